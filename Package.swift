@@ -1,0 +1,37 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The house rules of STYLE: Swift 6 mode, explicit imports, and a warning is an error.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A library target; its dependencies are the only modules it may import (the build is run with
+/// `--explicit-target-dependency-import-check error`).
+func library(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func program(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// Tests of the target of that name; `data` are files beside them that the tests read themselves.
+func tests(_ name: String, _ dependencies: Target.Dependency..., data: [String] = []) -> Target {
+    .testTarget(name: name + "Tests", dependencies: dependencies, exclude: data, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "watchd",
+    targets: [
+        .target(name: "CLinux"),
+
+        // Pure: no clock, no descriptor, no thread.
+        library("Schedule"),
+        tests("LinuxSystem", "LinuxSystem"),
+    ]
+)

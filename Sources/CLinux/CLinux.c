@@ -1,0 +1,74 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *clinux_errno_name(int code) { return code == 0 ? NULL : strerrorname_np(code); }
+
+const char *clinux_errno_text(int code) { return code == 0 ? NULL : strerrordesc_np(code); }
+
+char **clinux_environment(void) { return environ; }
+
+int clinux_pipe2(int ends[2], int flags) { return pipe2(ends, flags); }
+
+int clinux_accept4(int socket, int flags) { return accept4(socket, NULL, NULL, flags); }
+
+int clinux_memfd_create(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }
+
+int clinux_peer_credentials(int socket, int *pid, unsigned *uid, unsigned *gid) {
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    int result = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    *pid = peer.pid;
+    *uid = peer.uid;
+    *gid = peer.gid;
+    return result;
+}
+
+int clinux_processor_count(void) {
+    // The kernel refuses a set smaller than its own count of possible processors.
+    for (int possible = CPU_SETSIZE; possible <= 64 * CPU_SETSIZE; possible *= 4) {
+        cpu_set_t *set = CPU_ALLOC(possible);
+        if (!set) break;
+        size_t size = CPU_ALLOC_SIZE(possible);
+        int result = sched_getaffinity(0, size, set);
+        int count = result == 0 ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
+        if (result == 0) return count > 0 ? count : 1;
+        if (errno != EINVAL) break;
+    }
+    return 1;
+}
+
+int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name); }
+
+int clinux_pidfd_open(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int clinux_pidfd_send_signal(int pidfd, int signal) {
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+int clinux_waitid_pidfd(int pidfd, int options, int *code, int *status) {
+    siginfo_t info;
+    memset(&info, 0, sizeof info); // with WNOHANG and nothing to tell, the kernel may leave it alone
+    int result = waitid(P_PIDFD, (id_t)pidfd, &info, options);
+    *code = info.si_pid == 0 ? 0 : info.si_code;
+    *status = info.si_pid == 0 ? 0 : info.si_status;
+    return result;
+}
+
+int clinux_pidfd_get_info(int pidfd, struct clinux_pidfd_info *info) {
+    _Static_assert(sizeof(struct clinux_pidfd_info) == 64, "the first version of struct pidfd_info");
+    return ioctl(pidfd, _IOWR(0xFF, 11, struct clinux_pidfd_info), info);
+}

@@ -1,0 +1,106 @@
+// What Swift cannot see of Linux: variadic functions, functions and constants behind _GNU_SOURCE, and newer kernel
+// interfaces that glibc 2.36 does not wrap. Only LinuxSystem imports this. Where nothing else is said, a function
+// returns -1 and sets errno, as the system call of its name.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
+// Constants behind _GNU_SOURCE, or spelled so that Swift cannot import them.
+enum {
+    CLINUX_O_PATH = 010000000,
+    CLINUX_F_ADD_SEALS = 1033,
+    CLINUX_SEAL_EVERYTHING = 0x1 | 0x2 | 0x4 | 0x8, // F_SEAL_SEAL, _SHRINK, _GROW, _WRITE
+    CLINUX_POLLRDHUP = 0x2000,
+    CLINUX_TIMER_CANCEL_ON_SET = 1 << 1, // TFD_TIMER_CANCEL_ON_SET
+};
+
+/// `ENOENT`; NULL for a number that is no error. A constant string.
+const char *_Nullable clinux_errno_name(int code);
+
+/// `No such file or directory`, never translated; NULL for a number that is no error. A constant string.
+const char *_Nullable clinux_errno_text(int code);
+
+/// The process's environment: strings `NAME=VALUE`, then NULL.
+char *_Nullable *_Nullable clinux_environment(void);
+
+int clinux_pipe2(int ends[_Nonnull 2], int flags);
+int clinux_accept4(int socket, int flags);
+int clinux_memfd_create(const char *_Nonnull name);
+
+/// SO_PEERCRED.
+int clinux_peer_credentials(int socket, int *_Nonnull pid, unsigned *_Nonnull uid, unsigned *_Nonnull gid);
+
+/// The processors this process may run on (`sched_getaffinity(2)`), at least 1; never fails.
+int clinux_processor_count(void);
+
+/// PR_SET_NAME: the calling thread's name, cut at 15 bytes.
+int clinux_set_thread_name(const char *_Nonnull name);
+
+// Processes by descriptor (Linux 5.4 or newer).
+
+int clinux_pidfd_open(int pid);
+int clinux_pidfd_send_signal(int pidfd, int signal);
+
+/// `waitid(P_PIDFD)`. `code` is CLD_EXITED, CLD_KILLED or CLD_DUMPED, or 0 while the process lives and options have
+/// WNOHANG; `status` is the exit code or the signal.
+int clinux_waitid_pidfd(int pidfd, int options, int *_Nonnull code, int *_Nonnull status);
+
+/// `struct pidfd_info` of linux/pidfd.h in its first version (64 bytes).
+struct clinux_pidfd_info {
+    uint64_t mask;
+    uint64_t cgroup_id;
+    uint32_t pid, thread_group, parent_pid;
+    uint32_t real_uid, real_gid, effective_uid, effective_gid, saved_uid, saved_gid, file_uid, file_gid;
+    int32_t exit_code; // a wait status
+};
+
+enum {
+    CLINUX_PIDFD_INFO_PID = 1 << 0,
+    CLINUX_PIDFD_INFO_EXIT = 1 << 3, // Linux 6.15
+};
+
+/// PIDFD_GET_INFO (Linux 6.13); `info->mask` says what is asked, and then what was told.
+int clinux_pidfd_get_info(int pidfd, struct clinux_pidfd_info *_Nonnull info);
+
+// The one spawn.
+
+/// Where a spawn failed. In the order in which the child goes through them.
+enum clinux_spawn_step {
+    CLINUX_SPAWN_CLONE = 1, // no process was made
+    CLINUX_SPAWN_GROUP,
+    CLINUX_SPAWN_NICE,
+    CLINUX_SPAWN_FOLDER,
+    CLINUX_SPAWN_DESCRIPTORS,
+    CLINUX_SPAWN_EXEC,
+};
+
+enum { CLINUX_SPAWN_MAX_DESCRIPTORS = 16 };
+
+struct clinux_spawn_spec {
+    const char *_Nonnull path;                   // the file to execute; not looked up in PATH
+    char *_Nullable const *_Nonnull arguments;   // NULL at the end
+    char *_Nullable const *_Nonnull environment; // NULL at the end
+    const char *_Nullable folder;                // chdir(2); NULL: stay
+    const int *_Nullable descriptors;            // [n] becomes the child's n; it gets no other
+    int descriptor_count;                        // at most CLINUX_SPAWN_MAX_DESCRIPTORS
+    int mask;                                    // umask(2); -1: inherited
+    int sets_nice;                               // whether `nice` counts
+    int nice;                                    // setpriority(2), absolute
+};
+
+struct clinux_spawned {
+    int pid;
+    int pidfd; // close-on-exec
+    int step;  // of enum clinux_spawn_step, when it failed
+    int error; // errno, when it failed
+};
+
+/// Starts a process; returns once it has executed its file, or failed to. 0, or -1 with `step` and `error` in `result`
+/// (and then nothing is left behind).
+///
+/// The child has an empty signal mask, every signal at its default, and a process group of its own.
+int clinux_spawn(const struct clinux_spawn_spec *_Nonnull spec, struct clinux_spawned *_Nonnull result);

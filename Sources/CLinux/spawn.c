@@ -1,0 +1,143 @@
+// The one way watchd starts a process.
+//
+// clone(CLONE_VM | CLONE_VFORK): the child borrows the parent's memory on a stack of its own until it executes its
+// file, so a start costs the same however large the daemon is. Therefore the child
+//   - makes raw system calls only (glibc's setters reach for every thread, its locks may be held by one of them),
+//   - is started with every signal blocked, so that no handler of the parent can run in the shared memory,
+//   - tells what failed by writing into that memory.
+// CLONE_PIDFD hands the parent a descriptor of the very process, whatever happens to its number.
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// The sanitizers' bookkeeping is the parent thread's, and the child never returns to balance it.
+#define CHILD __attribute__((disable_sanitizer_instrumentation, no_stack_protector))
+
+// clone(2) by glibc's other name for it: the sanitizers wrap the usual one, and their wrapper would run in the child.
+extern int __clone(int (*child)(void *), void *stack, int flags, void *argument, ...);
+
+enum {
+    STACK_SIZE = 64 * 1024,
+    GUARD_SIZE = 64 * 1024,      // a page on every architecture
+    LAST_SIGNAL = 64,
+    LAST_CLOSED_ONE_BY_ONE = 65536,
+};
+
+// The kernel's own signal set and sigaction: glibc's are larger and know signals that it keeps to itself.
+typedef uint64_t kernel_signal_set;
+
+struct kernel_signal_action {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    kernel_signal_set mask;
+};
+
+struct child {
+    const struct clinux_spawn_spec *spec;
+    volatile int step;
+    volatile int error;
+};
+
+CHILD static int failed(struct child *child, int step) {
+    child->error = errno;
+    child->step = step;
+    return 127;
+}
+
+CHILD static void reset_signal_handlers(void) {
+    const struct kernel_signal_action action = {0}; // SIG_DFL
+    for (int signal = 1; signal <= LAST_SIGNAL; signal++) // KILL and STOP are refused, which is fine
+        syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof(kernel_signal_set));
+}
+
+// Every descriptor from `first` on. Those of watchd's own are close-on-exec anyway; this is for what it inherited.
+CHILD static void close_from(int first) {
+    if (syscall(SYS_close_range, first, ~0u, 0) == 0) return;
+    // Before Linux 5.9, or forbidden by an old seccomp filter.
+    struct rlimit limit = {0};
+    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+    rlim_t last = limit.rlim_cur < LAST_CLOSED_ONE_BY_ONE ? limit.rlim_cur : LAST_CLOSED_ONE_BY_ONE;
+    for (int descriptor = first; (rlim_t)descriptor < last; descriptor++) syscall(SYS_close, descriptor);
+}
+
+// Descriptors that stand where another one is to go are moved out of the way first.
+CHILD static int place_descriptors(const struct clinux_spawn_spec *spec) {
+    int source[CLINUX_SPAWN_MAX_DESCRIPTORS];
+    const int count = spec->descriptor_count;
+    for (int i = 0; i < count; i++) {
+        source[i] = spec->descriptors[i];
+        if (source[i] < 0 || source[i] >= count) continue;
+        source[i] = (int)syscall(SYS_fcntl, source[i], F_DUPFD, count);
+        if (source[i] < 0) return -1;
+    }
+    for (int i = 0; i < count; i++)
+        if (syscall(SYS_dup3, source[i], i, 0) < 0) return -1;
+    return 0;
+}
+
+CHILD static int run_child(void *argument) {
+    struct child *child = argument;
+    const struct clinux_spawn_spec *spec = child->spec;
+    reset_signal_handlers();
+    const kernel_signal_set none = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
+    if (syscall(SYS_setpgid, 0, 0) < 0) return failed(child, CLINUX_SPAWN_GROUP);
+    if (spec->sets_nice && syscall(SYS_setpriority, PRIO_PROCESS, 0, spec->nice) < 0)
+        return failed(child, CLINUX_SPAWN_NICE);
+    if (spec->mask >= 0) syscall(SYS_umask, spec->mask);
+    if (spec->folder && syscall(SYS_chdir, spec->folder) < 0) return failed(child, CLINUX_SPAWN_FOLDER);
+    if (place_descriptors(spec) < 0) return failed(child, CLINUX_SPAWN_DESCRIPTORS);
+    close_from(spec->descriptor_count);
+    syscall(SYS_execve, spec->path, spec->arguments, spec->environment);
+    return failed(child, CLINUX_SPAWN_EXEC);
+}
+
+static int refuse(struct clinux_spawned *result, int step, int error) {
+    *result = (struct clinux_spawned){.pid = -1, .pidfd = -1, .step = step, .error = error};
+    return -1;
+}
+
+int clinux_spawn(const struct clinux_spawn_spec *spec, struct clinux_spawned *result) {
+    if (spec->descriptor_count < 0 || spec->descriptor_count > CLINUX_SPAWN_MAX_DESCRIPTORS)
+        return refuse(result, CLINUX_SPAWN_DESCRIPTORS, EINVAL);
+
+    char *memory = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) return refuse(result, CLINUX_SPAWN_CLONE, errno);
+    if (mprotect(memory + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) < 0) {
+        int error = errno;
+        munmap(memory, GUARD_SIZE + STACK_SIZE);
+        return refuse(result, CLINUX_SPAWN_CLONE, error);
+    }
+
+    struct child child = {.spec = spec};
+    const kernel_signal_set all = ~(kernel_signal_set)0;
+    kernel_signal_set before;
+    int pidfd = -1;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
+    int pid = __clone(run_child, memory + GUARD_SIZE + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+                      &child, &pidfd);
+    int error = errno;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    munmap(memory, GUARD_SIZE + STACK_SIZE);
+
+    if (pid < 0) return refuse(result, CLINUX_SPAWN_CLONE, error);
+    if (child.step != 0) {
+        int code, status;
+        while (clinux_waitid_pidfd(pidfd, WEXITED, &code, &status) < 0 && errno == EINTR) {}
+        close(pidfd);
+        return refuse(result, child.step, child.error);
+    }
+    *result = (struct clinux_spawned){.pid = pid, .pidfd = pidfd};
+    return 0;
+}

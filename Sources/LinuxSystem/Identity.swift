@@ -1,0 +1,82 @@
+import CLinux
+import Glibc
+
+extension Linux {
+    /// `getpid(2)`.
+    package static var processID: Int32 { getpid() }
+    /// `getuid(2)`.
+    package static var userID: UInt32 { getuid() }
+    /// `geteuid(2)`.
+    package static var effectiveUserID: UInt32 { geteuid() }
+    /// `getegid(2)`.
+    package static var effectiveGroupID: UInt32 { getegid() }
+
+    /// `getpriority(2)`: the nice value of the calling thread.
+    package static var nice: Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+
+    /// `sched_getaffinity(2)`: the processors that this process may run on, at least 1.
+    package static var processorCount: Int { Int(clinux_processor_count()) }
+
+    /// `prctl(2)` PR_SET_NAME: the calling thread's name, of which 15 bytes count.
+    package static func setThreadName(_ name: String) { _ = clinux_set_thread_name(name) }
+
+    /// `getgrnam_r(3)`: the id of a group; `nil` when there is none. Asks the name service, which may block.
+    package static func groupID(named name: String) throws(SystemError) -> UInt32? {
+        var entry = group()
+        var found: UnsafeMutablePointer<group>?
+        var size = 1024
+        while true {
+            let code = withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) {
+                getgrnam_r(name, &entry, $0.baseAddress, $0.count, &found)
+            }
+            switch code {
+            case 0: return found == nil ? nil : entry.gr_gid
+            case EINTR: continue
+            case ERANGE where size < 1 << 20: size *= 4
+            // What other name services answer for "none".
+            case ENOENT, ESRCH, EBADF, EPERM: return nil
+            default: throw SystemError(call: "getgrnam_r", detail: name, errno: Errno(code))
+            }
+        }
+    }
+
+    /// The environment of this process, `NAME=VALUE` each.
+    package static func environment() -> [[UInt8]] {
+        guard let strings = clinux_environment() else { return [] }
+        var result: [[UInt8]] = []
+        var next = strings
+        while let string = next.pointee {
+            result.append(Array(UnsafeRawBufferPointer(start: string, count: strlen(string))))
+            next += 1
+        }
+        return result
+    }
+
+    /// `getenv(3)`: `nil` when it is not set.
+    package static func environment(_ name: String) -> [UInt8]? {
+        getenv(name).map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+    }
+
+    /// `getrlimit(2)` RLIMIT_NOFILE: how many descriptors there may be, now and at most.
+    package static func openFileLimit() throws(SystemError) -> (soft: UInt64, hard: UInt64) {
+        var limit = rlimit()
+        try call("getrlimit RLIMIT_NOFILE") { getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+        return (UInt64(limit.rlim_cur), UInt64(limit.rlim_max))
+    }
+
+    /// `setrlimit(2)` RLIMIT_NOFILE, the soft one.
+    package static func setOpenFileLimit(_ soft: UInt64) throws(SystemError) {
+        var limit = rlimit(rlim_cur: rlim_t(soft), rlim_max: rlim_t(try openFileLimit().hard))
+        try call("setrlimit RLIMIT_NOFILE") { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+    }
+
+    /// `isatty(3)`.
+    package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    /// `ioctl(2)` TIOCGWINSZ: rows and columns of a terminal; `nil` where it is none, or has no size.
+    package static func windowSize(_ descriptor: Int32) -> (rows: Int, columns: Int)? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_row), Int(size.ws_col))
+    }
+}

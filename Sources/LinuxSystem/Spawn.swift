@@ -1,0 +1,143 @@
+import CLinux
+import Glibc
+
+/// What to start. Every byte string may hold any byte but NUL.
+package struct SpawnSpecification: Sendable {
+    /// The file to execute; not looked up in `PATH`.
+    package var path: [UInt8]
+    /// The arguments, the program's name first.
+    package var arguments: [[UInt8]]
+    /// `NAME=VALUE` each; the child gets no others.
+    package var environment: [[UInt8]]
+    /// Its working directory; `nil`: the daemon's.
+    package var folder: [UInt8]?
+    /// `descriptors[n]` becomes the child's descriptor n, so standard input, output and error first; it gets no other.
+    /// At most 16. They stay the caller's.
+    package var descriptors: [Int32]
+    /// `nil`: the daemon's.
+    package var umask: UInt32?
+    /// Absolute; `nil`: that of the calling thread, which Dispatch may have changed.
+    package var nice: Int32?
+
+    package init(
+        path: [UInt8], arguments: [[UInt8]], environment: [[UInt8]] = [], folder: [UInt8]? = nil, descriptors: [Int32],
+        umask: UInt32? = nil, nice: Int32? = nil
+    ) {
+        self.path = path
+        self.arguments = arguments
+        self.environment = environment
+        self.folder = folder
+        self.descriptors = descriptors
+        self.umask = umask
+        self.nice = nice
+    }
+}
+
+/// A process that was started; its number is also that of its process group. Frozen, so that other targets may take the
+/// descriptor out.
+@frozen package struct SpawnedProcess: ~Copyable, Sendable {
+    package let processID: Int32
+    /// Readable when it has ended; to be waited for with `Linux.wait`.
+    package let pidfd: FileDescriptor
+}
+
+/// A process that could not be started: at which step, and why.
+package struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Step: Sendable {
+        /// A byte string with a NUL in it.
+        case arguments
+        /// Making the process.
+        case clone
+        case processGroup, nice, folder, descriptors, execute
+    }
+
+    package let step: Step
+    /// The step's C name and what it was about: `chdir /srv`, `execve /usr/bin/convert`.
+    package let detail: String
+    package let errno: Errno
+
+    package init(step: Step, detail: String, errno: Errno) {
+        self.step = step
+        self.detail = detail
+        self.errno = errno
+    }
+
+    package var description: String { "\(detail): \(errno)" }
+}
+
+extension Linux {
+    /// Starts a process by the one spawn (`CLinux/spawn.c`); returns once it has executed its file, so it blocks as
+    /// long as reading that file does. The child's signal mask is empty, every signal at its default, and it leads a
+    /// process group of its own.
+    package static func spawn(_ specification: SpawnSpecification) throws(SpawnError) -> SpawnedProcess {
+        try check(specification)
+        let arguments = CStrings(specification.arguments)
+        let environment = CStrings(specification.environment)
+        let paths = CStrings([specification.path, specification.folder ?? []])
+        var spawned = clinux_spawned()
+        let result = specification.descriptors.withUnsafeBufferPointer { descriptors in
+            var call = clinux_spawn_spec(
+                path: paths[0], arguments: arguments.pointers, environment: environment.pointers,
+                folder: specification.folder == nil ? nil : paths[1], descriptors: descriptors.baseAddress,
+                descriptor_count: Int32(descriptors.count),
+                mask: specification.umask.map { Int32($0 & 0o777) } ?? -1,
+                sets_nice: specification.nice == nil ? 0 : 1, nice: specification.nice ?? 0)
+            return clinux_spawn(&call, &spawned)
+        }
+        if result != 0 { throw failure(spawned, specification) }
+        return SpawnedProcess(processID: spawned.pid, pidfd: FileDescriptor(owning: spawned.pidfd))
+    }
+
+    private static func check(_ specification: SpawnSpecification) throws(SpawnError) {
+        func refuse(_ detail: String) throws(SpawnError) {
+            throw SpawnError(step: .arguments, detail: detail, errno: .invalidArgument)
+        }
+        if specification.arguments.isEmpty { try refuse("no arguments") }
+        var strings = specification.arguments + specification.environment
+        strings += [specification.path, specification.folder ?? []]
+        if let bad = strings.first(where: { $0.contains(0) }) { try refuse("NUL in \(bad.printable)") }
+    }
+
+    private static func failure(_ spawned: clinux_spawned, _ specification: SpawnSpecification) -> SpawnError {
+        let (step, detail): (SpawnError.Step, String) =
+            switch UInt32(spawned.step) {
+            case CLINUX_SPAWN_CLONE.rawValue: (.clone, "clone")
+            case CLINUX_SPAWN_GROUP.rawValue: (.processGroup, "setpgid")
+            case CLINUX_SPAWN_NICE.rawValue: (.nice, "setpriority \(specification.nice ?? 0)")
+            case CLINUX_SPAWN_FOLDER.rawValue: (.folder, "chdir \((specification.folder ?? []).printable)")
+            case CLINUX_SPAWN_DESCRIPTORS.rawValue: (.descriptors, "dup3")
+            default: (.execute, "execve \(specification.path.printable)")
+            }
+        return SpawnError(step: step, detail: detail, errno: Errno(spawned.error))
+    }
+}
+
+/// C strings with a NULL behind the last, as `execve(2)` wants them; in one piece of memory each for text and pointers.
+private struct CStrings: ~Copyable {
+    let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    private let text: UnsafeMutablePointer<CChar>
+
+    init(_ strings: [[UInt8]]) {
+        pointers = .allocate(capacity: strings.count + 1)
+        text = .allocate(capacity: max(1, strings.reduce(0) { $0 + $1.count + 1 }))
+        var end = text
+        for (index, string) in strings.enumerated() {
+            (pointers + index).initialize(to: end)
+            for byte in string {
+                end.initialize(to: CChar(bitPattern: byte))
+                end += 1
+            }
+            end.initialize(to: 0)
+            end += 1
+        }
+        (pointers + strings.count).initialize(to: nil)
+    }
+
+    deinit {
+        pointers.deallocate()
+        text.deallocate()
+    }
+
+    /// One of the strings.
+    subscript(index: Int) -> UnsafePointer<CChar> { UnsafePointer(pointers[index] ?? text) }
+}
