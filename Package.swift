@@ -32,6 +32,10 @@ let package = Package(
 
         // Pure: no clock, no descriptor, no thread.
         library("Schedule"),
+        library("WatchFile", "Schedule"),
+        library("ConfigurationFiles", "WatchFile", "LinuxSystem"),
+        tests("WatchFile", "WatchFile", "Schedule", data: ["Diagnostics"]),
         tests("LinuxSystem", "LinuxSystem"),
+        tests("ConfigurationFiles", "ConfigurationFiles", "WatchFile", "LinuxSystem"),
     ]
 )

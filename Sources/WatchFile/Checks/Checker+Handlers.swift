@@ -1,0 +1,113 @@
+extension Checker {
+    mutating func readHandlersAndSources() {
+        for section in sections {
+            if !section.kind.isSupported {
+                noteRefused(section)
+            } else if section.kind == .handler {
+                readHandler(section)
+            } else if let kind = section.kind.sourceKind {
+                readSource(section, kind)
+            }
+        }
+    }
+
+    /// What a refused section would have defined is not missed a second time.
+    private mutating func noteRefused(_ section: Section) {
+        let keys = Set(section.entries.map(\.key.name))
+        let isAction = KeyTable.actionNames.contains { name in
+            keys.contains(name) && KeyTable.isHandlerKey(name, in: section.kind)
+        }
+        if isAction { refusedHandlers.insert(section.name) }
+    }
+
+    private mutating func readHandler(_ section: Section) {
+        let entries = Entries(defaultEntries(.handler), section.entries)
+        if entries.first(of: KeyTable.actionNames) == nil {
+            problems.error("\(section.title) does nothing: it needs Exec=, Log= or Emit=", at: section.header)
+        }
+        addHandler(
+            HandlerDraft(name: section.name, header: section.header, title: section.title, entries: entries))
+    }
+
+    private mutating func readSource(_ section: Section, _ kind: SourceKind) {
+        let entries = Entries(defaultEntries(section.kind), section.entries)
+        let hasAction = entries.first(of: KeyTable.actionNames) != nil
+        if hasAction {
+            let own = Entries(defaultEntries(.handler), defaultEntries(section.kind), section.entries)
+            addHandler(HandlerDraft(name: section.name, header: section.header, title: section.title, entries: own))
+        } else {
+            checkHandlerKeys(section)
+            if !entries.has("Handler") {
+                problems.error(
+                    "\(section.title) starts nothing: it needs Handler= or an action such as Exec=", at: section.header)
+            }
+        }
+        checkLength(of: "Handler", entries)
+        if kind == .custom { customIndices[section.name] = sources.count }
+        sources.append(
+            SourceDraft(
+                id: SourceID(kind, section.name), header: section.header, title: section.title, entries: entries,
+                hasOwnHandler: hasAction, trigger: trigger(of: section, entries)))
+    }
+
+    /// Without an action there is nothing that they could be about.
+    private mutating func checkHandlerKeys(_ section: Section) {
+        for entry in section.entries
+        where !entry.isUnreadable && KeyTable.isHandlerKey(entry.key.name, in: section.kind) {
+            problems.error(
+                "\(entry.key.name)= belongs to an action, and \(section.title) has none: write it in the [Handler] that it starts",
+                at: entry.keyText)
+        }
+    }
+
+    private mutating func addHandler(_ draft: HandlerDraft) {
+        if let other = handlerIndices[draft.name] {
+            problems.error(
+                "\(draft.title) makes a second handler \(draft.name), after \(handlers[other].title) in "
+                    + handlers[other].header.place, at: draft.header)
+            return
+        }
+        var draft = draft
+        readAction(of: &draft)
+        for key in HandlerDraft.completionKeys { checkLength(of: key, draft.entries) }
+        let specifiers =
+            draft.commands.flatMap { $0.items.flatMap(\.specifiers) } + draft.templates.flatMap(\.specifiers)
+        draft.specifiers = Array(specifiers.prefix(HandlerDraft.maximumSpecifiers))
+        handlerIndices[draft.name] = handlers.count
+        handlers.append(draft)
+    }
+
+    private mutating func checkLength(of key: String, _ entries: Entries) {
+        var count = 0
+        for entry in entries.list(key) {
+            count += entry.value?.names.count ?? 0
+            guard count > WatchFile.maximumNames else { continue }
+            problems.error("\(key)= has more than \(WatchFile.maximumNames) names", at: entry.text)
+            return
+        }
+    }
+
+    private mutating func readAction(of draft: inout HandlerDraft) {
+        let kinds = KeyTable.actionNames.compactMap { draft.entries.entry($0) }
+        if kinds.count > 1 {
+            for extra in kinds.dropFirst() where !extra.isUnreadable {
+                problems.error(
+                    "a handler has one kind of action: \(extra.key.name)= besides \(kinds[0].key.name)=",
+                    at: extra.keyText)
+            }
+            return
+        }
+        let lines = draft.entries.list("Exec")
+        draft.commands = lines.compactMap { $0.value?.command }
+        if !draft.commands.isEmpty {
+            draft.action = .exec(draft.commands.map(\.command))
+        } else if let text = draft.entries["Log"]?.template {
+            draft.templates = [text]
+            draft.action = .log(text.template)
+        } else if let emission = draft.entries["Emit"]?.emission {
+            draft.emission = emission
+            draft.templates = emission.data.map { [$0] } ?? []
+            draft.action = .emit(source: emission.source.string, data: emission.data?.template)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// Things that only one source can have, and what else goes by pairs.
+extension Checker {
+    mutating func checkOwners() {
+        var signals: [Int32: (title: String, text: SourceText)] = [:]
+        var sockets: [Owned: (title: String, text: SourceText)] = [:]
+        if let path = settings.controlSocket,
+            let entry = sections.first(where: { $0.kind == .watchd }).flatMap({
+                Entries($0.entries).entry("ControlSocket")
+            })
+        {
+            sockets[.file(path)] = ("[Watchd]", entry.text)
+        }
+        for source in sources {
+            for signal in source.entries.list("Signal").flatMap({ $0.value?.signals ?? [] }) {
+                if let other = signals[signal.number], other.title != source.title {
+                    let name = LinuxSignal.name(signal.number)
+                    problems.error(
+                        "\(name) is claimed by \(other.title) in \(other.text.place) already", at: signal.text)
+                } else {
+                    signals[signal.number] = (source.title, signal.text)
+                }
+            }
+            guard let (owned, text) = owned(by: source) else { continue }
+            if let other = sockets[owned] {
+                problems.error("\(text.shown) belongs to \(other.title) in \(other.text.place) already", at: text)
+            } else {
+                sockets[owned] = (source.title, text)
+            }
+        }
+    }
+
+    private enum Owned: Hashable {
+        /// A FIFO, or the file of a socket.
+        case file([UInt8])
+        case address(SocketAddress)
+    }
+
+    private func owned(by source: SourceDraft) -> (Owned, SourceText)? {
+        guard case .descriptor(let trigger)? = source.trigger,
+            let entry = source.entries.first(of: ["ListenFIFO", "ListenDatagram"])
+        else { return nil }
+        return switch trigger.listener {
+        case .fifo(let path), .datagram(.unix(let path)): (.file(path), entry.text)
+        case .datagram(let address): (.address(address), entry.text)
+        }
+    }
+
+    /// `Overlap=skip` speaks of operations with the same key.
+    mutating func checkOverlap() {
+        for source in sources {
+            guard case .none = source.key else { continue }
+            for route in source.routes {
+                guard let index = handlerIndices[route.handler], let entry = handlers[index].entries.entry("Overlap"),
+                    entry.value?.word == "skip"
+                else { continue }
+                let origin = source.entries.has("Key") ? "" : ", as that of descriptors is by default"
+                problems.error(
+                    "Overlap=skip never skips for \(source.title), whose Key= is none\(origin)", at: entry.text)
+            }
+        }
+    }
+}

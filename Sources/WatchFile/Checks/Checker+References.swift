@@ -1,0 +1,41 @@
+/// Names that must exist, and the routes that follow from them.
+extension Checker {
+    mutating func checkReferences() {
+        let handlerNames = Set(handlers.map(\.name)).union(refusedHandlers)
+        let queuesAndAliases = queueNames.union(QueueDefinition.aliases.keys)
+        let customNames = Set(customIndices.keys)
+        // Each written entry once: those that a drop-in clears or replaces must be right too.
+        for entry in (sections + defaults.values.sorted { $0.kind.prefix < $1.kind.prefix }).flatMap(\.entries) {
+            switch entry.key.name {
+            case "Handler", "OnSuccess", "OnFailure", "OnFinished":
+                for name in entry.value?.names ?? [] { check(name, "handler", among: handlerNames) }
+            case "Queue":
+                for name in entry.value?.names ?? [] { check(name, "queue", among: queuesAndAliases) }
+            case "Emit":
+                if let emission = entry.value?.emission { check(emission.source, "custom source", among: customNames) }
+            default: break
+            }
+        }
+    }
+
+    private mutating func check(_ name: Value.Name, _ what: String, among names: Set<String>) {
+        guard !names.contains(name.string) else { return }
+        problems.error(
+            "there is no \(what) \(name.string)", at: name.text,
+            suggestion: problems.nearest(to: name.string, among: names.sorted()))
+    }
+
+    mutating func connectRoutes() {
+        for index in handlers.indices {
+            handlers[index].queue = handlers[index].entries["Queue"]?.names.first.flatMap { queueName($0.string) }
+        }
+        for index in sources.indices {
+            let source = sources[index]
+            let own = source.hasOwnHandler ? [source.id.name] : []
+            let queue = source.entries["Queue"]?.names.first.flatMap { queueName($0.string) }
+            sources[index].routes = (own + source.handlerNames.map(\.string)).withoutRepeats.compactMap { name in
+                handlerIndices[name].map { Route(handler: name, queue: queue ?? handlers[$0].queue ?? "default") }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Schedule
+
+/// What makes a source fire. Each function tells about keys that are missing, but not where one stands that this
+/// version refuses or that could not be read: that has been told.
+extension Checker {
+    mutating func trigger(of section: Section, _ entries: Entries) -> Trigger? {
+        switch section.kind {
+        case .timer: timer(section, entries)
+        case .signal: signal(section, entries)
+        case .path: path(section, entries)
+        case .descriptor: descriptor(section, entries)
+        case .process: process(section, entries)
+        case .custom: .custom(CustomTrigger(merge: entries["Merge"]?.word.flatMap(CustomTrigger.Merge.init) ?? .add))
+        case .watchd, .queue, .semaphore, .group, .handler, .unit: nil
+        }
+    }
+
+    private mutating func missing(_ keys: String, _ section: Section) -> Trigger? {
+        problems.error("\(section.title) never fires: it needs \(keys)", at: section.header)
+        return nil
+    }
+
+    private mutating func timer(_ section: Section, _ entries: Entries) -> Trigger? {
+        let keys = ["EverySec", "OnStartupSec", "OnBootSec", "AfterSec", "OnCalendar", "OnCron"]
+        guard entries.first(of: keys) != nil else {
+            return missing("EverySec=, OnStartupSec=, OnBootSec= or AfterSec=", section)
+        }
+        return .timer(
+            TimerTrigger(
+                every: entries["EverySec"]?.span, after: entries["AfterSec"]?.span,
+                onStartup: entries["OnStartupSec"]?.span, onBoot: entries["OnBootSec"]?.span))
+    }
+
+    private mutating func signal(_ section: Section, _ entries: Entries) -> Trigger? {
+        guard entries.has("Signal") else { return missing("Signal=", section) }
+        let signals = entries.list("Signal").flatMap { $0.value?.signals ?? [] }
+        return .signal(SignalTrigger(signals: signals.map(\.number).withoutRepeats))
+    }
+
+    private mutating func path(_ section: Section, _ entries: Entries) -> Trigger? {
+        let others = ["PathChanged", "PathModified", "PathExists", "PathExistsGlob", "DirectoryNotEmpty"]
+        guard entries.first(of: ["Path"] + others) != nil else { return missing("Path=", section) }
+        let paths = entries.list("Path").flatMap { $0.value?.paths ?? [] }
+        let events = entries.list("Events").flatMap { $0.value?.words ?? [] }
+        return .path(
+            PathTrigger(
+                paths: paths.withoutRepeats,
+                events: events.isEmpty ? .written : events.reduce(into: []) { $0.formUnion(Self.pathEvents[$1] ?? []) })
+        )
+    }
+
+    private static let pathEvents: [String: PathEvents] = [
+        "written": .written, "renamed": .renamed, "deleted": .deleted, "created": .created, "modified": .modified,
+        "attributes": .attributes, "changed": .changed,
+    ]
+
+    private mutating func descriptor(_ section: Section, _ entries: Entries) -> Trigger? {
+        let keys = [
+            "ListenFIFO", "ListenDatagram", "ListenStream", "ListenSequentialPacket", "ListenSpecial", "ListenNetlink",
+            "ListenMessageQueue", "FileDescriptorName", "Command", "Tail", "Pressure",
+        ]
+        let given = keys.compactMap { entries.entry($0) }
+        guard let first = given.first else { return missing("ListenFIFO= or ListenDatagram=", section) }
+        for extra in given.dropFirst() where !extra.isUnreadable {
+            problems.error(
+                "a descriptor is one thing: \(extra.key.name)= besides \(first.key.name)=", at: extra.keyText)
+        }
+        guard let value = first.value, let listener = listener(value) else { return nil }
+        let framing = entries["Framing"]?.word.flatMap(DescriptorTrigger.Framing.init)
+        if case .fifo = listener, framing == .datagram, let entry = entries.entry("Framing") {
+            problems.error("a FIFO has no datagrams: Framing=datagram needs ListenDatagram=", at: entry.text)
+        }
+        var trigger = DescriptorTrigger(listener: listener, framing: framing ?? defaultFraming(listener))
+        trigger.maxLength = entries["MaxLength"]?.number ?? trigger.maxLength
+        trigger.mode = entries["SocketMode"]?.number.map { UInt32($0) } ?? trigger.mode
+        return .descriptor(trigger)
+    }
+
+    private func listener(_ value: Value) -> DescriptorTrigger.Listener? {
+        value.path.map { .fifo($0) } ?? value.address.map { .datagram($0) }
+    }
+
+    private func defaultFraming(_ listener: DescriptorTrigger.Listener) -> DescriptorTrigger.Framing {
+        if case .datagram = listener { .datagram } else { .line }
+    }
+
+    private mutating func process(_ section: Section, _ entries: Entries) -> Trigger? {
+        let keys = ["PIDFile", "Command", "Match"]
+        let given = keys.compactMap { entries.entry($0) }
+        guard !given.isEmpty else { return missing("PIDFile=", section) }
+        return entries["PIDFile"]?.path.map { .process(ProcessTrigger(pidFile: $0)) }
+    }
+}

@@ -1,0 +1,74 @@
+import Schedule
+
+/// Builds the configuration from sections, and refuses what makes no sense together.
+///
+/// It goes on after an error with what can be understood, so that one mistake is told once and hides no other. Names
+/// of sections that are refused count as known.
+struct Checker {
+    let sections: [Section]
+    let defaults: [SectionKind: Section]
+    let context: LoadContext
+    var problems: Problems
+
+    var settings: DaemonSettings
+    var queues: [QueueDefinition] = []
+    var queueNames: Set<String> = []
+    var handlers: [HandlerDraft] = []
+    var sources: [SourceDraft] = []
+    /// Index in `handlers` by name.
+    var handlerIndices: [String: Int] = [:]
+    /// Index in `sources` of each `[Custom]`, by name.
+    var customIndices: [String: Int] = [:]
+    /// Handlers of sections that this version refuses.
+    var refusedHandlers: Set<String> = []
+
+    init(_ merged: SectionMerger, context: LoadContext, problems: Problems) {
+        sections = merged.sections
+        defaults = merged.defaults
+        self.context = context
+        self.problems = problems
+        settings = DaemonSettings(maxProcesses: context.maxProcesses)
+    }
+
+    /// Meaningless when `problems` has an error afterwards.
+    mutating func check() -> Configuration {
+        readSettings()
+        readQueues()
+        readHandlersAndSources()
+        checkReferences()
+        connectRoutes()
+        checkCycles()
+        checkOwners()
+        checkOverlap()
+        checkSpecifiers()
+        checkScripts()
+        return Configuration(
+            settings: settings, queues: queues, handlers: handlers.compactMap(\.definition),
+            sources: sources.compactMap(\.definition), locations: locations)
+    }
+
+    func defaultEntries(_ kind: SectionKind) -> [Entry] { defaults[kind]?.entries ?? [] }
+
+    private mutating func readSettings() {
+        guard let section = sections.first(where: { $0.kind == .watchd }) else { return }
+        let entries = Entries(section.entries)
+        settings.controlSocket = entries["ControlSocket"]?.path
+        if let path = settings.controlSocket, path.count > PathValue.maximumSocketLength,
+            let entry = entries.entry("ControlSocket")
+        {
+            problems.error(
+                "the path of a socket has at most \(PathValue.maximumSocketLength) bytes", at: entry.text)
+        }
+        settings.logLevel = LogLevel.allCases.first { "\($0)" == entries["LogLevel"]?.word } ?? settings.logLevel
+        settings.maxProcesses = entries["MaxProcesses"]?.number ?? settings.maxProcesses
+        settings.maxOperations = entries["MaxOperations"]?.number ?? settings.maxOperations
+        settings.drain = entries["DrainSec"]?.span ?? settings.drain
+    }
+
+    private var locations: [String: SourceLocation] {
+        var result: [String: SourceLocation] = [:]
+        for section in sections { result[section.fullName] = section.header.location }
+        for handler in handlers { result["handler/\(handler.name)"] = handler.header.location }
+        return result
+    }
+}

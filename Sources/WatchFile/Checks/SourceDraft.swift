@@ -1,0 +1,39 @@
+/// A source while it is checked.
+struct SourceDraft {
+    let id: SourceID
+    let header: SourceText
+    let title: String
+    let entries: Entries
+    /// It carries an action: a handler of its own name.
+    let hasOwnHandler: Bool
+    /// `nil` when it could not be read; it has been told about.
+    var trigger: Trigger?
+    /// Its own handler first, then those of `Handler=`.
+    var routes: [Route] = []
+
+    var handlerNames: [Value.Name] { entries.names("Handler").map(\.name) }
+
+    var key: Value.KeyText {
+        entries["Key"]?.key ?? (id.kind == .descriptor ? .none : .handler)
+    }
+
+    var coalesces: Bool { entries["Coalesce"]?.flag ?? (id.kind != .descriptor) }
+
+    var keySpecifiers: [TemplateText.Located] {
+        if case .template(let text) = key { text.specifiers } else { [] }
+    }
+
+    var definition: SourceDefinition? {
+        guard let trigger else { return nil }
+        let rule: KeyRule =
+            switch key {
+            case .handler: .handler
+            case .none: .none
+            case .template(let text): .template(text.template)
+            }
+        return SourceDefinition(
+            id: id, summary: entries["Description"]?.text, routes: routes, key: rule, coalesces: coalesces,
+            isSuspended: entries["Suspended"]?.flag ?? false, isRequired: entries["Required"]?.flag ?? false,
+            trigger: trigger)
+    }
+}

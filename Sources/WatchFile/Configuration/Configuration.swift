@@ -1,0 +1,72 @@
+package import Schedule
+
+/// Everything the watch files say, checked: every reference resolves, every value is in range.
+///
+/// Two configurations are equal when they mean the same; where a section stands in its file is kept beside it in
+/// `locations` and does not count, so that a reload sees what really changed.
+package struct Configuration: Sendable {
+    package var settings: DaemonSettings
+    /// The built-in queues first, then those of the files, in the order of the files.
+    package var queues: [QueueDefinition]
+    /// In the order of the files; a source's own action is a handler of the source's name.
+    package var handlers: [HandlerDefinition]
+    package var sources: [SourceDefinition]
+    /// Where each section begins, by its full name (`path/uploads`, `queue/images`, `handler/tell`).
+    package var locations: [String: SourceLocation]
+
+    package init(
+        settings: DaemonSettings, queues: [QueueDefinition] = [], handlers: [HandlerDefinition] = [],
+        sources: [SourceDefinition] = [], locations: [String: SourceLocation] = [:]
+    ) {
+        self.settings = settings
+        self.queues = queues
+        self.handlers = handlers
+        self.sources = sources
+        self.locations = locations
+    }
+}
+
+/// `[Watchd]`: what concerns the daemon as a whole.
+package struct DaemonSettings: Equatable, Sendable {
+    /// `ControlSocket=`; `nil`: the default place.
+    package var controlSocket: [UInt8]?
+    /// `LogLevel=`.
+    package var logLevel: LogLevel
+    /// `MaxProcesses=`: handler processes at once, over all queues. At least 1.
+    package var maxProcesses: Int
+    /// `MaxOperations=`: entries pending in memory, over all queues. At least 1.
+    package var maxOperations: Int
+    /// `DrainSec=`: how long a stop waits for running handlers.
+    package var drain: TimeSpan
+
+    package init(
+        controlSocket: [UInt8]? = nil, logLevel: LogLevel = .info, maxProcesses: Int = 16, maxOperations: Int = 100_000,
+        drain: TimeSpan = .seconds(60)
+    ) {
+        self.controlSocket = controlSocket
+        self.logLevel = logLevel
+        self.maxProcesses = maxProcesses
+        self.maxOperations = maxOperations
+        self.drain = drain
+    }
+}
+
+/// The levels of `syslog(3)`, most urgent first.
+package enum LogLevel: Int, Comparable, CaseIterable, Sendable {
+    case emerg, alert, crit, err, warning, notice, info, debug
+
+    package static func < (left: LogLevel, right: LogLevel) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Where something stands in a watch file; lines and columns count from 1, columns in bytes.
+package struct SourceLocation: Hashable, Sendable {
+    package var file: String
+    package var line: Int
+    package var column: Int
+
+    package init(file: String, line: Int, column: Int = 1) {
+        self.file = file
+        self.line = line
+        self.column = column
+    }
+}

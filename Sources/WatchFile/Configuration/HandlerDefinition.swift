@@ -1,0 +1,129 @@
+package import Schedule
+
+/// `[Handler NAME]`, or the action that stands in a source.
+package struct HandlerDefinition: Equatable, Sendable {
+    package var name: String
+    package var action: HandlerAction
+    /// `Queue=`, an alias already resolved; `nil`: `default`. The queue of a source's route wins (`Route.queue`).
+    package var queue: String?
+    /// `Overlap=`; `nil`: not written, so `wait`, for timers `skip`.
+    package var overlap: Overlap?
+    /// `TimeoutSec=`; `.infinity`: none.
+    package var timeout: TimeSpan
+    /// `TimeoutStopSec=`: from `KillSignal=` to SIGKILL.
+    package var timeoutStop: TimeSpan
+    /// `KillSignal=`: a signal number.
+    package var killSignal: Int32
+    package var killMode: KillMode
+    /// `SuccessExitStatus=`, besides 0.
+    package var successExitStatus: ExitStatusSet
+    /// `WorkingDirectory=`: an absolute path; `nil`: `/`.
+    package var workingDirectory: [UInt8]?
+    /// `Environment=` in order; a later one of the same name wins.
+    package var environment: [EnvironmentVariable]
+    package var standardInput: StandardInput
+    package var standardOutput: StandardOutput
+    package var standardError: StandardOutput
+    /// `OnSuccess=`, `OnFailure=`, `OnFinished=`: names of handlers.
+    package var onSuccess: [String]
+    package var onFailure: [String]
+    package var onFinished: [String]
+
+    package init(
+        name: String, action: HandlerAction, queue: String? = nil, overlap: Overlap? = nil,
+        timeout: TimeSpan = .infinity,
+        timeoutStop: TimeSpan = .seconds(10), killSignal: Int32 = 15, killMode: KillMode = .tree,
+        successExitStatus: ExitStatusSet = ExitStatusSet(), workingDirectory: [UInt8]? = nil,
+        environment: [EnvironmentVariable] = [], standardInput: StandardInput = .event,
+        standardOutput: StandardOutput = .journal, standardError: StandardOutput = .journal, onSuccess: [String] = [],
+        onFailure: [String] = [], onFinished: [String] = []
+    ) {
+        self.name = name
+        self.action = action
+        self.queue = queue
+        self.overlap = overlap
+        self.timeout = timeout
+        self.timeoutStop = timeoutStop
+        self.killSignal = killSignal
+        self.killMode = killMode
+        self.successExitStatus = successExitStatus
+        self.workingDirectory = workingDirectory
+        self.environment = environment
+        self.standardInput = standardInput
+        self.standardOutput = standardOutput
+        self.standardError = standardError
+        self.onSuccess = onSuccess
+        self.onFailure = onFailure
+        self.onFinished = onFinished
+    }
+}
+
+/// What a handler does.
+package enum HandlerAction: Equatable, Sendable {
+    /// `Exec=`: commands, one after the other until one fails. Never empty.
+    case exec([Command])
+    /// `Log=`: a line for the journal.
+    case log(Template)
+    /// `Emit=NAME [DATA]`: fires a `[Custom]` source; `data` expands to a number, `nil` is 1.
+    case emit(source: String, data: Template?)
+}
+
+/// One `Exec=` line, split into words. The first word is an absolute path, or a name looked up in `PATH`.
+package struct Command: Equatable, Sendable {
+    package enum Word: Hashable, Sendable {
+        case template(Template)
+        /// `%@`: one word for each path (or line) of the operation.
+        case everything
+    }
+
+    package var words: [Word]
+
+    package init(words: [Word]) { self.words = words }
+}
+
+/// `Overlap=`: what a delivery does when an operation with its key already runs.
+package enum Overlap: String, CaseIterable, Sendable {
+    /// One more operation afterwards.
+    case wait
+    /// The delivery ends skipped.
+    case skip
+}
+
+/// `KillMode=`: whom the signals of a time-out or a cancel reach.
+package enum KillMode: String, CaseIterable, Sendable {
+    case tree, process, none
+}
+
+/// Exit codes and signals that count as success.
+package struct ExitStatusSet: Equatable, Sendable {
+    package var codes: Set<Int32>
+    package var signals: Set<Int32>
+
+    package init(codes: Set<Int32> = [], signals: Set<Int32> = []) {
+        self.codes = codes
+        self.signals = signals
+    }
+}
+
+package struct EnvironmentVariable: Equatable, Sendable {
+    package var name: String
+    package var value: [UInt8]
+
+    package init(name: String, value: [UInt8]) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// `StandardInput=`: what a command reads.
+package enum StandardInput: String, CaseIterable, Sendable {
+    case event, paths, paths0, lines, payload, output, null
+}
+
+/// `StandardOutput=`, `StandardError=`: where a command writes.
+package enum StandardOutput: Equatable, Sendable {
+    case journal, null, inherit
+    /// `file:PATH`: opened for writing at its start, not truncated (as in `systemd.exec(5)`).
+    case file([UInt8])
+    case append([UInt8])
+}

@@ -1,0 +1,189 @@
+package import Schedule
+
+/// What kind of source makes an event; the raw value is the `kind` a handler is told.
+package enum SourceKind: String, CaseIterable, Sendable {
+    case timer, signal, path, descriptor, process, unit, custom, group
+}
+
+/// The name of a source; two kinds may use the same name.
+package struct SourceID: Hashable, Sendable, CustomStringConvertible {
+    package var kind: SourceKind
+    package var name: String
+
+    package init(_ kind: SourceKind, _ name: String) {
+        self.kind = kind
+        self.name = name
+    }
+
+    /// `path/uploads`.
+    package var description: String { "\(kind.rawValue)/\(name)" }
+}
+
+/// A section that makes events: `[Timer NAME]`, `[Path NAME]`, ….
+package struct SourceDefinition: Equatable, Sendable {
+    package var id: SourceID
+    package var summary: String?
+    /// Where each event goes, in the order of `Handler=`. Never empty.
+    package var routes: [Route]
+    package var key: KeyRule
+    /// `Coalesce=`: merge events of one key while they wait.
+    package var coalesces: Bool
+    package var isSuspended: Bool
+    /// `Required=`: the daemon is not ready before this source is armed.
+    package var isRequired: Bool
+    package var trigger: Trigger
+
+    package init(
+        id: SourceID, summary: String? = nil, routes: [Route], key: KeyRule = .handler, coalesces: Bool = true,
+        isSuspended: Bool = false, isRequired: Bool = false, trigger: Trigger
+    ) {
+        self.id = id
+        self.summary = summary
+        self.routes = routes
+        self.key = key
+        self.coalesces = coalesces
+        self.isSuspended = isSuspended
+        self.isRequired = isRequired
+        self.trigger = trigger
+    }
+}
+
+/// Source → handler on a queue. Both names exist; an alias of a queue is resolved.
+package struct Route: Hashable, Sendable {
+    package var handler: String
+    package var queue: String
+
+    package init(handler: String, queue: String) {
+        self.handler = handler
+        self.queue = queue
+    }
+}
+
+/// `Key=`: what an operation is about.
+package enum KeyRule: Equatable, Sendable {
+    /// Empty: the handler itself.
+    case handler
+    /// `none`: nothing excludes anything.
+    case none
+    case template(Template)
+}
+
+/// What makes a source fire.
+package enum Trigger: Equatable, Sendable {
+    case timer(TimerTrigger)
+    case signal(SignalTrigger)
+    case path(PathTrigger)
+    case descriptor(DescriptorTrigger)
+    case process(ProcessTrigger)
+    case custom(CustomTrigger)
+}
+
+/// `[Timer]`: at least one of the four; a span is at least 1 ms.
+package struct TimerTrigger: Equatable, Sendable {
+    /// `EverySec=`: fixed rate on a grid anchored at boot.
+    package var every: TimeSpan?
+    /// `AfterSec=`: fixed delay after its operations ended.
+    package var after: TimeSpan?
+    package var onStartup: TimeSpan?
+    package var onBoot: TimeSpan?
+
+    package init(
+        every: TimeSpan? = nil, after: TimeSpan? = nil, onStartup: TimeSpan? = nil, onBoot: TimeSpan? = nil
+    ) {
+        self.every = every
+        self.after = after
+        self.onStartup = onStartup
+        self.onBoot = onBoot
+    }
+}
+
+/// `[Signal]`: numbers, none of them refused, each claimed by one source only.
+package struct SignalTrigger: Equatable, Sendable {
+    package var signals: [Int32]
+
+    package init(signals: [Int32]) { self.signals = signals }
+}
+
+/// `Events=` of `[Path]`.
+package struct PathEvents: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let written = PathEvents(rawValue: 1)
+    package static let renamed = PathEvents(rawValue: 2)
+    package static let deleted = PathEvents(rawValue: 4)
+    package static let created = PathEvents(rawValue: 8)
+    package static let modified = PathEvents(rawValue: 16)
+    package static let attributes = PathEvents(rawValue: 32)
+    package static let changed: PathEvents = [.written, .renamed, .deleted]
+}
+
+package struct PathTrigger: Equatable, Sendable {
+    /// Absolute, without a trailing slash (but for `/`), without `.` and `..` components. Never empty.
+    package var paths: [[UInt8]]
+    package var events: PathEvents
+
+    package init(paths: [[UInt8]], events: PathEvents = .written) {
+        self.paths = paths
+        self.events = events
+    }
+}
+
+/// `[Descriptor]`.
+package struct DescriptorTrigger: Equatable, Sendable {
+    package enum Listener: Hashable, Sendable {
+        /// `ListenFIFO=`: an absolute path.
+        case fifo([UInt8])
+        case datagram(SocketAddress)
+    }
+
+    package enum Framing: String, CaseIterable, Sendable {
+        case line, datagram
+    }
+
+    package var listener: Listener
+    package var framing: Framing
+    /// `MaxLength=`: bytes of one line or datagram; at least 1.
+    package var maxLength: Int
+    /// `SocketMode=`: permission bits of a FIFO or socket file that watchd makes.
+    package var mode: UInt32
+
+    package init(listener: Listener, framing: Framing, maxLength: Int = 65_536, mode: UInt32 = 0o600) {
+        self.listener = listener
+        self.framing = framing
+        self.maxLength = maxLength
+        self.mode = mode
+    }
+}
+
+/// An address as `systemd.socket(5)` writes it.
+package enum SocketAddress: Hashable, Sendable {
+    /// `/path`.
+    case unix([UInt8])
+    /// `@name`, without the `@`.
+    case abstract([UInt8])
+    /// `1.2.3.4:PORT`.
+    case ipv4(address: [UInt8], port: UInt16)
+    /// `[::1]:PORT`, or `PORT` alone for every address of both protocols.
+    case ipv6(address: [UInt8], port: UInt16)
+}
+
+/// `[Process]`: an absolute path.
+package struct ProcessTrigger: Equatable, Sendable {
+    package var pidFile: [UInt8]
+
+    package init(pidFile: [UInt8]) { self.pidFile = pidFile }
+}
+
+/// `[Custom]`.
+package struct CustomTrigger: Equatable, Sendable {
+    /// How waiting data combine, as Dispatch's user-data sources do.
+    package enum Merge: String, CaseIterable, Sendable {
+        case add, or, replace
+    }
+
+    package var merge: Merge
+
+    package init(merge: Merge = .add) { self.merge = merge }
+}

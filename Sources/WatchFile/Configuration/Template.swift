@@ -1,0 +1,47 @@
+/// Text with specifiers in it, such as `%p.bak` or `%{folder}`; expanded as a whole, never split into words.
+package struct Template: Hashable, Sendable {
+    package enum Part: Hashable, Sendable {
+        case literal([UInt8])
+        case specifier(Specifier)
+    }
+
+    package var parts: [Part]
+
+    package init(parts: [Part]) { self.parts = parts }
+
+    package init(literal: String) { parts = literal.isEmpty ? [] : [.literal(Array(literal.utf8))] }
+
+    /// The template's text, each specifier replaced by what `value` gives for it (nothing, where it does not apply).
+    package func expanded(_ value: (Specifier) -> [UInt8]) -> [UInt8] {
+        if parts.count == 1 {
+            switch parts[0] {
+            case .literal(let bytes): return bytes
+            case .specifier(let specifier): return value(specifier)
+            }
+        }
+        return parts.reduce(into: []) { result, part in
+            switch part {
+            case .literal(let bytes): result += bytes
+            case .specifier(let specifier): result += value(specifier)
+            }
+        }
+    }
+
+    package var specifiers: [Specifier] {
+        parts.compactMap { if case .specifier(let specifier) = $0 { specifier } else { nil } }
+    }
+}
+
+/// What stands behind a `%` in a watch file.
+package enum Specifier: Hashable, Sendable {
+    /// `%p`, `%{path}`.
+    case path
+    /// `%f`: the path's last component.
+    case lastComponent
+    /// `%r`: the path below its source's root.
+    case relativePath
+    /// `%1` … `%9`.
+    case capture(Int)
+    case source, handler, queue, operation, kind, event, oldPath, folder, line, data, signal, pid, exitStatus, result
+    case time, scheduled, attempt, count, peer
+}

@@ -1,0 +1,76 @@
+/// A key of a section: its spelling and what may stand behind the `=`.
+struct Key {
+    let name: String
+    let type: ValueType
+    /// A list may be given several times in a section and grows by drop-ins; anything else is given once and replaced.
+    let isList: Bool
+    /// The others are known, but their feature is not built yet.
+    let isSupported: Bool
+
+    static func one(_ name: String, _ type: ValueType) -> Key {
+        Key(name: name, type: type, isList: false, isSupported: true)
+    }
+
+    static func list(_ name: String, _ type: ValueType) -> Key {
+        Key(name: name, type: type, isList: true, isSupported: true)
+    }
+
+    /// A single value that this version refuses.
+    static func later(_ name: String, _ type: ValueType) -> Key {
+        Key(name: name, type: type, isList: false, isSupported: false)
+    }
+
+    /// A list that this version refuses.
+    static func laterList(_ name: String, _ type: ValueType) -> Key {
+        Key(name: name, type: type, isList: true, isSupported: false)
+    }
+}
+
+/// What a value is, and the bounds it is checked against.
+enum ValueType {
+    case flag
+    /// A boolean of which this version knows only `no`.
+    case noFlag
+    case number(ClosedRange<Int>)
+    /// Bytes, with the suffixes `K`, `M`, `G` (1024).
+    case size(ClosedRange<Int>)
+    case span(SpanRule)
+    /// One of some words; `later` are known and refused.
+    case choice([String], later: [String] = [])
+    /// Several of some words.
+    case choices([String], later: [String] = [])
+    /// A name; several, where the key is a list.
+    case names
+    case signal
+    /// Several signals, none of those that watchd refuses to claim.
+    case claimedSignals
+    case exitStatuses
+    case text
+    /// One absolute path: the whole value.
+    case path
+    /// Absolute paths, separated by spaces.
+    case paths
+    case output
+    case environment
+    case command
+    /// Text with specifiers.
+    case template
+    /// As `template`, or `none`, or empty.
+    case key
+    /// `NAME [DATA]`.
+    case emission
+    case address
+    case mode
+}
+
+/// Which spans a key takes. None but `infinity` is longer than `ValueReader.maximumSpan`.
+enum SpanRule {
+    /// 0 and `infinity` too.
+    case any
+    /// Longer than 0; `infinity` means no limit.
+    case limit
+    /// At least 1 ms, and not `infinity`.
+    case period
+    /// As `period`; 0 means at once and is read as 1 ms.
+    case delay
+}

@@ -1,0 +1,250 @@
+/// Every key of every kind of section: what `watchd.watch(5)` describes, in the same order.
+enum KeyTable {
+    /// The key of that name in a section of this kind.
+    static func key(_ name: String, in kind: SectionKind) -> Key? { byName[kind]?[name] }
+
+    static func names(in kind: SectionKind) -> [String] { keys(of: kind).map(\.name) }
+
+    /// The keys that make an action, in handlers and in sources.
+    static let actionNames = ["Exec", "Stream", "Unit", "Emit", "Log", "Mail"]
+
+    /// The keys of a handler that mean something in a source without an action too.
+    static let routeNames: Set<String> = ["Queue"]
+
+    static let handlerNames = Set((actions + handler).map(\.name))
+
+    /// Whether this key of a section of this kind is that of a handler: in a source it belongs to the source's action.
+    static func isHandlerKey(_ name: String, in kind: SectionKind) -> Bool {
+        handlerNames.contains(name) && !routeNames.contains(name) && !own(kind).contains { $0.name == name }
+    }
+
+    /// A section's own keys come before those it shares with others, and win where both have the same name.
+    static func keys(of kind: SectionKind) -> [Key] {
+        switch kind {
+        case .watchd, .queue, .semaphore: own(kind)
+        case .handler: actions + handler
+        case .group, .timer, .signal, .path, .descriptor, .process, .unit, .custom:
+            own(kind) + source
+                + (actions + handler).filter { key in
+                    !(own(kind) + source).contains { $0.name == key.name }
+                }
+        }
+    }
+
+    private static let byName: [SectionKind: [String: Key]] = Dictionary(
+        uniqueKeysWithValues: SectionKind.allCases.map { kind in
+            (kind, Dictionary(keys(of: kind).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }))
+        })
+
+    private static let count = 1...1_000_000_000
+
+    private static func own(_ kind: SectionKind) -> [Key] {
+        switch kind {
+        case .watchd: watchd
+        case .queue: queue
+        case .semaphore: [.later("Value", .number(0...count.upperBound))]
+        case .group: [.laterList("Members", .names)]
+        case .handler: []
+        case .timer: timer
+        case .signal: [.list("Signal", .claimedSignals)]
+        case .path: path
+        case .descriptor: descriptor
+        case .process: process
+        case .unit:
+            [
+                .laterList("Unit", .text),
+                .laterList(
+                    "Events", .choices([], later: ["failed", "active", "inactive", "activating", "deactivating"])),
+            ]
+        case .custom: [.one("Merge", .choice(["add", "or", "replace"]))]
+        }
+    }
+
+    private static let watchd: [Key] = [
+        .one("ControlSocket", .path),
+        .later("StateDirectory", .path),
+        .one("LogLevel", .choice(["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"])),
+        .one("MaxProcesses", .number(1...4_194_304)),
+        .one("MaxOperations", .number(count)),
+        .later("MaxWatches", .text),
+        .later("KeepHistory", .number(count)),
+        .later("KeepHistorySec", .span(.any)),
+        .one("DrainSec", .span(.any)),
+        .later("Sync", .choice([], later: ["full", "normal"])),
+    ]
+
+    private static let queue: [Key] = [
+        .one("Type", .choice(["serial", "concurrent"])),
+        .one("Width", .number(1...1_000_000)),
+        .later("QoS", .names),
+        .later("Target", .names),
+        .one("Backlog", .number(count)),
+        .one("Overflow", .choice(["block", "drop-oldest", "drop-newest"])),
+        .later("RateLimit", .text),
+        .one("Suspended", .flag),
+        .later("Durable", .flag),
+        .laterList("Environment", .environment),
+        .later("Finalizer", .names),
+    ]
+
+    private static let actions: [Key] = [
+        .list("Exec", .command),
+        .later("Stream", .command),
+        .laterList("Unit", .text),
+        .one("Emit", .emission),
+        .one("Log", .template),
+        .later("Mail", .text),
+    ]
+
+    private static let handler: [Key] =
+        [
+            .later("Workers", .number(count)),
+            .later("Ack", .flag),
+            .later("Prefetch", .number(count)),
+            .later("UnitAction", .choice([], later: ["start", "restart", "reload", "reload-or-restart", "stop"])),
+            .later("UnitWait", .flag),
+            .one("Queue", .names),
+            .later("Barrier", .flag),
+            .later("Priority", .choice([], later: ["very-low", "low", "normal", "high", "very-high"])),
+            .laterList("Acquire", .text),
+            .laterList("Release", .text),
+            .laterList("Consume", .text),
+            .laterList("After", .names),
+            .laterList("Requires", .names),
+            .later("DelaySec", .span(.any)),
+            .later("Once", .choice([], later: ["no", "boot", "ever"])),
+            .one("Overlap", .choice(["wait", "skip"], later: ["restart", "parallel"])),
+            .later("Stride", .number(count)),
+            .later("StartTimeoutSec", .span(.limit)),
+            .one("TimeoutSec", .span(.limit)),
+            .one("KillSignal", .signal),
+            .one("KillMode", .choice(["tree", "process", "none"])),
+            .one("TimeoutStopSec", .span(.any)),
+            .later("Retry", .text),
+            .later("RetrySec", .span(.any)),
+            .later("RetryMaxSec", .span(.any)),
+            .laterList("RetryPreventExitStatus", .exitStatuses),
+            .list("SuccessExitStatus", .exitStatuses),
+            .list("OnSuccess", .names),
+            .list("OnFailure", .names),
+            .laterList("OnRetry", .names),
+            .laterList("OnChange", .names),
+            .list("OnFinished", .names),
+            .laterList("ExecCondition", .command),
+            .laterList("ConditionPathExists", .path),
+            .laterList("NotDuring", .text),
+            .laterList("HoldDuring", .text),
+            .later("User", .text),
+            .later("Group", .text),
+            .laterList("SupplementaryGroups", .text),
+            .one("WorkingDirectory", .path),
+            .list("Environment", .environment),
+            .laterList("EnvironmentFile", .path),
+            .laterList("PassEnvironment", .text),
+            .later("UMask", .mode),
+            .later("Nice", .number(-20...19)),
+            .later("IOSchedulingClass", .text),
+            .later("NoNewPrivileges", .flag),
+            .later("MemoryMax", .text),
+            .later("CPUQuota", .text),
+            .later("RunIn", .choice([], later: ["watchd", "unit"])),
+            .one(
+                "StandardInput",
+                .choice(["event", "paths", "paths0", "lines", "payload", "output", "null"], later: ["socket"])),
+            .one("StandardOutput", .output),
+            .one("StandardError", .output),
+        ] + limits
+
+    /// `Limit…=`: the resources of `setrlimit(2)`, as `systemd.exec(5)` spells them.
+    private static let limits: [Key] = [
+        "CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NOFILE", "AS", "NPROC", "MEMLOCK", "LOCKS", "SIGPENDING",
+        "MSGQUEUE", "NICE", "RTPRIO", "RTTIME",
+    ].map { .later("Limit" + $0, .text) }
+
+    private static let source: [Key] = [
+        .list("Handler", .names),
+        .one("Queue", .names),
+        .one("Description", .text),
+        .one("Suspended", .flag),
+        .one("Required", .flag),
+        .one("Key", .key),
+        .one("Coalesce", .flag),
+        .later("RateLimit", .text),
+        .later("SilenceSec", .span(.period)),
+        .laterList("OnSilence", .names),
+        .laterList("OnSound", .names),
+    ]
+
+    private static let timer: [Key] = [
+        .laterList("OnCalendar", .text),
+        .laterList("OnCron", .text),
+        .one("EverySec", .span(.period)),
+        .one("AfterSec", .span(.period)),
+        .one("OnStartupSec", .span(.delay)),
+        .one("OnBootSec", .span(.delay)),
+        .later("AccuracySec", .span(.any)),
+        .later("RandomizedDelaySec", .span(.any)),
+        .later("FixedRandomDelay", .flag),
+        .later("CatchUp", .choice([], later: ["none", "one", "all"])),
+        .later("CatchUpMaxSec", .span(.any)),
+        .later("DaylightSaving", .choice([], later: ["run", "skip"])),
+    ]
+
+    private static let path: [Key] = [
+        .list("Path", .paths),
+        .one("Recursive", .noFlag),
+        .list(
+            "Events", .choices(["written", "renamed", "deleted", "created", "modified", "attributes", "changed"])),
+        .laterList("Include", .text),
+        .laterList("Exclude", .text),
+        .laterList("Prune", .text),
+        .one("FollowSymlinks", .noFlag),
+        .later("SettleSec", .span(.any)),
+        .later("MaxSettleSec", .span(.any)),
+        .later("Initial", .choice([], later: ["none", "existing", "once", "changed"])),
+        .later("PollSec", .span(.period)),
+        .later("Loop", .choice([], later: ["warn", "stop"])),
+        .later("MakeDirectory", .flag),
+        .later("DirectoryMode", .mode),
+        .laterList("PathChanged", .path),
+        .laterList("PathModified", .path),
+        .laterList("PathExists", .path),
+        .laterList("PathExistsGlob", .path),
+        .laterList("DirectoryNotEmpty", .path),
+    ]
+
+    private static let descriptor: [Key] = [
+        .one("ListenFIFO", .path),
+        .later("ListenStream", .address),
+        .one("ListenDatagram", .address),
+        .later("ListenSequentialPacket", .address),
+        .later("ListenSpecial", .path),
+        .later("ListenNetlink", .text),
+        .later("ListenMessageQueue", .path),
+        .later("FileDescriptorName", .names),
+        .later("Command", .command),
+        .later("Tail", .path),
+        .later("Pressure", .text),
+        .one("Framing", .choice(["line", "datagram"], later: ["chunk", "ready"])),
+        .one("MaxLength", .size(1...1 << 30)),
+        .laterList("Include", .text),
+        .laterList("Exclude", .text),
+        .one("SocketMode", .mode),
+        .later("SocketUser", .text),
+        .later("SocketGroup", .text),
+        .later("Ready", .choice([], later: ["readable", "writable"])),
+        .later("Accept", .flag),
+        .later("MaxConnections", .number(count)),
+    ]
+
+    private static let process: [Key] = [
+        .one("PIDFile", .path),
+        .later("Command", .command),
+        .later("Workers", .number(count)),
+        .later("Restart", .choice([], later: ["no", "on-failure", "always"])),
+        .later("RestartSec", .span(.any)),
+        .later("RestartMaxDelaySec", .span(.any)),
+        .later("Match", .text),
+        .list("Events", .choices(["exit"], later: ["fork", "exec", "coredump"])),
+    ]
+}

@@ -1,0 +1,183 @@
+/// Reads the sections of one file, with their entries.
+struct SectionReader {
+    let file: SourceFile
+    /// The file that the sections belong to: for a drop-in the one that it extends.
+    let owner: String
+    let isDropIn: Bool
+    /// Sections that may still come.
+    private var budget: Int
+    private(set) var sections: [SectionText] = []
+    private var state = State.beforeFirst
+    /// The single-valued keys given so far in this section, and where.
+    private var given: [String: SourceText] = [:]
+
+    private enum State {
+        case beforeFirst
+        /// The last of `sections` takes the entries.
+        case open
+        /// The user's own, or a section that has been refused: its entries are passed over.
+        case skipping
+        /// Too many sections: nothing is read any more.
+        case stopped
+    }
+
+    init(file: SourceFile, dropInOf base: String?, budget: Int) {
+        self.file = file
+        owner = base ?? file.name
+        isDropIn = base != nil
+        self.budget = budget
+    }
+
+    mutating func read(into problems: inout Problems) {
+        var reader = self
+        LineReader(file: file).forEachLine(&problems) { line, problems in
+            if line.bytes.first == UInt8(ascii: "[") {
+                reader.header(line, &problems)
+            } else {
+                reader.assignment(line, &problems)
+            }
+        }
+        self = reader
+    }
+
+    // MARK: Headers
+
+    private mutating func header(_ line: SourceText, _ problems: inout Problems) {
+        if case .stopped = state { return }
+        state = .skipping
+        guard budget > 0 else {
+            problems.error("more than \(WatchFile.maximumSections) sections", at: line)
+            state = .stopped
+            return
+        }
+        budget -= 1
+        guard TextCheck.isText(line, &problems) else { return }
+        guard line.bytes.last == UInt8(ascii: "]") else {
+            problems.error("a section is written [Kind name]: the ] is missing", at: line)
+            return
+        }
+        let words = line[line.bytes.startIndex + 1..<line.bytes.endIndex - 1].words
+        guard let first = words.first else {
+            problems.error("a section is written [Kind name]", at: line)
+            return
+        }
+        if first.bytes.starts(with: "X-".utf8) { return }
+        guard let kind = SectionKind(rawValue: first.string) else {
+            let nearest = problems.nearest(to: first.string, among: SectionKind.allCases.map(\.rawValue))
+            problems.error(
+                "unknown kind of section [\(first.shown)]", at: first, suggestion: nearest.map { "[\($0)]" })
+            return
+        }
+        open(kind, name: Array(words.dropFirst()), header: line, &problems)
+    }
+
+    private mutating func open(
+        _ kind: SectionKind, name words: [SourceText], header: SourceText, _ problems: inout Problems
+    ) {
+        if !kind.isSupported { problems.error("[\(kind.rawValue)] is not supported by this version", at: header) }
+        given = [:]
+        state = .open
+        sections.append(
+            SectionText(
+                kind: kind, name: name(words, of: kind, &problems), header: header, owner: owner,
+                isDropIn: isDropIn))
+    }
+
+    /// `nil` when it cannot be one; the entries are read all the same.
+    private func name(_ words: [SourceText], of kind: SectionKind, _ problems: inout Problems) -> String? {
+        guard let first = words.first else { return "" }
+        if words.count > 1 {
+            problems.error("a name is one word of A-Za-z0-9_.-", at: words[1])
+        } else if kind == .watchd {
+            problems.error("[Watchd] has no name", at: first)
+        } else if !TextCheck.isName(first.bytes) {
+            problems.error(
+                "\(first.shown) is not a name: 1 to \(TextCheck.maximumNameLength) characters of A-Za-z0-9_.-",
+                at: first)
+        } else {
+            return first.string
+        }
+        return nil
+    }
+
+    // MARK: Assignments
+
+    private mutating func assignment(_ line: SourceText, _ problems: inout Problems) {
+        switch state {
+        case .stopped, .skipping: return
+        case .beforeFirst:
+            if let (key, _) = split(line, &problems) {
+                problems.error("\(key.shown)= stands before the first section", at: key)
+                // Once is enough.
+                state = .skipping
+            }
+        case .open:
+            guard let (keyText, text) = split(line, &problems), let section = sections.indices.last else { return }
+            if let entry = entry(keyText, text, in: sections[section].kind, &problems) {
+                sections[section].entries.append(entry)
+            }
+        }
+    }
+
+    /// `nil` where the line is no assignment, or one of the user's own.
+    private func split(_ line: SourceText, _ problems: inout Problems) -> (key: SourceText, value: SourceText)? {
+        guard let equals = line.bytes.firstIndex(of: UInt8(ascii: "=")) else {
+            problems.error("neither [Kind name] nor Key=Value", at: line)
+            return nil
+        }
+        let key = line[line.bytes.startIndex..<equals].trimmed
+        let value = line[equals + 1..<line.bytes.endIndex].trimmed
+        if key.bytes.starts(with: "X-".utf8) { return nil }
+        guard !key.isEmpty else {
+            problems.error("a key is missing before the =", at: line)
+            return nil
+        }
+        return TextCheck.isText(key, &problems) ? (key, value) : nil
+    }
+
+    private mutating func entry(
+        _ keyText: SourceText, _ text: SourceText, in kind: SectionKind, _ problems: inout Problems
+    ) -> Entry? {
+        // The section as a whole has been refused; which keys it has still matters to references.
+        if !kind.isSupported {
+            return KeyTable.key(keyText.string, in: kind).map {
+                Entry(key: $0, keyText: keyText, text: text, value: nil, isClearing: false)
+            }
+        }
+        guard let key = KeyTable.key(keyText.string, in: kind) else {
+            refuse(keyText, in: kind, &problems)
+            return nil
+        }
+        guard key.isSupported else {
+            problems.error("\(key.name)= is not supported by this version", at: keyText)
+            return Entry(key: key, keyText: keyText, text: text, value: nil, isClearing: false)
+        }
+        if !key.isList {
+            if let first = given[key.name] {
+                problems.error(
+                    "\(key.name)= is given twice in this section, first on line \(first.position.line)", at: keyText)
+            }
+            given[key.name] = keyText
+        }
+        if text.isEmpty {
+            // An empty key is a value of its own: the handler itself.
+            let value: Value? = if case .key = key.type { .key(.handler) } else { nil }
+            return Entry(key: key, keyText: keyText, text: text, value: value, isClearing: value == nil)
+        }
+        let value = ValueReader(key: key, text: text).read(&problems)
+        return Entry(key: key, keyText: keyText, text: text, value: value, isClearing: false)
+    }
+
+    private func refuse(_ keyText: SourceText, in kind: SectionKind, _ problems: inout Problems) {
+        let name = keyText.string
+        let message = "unknown key \(keyText.shown)= in [\(kind.rawValue)]"
+        let others = SectionKind.allCases.filter { $0.isSupported && KeyTable.key(name, in: $0) != nil }
+        if let other = others.first {
+            let place = others.count > 1 ? "sections such as [\(other.rawValue)]" : "[\(other.rawValue)]"
+            problems.error("\(message); it belongs in \(place)", at: keyText)
+        } else {
+            let nearest = problems.nearest(to: name, among: KeyTable.names(in: kind))
+            problems.error(message, at: keyText, suggestion: nearest.map { "\($0)=" })
+        }
+    }
+}

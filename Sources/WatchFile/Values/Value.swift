@@ -1,0 +1,67 @@
+import Schedule
+
+/// What stands behind a key, read by its type.
+enum Value {
+    case flag(Bool)
+    case number(Int)
+    case span(TimeSpan)
+    case word(String)
+    case words([String])
+    case names([Name])
+    case signals([NumberedSignal])
+    case exitStatuses(ExitStatusSet)
+    case text(String)
+    case path([UInt8])
+    case paths([[UInt8]])
+    case output(StandardOutput)
+    case environment([EnvironmentVariable])
+    case command(CommandText)
+    case template(TemplateText)
+    case key(KeyText)
+    case emission(Emission)
+    case address(SocketAddress)
+
+    /// A reference, and where it stands.
+    struct Name {
+        var string: String
+        var text: SourceText
+    }
+
+    struct NumberedSignal {
+        var number: Int32
+        var text: SourceText
+    }
+
+    enum KeyText {
+        case handler
+        case none
+        case template(TemplateText)
+    }
+
+    /// `Emit=`.
+    struct Emission {
+        var source: Name
+        var data: TemplateText?
+    }
+}
+
+extension Value {
+    var flag: Bool? { if case .flag(let value) = self { value } else { nil } }
+    var number: Int? { if case .number(let value) = self { value } else { nil } }
+    var span: TimeSpan? { if case .span(let value) = self { value } else { nil } }
+    var word: String? { if case .word(let value) = self { value } else { nil } }
+    var words: [String] { if case .words(let value) = self { value } else { [] } }
+    var names: [Name] { if case .names(let value) = self { value } else { [] } }
+    var signals: [NumberedSignal] { if case .signals(let value) = self { value } else { [] } }
+    var exitStatuses: ExitStatusSet? { if case .exitStatuses(let value) = self { value } else { nil } }
+    var text: String? { if case .text(let value) = self { value } else { nil } }
+    var path: [UInt8]? { if case .path(let value) = self { value } else { nil } }
+    var paths: [[UInt8]] { if case .paths(let value) = self { value } else { [] } }
+    var output: StandardOutput? { if case .output(let value) = self { value } else { nil } }
+    var environment: [EnvironmentVariable] { if case .environment(let value) = self { value } else { [] } }
+    var command: CommandText? { if case .command(let value) = self { value } else { nil } }
+    var template: TemplateText? { if case .template(let value) = self { value } else { nil } }
+    var key: KeyText? { if case .key(let value) = self { value } else { nil } }
+    var emission: Emission? { if case .emission(let value) = self { value } else { nil } }
+    var address: SocketAddress? { if case .address(let value) = self { value } else { nil } }
+}

@@ -1,0 +1,32 @@
+extension ValueReader {
+    /// Names of other sections; whether they exist is checked when all sections are known.
+    func names(_ problems: inout Problems) -> [Value.Name]? {
+        guard let names = all(text.words, { name($0, &problems) }) else { return nil }
+        guard key.isList || names.count == 1 else {
+            problems.error("\(key.name)= takes one name", at: names[1].text)
+            return nil
+        }
+        return names
+    }
+
+    func emission(_ problems: inout Problems) -> Value.Emission? {
+        guard let first = text.words.first, let source = name(first, &problems) else { return nil }
+        let rest = text[first.bytes.endIndex..<text.bytes.endIndex].trimmed
+        guard !rest.isEmpty else { return Value.Emission(source: source, data: nil) }
+        guard let data = TemplateText(Word(raw: rest), &problems) else { return nil }
+        if data.specifiers.isEmpty, Int64(rest.string) == nil {
+            problems.error("\(rest.shown) is not a number of 64 bits", at: rest)
+            return nil
+        }
+        return Value.Emission(source: source, data: data)
+    }
+
+    private func name(_ word: SourceText, _ problems: inout Problems) -> Value.Name? {
+        guard TextCheck.isName(word.bytes) else {
+            problems.error(
+                "\(word.shown) is not a name: 1 to \(TextCheck.maximumNameLength) characters of A-Za-z0-9_.-", at: word)
+            return nil
+        }
+        return Value.Name(string: word.string, text: word)
+    }
+}

@@ -1,0 +1,101 @@
+/// Reads the value of one assignment by its key's type; tells what is wrong with it.
+struct ValueReader {
+    let key: Key
+    /// Not empty.
+    let text: SourceText
+
+    /// `nil` after an error.
+    func read(_ problems: inout Problems) -> Value? {
+        guard mayCarryAnyByte || TextCheck.isText(text, &problems) else { return nil }
+        switch key.type {
+        case .flag: return flag(&problems).map(Value.flag)
+        case .noFlag: return noFlag(&problems).map(Value.flag)
+        case .number(let range): return number(in: range, &problems).map(Value.number)
+        case .size(let range): return size(in: range, &problems).map(Value.number)
+        case .span(let rule): return span(rule, &problems).map(Value.span)
+        case .choice(let words, let later):
+            return choose(text, of: words, later: later, &problems).map(Value.word)
+        case .choices(let words, let later):
+            return all(text.words) { choose($0, of: words, later: later, &problems) }.map(Value.words)
+        case .names: return names(&problems).map(Value.names)
+        case .signal: return signal(text, &problems).map { .signals([$0]) }
+        case .claimedSignals: return all(text.words) { claimedSignal($0, &problems) }.map(Value.signals)
+        case .exitStatuses: return exitStatuses(&problems).map(Value.exitStatuses)
+        case .text: return .text(text.string)
+        case .path: return PathValue.read(text, key: key, &problems).map(Value.path)
+        case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
+        case .output: return output(&problems).map(Value.output)
+        case .environment: return EnvironmentValue.read(text, key: key, &problems).map(Value.environment)
+        case .command: return CommandText(text, key: key, &problems).map(Value.command)
+        case .template: return TemplateText(Word(raw: text), &problems).map(Value.template)
+        case .key: return keyText(&problems).map(Value.key)
+        case .emission: return emission(&problems).map(Value.emission)
+        case .address: return AddressValue.read(text, key: key, &problems).map(Value.address)
+        case .mode: return mode(&problems).map(Value.number)
+        }
+    }
+
+    private var mayCarryAnyByte: Bool {
+        switch key.type {
+        case .path, .paths, .output, .command, .address: true
+        default: false
+        }
+    }
+
+    /// Reads every element, so that all errors are told; `nil` if there was one.
+    func all<Element>(_ texts: [SourceText], _ read: (SourceText) -> Element?) -> [Element]? {
+        let elements = texts.map(read)
+        let valid = elements.compactMap { $0 }
+        return valid.count == elements.count ? valid : nil
+    }
+
+    func refuse(_ problems: inout Problems, _ reason: String, at place: SourceText? = nil, suggestion: String? = nil) {
+        let place = place ?? text
+        problems.error("\(key.name)=\(place.shown) \(reason)", at: place, suggestion: suggestion)
+    }
+
+    func refuseUnsupported(_ problems: inout Problems, at place: SourceText? = nil) {
+        refuse(&problems, "is not supported by this version", at: place)
+    }
+
+    /// One of the words; a word of `later` is known and refused.
+    func choose(_ word: SourceText, of words: [String], later: [String], _ problems: inout Problems) -> String? {
+        let string = word.string
+        if words.contains(string) { return string }
+        if later.contains(string) {
+            refuseUnsupported(&problems, at: word)
+        } else {
+            refuse(
+                &problems, words.count == 1 ? "is not \(words[0])" : "is not one of \(words.joined(separator: ", "))",
+                at: word, suggestion: problems.nearest(to: string, among: words + later))
+        }
+        return nil
+    }
+
+    private func output(_ problems: inout Problems) -> StandardOutput? {
+        for (prefix, make) in [("file:", StandardOutput.file), ("append:", StandardOutput.append)]
+        where text.bytes.starts(with: prefix.utf8) {
+            let path = text[text.bytes.startIndex + prefix.utf8.count..<text.bytes.endIndex]
+            guard !path.isEmpty else {
+                problems.error("\(key.name)=\(prefix) needs a path", at: text)
+                return nil
+            }
+            return PathValue.read(path, key: key, &problems).map(make)
+        }
+        switch text.string {
+        case "journal": return .journal
+        case "null": return .null
+        case "inherit": return .inherit
+        default:
+            refuse(
+                &problems, "is not one of journal, null, inherit, file:PATH, append:PATH",
+                suggestion: problems.nearest(to: text.string, among: ["journal", "null", "inherit"]))
+            return nil
+        }
+    }
+
+    private func keyText(_ problems: inout Problems) -> Value.KeyText? {
+        if text.string == "none" { return Value.KeyText.none }
+        return TemplateText(Word(raw: text), &problems).map(Value.KeyText.template)
+    }
+}

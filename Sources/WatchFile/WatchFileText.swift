@@ -1,0 +1,37 @@
+/// The text of one watch file or drop-in; who reads the files decides about their order.
+package struct WatchFileText: Sendable {
+    /// The file's name, as diagnostics show it.
+    package var file: String
+    package var bytes: [UInt8]
+    /// For a drop-in: the `file` that it extends.
+    package var dropInOf: String?
+
+    package init(file: String, bytes: [UInt8], dropInOf: String? = nil) {
+        self.file = file
+        self.bytes = bytes
+        self.dropInOf = dropInOf
+    }
+}
+
+/// What defaults depend on outside of the files.
+package struct LoadContext: Sendable {
+    /// CPUs that the daemon may use; at least 1.
+    package var processors: Int
+
+    package init(processors: Int) { self.processors = max(1, processors) }
+
+    /// The default of `MaxProcesses=`.
+    var maxProcesses: Int { max(16, 4 * processors) }
+}
+
+package struct LoadResult: Sendable {
+    /// `nil` when one of the diagnostics is an error.
+    package var configuration: Configuration?
+    /// In the order of the texts and of their lines.
+    package var diagnostics: [Diagnostic]
+
+    package init(configuration: Configuration?, diagnostics: [Diagnostic]) {
+        self.configuration = configuration
+        self.diagnostics = diagnostics
+    }
+}

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import WatchFile
+
+@Suite("Table of keys")
+struct KeyTableTests {
+    /// A section that is whole but for the key in question.
+    private func section(_ kind: SectionKind, without key: String) -> String {
+        var lines = ["[\(kind.rawValue)\(kind == .watchd ? "" : " x")]"]
+        switch kind {
+        case .timer: lines.append("EverySec=1h")
+        case .signal: lines.append("Signal=USR1")
+        case .path: lines.append("Path=/p")
+        case .descriptor: if key != "ListenDatagram" { lines.append("ListenFIFO=/f") }
+        case .process: lines.append("PIDFile=/p")
+        case .watchd, .queue, .semaphore, .group, .handler, .unit, .custom: break
+        }
+        if key == "Width" { lines.append("Type=concurrent") }
+        let hasAction = kind == .handler || kind.sourceKind != nil
+        if hasAction, !["Emit", "Log"].contains(key) { lines.append("Exec=/bin/true") }
+        return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
+    }
+
+    private func sample(_ key: Key) -> String {
+        switch key.type {
+        case .flag, .noFlag: "no"
+        case .number(let range): "\(range.upperBound)"
+        case .size: "64K"
+        case .span: "90s"
+        case .choice(let words, _), .choices(let words, _): words.first ?? ""
+        case .names: key.name == "Queue" ? "main" : "other"
+        case .signal, .claimedSignals: "SIGUSR2"
+        case .exitStatuses: "3 TERM"
+        case .text, .template, .key: "some text"
+        case .path, .paths: "/a"
+        case .output: "null"
+        case .environment: "A=b"
+        case .command: "/bin/true"
+        case .emission: "target"
+        case .address: "514"
+        case .mode: "0640"
+        }
+    }
+
+    private static let others = "\n[Handler other]\nLog=x\n[Custom target]\nLog=x\n"
+
+    @Test(arguments: SectionKind.allCases.filter(\.isSupported))
+    func everySupportedKeyIsTakenAndEveryOtherRefusedByName(kind: SectionKind) {
+        for key in KeyTable.keys(of: kind) {
+            let text = section(kind, without: key.name) + "\(key.name)=\(sample(key))" + Self.others
+            let found = problems(in: text).map { $0.drop { $0 != " " }.dropFirst() }
+            #expect(found == (key.isSupported ? [] : ["\(key.name)= is not supported by this version"]), "\(text)")
+        }
+    }
+
+    @Test(arguments: SectionKind.allCases.filter(\.isSupported))
+    func everySupportedKeyRefusesWhatItCannotRead(kind: SectionKind) {
+        for key in KeyTable.keys(of: kind) where key.isSupported {
+            // No text of any kind has a control character, and no path, command or address looks like this.
+            let text = section(kind, without: key.name) + "\(key.name)=\\q\u{1}'" + Self.others
+            #expect(load(text).configuration == nil, "\(text)")
+        }
+    }
+
+    @Test(arguments: SectionKind.allCases.filter(\.isSupported))
+    func everyKeyIsCorrectedWhenItsCaseIsWrong(kind: SectionKind) {
+        for key in KeyTable.keys(of: kind) {
+            let text = section(kind, without: key.name) + "\(key.name.uppercased())x=1" + Self.others
+            let suggestions = load(text).diagnostics.map(\.suggestion)
+            #expect(suggestions.contains("\(key.name)=") || key.name.utf8.count < 4, "\(key.name)")
+        }
+    }
+
+    @Test(arguments: SectionKind.allCases.filter { !$0.isSupported })
+    func anUnsupportedSectionIsRefusedOnceWithAllItsKeys(kind: SectionKind) {
+        let keys = KeyTable.keys(of: kind).map { "\($0.name)=\\q\n" }.joined()
+        #expect(
+            problems(in: "[\(kind.rawValue) x]\n\(keys)") == [
+                "1:1: [\(kind.rawValue)] is not supported by this version"
+            ])
+    }
+
+    @Test func noSectionHasTwoKeysOfOneName() {
+        for kind in SectionKind.allCases {
+            #expect(Set(KeyTable.names(in: kind)).count == KeyTable.names(in: kind).count)
+        }
+    }
+}
