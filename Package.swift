@@ -28,14 +28,18 @@ func tests(_ name: String, _ dependencies: Target.Dependency..., data: [String] 
 let package = Package(
     name: "watchd",
     targets: [
+        // What the system gives.
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CLinux"),
 
         // Pure: no clock, no descriptor, no thread.
         library("Schedule"),
         library("WatchFile", "Schedule"),
+        library("Systemd", "CSystemd", "LinuxSystem"),
         library("ConfigurationFiles", "WatchFile", "LinuxSystem"),
         tests("WatchFile", "WatchFile", "Schedule", data: ["Diagnostics"]),
         tests("LinuxSystem", "LinuxSystem"),
         tests("ConfigurationFiles", "ConfigurationFiles", "WatchFile", "LinuxSystem"),
+        tests("Systemd", "Systemd", "LinuxSystem", data: ["real-systemd.sh"]),
     ]
 )
