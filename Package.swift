@@ -27,6 +27,9 @@ func tests(_ name: String, _ dependencies: Target.Dependency..., data: [String] 
 
 let package = Package(
     name: "watchd",
+    products: [
+        .executable(name: "watchctl", targets: ["watchctl"]),
+    ],
     targets: [
         // What the system gives.
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -36,10 +39,23 @@ let package = Package(
         library("Schedule"),
         library("WatchFile", "Schedule"),
         library("Systemd", "CSystemd", "LinuxSystem"),
+        library("Varlink", "LinuxSystem"),
+        library("ControlInterface", "Varlink"),
         library("ConfigurationFiles", "WatchFile", "LinuxSystem"),
+        program(
+            "watchctl", "ControlInterface", "Varlink", "ConfigurationFiles", "WatchFile", "Schedule", "LinuxSystem"),
+
+        tests("Schedule", "Schedule", data: ["Oracle"]),
         tests("WatchFile", "WatchFile", "Schedule", data: ["Diagnostics"]),
         tests("LinuxSystem", "LinuxSystem"),
         tests("ConfigurationFiles", "ConfigurationFiles", "WatchFile", "LinuxSystem"),
+        tests("Varlink", "Varlink", "LinuxSystem"),
+        // What several tests share: a service that answers as it is told, and values for it to say.
+        .target(
+            name: "ControlKit", dependencies: ["ControlInterface", "Varlink", "LinuxSystem"], path: "Tests/ControlKit",
+            swiftSettings: settings),
+        tests("ControlInterface", "ControlInterface", "ControlKit", "Varlink"),
+        tests("watchctl", "watchctl", "ControlInterface", "ControlKit", "Varlink", "Schedule", "LinuxSystem"),
         tests("Systemd", "Systemd", "LinuxSystem", data: ["real-systemd.sh"]),
     ]
 )

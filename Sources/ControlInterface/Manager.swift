@@ -1,0 +1,26 @@
+package import Varlink
+
+/// The interface `io.watchd.Manager`.
+package enum Manager {
+    package static let name = "io.watchd.Manager"
+    /// Of watchd and watchctl, which are one package.
+    package static let softwareVersion = "0.1.0"
+
+    package static let methods: [any ControlMethod.Type] = [
+        GetStatus.self, ListSources.self, ListQueues.self, ListHandlers.self, ListOperations.self, GetOperation.self,
+        Emit.self, EmitAll.self, Run.self, Suspend.self, Resume.self, Cancel.self, Reload.self, Stop.self, Follow.self,
+    ]
+
+    /// What `Varlink.Service` serves.
+    package static let interface = Interface(
+        name: name,
+        methods: Dictionary(uniqueKeysWithValues: methods.map { ($0.name, $0.style) }),
+        description: description)
+
+    /// Items of a list in one reply, and the most that a `limit` can ask for.
+    package static let maximumPage = 1000
+    /// Event objects in the reply of `GetOperation`.
+    package static let maximumEventsShown = 1000
+    /// Operations in each list of `GetStatus`.
+    package static let maximumShownInStatus = 20
+}

@@ -1,0 +1,59 @@
+package import Varlink
+
+package enum Follow: ControlMethod {
+    package static var style: Interface.MethodStyle { .stream }
+
+    package struct Parameters: CallParameters, Equatable {
+        package enum CodingKeys: CodingKey, CaseIterable {
+            case since
+        }
+
+        /// First what happened after this sequence number; `nil`: only what happens from now on.
+        package var since: Int?
+
+        package init(since: Int? = nil) { self.since = since }
+    }
+
+    /// One of `event`, `operation` and `gap`.
+    package struct Reply: Codable, Equatable, Sendable {
+        package var sequence: Int
+        package var time: String
+        /// As a handler is told it.
+        package var event: JSONValue?
+        /// The handlers it goes to.
+        package var handlers: [String]?
+        /// An operation whose state has changed, as it is now.
+        package var operation: OperationSummary?
+        package var gap: Gap?
+
+        package init(sequence: Int, time: String, event: JSONValue, handlers: [String]) {
+            self.sequence = sequence
+            self.time = time
+            self.event = event
+            self.handlers = handlers
+        }
+
+        package init(sequence: Int, time: String, operation: OperationSummary) {
+            self.sequence = sequence
+            self.time = time
+            self.operation = operation
+        }
+
+        package init(sequence: Int, time: String, gap: Gap) {
+            self.sequence = sequence
+            self.time = time
+            self.gap = gap
+        }
+    }
+
+    /// Records that were asked for and are no longer kept, by their sequence numbers; only as the first reply.
+    package struct Gap: Codable, Equatable, Sendable {
+        package var first: Int
+        package var last: Int
+
+        package init(first: Int, last: Int) {
+            self.first = first
+            self.last = last
+        }
+    }
+}

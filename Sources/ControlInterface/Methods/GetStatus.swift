@@ -1,0 +1,114 @@
+package import Varlink
+
+package enum GetStatus: ControlMethod {
+    package typealias Parameters = NoParameters
+
+    package struct Reply: Codable, Equatable, Sendable {
+        package enum State: String, Codable, CaseIterable, Sendable {
+            case starting, running, reloading, draining
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case version, host, pid, started, state, files, sections, problems, pauses, totals, processes, next
+            case running, waiting, recent
+            case uptimeUsec = "uptime_usec"
+            case maxProcesses = "max_processes"
+            case operationsPending = "operations_pending"
+            case memoryBytes = "memory_bytes"
+        }
+
+        package var version: String
+        package var host: String
+        package var pid: Int
+        package var started: String
+        package var uptimeUsec: Int
+        package var state: State
+        /// The watch files that were read.
+        package var files: [String]
+        package var sections: Int
+        package var problems: [Problem]
+        package var pauses: [Pause]
+        package var totals: Counters
+        package var processes: Int
+        package var maxProcesses: Int
+        package var operationsPending: Int
+        package var memoryBytes: Int
+        /// The soonest first.
+        package var next: [Elapse]
+        /// These three: at most `Manager.maximumShownInStatus` each; `recent` the newest first.
+        package var running: [OperationSummary]
+        package var waiting: [OperationSummary]
+        package var recent: [OperationSummary]
+
+        /// What is not named here is empty or 0 at first.
+        package init(version: String, host: String, pid: Int, started: String, uptimeUsec: Int, state: State) {
+            self.version = version
+            self.host = host
+            self.pid = pid
+            self.started = started
+            self.uptimeUsec = uptimeUsec
+            self.state = state
+            files = []
+            sections = 0
+            problems = []
+            pauses = []
+            totals = Counters()
+            processes = 0
+            maxProcesses = 0
+            operationsPending = 0
+            memoryBytes = 0
+            next = []
+            running = []
+            waiting = []
+            recent = []
+        }
+    }
+
+    /// Something that does not work, and what is done about it.
+    package struct Problem: Codable, Equatable, Sendable {
+        /// `path/media`, `queue/images`, `handler/backup`, or `watchd` itself.
+        package var object: String
+        package var since: String
+        package var problem: String
+        /// What watchd does about it.
+        package var action: String
+        /// What a person could do.
+        package var help: String?
+
+        package init(object: String, since: String, problem: String, action: String, help: String? = nil) {
+            self.object = object
+            self.since = since
+            self.problem = problem
+            self.action = action
+            self.help = help
+        }
+    }
+
+    /// A source or queue that is suspended.
+    package struct Pause: Codable, Equatable, Sendable {
+        package var object: String
+        /// The newest of its suspensions.
+        package var suspension: Suspension
+        /// Events and operations that wait for its end.
+        package var kept: Int
+
+        package init(object: String, suspension: Suspension, kept: Int) {
+            self.object = object
+            self.suspension = suspension
+            self.kept = kept
+        }
+    }
+
+    /// When a timer fires next.
+    package struct Elapse: Codable, Equatable, Sendable {
+        package var source: String
+        package var time: String
+        package var handlers: [String]
+
+        package init(source: String, time: String, handlers: [String]) {
+            self.source = source
+            self.time = time
+            self.handlers = handlers
+        }
+    }
+}

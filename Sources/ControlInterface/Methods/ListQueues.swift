@@ -1,0 +1,62 @@
+import Varlink
+
+package enum ListQueues: ControlMethod {
+    package typealias Parameters = NamedListParameters
+
+    package struct Reply: Codable, Equatable, Sendable {
+        /// In the order of their names.
+        package var queues: [Queue]
+        package var next: String?
+
+        package init(queues: [Queue], next: String? = nil) {
+            self.queues = queues
+            self.next = next
+        }
+    }
+
+    package struct Queue: Codable, Equatable, Sendable {
+        package enum Kind: String, Codable, CaseIterable, Sendable {
+            case serial, concurrent
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case name, type, width, backlog, overflow, suspended, entries, operations, running, over, counters, oldest
+            case suspendedBy = "suspended_by"
+        }
+
+        package var name: String
+        package var type: Kind
+        package var width: Int
+        /// Entries that may be pending.
+        package var backlog: Int
+        /// As in the watch file: `block`, `drop-oldest`, `drop-newest`.
+        package var overflow: String
+        package var suspended: Int
+        package var suspendedBy: [Suspension]
+        /// Entries and operations pending.
+        package var entries: Int
+        package var operations: Int
+        package var running: Int
+        /// Entries above the backlog now, made by watchd itself.
+        package var over: Int
+        package var counters: Counters
+        /// When its oldest pending operation was submitted.
+        package var oldest: String?
+
+        /// What is not named here is `nil`, empty or 0 at first.
+        package init(name: String, type: Kind, width: Int, backlog: Int, overflow: String, counters: Counters) {
+            self.name = name
+            self.type = type
+            self.width = width
+            self.backlog = backlog
+            self.overflow = overflow
+            self.counters = counters
+            suspended = 0
+            suspendedBy = []
+            entries = 0
+            operations = 0
+            running = 0
+            over = 0
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Varlink
+
+package enum ListSources: ControlMethod {
+    package typealias Parameters = NamedListParameters
+
+    package struct Reply: Codable, Equatable, Sendable {
+        /// In the order of their names.
+        package var sources: [Source]
+        package var next: String?
+
+        package init(sources: [Source], next: String? = nil) {
+            self.sources = sources
+            self.next = next
+        }
+    }
+
+    package struct Source: Codable, Equatable, Sendable {
+        package enum State: String, Codable, CaseIterable, Sendable {
+            /// `waiting`: for what it watches to exist. `held`: its queue's backlog is full. `closed`: it will not fire any more.
+            case armed, waiting, failed, suspended, held, closed
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case name, kind, description, state, reason, suspended, required, handlers, counters, watches, detail
+            case suspendedBy = "suspended_by"
+            case lastEvent = "last_event"
+            case nextElapse = "next_elapse"
+        }
+
+        /// `path/uploads`.
+        package var name: String
+        package var kind: String
+        package var description: String?
+        package var state: State
+        package var reason: String?
+        package var suspended: Int
+        package var suspendedBy: [Suspension]
+        package var required: Bool
+        package var handlers: [String]
+        package var counters: Counters
+        package var lastEvent: String?
+        package var nextElapse: String?
+        /// inotify watches it uses.
+        package var watches: Int
+        /// What it watches: `/srv/uploads`, `every 5s`.
+        package var detail: String?
+
+        /// What is not named here is `nil`, empty or 0 at first.
+        package init(name: String, kind: String, state: State, required: Bool, handlers: [String], counters: Counters) {
+            self.name = name
+            self.kind = kind
+            self.state = state
+            self.required = required
+            self.handlers = handlers
+            self.counters = counters
+            suspended = 0
+            suspendedBy = []
+            watches = 0
+        }
+    }
+}

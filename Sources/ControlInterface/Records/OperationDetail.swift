@@ -1,0 +1,59 @@
+package import Varlink
+
+/// Everything about one operation; on the wire the summary's members and these stand side by side.
+package struct OperationDetail: Codable, Equatable, Sendable {
+    enum CodingKeys: String, CodingKey {
+        case events, runs, output
+        case eventsOmitted = "events_omitted"
+        case outputBase64 = "output_base64"
+        case startedOperations = "started_operations"
+    }
+
+    package var summary: OperationSummary
+    /// As the handler is told them; at most `Manager.maximumEventsShown`, the newest.
+    package var events: [JSONValue]
+    package var eventsOmitted: Int
+    /// Its attempts, the first one first.
+    package var runs: [OperationRun]
+    /// The end of what the last run wrote.
+    package var output: String?
+    /// The same, where it is not UTF-8.
+    package var outputBase64: String?
+    /// Operations it started by `On…=` and `Emit=`.
+    package var startedOperations: [Int]
+
+    package init(
+        summary: OperationSummary, events: [JSONValue], eventsOmitted: Int = 0, runs: [OperationRun] = [],
+        output: String? = nil, outputBase64: String? = nil, startedOperations: [Int] = []
+    ) {
+        self.summary = summary
+        self.events = events
+        self.eventsOmitted = eventsOmitted
+        self.runs = runs
+        self.output = output
+        self.outputBase64 = outputBase64
+        self.startedOperations = startedOperations
+    }
+
+    package init(from decoder: any Decoder) throws {
+        summary = try OperationSummary(from: decoder)
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        events = try members.decode([JSONValue].self, forKey: .events)
+        eventsOmitted = try members.decode(Int.self, forKey: .eventsOmitted)
+        runs = try members.decode([OperationRun].self, forKey: .runs)
+        output = try members.decodeIfPresent(String.self, forKey: .output)
+        outputBase64 = try members.decodeIfPresent(String.self, forKey: .outputBase64)
+        startedOperations = try members.decode([Int].self, forKey: .startedOperations)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try summary.encode(to: encoder)
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(events, forKey: .events)
+        try members.encode(eventsOmitted, forKey: .eventsOmitted)
+        try members.encode(runs, forKey: .runs)
+        try members.encodeIfPresent(output, forKey: .output)
+        try members.encodeIfPresent(outputBase64, forKey: .outputBase64)
+        try members.encode(startedOperations, forKey: .startedOperations)
+    }
+}

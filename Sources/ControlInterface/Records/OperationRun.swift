@@ -1,0 +1,24 @@
+/// One attempt of an operation.
+package struct OperationRun: Codable, Equatable, Sendable {
+    enum CodingKeys: String, CodingKey {
+        case attempt, pid, started, ended, result, signal, reason
+        case exitStatus = "exit_status"
+    }
+
+    package var attempt: Int
+    package var pid: Int?
+    package var started: String
+    package var ended: String?
+    /// `nil` while it runs.
+    package var result: OperationSummary.Result?
+    package var exitStatus: Int?
+    package var signal: String?
+    package var reason: String?
+
+    /// What is not named here is `nil` at first.
+    package init(attempt: Int, pid: Int? = nil, started: String) {
+        self.attempt = attempt
+        self.pid = pid
+        self.started = started
+    }
+}

@@ -1,0 +1,65 @@
+/// One operation, as lists show it.
+package struct OperationSummary: Codable, Equatable, Sendable {
+    package enum State: String, Codable, CaseIterable, Sendable {
+        case pending, ready, executing, finished, cancelled
+
+        /// It has ended; only remembered now.
+        package var isEnded: Bool { self == .finished || self == .cancelled }
+    }
+
+    package enum Result: String, Codable, CaseIterable, Sendable {
+        case done, failed, cancelled, skipped, dropped, annulled
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case id, handler, queue, source, key, state, result, entries, deliveries, cause, submitted, started, ended
+        case attempt, pid, signal, reason
+        case waitingFor = "waiting_for"
+        case tookUsec = "took_usec"
+        case exitStatus = "exit_status"
+    }
+
+    package var id: Int
+    package var handler: String
+    package var queue: String
+    /// `path/uploads`; `nil`: started by a person or by another operation.
+    package var source: String?
+    package var key: String?
+    package var state: State
+    package var result: Result?
+    /// Why it does not run yet: a phrase.
+    package var waitingFor: String?
+    package var entries: Int
+    package var deliveries: Int
+    /// `/srv/a.jpg`, or `path/data, 212 changes`.
+    package var cause: String
+    package var submitted: String
+    package var started: String?
+    package var ended: String?
+    package var tookUsec: Int?
+    /// Counts from 1; 0 before the first.
+    package var attempt: Int
+    package var pid: Int?
+    package var exitStatus: Int?
+    /// `SIGKILL`.
+    package var signal: String?
+    /// Why it ended as it did, where its exit status does not say it.
+    package var reason: String?
+
+    /// What is not named here is `nil` at first.
+    package init(
+        id: Int, handler: String, queue: String, source: String?, state: State, entries: Int, deliveries: Int,
+        cause: String, submitted: String, attempt: Int = 0
+    ) {
+        self.id = id
+        self.handler = handler
+        self.queue = queue
+        self.source = source
+        self.state = state
+        self.entries = entries
+        self.deliveries = deliveries
+        self.cause = cause
+        self.submitted = submitted
+        self.attempt = attempt
+    }
+}

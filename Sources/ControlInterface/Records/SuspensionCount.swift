@@ -1,0 +1,11 @@
+/// What `Suspend` and `Resume` leave behind.
+package struct SuspensionCount: Codable, Equatable, Sendable {
+    /// With its kind: `queue/images`.
+    package var name: String
+    package var suspended: Int
+
+    package init(name: String, suspended: Int) {
+        self.name = name
+        self.suspended = suspended
+    }
+}

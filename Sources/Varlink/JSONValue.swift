@@ -1,0 +1,58 @@
+/// Any JSON value. Numbers that are whole and fit 64 bits stay exact.
+package enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    /// The members of an object; `nil` for everything else.
+    package var members: [String: JSONValue]? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    package var string: String? {
+        if case .string(let string) = self { string } else { nil }
+    }
+
+    package var int: Int64? {
+        if case .int(let int) = self { int } else { nil }
+    }
+}
+
+extension JSONValue: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let string = try? container.decode(String.self) {
+            self = .string(string)
+        } else if container.decodeNil() {
+            self = .null
+        } else if let int = try? container.decode(Int64.self) {
+            self = .int(int)
+        } else if let bool = try? container.decode(Bool.self) {
+            self = .bool(bool)
+        } else if let double = try? container.decode(Double.self) {
+            self = .double(double)
+        } else if let members = try? container.decode([String: JSONValue].self) {
+            self = .object(members)
+        } else {
+            self = .array(try container.decode([JSONValue].self))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let bool): try container.encode(bool)
+        case .int(let int): try container.encode(int)
+        // JSON has neither infinity nor NaN.
+        case .double(let double): try double.isFinite ? container.encode(double) : container.encodeNil()
+        case .string(let string): try container.encode(string)
+        case .array(let array): try container.encode(array)
+        case .object(let members): try container.encode(members)
+        }
+    }
+}

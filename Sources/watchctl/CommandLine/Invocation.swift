@@ -1,0 +1,92 @@
+import WatchFile
+
+/// The command line, understood.
+struct Invocation {
+    var verb: Verb
+    /// The values of the options; of those without one, an empty text.
+    var options: [Option: String] = [:]
+    var operands: [String] = []
+    /// No verb was given.
+    var isBare = false
+
+    func has(_ option: Option) -> Bool { options[option] != nil }
+
+    /// - Throws: a usage error unless the option's value is a whole number.
+    func number(_ option: Option) throws(Failure) -> Int? {
+        guard let text = options[option] else { return nil }
+        guard let number = Int(text) else {
+            throw .usage("\(option.rawValue) takes a whole number, not “\(text)”")
+        }
+        return number
+    }
+}
+
+extension Invocation {
+    /// Understands the arguments (without the program's name). The verb is the first that is no option; options may stand
+    /// before and after it, with their value behind them or after `=`; `--` ends them.
+    /// - Throws: a usage error.
+    init(arguments: [String]) throws(Failure) {
+        var words: [String] = []
+        var options: [Option: String] = [:]
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "--" {
+                words += rest
+                break
+            }
+            guard argument.hasPrefix("-"), argument != "-" else {
+                words.append(argument)
+                continue
+            }
+            let (option, value) = try Self.option(argument)
+            if option.value == nil {
+                options[option] = ""
+            } else {
+                guard let value = value ?? rest.popFirst() else {
+                    throw .usage("\(option.rawValue) needs a value: \(option.rawValue) \(option.value ?? "")")
+                }
+                options[option] = value
+            }
+        }
+        let name = words.first ?? Verb.status.name
+        guard let verb = Verb.all.first(where: { $0.name == name }) else {
+            throw Self.unknown("verb", name, Verb.all.map(\.name))
+        }
+        self.init(verb: verb, options: options, operands: Array(words.dropFirst()), isBare: words.isEmpty)
+        try check()
+    }
+
+    /// The option that an argument names, and the value that it carries.
+    private static func option(_ argument: String) throws(Failure) -> (Option, value: String?) {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let name = parts[0] == "-h" ? Option.help.rawValue : parts[0]
+        guard let option = Option(rawValue: name) else {
+            throw unknown("option", name, Option.allCases.map(\.rawValue))
+        }
+        if option.value == nil, parts.count > 1 { throw .usage("\(name) takes no value") }
+        return (option, parts.count > 1 ? parts[1] : nil)
+    }
+
+    private func check() throws(Failure) {
+        guard !has(.help), !has(.version) else { return }
+        let help = "usage: watchctl \(verb.synopsis)"
+        if let alien = Option.allCases.first(where: {
+            has($0) && !Option.global.contains($0) && !verb.options.contains($0)
+        }) {
+            throw .usage("“\(verb.name)” has no option \(alien.rawValue)", help: help)
+        }
+        if operands.count < verb.operandCount.lowerBound {
+            throw .usage("“\(verb.name)” needs \(verb.operands)", help: help)
+        }
+        if operands.count > verb.operandCount.upperBound {
+            throw .usage("“\(verb.name)” has no use for “\(operands[verb.operandCount.upperBound])”", help: help)
+        }
+    }
+
+    private static func unknown(_ kind: String, _ name: String, _ candidates: [String]) -> Failure {
+        let nearest = Spelling.nearest(to: name, among: candidates)
+        return .usage(
+            "there is no \(kind) “\(name)”",
+            help: nearest.map { "did you mean “\($0)”?" } ?? "watchctl --help shows what there is")
+    }
+}

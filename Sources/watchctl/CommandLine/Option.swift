@@ -1,0 +1,55 @@
+/// An option of `watchctl`. A name means the same, and takes a value or not, for every verb that has it.
+enum Option: String, CaseIterable {
+    case socket = "--socket"
+    case json = "--json"
+    case noColor = "--no-color"
+    case help = "--help"
+    case version = "--version"
+    case duration = "--for"
+    case reason = "--reason"
+    case data = "--data"
+    case payload = "--payload"
+    case wait = "--wait"
+    case since = "--since"
+    case queue = "--queue"
+    case handler = "--handler"
+    case state = "--state"
+
+    /// Those of every verb.
+    static let global: Set<Option> = [.socket, .json, .noColor, .help, .version]
+
+    /// How the help names its value; `nil`: it takes none.
+    var value: String? {
+        switch self {
+        case .json, .noColor, .help, .version, .wait: nil
+        case .socket: "PATH"
+        case .duration: "SPAN"
+        case .reason: "TEXT"
+        case .data: "N"
+        case .payload: "JSON"
+        case .since: "ID"
+        case .queue: "QUEUE"
+        case .handler: "HANDLER"
+        case .state: "STATE"
+        }
+    }
+
+    var summary: String {
+        switch self {
+        case .socket: "the control socket of the daemon"
+        case .json: "print the daemon's reply as JSON, one object on one line"
+        case .noColor: "no colours (as with NO_COLOR in the environment)"
+        case .help: "show the help, of one verb if it is given"
+        case .version: "show the version of watchctl"
+        case .duration: "resume by itself after this time, such as 1h 30min"
+        case .reason: "why, for people who wonder"
+        case .data: "the number that comes with the event"
+        case .payload: "a JSON object that comes with the event"
+        case .wait: "wait until it has ended, and end as it ended"
+        case .since: "first what happened after this record"
+        case .queue: "only those on this queue"
+        case .handler: "only those of this handler"
+        case .state: "only those that are pending, ready, executing, finished or cancelled"
+        }
+    }
+}

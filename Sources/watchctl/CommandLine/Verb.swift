@@ -1,0 +1,24 @@
+/// One verb of `watchctl`: how it is written, what it is for, and what it does. Each has a file of its own in `Verbs`.
+struct Verb: Sendable {
+    var name: String
+    /// Its operands, as the help shows them.
+    var operands = ""
+    var operandCount: ClosedRange<Int> = 0...0
+    /// Besides those of every verb.
+    var options: [Option] = []
+    /// One line, starting with a verb.
+    var summary: String
+    var run: @Sendable (Invocation, Session) throws(Failure) -> ExitCode
+
+    /// In the order of the help; the first one is the default.
+    static let all: [Verb] = [
+        .status, .sources, .queues, .handlers, .operations, .show, .follow, .emit, .run, .suspend, .resume, .cancel,
+        .reload, .stop, .check, .help,
+    ]
+
+    /// `emit [--data N] [--payload JSON] NAME`.
+    var synopsis: String {
+        let options = options.map { option in "[\(option.rawValue)\(option.value.map { " " + $0 } ?? "")]" }
+        return ([name] + options + (operands.isEmpty ? [] : [operands])).joined(separator: " ")
+    }
+}

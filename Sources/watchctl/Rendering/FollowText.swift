@@ -1,0 +1,32 @@
+import ControlInterface
+
+/// One line for each record of `watchctl follow`.
+struct FollowText {
+    let screen: Screen
+
+    func line(_ record: Follow.Reply) -> Styled {
+        let time = Styled(screen.clock(record.time) + "  ", .dim)
+        if let event = record.event {
+            let handlers = (record.handlers ?? []).joined(separator: ", ")
+            return time + Styled("\(EventText.describe(event)) → \(handlers)")
+        }
+        if let operation = record.operation {
+            let name = Styled("\(operation.id) \(operation.handler)  ", .bold)
+            return time + name + OperationText.result(operation) + Styled("  " + detail(of: operation))
+        }
+        if let gap = record.gap {
+            return time + Styled("records \(gap.first) to \(gap.last) are no longer kept", .yellow)
+        }
+        return time + Styled("record \(record.sequence) of a kind that this watchctl does not know")
+    }
+
+    private func detail(of operation: OperationSummary) -> String {
+        switch operation.state {
+        case .pending, .ready: operation.waitingFor.map { "waits for \($0)" } ?? operation.cause
+        case .executing: operation.pid.map { "pid \($0), \(operation.cause)" } ?? operation.cause
+        case .finished, .cancelled:
+            [operation.tookUsec.map { OperationText.took($0) }, operation.reason].compactMap(\.self)
+                .joined(separator: ", ")
+        }
+    }
+}

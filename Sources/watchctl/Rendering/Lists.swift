@@ -1,0 +1,111 @@
+import ControlInterface
+
+/// The tables of `watchctl sources`, `queues`, `handlers` and `operations`.
+struct Lists {
+    let screen: Screen
+
+    func sources(_ sources: [ListSources.Source]) -> [Styled] {
+        var table = Table([
+            .init(title: "SOURCE"), .init(title: "STATE"), .init(title: "LAST", isNumber: true),
+            .init(title: "NEXT", isNumber: true), .init(title: "ACCEPTED", isNumber: true),
+            .init(title: "PENDING", isNumber: true), .init(title: "FAILED", isNumber: true),
+            .init(title: "HANDLERS", isFlexible: true), .init(title: "WATCHES", isFlexible: true),
+        ])
+        for source in sources {
+            table.add([
+                Styled(source.name), state(of: source), Styled(screen.ago(source.lastEvent)),
+                Styled(screen.ahead(source.nextElapse)), number(source.counters.accepted),
+                number(source.counters.pending + source.counters.held), failures(source.counters),
+                Styled(source.handlers.joined(separator: " ")), Styled(source.detail ?? source.description ?? ""),
+            ])
+        }
+        let reasons = sources.compactMap { source in
+            source.reason.map { Styled("\(source.name): \($0)", .dim).cut(to: screen.width) }
+        }
+        return lines(table, none: "The watch file has no sources.") + reasons
+    }
+
+    func queues(_ queues: [ListQueues.Queue]) -> [Styled] {
+        var table = Table([
+            .init(title: "QUEUE"), .init(title: "TYPE"), .init(title: "STATE", isFlexible: true),
+            .init(title: "RUNNING", isNumber: true), .init(title: "WAITING", isNumber: true),
+            .init(title: "ENTRIES", isNumber: true), .init(title: "BACKLOG", isNumber: true),
+            .init(title: "DONE", isNumber: true), .init(title: "FAILED", isNumber: true),
+            .init(title: "OLDEST", isNumber: true),
+        ])
+        for queue in queues {
+            table.add([
+                Styled(queue.name), Styled(queue.type == .serial ? "serial" : "concurrent \(queue.width)"),
+                state(of: queue), number(queue.running), number(queue.operations), number(queue.entries),
+                number(queue.backlog), number(queue.counters.done), failures(queue.counters),
+                Styled(screen.age(queue.oldest)),
+            ])
+        }
+        return lines(table, none: "There are no queues.")
+    }
+
+    func handlers(_ handlers: [ListHandlers.Handler]) -> [Styled] {
+        var table = Table([
+            .init(title: "HANDLER"), .init(title: "QUEUE"), .init(title: "RUNNING", isNumber: true),
+            .init(title: "LAST"), .init(title: "ENDED", isNumber: true), .init(title: "DONE", isNumber: true),
+            .init(title: "FAILED", isNumber: true), .init(title: "ACTION", isFlexible: true),
+        ])
+        for handler in handlers {
+            table.add([
+                Styled(handler.name), Styled(handler.queue), number(handler.counters.running),
+                handler.lastResult.map { OperationText.result($0) } ?? Styled("-"),
+                Styled(screen.ago(handler.lastEnded)),
+                number(handler.counters.done), failures(handler.counters), Styled(handler.action),
+            ])
+        }
+        return lines(table, none: "The watch file has no handlers.")
+    }
+
+    func operations(_ operations: [OperationSummary]) -> [Styled] {
+        var table = Table([
+            .init(title: "ID", isNumber: true), .init(title: "HANDLER"), .init(title: "QUEUE"), .init(title: "STATE"),
+            .init(title: "SINCE", isNumber: true), .init(title: "TRY", isNumber: true),
+            .init(title: "CAUSE", isFlexible: true), .init(title: "WAITS FOR", isFlexible: true),
+        ])
+        for operation in operations {
+            table.add([
+                Styled(String(operation.id)), Styled(operation.handler), Styled(operation.queue),
+                OperationText.result(operation),
+                Styled(screen.age(operation.ended ?? operation.started ?? operation.submitted)),
+                Styled(OperationText.attempt(operation)), Styled(operation.cause),
+                Styled(operation.waitingFor ?? operation.reason ?? ""),
+            ])
+        }
+        return lines(table, none: "There are no such operations.")
+    }
+
+    private func lines(_ table: Table, none: String) -> [Styled] {
+        table.isEmpty ? [Styled(none)] : table.lines(width: screen.width)
+    }
+
+    private func number(_ number: Int) -> Styled { Styled(Phrases.count(number)) }
+
+    private func failures(_ counters: Counters) -> Styled {
+        let count = counters.failed + counters.dropped
+        return Styled(Phrases.count(count), count > 0 ? .red : .plain)
+    }
+
+    private func state(of source: ListSources.Source) -> Styled {
+        switch source.state {
+        case .armed: Styled("armed", .green)
+        case .failed: Styled("FAILED", .red)
+        case .suspended: Styled(source.suspended > 1 ? "suspended \(source.suspended)x" : "suspended", .yellow)
+        case .waiting, .held, .closed: Styled(source.state.rawValue, .yellow)
+        }
+    }
+
+    private func state(of queue: ListQueues.Queue) -> Styled {
+        if let newest = queue.suspendedBy.last {
+            let until = newest.until.map { " until \(screen.short($0))" } ?? ""
+            return Styled("suspended by \(newest.by)\(until)", .yellow)
+        }
+        if queue.suspended > 0 { return Styled("suspended", .yellow) }
+        if queue.entries >= queue.backlog { return Styled("full", .red) }
+        return Styled(queue.running > 0 ? "busy" : "idle", queue.running > 0 ? .green : .plain)
+    }
+}

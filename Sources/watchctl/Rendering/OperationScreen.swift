@@ -1,0 +1,86 @@
+import ControlInterface
+import FoundationEssentials
+import Varlink
+
+/// `watchctl show ID`: one operation from its cause to its end.
+struct OperationScreen {
+    /// Events that are listed; `--json` has them all.
+    private static let eventsShown = 20
+
+    let operation: OperationDetail
+    let screen: Screen
+
+    var lines: [Styled] {
+        let sections = [head, events, runs, consequences, output]
+        return Array(sections.filter { !$0.isEmpty }.joined(separator: [Styled("")]))
+    }
+
+    private var summary: OperationSummary { operation.summary }
+
+    private var head: [Styled] {
+        let title = Styled("\(summary.handler), \(screen.short(summary.submitted))", .bold)
+        let state = Styled("operation \(summary.id), ") + OperationText.result(summary)
+        var facts: [(String, String?)] = [
+            ("Queue", summary.queue), ("Source", summary.source), ("Key", summary.key), ("Cause", summary.cause),
+            ("Submitted", screen.full(summary.submitted)), ("Started", summary.started.map(screen.full)),
+            ("Ended", summary.ended.map(screen.full)), ("Took", summary.tookUsec.map { OperationText.took($0) }),
+            ("Pid", summary.pid.map(String.init)), ("Waits for", summary.waitingFor), ("Reason", summary.reason),
+        ]
+        if summary.deliveries > 1 || summary.entries > 1 {
+            let entries = Phrases.count(summary.entries, "entry", "entries")
+            facts.append(("Carries", "\(entries), \(Phrases.count(summary.deliveries, "delivery", "deliveries"))"))
+        }
+        var table = Table([.init(title: ""), .init(title: "", isFlexible: true)])
+        for case (let name, let value?) in facts { table.add([Styled(name, .dim), Styled(value)]) }
+        return screen.spread(title, state) + table.lines(width: screen.width, indent: 2, titled: false)
+    }
+
+    private var events: [Styled] {
+        guard !operation.events.isEmpty else { return [] }
+        var table = Table([.init(title: ""), .init(title: "", isNumber: true), .init(title: "", isFlexible: true)])
+        for event in operation.events.prefix(Self.eventsShown) {
+            table.add([
+                Styled(screen.clock(event.members?["time"]?.string)),
+                Styled(event.members?["id"]?.int.map { String($0) } ?? ""), Styled(EventText.describe(event)),
+            ])
+        }
+        let all = operation.events.count + operation.eventsOmitted
+        let more = all - min(operation.events.count, Self.eventsShown)
+        return [Styled("EVENTS (\(Phrases.count(all)))", .bold)]
+            + table.lines(width: screen.width, indent: 2, titled: false)
+            + (more > 0 ? [Styled("  and \(Phrases.count(more)) more", .dim)] : [])
+    }
+
+    private var runs: [Styled] {
+        guard !operation.runs.isEmpty else { return [] }
+        var table = Table([
+            .init(title: "RUN", isNumber: true), .init(title: "STARTED"), .init(title: "ENDED"),
+            .init(title: "PID", isNumber: true), .init(title: "RESULT", isFlexible: true),
+            .init(title: "REASON", isFlexible: true),
+        ])
+        for run in operation.runs {
+            let result = run.result.map {
+                OperationText.result($0, exitStatus: run.exitStatus, signal: run.signal, reason: run.reason)
+            }
+            table.add([
+                Styled(String(run.attempt)), Styled(screen.clock(run.started)), Styled(screen.clock(run.ended)),
+                Styled(run.pid.map(String.init) ?? "-"), result ?? OperationText.state(.executing),
+                Styled(run.reason ?? ""),
+            ])
+        }
+        return table.lines(width: screen.width)
+    }
+
+    private var consequences: [Styled] {
+        guard !operation.startedOperations.isEmpty else { return [] }
+        let ids = operation.startedOperations.map(String.init).joined(separator: " ")
+        return [Styled("STARTED ", .bold) + Styled(ids)].map { $0.cut(to: screen.width) }
+    }
+
+    private var output: [Styled] {
+        let bytes = operation.outputBase64.flatMap { Data(base64Encoded: $0) }
+        let decoded = bytes.map { String(decoding: $0, as: UTF8.self) }
+        guard let text = operation.output ?? decoded, !text.isEmpty else { return [] }
+        return [Styled("OUTPUT", .bold)] + Styled.block(text).map { Styled("  ") + $0 }
+    }
+}

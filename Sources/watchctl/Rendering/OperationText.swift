@@ -1,0 +1,45 @@
+import ControlInterface
+
+/// How an operation stands, in a few words.
+enum OperationText {
+    /// `ok`, `FAILED exit 12`, `skipped`; the state of what has not ended.
+    static func result(_ operation: OperationSummary) -> Styled {
+        guard let result = operation.result else { return state(operation.state) }
+        return self.result(
+            result, exitStatus: operation.exitStatus, signal: operation.signal, reason: operation.reason)
+    }
+
+    static func result(
+        _ result: OperationSummary.Result, exitStatus: Int? = nil, signal: String? = nil, reason: String? = nil
+    ) -> Styled {
+        switch result {
+        case .done: Styled("ok", .green)
+        case .failed:
+            if let signal {
+                Styled("FAILED \(signal)", .red)
+            } else if let exitStatus {
+                Styled("FAILED exit \(exitStatus)", .red)
+            } else {
+                Styled(reason.map { "FAILED \($0)" } ?? "FAILED", .red)
+            }
+        case .dropped: Styled("dropped", .red)
+        case .cancelled, .skipped, .annulled: Styled(result.rawValue, .yellow)
+        }
+    }
+
+    static func state(_ state: OperationSummary.State) -> Styled {
+        switch state {
+        case .executing: Styled("running", .green)
+        case .pending, .ready, .finished, .cancelled: Styled(state.rawValue)
+        }
+    }
+
+    /// `1`, and `-` before the first.
+    static func attempt(_ operation: OperationSummary) -> String {
+        operation.attempt == 0 ? "-" : String(operation.attempt)
+    }
+
+    static func took(_ microseconds: Int?) -> String {
+        microseconds.map { Phrases.span(microseconds: Int64($0)) } ?? "-"
+    }
+}

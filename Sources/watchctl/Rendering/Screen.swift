@@ -1,0 +1,55 @@
+import Schedule
+
+/// What a rendering needs to know of the world.
+struct Screen: Sendable {
+    /// Narrower terminals wrap the lines.
+    static let narrowest = 40
+
+    var width: Int
+    var isColoured: Bool
+    var now: Timestamp
+    var local: LocalTime
+
+    /// A time of the wire; `nil` for text that is none.
+    func instant(_ text: String?) -> Timestamp? { text.flatMap { try? Timestamp(parsing: $0) } }
+
+    /// How long ago that is: `40min`; `-` for no time.
+    func age(_ text: String?) -> String {
+        instant(text).map { Phrases.span(microseconds: now.microseconds - $0.microseconds) } ?? "-"
+    }
+
+    /// `40min ago`, and `now` within a second; `-` for no time.
+    func ago(_ text: String?) -> String {
+        guard let instant = instant(text) else { return "-" }
+        return now.microseconds - instant.microseconds < 1_000_000 ? "now" : age(text) + " ago"
+    }
+
+    /// `in 12min`, and `now` for what is past; `-` for no time.
+    func ahead(_ text: String?) -> String {
+        guard let instant = instant(text) else { return "-" }
+        return instant <= now ? "now" : "in " + Phrases.span(microseconds: instant.microseconds - now.microseconds)
+    }
+
+    /// `09:48`, `Wed 08:12`; `-` for no time.
+    func short(_ text: String?) -> String { instant(text).map { local.short($0, now: now) } ?? "-" }
+
+    /// `09:48:02`; `-` for no time.
+    func clock(_ text: String?) -> String { instant(text).map { local.clock($0) } ?? "-" }
+
+    /// `09:48:02, 40min ago`, with the day if it is not today.
+    func full(_ text: String) -> String {
+        guard let instant = instant(text) else { return "-" }
+        let isToday = local.dayNumber(instant) == local.dayNumber(now)
+        return (isToday ? "" : local.day(instant, now: now) + " ") + "\(local.clock(instant)), \(ago(text))"
+    }
+
+    /// Two texts at the two ends of a line; the right one goes below if they do not fit.
+    func spread(_ left: Styled, _ right: Styled) -> [Styled] {
+        guard left.width + 2 + right.width <= width else { return [left.cut(to: width), right.cut(to: width)] }
+        return [left.padded(to: width - right.width) + right]
+    }
+
+    func rendered(_ lines: [Styled]) -> String {
+        lines.map { $0.rendered(coloured: isColoured) + "\n" }.joined()
+    }
+}

@@ -1,0 +1,189 @@
+import ControlInterface
+import Schedule
+
+/// `watchctl status`: everything that matters on one screen.
+struct StatusScreen {
+    /// Ended operations and elapses that are shown.
+    private static let recentShown = 10
+    private static let elapsesShown = 6
+
+    let status: GetStatus.Reply
+    let screen: Screen
+
+    var lines: [Styled] {
+        var lines = head
+        for section in [problems, running, waiting, next, finished] where !section.isEmpty {
+            lines.append(Styled(""))
+            lines += section
+        }
+        return lines
+    }
+
+    // MARK: Head
+
+    private var head: [Styled] {
+        let identity =
+            "watchd \(status.version) on \(status.host), up since \(screen.short(status.started)) "
+            + "(\(Phrases.span(microseconds: Int64(status.uptimeUsec))))"
+        let files =
+            "\(folder): \(Phrases.count(status.files.count, "file")), \(Phrases.count(status.sections, "section"))"
+        let now = "\(screen.local.weekday(screen.now)) \(screen.local.clock(screen.now))"
+        return screen.spread(Styled(identity, .bold), Styled(files)) + screen.spread(state, Styled(now))
+            + [Styled(Self.totals(status.totals)).cut(to: screen.width), Styled(load).cut(to: screen.width)]
+    }
+
+    /// Where all the watch files are, or the one there is.
+    private var folder: String {
+        let folders = Set(status.files.map { $0.split(separator: "/", omittingEmptySubsequences: false).dropLast() })
+        if status.files.count == 1 { return status.files[0] }
+        guard folders.count == 1, let folder = folders.first else { return "watch files" }
+        return folder.joined(separator: "/")
+    }
+
+    private var state: Styled {
+        var counts: [String] = []
+        if !status.problems.isEmpty { counts.append(Phrases.count(status.problems.count, "problem")) }
+        if !status.pauses.isEmpty { counts.append(Phrases.count(status.pauses.count, "pause")) }
+        let name = status.state.rawValue
+        if counts.isEmpty { return Styled(name, status.state == .running ? .green : .yellow) }
+        let all = counts.joined(separator: ", ")
+        if status.problems.isEmpty { return Styled("\(name): \(all)", .yellow) }
+        return Styled((status.state == .running ? "DEGRADED: " : "\(name), DEGRADED: ") + all, .red)
+    }
+
+    private var load: String {
+        "\(Phrases.count(status.processes)) of at most \(Phrases.count(status.maxProcesses)) processes, "
+            + "\(Phrases.count(status.operationsPending, "operation")) pending, \(Phrases.bytes(status.memoryBytes))"
+    }
+
+    /// `1 615 accepted = 1 605 done + 1 failed + 9 pending; 1 461 coalesced`: every term that is not 0 is there, so it adds up.
+    static func totals(_ totals: Counters) -> String {
+        let ends = [
+            (totals.done, "done"), (totals.failed, "failed"), (totals.cancelled, "cancelled"),
+            (totals.skipped, "skipped"), (totals.dropped, "dropped"), (totals.annulled, "annulled"),
+            (totals.running, "running"), (totals.pending, "pending"), (totals.held, "held"),
+        ]
+        let shown = ends.filter { $0.0 != 0 || ["done", "failed", "pending"].contains($0.1) }
+        let sum = shown.map { "\(Phrases.count($0.0)) \($0.1)" }.joined(separator: " + ")
+        let besides = [
+            (totals.coalesced, "coalesced"), (totals.filtered, "filtered"), (totals.gap, "lost before acceptance"),
+            (totals.over, "above a backlog"),
+        ].filter { $0.0 != 0 }.map { "; \(Phrases.count($0.0)) \($0.1)" }.joined()
+        return "\(Phrases.count(totals.accepted)) accepted = \(sum)\(besides)"
+    }
+
+    // MARK: Sections
+
+    private var problems: [Styled] {
+        guard !(status.problems.isEmpty && status.pauses.isEmpty) else { return [] }
+        let names = status.problems.map(\.object) + status.pauses.map(\.object)
+        let nameWidth = min(names.map { Styled($0).width }.max() ?? 0, screen.width / 3)
+        var lines = [Styled("PROBLEMS", .bold)]
+        func add(_ mark: Styled, _ object: String, _ text: String, _ more: String? = nil) {
+            let name = Styled(object).cut(to: nameWidth).padded(to: nameWidth)
+            let line = Styled("  ") + mark + Styled(" ") + name + Styled("  " + text)
+            lines.append(line.cut(to: screen.width))
+            guard let more else { return }
+            lines.append((Styled("").padded(to: nameWidth + 6) + Styled(more, .dim)).cut(to: screen.width))
+        }
+        for problem in status.problems {
+            add(
+                Styled("x", .red), problem.object, "\(problem.problem), \(screen.ago(problem.since))",
+                ([problem.action] + (problem.help.map { [$0] } ?? [])).joined(separator: " · "))
+        }
+        for pause in status.pauses {
+            add(Styled("=", .yellow), pause.object, self.text(of: pause))
+        }
+        return lines
+    }
+
+    private func text(of pause: GetStatus.Pause) -> String {
+        let suspension = pause.suspension
+        let until = suspension.until.map { " until \(screen.short($0))" } ?? ""
+        let reason = suspension.reason.map { ", “\($0)”" } ?? ""
+        return "paused by \(suspension.by) \(screen.ago(suspension.since))\(until)\(reason)"
+            + "; \(Phrases.count(pause.kept, "event")) kept"
+    }
+
+    private var running: [Styled] {
+        operations(
+            "RUNNING (\(Phrases.count(status.running.count)))", status.running,
+            last: [.init(title: "FOR", isNumber: true), .init(title: "CAUSE", isFlexible: true)]
+        ) { [Styled(screen.age($0.started)), Styled($0.cause)] }
+    }
+
+    private var waiting: [Styled] {
+        let more = status.operationsPending - status.waiting.count
+        let lines = operations(
+            "WAITING (\(Phrases.count(status.operationsPending)))", status.waiting,
+            last: [.init(title: "SINCE", isNumber: true), .init(title: "FOR", isFlexible: true)]
+        ) { [Styled(screen.age($0.submitted)), Styled($0.waitingFor ?? $0.cause)] }
+        guard more > 0, !lines.isEmpty else { return lines }
+        return lines + [Styled("  \(Phrases.count(more)) more: watchctl operations", .dim)]
+    }
+
+    private func operations(
+        _ title: String, _ operations: [OperationSummary], last columns: [Table.Column],
+        _ cells: (OperationSummary) -> [Styled]
+    ) -> [Styled] {
+        guard !operations.isEmpty else { return [] }
+        var table = Table([.init(title: title), .init(title: "HANDLER"), .init(title: "QUEUE")] + columns)
+        for operation in operations {
+            table.add(
+                [Styled("  \(operation.id)"), Styled(operation.handler), Styled(operation.queue)] + cells(operation))
+        }
+        return table.lines(width: screen.width)
+    }
+
+    private var next: [Styled] {
+        guard !status.next.isEmpty else { return [] }
+        var table = Table([.init(title: ""), .init(title: ""), .init(title: "", isFlexible: true)])
+        for elapse in status.next.prefix(Self.elapsesShown) {
+            table.add([
+                Styled(screen.short(elapse.time)), Styled(screen.ahead(elapse.time)),
+                Styled("\(elapse.source) → \(elapse.handlers.joined(separator: ", "))"),
+            ])
+        }
+        return [Styled("NEXT", .bold)] + table.lines(width: screen.width, indent: 2, titled: false)
+    }
+
+    private var finished: [Styled] {
+        guard !status.recent.isEmpty else { return [] }
+        var table = Table([
+            .init(title: "FINISHED"), .init(title: "ID"), .init(title: "HANDLER"),
+            .init(title: "RESULT", isFlexible: true), .init(title: "TOOK", isNumber: true),
+            .init(title: "TRY", isNumber: true), .init(title: "CAUSE", isFlexible: true),
+        ])
+        let shown = status.recent.prefix(Self.recentShown)
+        for operation in shown {
+            table.add([
+                Styled("  " + screen.clock(operation.ended)), Styled(String(operation.id)), Styled(operation.handler),
+                OperationText.result(operation), Styled(OperationText.took(operation.tookUsec)),
+                Styled(OperationText.attempt(operation)), Styled(operation.cause),
+            ])
+        }
+        let lines = table.lines(width: screen.width)
+        return [lines[0]] + byDay(zip(shown, lines.dropFirst()))
+    }
+
+    /// The lines with a heading above the first one of each day.
+    private func byDay(_ lines: some Sequence<(OperationSummary, Styled)>) -> [Styled] {
+        var result: [Styled] = []
+        var day: Int?
+        for (operation, line) in lines {
+            if let ended = screen.instant(operation.ended), screen.local.dayNumber(ended) != day {
+                day = screen.local.dayNumber(ended)
+                let date = screen.local.day(ended, now: screen.now)
+                let name =
+                    switch screen.local.dayNumber(screen.now) - screen.local.dayNumber(ended) {
+                    case 0: "today, \(date)"
+                    case 1: "yesterday, \(date)"
+                    default: date
+                    }
+                result.append(Styled(name, .dim))
+            }
+            result.append(line)
+        }
+        return result
+    }
+}

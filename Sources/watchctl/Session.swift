@@ -1,0 +1,108 @@
+import ControlInterface
+import LinuxSystem
+import Varlink
+
+/// What a verb works with: the daemon on one side, the terminal on the other.
+struct Session: Sendable {
+    /// How long a daemon may take for a reply that depends on nothing, in ms.
+    static let patience = 30_000
+
+    var socketPath: String
+    var isJSON: Bool
+    var screen: Screen
+    var write: @Sendable (String) -> Void
+
+    func connect() throws(Failure) -> Client {
+        do throws(ClientError) {
+            return try Client(connectingTo: socketPath)
+        } catch {
+            throw Failure(error, socketPath: socketPath)
+        }
+    }
+
+    /// Calls a method once.
+    /// - Parameter timeout: in ms; `nil`: the reply may take as long as it needs.
+    func call<Method: ControlMethod>(
+        _ method: Method.Type, _ parameters: Method.Parameters, timeout: Int? = patience
+    ) throws(Failure) -> Reply {
+        let client = try connect()
+        return try attempt { () throws(ClientError) in
+            try client.call(Method.fullName, parameters, timeout: timeout)
+        }
+    }
+
+    /// Calls a method and prints its reply: as JSON, or as `render` has it.
+    /// - Returns: the reply, for an exit code that depends on it.
+    @discardableResult
+    func show<Method: ControlMethod>(
+        _ method: Method.Type, _ parameters: Method.Parameters, timeout: Int? = patience,
+        _ render: (Method.Reply) -> [Styled]
+    ) throws(Failure) -> Method.Reply {
+        let reply = try call(method, parameters, timeout: timeout)
+        let decoded = try attempt { () throws(ClientError) in try reply.parameters(as: Method.Reply.self) }
+        if isJSON { try print(reply) } else { print(render(decoded)) }
+        return decoded
+    }
+
+    /// Fetches all pages of a list and prints them as one reply.
+    /// - Parameter parameters: those for the page after the one whose `next` it is given; `nil` for the first.
+    func showList<Method: ControlMethod>(
+        _ method: Method.Type, _ parameters: (JSONValue?) -> Method.Parameters, _ render: (Method.Reply) -> [Styled]
+    ) throws(Failure) {
+        let client = try connect()
+        var all: [String: JSONValue] = [:]
+        var next: JSONValue?
+        repeat {
+            let page = try attempt { () throws(ClientError) in
+                try client.call(Method.fullName, parameters(next), timeout: Self.patience)
+                    .parameters(as: [String: JSONValue].self)
+            }
+            next = page["next"]
+            for (name, value) in page where name != "next" {
+                if case .array(let items) = value, case .array(let before) = all[name] {
+                    all[name] = .array(before + items)
+                } else {
+                    all[name] = value
+                }
+            }
+        } while next != nil && next != .null
+        guard let text = try? JSON.encode(all) else { return }
+        if isJSON {
+            print(json: text)
+        } else {
+            guard let reply = try? JSON.decode(Method.Reply.self, from: text) else {
+                throw Failure(.unexpectedReply("a list of another form"), socketPath: socketPath)
+            }
+            print(render(reply))
+        }
+    }
+
+    func attempt<Value>(_ body: () throws(ClientError) -> Value) throws(Failure) -> Value {
+        do throws(ClientError) {
+            return try body()
+        } catch {
+            throw Failure(error, socketPath: socketPath)
+        }
+    }
+
+    func print(_ lines: [Styled]) { write(screen.rendered(lines)) }
+
+    /// The parameters of a reply, whatever they are, on one line.
+    func print(_ reply: Reply) throws(Failure) {
+        let parameters = try attempt { () throws(ClientError) in try reply.parameters(as: JSONValue.self) }
+        if let text = try? JSON.encode(parameters) { print(json: text) }
+    }
+
+    /// JSON escapes the control characters of ASCII; terminals know some more, which stand in strings only.
+    func print(json text: [UInt8]) {
+        var line = String.UnicodeScalarView()
+        for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
+            if (0x7F...0x9F).contains(scalar.value) {
+                line += "\\u00\(String(scalar.value, radix: 16))".unicodeScalars
+            } else {
+                line.append(scalar)
+            }
+        }
+        write(String(line) + "\n")
+    }
+}

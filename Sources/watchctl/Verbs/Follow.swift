@@ -1,0 +1,28 @@
+import ControlInterface
+import Varlink
+
+extension Verb {
+    static let follow = Verb(
+        name: "follow", options: [.since], summary: "print events and what becomes of them, as they happen"
+    ) { (invocation, session) throws(Failure) in
+        let since = try invocation.number(.since)
+        let client = try session.connect()
+        try session.attempt { () throws(ClientError) in
+            try client.start(Follow.fullName, Follow.Parameters(since: since))
+        }
+        var continues = true
+        while continues {
+            let reply = try session.attempt { () throws(ClientError) in try client.nextReply() }
+            continues = reply.continues
+            if session.isJSON {
+                try session.print(reply)
+            } else {
+                let record = try session.attempt { () throws(ClientError) in
+                    try reply.parameters(as: Follow.Reply.self)
+                }
+                session.print([FollowText(screen: session.screen).line(record)])
+            }
+        }
+        return .done
+    }
+}

@@ -1,0 +1,34 @@
+import ControlInterface
+import LinuxSystem
+
+extension Verb {
+    static let run = Verb(
+        name: "run", operands: "NAME [PATH…]", operandCount: 1...Int.max, options: [.wait],
+        summary: "start a handler, or the handlers of a source, now; for these paths"
+    ) { (invocation, session) throws(Failure) in
+        let name = invocation.operands[0]
+        let paths = try invocation.operands.dropFirst().map(absolute)
+        let waits = invocation.has(.wait)
+        let reply = try session.show(
+            Run.self, .init(name: name, paths: paths.isEmpty ? nil : paths, wait: waits ? true : nil),
+            timeout: waits ? nil : Session.patience
+        ) { reply in
+            let ids = reply.operations.map(String.init).joined(separator: ", ")
+            let text = Styled("\(name): \(reply.operations.count == 1 ? "operation" : "operations") \(ids)")
+            guard let result = reply.result else { return [text] }
+            let end = OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+            return [text + Styled(": ") + end]
+        }
+        return waits && reply.result != .done ? .failed : .done
+    }
+
+    /// The daemon has another working directory than the caller.
+    private static func absolute(_ path: String) throws(Failure) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let folder = try? Linux.readlink("/proc/self/cwd"), let text = String(validating: folder, as: UTF8.self)
+        else {
+            throw .usage("the path “\(path)” is relative to a folder without a usable name", help: "write it in full")
+        }
+        return (text == "/" ? "" : text) + "/" + path
+    }
+}

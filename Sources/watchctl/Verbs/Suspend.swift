@@ -1,0 +1,33 @@
+import ControlInterface
+import Schedule
+
+extension Verb {
+    static let suspend = Verb(
+        name: "suspend", operands: "NAME", operandCount: 1...1, options: [.duration, .reason],
+        summary: "suspend a source or queue; what runs goes on"
+    ) { (invocation, session) throws(Failure) in
+        let until = try end(invocation, now: session.screen.now)
+        try session.show(
+            Suspend.self,
+            .init(name: invocation.operands[0], reason: invocation.options[.reason], until: until?.description)
+        ) { reply in
+            let often = reply.suspended == 1 ? "" : " \(reply.suspended) times"
+            let till = until.map { " until \(session.screen.local.short($0, now: session.screen.now))" } ?? ""
+            return [Styled("\(reply.name) is suspended\(often)\(till)")]
+        }
+        return .done
+    }
+
+    private static func end(_ invocation: Invocation, now: Timestamp) throws(Failure) -> Timestamp? {
+        guard let text = invocation.options[.duration] else { return nil }
+        guard let span = try? TimeSpan(parsing: text), span > .zero else {
+            throw .usage("“\(text)” is not a time span", help: "such as --for 30min, or --for \"1h 30min\"")
+        }
+        if span == .infinity { return nil }
+        let (end, overflow) = now.microseconds.addingReportingOverflow(Int64(clamping: span.microseconds))
+        guard !overflow, end <= Timestamp.latest.microseconds else {
+            throw .usage("“\(text)” is too long", help: "without --for it is suspended until it is resumed")
+        }
+        return Timestamp(microseconds: end)
+    }
+}

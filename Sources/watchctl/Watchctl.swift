@@ -1,0 +1,78 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import Schedule
+
+/// `watchctl`: arguments → a call → a rendering for people, or JSON. It is the only place of this program that prints and exits.
+@main
+enum Watchctl {
+    static func main() {
+        do throws(Failure) {
+            let invocation = try Invocation(arguments: try arguments())
+            exit(try run(invocation).rawValue)
+        } catch {
+            for line in error.details.flatMap(Styled.block) { printError(line) }
+            printError(
+                Styled("watchctl: " + ([error.message] + (error.help.map { [$0] } ?? [])).joined(separator: "; ")))
+            exit(error.exitCode.rawValue)
+        }
+    }
+
+    private static func run(_ invocation: Invocation) throws(Failure) -> ExitCode {
+        let session = Session(
+            socketPath: invocation.options[.socket] ?? socketPath(), isJSON: invocation.has(.json),
+            screen: screen(invocation), write: { write($0, to: STDOUT_FILENO) })
+        if invocation.has(.version) {
+            session.write("watchctl \(Manager.softwareVersion)\n")
+            return .done
+        }
+        if invocation.has(.help) {
+            session.write(invocation.isBare ? Verb.helpText() : invocation.verb.helpText())
+            return .done
+        }
+        return try invocation.verb.run(invocation, session)
+    }
+
+    /// Names travel as UTF-8: what is not must not be replaced silently.
+    private static func arguments() throws(Failure) -> [String] {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard let raw = try? Linux.readFile("/proc/self/cmdline", limit: 1 << 24) else { return arguments }
+        if String(validating: raw, as: UTF8.self) == nil {
+            throw .usage("an argument is not UTF-8", help: "such names cannot be given to watchctl")
+        }
+        return arguments
+    }
+
+    private static func socketPath() -> String {
+        let runtime = environment("XDG_RUNTIME_DIR").map { ["XDG_RUNTIME_DIR": $0] } ?? [:]
+        return ControlSocketPath.default(uid: Linux.effectiveUserID, environment: runtime) { path in
+            (try? Linux.stat(path)) != nil
+        }.path
+    }
+
+    private static func screen(_ invocation: Invocation) -> Screen {
+        let isTerminal = Linux.isTerminal(STDOUT_FILENO)
+        let columns = environment("COLUMNS").flatMap { Int($0) } ?? Linux.windowSize(STDOUT_FILENO)?.columns
+        let wantsColour = environment("NO_COLOR") == nil && environment("TERM") != "dumb"
+        return Screen(
+            width: max(columns ?? (isTerminal ? 80 : 100), Screen.narrowest),
+            isColoured: isTerminal && wantsColour && !invocation.has(.noColor),
+            now: Timestamp(microseconds: Linux.now(.realtime)), local: .system)
+    }
+
+    /// `nil` for an empty value too.
+    private static func environment(_ name: String) -> String? {
+        Linux.environment(name).flatMap { $0.isEmpty ? nil : String(validating: $0, as: UTF8.self) }
+    }
+
+    private static func printError(_ line: Styled) { write(line.rendered(coloured: false) + "\n", to: STDERR_FILENO) }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        do throws(SystemError) {
+            try Linux.writeAll(descriptor, text.utf8)
+        } catch {
+            // Whoever reads has gone, or the disk is full: there is nobody to tell but the exit status.
+            exit(ExitCode.failed.rawValue)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import ControlInterface
+import ControlKit
+import Testing
+import Varlink
+
+@Suite("Interface description")
+struct DescriptionTests {
+    private let text: InterfaceText
+
+    init() throws { text = try InterfaceText(Manager.interface.description) }
+
+    @Test func itDescribesExactlyTheMethodsThereAre() {
+        #expect(Set(text.methods.keys) == Set(Manager.methods.map { $0.name }))
+        #expect(Set(Samples.full.map { $0.method.name }) == Set(text.methods.keys))
+    }
+
+    @Test(arguments: Samples.full)
+    func aValueWithEveryMemberIsAsDescribed(sample: Sample) throws {
+        #expect(sample.losses == [])
+        let method = try #require(text.methods[sample.method.name])
+        // Cancel takes exactly one of its two parameters.
+        let isComplete = sample.method.name != "Cancel"
+        #expect(text.mismatches(of: sample.parameters, with: method.parameters, isComplete: isComplete) == [])
+        // A list that is empty would hide its elements.
+        #expect(text.mismatches(of: sample.reply, with: method.reply, isComplete: false) == [])
+    }
+
+    @Test(arguments: Samples.minimal)
+    func aValueWithoutWhatMayBeMissingIsAsDescribed(sample: Sample) throws {
+        #expect(sample.losses == [])
+        let method = try #require(text.methods[sample.method.name])
+        #expect(text.mismatches(of: sample.parameters, with: method.parameters, isComplete: false) == [])
+        #expect(text.mismatches(of: sample.reply, with: method.reply, isComplete: false) == [])
+    }
+
+    @Test(arguments: [
+        ("Source", Sample.json(Samples.source)), ("Queue", Sample.json(Samples.queue)),
+        ("Handler", Sample.json(Samples.handler)), ("OperationSummary", Sample.json(Samples.operation)),
+        ("OperationDetail", Sample.json(Samples.detail)), ("Problem", Sample.json(Samples.status.problems[0])),
+        ("Pause", Sample.json(Samples.status.pauses[0])), ("Elapse", Sample.json(Samples.status.next[0])),
+        ("Counters", Sample.json(Counters())), ("Gap", Sample.json(Follow.Gap(first: 1, last: 2))),
+        ("Emission", Sample.json(Emit.Parameters(name: "a", data: 1, payload: Samples.payload))),
+    ])
+    func everyMemberOfARecordIsDescribed(type: String, value: JSONValue) {
+        #expect(text.mismatches(of: value, with: .named(type), isComplete: true) == [])
+    }
+
+    @Test func itsCasesAreThoseOfTheTypes() {
+        #expect(text.types["OperationState"] == .cases(OperationSummary.State.allCases.map(\.rawValue)))
+        #expect(text.types["OperationResult"] == .cases(OperationSummary.Result.allCases.map(\.rawValue)))
+        #expect(
+            member("state", of: text.types["Source"]) == .cases(ListSources.Source.State.allCases.map(\.rawValue)))
+        #expect(member("type", of: text.types["Queue"]) == .cases(ListQueues.Queue.Kind.allCases.map(\.rawValue)))
+        #expect(
+            member("state", of: text.methods["GetStatus"]?.reply)
+                == .cases(GetStatus.Reply.State.allCases.map(\.rawValue)))
+    }
+
+    private func member(_ name: String, of kind: InterfaceText.Kind?) -> InterfaceText.Kind? {
+        if case .record(let members) = kind { members.first { $0.name == name }?.kind } else { nil }
+    }
+
+    @Test func everyErrorIsDescribedAndReadBack() throws {
+        for error in Self.errors {
+            let reply = error.reply
+            #expect(ManagerError(reply) == error)
+            let name = String(reply.name.dropFirst(Manager.name.count + 1))
+            let kind = try #require(text.errors[name])
+            #expect(text.mismatches(of: .object(reply.parameters), with: kind, isComplete: false) == [])
+        }
+        #expect(text.errors.count == Set(Self.errors.map(\.reply.name)).count)
+        #expect(ManagerError(.permissionDenied) == nil)
+        #expect(ManagerError(ErrorReply("io.watchd.Manager.FromTheFuture")) == nil)
+    }
+
+    private static let errors: [ManagerError] = [
+        .noSuchName(name: "a", nearest: "b"), .noSuchName(name: "a", nearest: nil),
+        .ambiguousName(name: "a", candidates: ["path/a", "queue/a"]), .noSuchOperation(id: 7),
+        .invalidWatchFile(diagnostics: ["a.watch:1:1: error: no"]), .queueFull(queue: "q", backlog: 10),
+        .wouldDeadlock(reason: "a waits for b"), .notSuspended(name: "a"), .notCustom(name: "a"), .draining,
+        .notSupported(what: "plan"), .tooSlow,
+    ]
+
+    /// A blank line ends a comment: each member's stands directly above it.
+    @Test func everyMemberHasAComment() {
+        for interface in [Manager.interface, .service, .systemdService] {
+            let lines = interface.description.split(separator: "\n", omittingEmptySubsequences: false)
+            for (index, line) in lines.enumerated() {
+                guard ["interface ", "method ", "type ", "error "].contains(where: line.hasPrefix) else { continue }
+                #expect(index > 0 && lines[index - 1].hasPrefix("#"), "\(line)")
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ControlInterface
+import Testing
+import Varlink
+
+@Suite("Parameters of the manager")
+struct ParameterTests {
+    private func parameters<Parameters: CallParameters>(
+        _ text: String, as type: Parameters.Type = Parameters.self
+    ) throws -> Parameters {
+        var connection = ServerConnection(slowSubscriberError: ManagerError.tooSlow.reply)
+        connection.receive(Array(#"{"method":"a.b.C","parameters":\#(text)}"#.utf8) + [0])
+        let call = connection.next()
+        return try #require(call).parameters()
+    }
+
+    @Test func theExampleOfControlIsUnderstood() throws {
+        let emit = try parameters(#"{"name":"poke","data":41,"payload":{"a":1}}"#, as: Emit.Parameters.self)
+        #expect(emit == .init(name: "poke", data: 41, payload: .object(["a": .int(1)])))
+        let all = try parameters(#"{"events":[{"name":"a"},{"name":"b","data":-1}]}"#, as: EmitAll.Parameters.self)
+        #expect(all.events == [.init(name: "a"), .init(name: "b", data: -1)])
+    }
+
+    @Test func aPayloadIsAnObject() {
+        for payload in ["1", "[]", "\"x\""] {
+            #expect(throws: ErrorReply.invalidParameter("payload")) {
+                try parameters(#"{"name":"a","payload":\#(payload)}"#, as: Emit.Parameters.self)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        #"[{"name":"a","paylod":{}}]"#, #"[{}]"#, "[1]", "{}", #"[{"name":"a","data":1.5}]"#, #"[{"name":"a"},null]"#,
+    ])
+    func aBadElementMakesTheWholeListInvalid(events: String) {
+        #expect(throws: ErrorReply.invalidParameter("events")) {
+            try parameters(#"{"events":\#(events)}"#, as: EmitAll.Parameters.self)
+        }
+    }
+
+    @Test func anUnknownStateIsInvalid() {
+        #expect(throws: ErrorReply.invalidParameter("state")) {
+            try parameters(#"{"state":"done"}"#, as: ListOperations.Parameters.self)
+        }
+    }
+
+    @Test func cancelTakesExactlyOneTarget() throws {
+        #expect(try parameters(#"{"id":3}"#) == Cancel.Parameters(id: 3))
+        #expect(try parameters(#"{"queue":"q"}"#) == Cancel.Parameters(queue: "q"))
+        #expect(throws: ErrorReply.invalidParameter("id")) { try parameters("{}", as: Cancel.Parameters.self) }
+        #expect(throws: ErrorReply.invalidParameter("queue")) {
+            try parameters(#"{"id":3,"queue":"q"}"#, as: Cancel.Parameters.self)
+        }
+    }
+}

@@ -1,0 +1,234 @@
+package import ControlInterface
+package import Varlink
+
+/// Values of the wire types: `full` ones have every member, `minimal` ones only those that are never missing.
+package enum Samples {
+    package static let full = Samples.make(isFull: true)
+    package static let minimal = Samples.make(isFull: false)
+
+    package static let now = "2026-11-20T09:48:02.000000Z"
+
+    private static func make(isFull: Bool) -> [Sample] {
+        let id = isFull ? operation : waitingOperation
+        return [
+            Sample(GetStatus.self, .init(), isFull ? status : idleStatus),
+            Sample(
+                ListSources.self, isFull ? .init(name: "uploads", after: "a", limit: 10) : .init(),
+                .init(sources: [isFull ? source : plainSource], next: isFull ? "path/uploads" : nil)),
+            Sample(
+                ListQueues.self, isFull ? .init(name: "images", after: "a", limit: 10) : .init(),
+                .init(queues: [isFull ? queue : plainQueue], next: isFull ? "images" : nil)),
+            Sample(
+                ListHandlers.self, isFull ? .init(name: "thumbnail", after: "a", limit: 10) : .init(),
+                .init(handlers: [isFull ? handler : plainHandler], next: isFull ? "thumbnail" : nil)),
+            Sample(
+                ListOperations.self,
+                isFull
+                    ? .init(queue: "images", handler: "thumbnail", state: .finished, limit: 10, after: 3) : .init(),
+                .init(operations: [id], next: isFull ? 4711 : nil)),
+            Sample(GetOperation.self, .init(id: id.id), .init(operation: isFull ? detail : plainDetail)),
+            Sample(
+                Emit.self, isFull ? .init(name: "poke", data: 41, payload: payload) : .init(name: "poke"),
+                .init(event: 90_210)),
+            Sample(
+                EmitAll.self,
+                .init(events: isFull ? [.init(name: "poke", data: 41, payload: payload)] : [.init(name: "poke")]),
+                .init(events: [90_210])),
+            Sample(
+                Run.self,
+                isFull
+                    ? .init(name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true)
+                    : .init(name: "thumbnail"),
+                isFull
+                    ? .init(operations: [5, 6], result: .failed, exitStatus: 12, reason: "no space")
+                    : .init(operations: [5])),
+            Sample(
+                Suspend.self,
+                isFull ? .init(name: "images", reason: "pg upgrade", until: now) : .init(name: "images"),
+                .init(name: "queue/images", suspended: 1)),
+            Sample(Resume.self, .init(name: "images"), .init(name: "queue/images", suspended: 0)),
+            Sample(Cancel.self, isFull ? .init(id: 4711) : .init(queue: "images"), .init(cancelled: 3)),
+            Sample(
+                Reload.self, isFull ? .init(plan: true) : .init(),
+                .init(
+                    added: ["path/new"], changed: ["queue/images"], removed: ["handler/old"],
+                    diagnostics: ["a.watch:1:1: warning: unused"])),
+            Sample(Stop.self, .init(), .init()),
+            Sample(Follow.self, isFull ? .init(since: 7) : .init(), followed[0]),
+        ]
+    }
+
+    // MARK: Status
+
+    package static let status: GetStatus.Reply = {
+        var status = idleStatus
+        status.files = ["/etc/watchd/a.watch", "/etc/watchd/b.watch", "/etc/watchd/c.watch"]
+        status.sections = 41
+        status.problems = [
+            .init(
+                object: "path/media", since: "2026-11-20T02:32:30.570000Z",
+                problem: "42 of 1310 folders polled each 30s: inotify watches used up", action: "heals by itself",
+                help: "sysctl fs.inotify.max_user_watches=65536")
+        ]
+        status.pauses = [.init(object: "queue/database", suspension: suspension, kept: 2)]
+        status.totals = counters
+        status.processes = 2
+        status.operationsPending = 5
+        status.next = [
+            .init(source: "timer/report", time: "2026-11-20T10:00:02.000000Z", handlers: ["report"]),
+            .init(source: "timer/nightly", time: "2026-11-21T02:30:00.000000Z", handlers: ["backup", "tell"]),
+        ]
+        status.running = [operationRunning]
+        status.waiting = [waitingOperation]
+        status.recent = [operation, yesterdaysOperation]
+        return status
+    }()
+
+    package static let idleStatus: GetStatus.Reply = {
+        var status = GetStatus.Reply(
+            version: "1.0", host: "db1", pid: 712, started: "2026-11-18T08:12:00.000000Z",
+            uptimeUsec: 178_562_000_000, state: .running)
+        status.files = ["/etc/watchd/a.watch"]
+        status.sections = 1
+        status.maxProcesses = 64
+        status.memoryBytes = 7_913_472
+        return status
+    }()
+
+    package static let counters: Counters = {
+        var counters = Counters()
+        counters.accepted = 1615
+        counters.done = 1601
+        counters.failed = 1
+        counters.skipped = 3
+        counters.running = 1
+        counters.pending = 9
+        counters.coalesced = 1461
+        return counters
+    }()
+
+    package static let suspension = Suspension(
+        by: "root", reason: "pg upgrade", since: "2026-11-20T09:08:02.000000Z", until: "2026-11-20T11:00:00.000000Z")
+
+    // MARK: Lists
+
+    package static let source: ListSources.Source = {
+        var source = plainSource
+        source.description = "Pictures of the web shop"
+        source.reason = "a queue's backlog is full"
+        source.suspended = 1
+        source.suspendedBy = [suspension]
+        source.lastEvent = "2026-11-20T09:44:10.000000Z"
+        source.nextElapse = "2026-11-20T10:00:02.000000Z"
+        source.watches = 12
+        source.detail = "/srv/uploads"
+        return source
+    }()
+
+    package static let plainSource = ListSources.Source(
+        name: "path/uploads", kind: "path", state: .armed, required: false, handlers: ["thumbnail"],
+        counters: counters)
+
+    package static let queue: ListQueues.Queue = {
+        var queue = plainQueue
+        queue.suspended = 1
+        queue.suspendedBy = [suspension]
+        queue.entries = 31
+        queue.operations = 9
+        queue.running = 2
+        queue.oldest = "2026-11-20T09:46:02.000000Z"
+        return queue
+    }()
+
+    package static let plainQueue = ListQueues.Queue(
+        name: "images", type: .concurrent, width: 4, backlog: 10_000, overflow: "block", counters: counters)
+
+    package static let handler = ListHandlers.Handler(
+        name: "thumbnail", action: "Exec=/usr/bin/convert %p -thumbnail 200x200 /srv/thumbs/%f", queue: "images",
+        overlap: "wait", counters: counters, runningPIDs: [4242], lastResult: .done, lastEnded: now)
+
+    package static let plainHandler = ListHandlers.Handler(
+        name: "tell", action: "Log=done", queue: "default", overlap: "wait", counters: Counters())
+
+    // MARK: Operations
+
+    package static let operation: OperationSummary = {
+        var operation = OperationSummary(
+            id: 4711, handler: "backup", queue: "default", source: "timer/nightly", state: .finished, entries: 1,
+            deliveries: 2, cause: "timer/nightly 02:30", submitted: "2026-11-20T02:30:00.001000Z", attempt: 3)
+        operation.key = "backup"
+        operation.result = .failed
+        operation.waitingFor = "4709 (same handler)"
+        operation.started = "2026-11-20T02:30:00.902000Z"
+        operation.ended = "2026-11-20T02:32:30.570000Z"
+        operation.tookUsec = 41_000_000
+        operation.pid = 4242
+        operation.exitStatus = 12
+        operation.signal = "SIGKILL"
+        operation.reason = "rsync: connection refused"
+        return operation
+    }()
+
+    package static let yesterdaysOperation: OperationSummary = {
+        var operation = OperationSummary(
+            id: 4601, handler: "ingest", queue: "default", source: "path/in", state: .finished, entries: 1,
+            deliveries: 1, cause: "/srv/in/a\u{1b}[2J.csv", submitted: "2026-11-19T18:04:03.000000Z", attempt: 1)
+        operation.result = .done
+        operation.ended = "2026-11-19T18:04:05.123456Z"
+        operation.tookUsec = 1_340_000
+        return operation
+    }()
+
+    package static let operationRunning: OperationSummary = {
+        var operation = OperationSummary(
+            id: 4790, handler: "sync", queue: "net", source: "path/data", state: .executing, entries: 212,
+            deliveries: 212, cause: "path/data, 212 changes", submitted: "2026-11-20T09:34:01.000000Z", attempt: 1)
+        operation.started = "2026-11-20T09:34:02.000000Z"
+        operation.pid = 4300
+        return operation
+    }()
+
+    package static let waitingOperation = OperationSummary(
+        id: 4803, handler: "sync", queue: "net", source: nil, state: .pending, entries: 31, deliveries: 31,
+        cause: "path/data, 31 changes", submitted: "2026-11-20T09:46:02.000000Z")
+
+    package static let detail = OperationDetail(
+        summary: operation, events: [event], eventsOmitted: 3,
+        runs: [
+            {
+                var run = OperationRun(attempt: 3, pid: 4242, started: "2026-11-20T02:31:49.000000Z")
+                run.ended = "2026-11-20T02:32:30.570000Z"
+                run.result = .failed
+                run.exitStatus = 12
+                run.signal = "SIGKILL"
+                run.reason = "rsync: connection refused"
+                return run
+            }()
+        ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])
+
+    package static let plainDetail = OperationDetail(
+        summary: waitingOperation, events: [], runs: [OperationRun(attempt: 1, started: now)])
+
+    // MARK: Events
+
+    package static let payload = JSONValue.object(["a": .array([.int(1), .null])])
+
+    package static let event = JSONValue.object([
+        "id": .int(90_210), "source": .string("uploads"), "kind": .string("path"), "event": .string("written"),
+        "path": .string("/srv/uploads/a.jpg"), "time": .string("2026-11-20T09:44:10.123456Z"), "count": .int(2),
+    ])
+
+    /// The first one has every member, which a daemon never sends.
+    package static let followed: [Follow.Reply] = {
+        var everything = Follow.Reply(sequence: 7, time: now, event: event, handlers: ["thumbnail"])
+        everything.operation = operation
+        everything.gap = .init(first: 3, last: 6)
+        return [
+            everything, Follow.Reply(sequence: 7, time: now, gap: .init(first: 3, last: 6)),
+            Follow.Reply(sequence: 8, time: now, event: event, handlers: ["thumbnail", "tell"]),
+            Follow.Reply(sequence: 9, time: now, operation: waitingOperation),
+            Follow.Reply(sequence: 10, time: now, operation: operationRunning),
+            Follow.Reply(sequence: 11, time: now, operation: operation),
+        ]
+    }()
+}

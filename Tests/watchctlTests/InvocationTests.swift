@@ -1,0 +1,77 @@
+import Testing
+
+@testable import watchctl
+
+@Suite("Command line")
+struct InvocationTests {
+    private func parse(_ line: String) throws(Failure) -> Invocation {
+        try Invocation(arguments: line.split(separator: " ").map(String.init))
+    }
+
+    private func failure(_ line: String) -> Failure? {
+        do throws(Failure) {
+            _ = try parse(line)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func withoutAVerbItIsStatus() throws {
+        #expect(try parse("").verb.name == "status")
+        #expect(try parse("--json").verb.name == "status")
+    }
+
+    @Test func optionsStandBeforeOrAfterTheVerb() throws {
+        for line in [
+            "--json --for 5min suspend images --reason=upgrade", "suspend --for=5min --json images --reason upgrade",
+            "suspend images --json --for 5min --reason upgrade",
+        ] {
+            let invocation = try parse(line)
+            #expect(invocation.verb.name == "suspend")
+            #expect(invocation.operands == ["images"])
+            #expect(invocation.options == [.json: "", .duration: "5min", .reason: "upgrade"])
+        }
+    }
+
+    @Test func twoDashesEndTheOptions() throws {
+        let invocation = try parse("run -- --wait -x")
+        #expect(invocation.operands == ["--wait", "-x"])
+        #expect(invocation.options.isEmpty)
+    }
+
+    @Test func aValueMayLookLikeAnOption() throws {
+        #expect(try parse("emit poke --data -5").number(.data) == -5)
+        #expect(try parse("run x -").operands == ["x", "-"])
+    }
+
+    @Test(
+        arguments: [
+            ("stauts", "there is no verb “stauts”", "did you mean “status”?"),
+            ("xyzzy", "there is no verb “xyzzy”", "watchctl --help shows what there is"),
+            ("--jsn", "there is no option “--jsn”", "did you mean “--json”?"),
+            ("-x", "there is no option “-x”", "watchctl --help shows what there is"),
+            ("status --wait", "“status” has no option --wait", "usage: watchctl status"),
+            ("emit", "“emit” needs NAME", "usage: watchctl emit [--data N] [--payload JSON] NAME"),
+            ("resume a b", "“resume” has no use for “b”", "usage: watchctl resume NAME"),
+            ("emit a --data", "--data needs a value: --data N", nil), ("--json=1", "--json takes no value", nil),
+        ] as [(String, String, String?)])
+    func mistakesAreExplained(line: String, message: String, help: String?) {
+        #expect(failure(line) == .usage(message, help: help))
+    }
+
+    @Test func numbersAreChecked() throws {
+        let invocation = try parse("emit a --data 1x")
+        #expect(throws: Failure.usage("--data takes a whole number, not “1x”")) { try invocation.number(.data) }
+    }
+
+    @Test func helpNeedsNothingElse() throws {
+        #expect(try parse("emit --help").has(.help))
+        #expect(try parse("-h").has(.help))
+    }
+
+    @Test func everyVerbIsInTheHelp() {
+        for verb in Verb.all { #expect(Verb.helpText().contains("  \(verb.synopsis)")) }
+        for line in Verb.helpText().split(separator: "\n") { #expect(line.count <= 120) }
+    }
+}
