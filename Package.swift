@@ -38,6 +38,10 @@ let package = Package(
         // Pure: no clock, no descriptor, no thread.
         library("Schedule"),
         library("WatchFile", "Schedule"),
+        library("Engine", "WatchFile", "Schedule"),
+
+        // The rim.
+        library("LinuxSystem", "CLinux"),
         library("Systemd", "CSystemd", "LinuxSystem"),
         library("Varlink", "LinuxSystem"),
         library("ControlInterface", "Varlink"),

@@ -1,0 +1,54 @@
+/// What is due when, on each clock. An entry that no longer holds is dropped when it comes to the front, so taking one
+/// back costs nothing.
+struct Deadlines: Sendable {
+    enum Kind: Hashable, Sendable {
+        case timer(source: Int)
+        case run(OperationRef)
+        case resumeSource(Int)
+        case resumeQueue(Int)
+        case reload
+        case drain
+    }
+
+    private struct Entry: Comparable, Sendable {
+        var time: Int64
+        var order: UInt64
+        var kind: Kind
+
+        static func < (left: Entry, right: Entry) -> Bool {
+            left.time != right.time ? left.time < right.time : left.order < right.order
+        }
+    }
+
+    private var heaps = Clock.allCases.map { _ in Heap<Entry>() }
+    private var armed: [Int64?] = Clock.allCases.map { _ in nil }
+    private var lastOrder: UInt64 = 0
+
+    mutating func add(_ kind: Kind, _ clock: Clock, at time: Int64) {
+        lastOrder += 1
+        heaps[clock.rawValue].insert(Entry(time: time, order: lastOrder, kind: kind))
+    }
+
+    /// Takes the first entry that is due.
+    mutating func next(_ clock: Clock, due now: Int64) -> Kind? {
+        guard let first = heaps[clock.rawValue].first, first.time <= now else { return nil }
+        heaps[clock.rawValue].removeFirst()
+        return first.kind
+    }
+
+    func first(_ clock: Clock) -> (kind: Kind, time: Int64)? {
+        heaps[clock.rawValue].first.map { ($0.kind, $0.time) }
+    }
+
+    mutating func removeFirst(_ clock: Clock) { heaps[clock.rawValue].removeFirst() }
+
+    /// The time a clock must newly be armed for. One that is armed too early is left so: it wakes once in vain, which
+    /// is cheaper than setting it anew for every run.
+    mutating func toArm(_ clock: Clock, now: Int64) -> Int64? {
+        if let time = armed[clock.rawValue], time <= now { armed[clock.rawValue] = nil }
+        guard let first = heaps[clock.rawValue].first else { return nil }
+        if let time = armed[clock.rawValue], time <= first.time { return nil }
+        armed[clock.rawValue] = first.time
+        return first.time
+    }
+}

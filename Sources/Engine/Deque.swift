@@ -1,0 +1,44 @@
+/// A first-in, first-out line: an array whose front is consumed lazily, so that both ends cost O(1) amortised.
+struct Deque<Element: Sendable>: Sendable {
+    private var storage: [Element] = []
+    private var head = 0
+
+    init() {}
+
+    var count: Int { storage.count - head }
+    var isEmpty: Bool { head == storage.count }
+    var first: Element? { isEmpty ? nil : storage[head] }
+    var last: Element? { isEmpty ? nil : storage.last }
+    /// From front to back.
+    var elements: ArraySlice<Element> { storage[head...] }
+
+    mutating func append(_ element: Element) { storage.append(element) }
+
+    /// Inserts before the first element of the back part that is greater; O(n) from the back.
+    mutating func insert(_ element: Element, notBefore firstFree: Int) where Element: Comparable {
+        var position = storage.count
+        while position > head + firstFree, element < storage[position - 1] { position -= 1 }
+        storage.insert(element, at: position)
+    }
+
+    mutating func removeFirst() -> Element? {
+        guard head < storage.count else { return nil }
+        defer {
+            head += 1
+            if head == storage.count {
+                storage.removeAll(keepingCapacity: storage.count <= 64)
+                head = 0
+            } else if head > 64, head > storage.count / 2 {
+                storage.removeFirst(head)
+                head = 0
+            }
+        }
+        return storage[head]
+    }
+
+    mutating func removeAll(where isGone: (Element) -> Bool) {
+        storage.removeFirst(head)
+        head = 0
+        storage.removeAll(where: isGone)
+    }
+}

@@ -1,0 +1,101 @@
+import Schedule
+import WatchFile
+
+/// A stop: what waits is cancelled and named, what runs is waited for, then terminated, then killed.
+extension Engine {
+    struct DrainState: Sendable {
+        enum Step: Sendable {
+            /// Running handlers may end by themselves.
+            case waiting
+            case terminating
+            case killing
+        }
+
+        var step = Step.waiting
+        var deadline: Int64?
+        var isOver = false
+    }
+
+    /// How long a killed process may take to be gone before it is left behind.
+    static let killPatience: Int64 = 5_000_000
+
+    var isIdle: Bool { operations.count == 0 }
+
+    mutating func beginDrain() {
+        guard drain == nil else { return hurryDrain() }
+        drain = DrainState()
+        for source in sources.indices {
+            if case .source(let id) = sources[source].origin, !sources[source].isRemoved, isInRim(source) {
+                actions.append(.close(id))
+            }
+            sources[source].condition = .closed
+            cancelHeld(source)
+        }
+        // What waits is cancelled while `running` still starts nothing: the phase changes first.
+        phase = .draining
+        for ref in operations.refs.reversed() where operations.isWaiting(ref) {
+            finish(ref, .cancelled, reason: "watchd stopped before it started")
+        }
+        for call in waitingEmits { actions.append(.reply(call.token, .failure(.draining))) }
+        waitingEmits = []
+        if let pendingReload { actions.append(.reply(pendingReload.token, .failure(.draining))) }
+        pendingReload = nil
+        let span = settings.drain.microseconds
+        if span < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(span)) }
+    }
+
+    func isInRim(_ source: Int) -> Bool {
+        switch sources[source].definition?.trigger {
+        case .signal, .path, .descriptor, .process: true
+        case .timer, .custom, nil: false
+        }
+    }
+
+    private mutating func cancelHeld(_ source: Int) {
+        while let event = sources[source].held.removeOldest() {
+            for target in sources[source].targets {
+                move(event.count, from: .held, to: .cancelled, source: source, target)
+                let (origin, handler) = (sources[source].origin, handlers[target.handler].name)
+                actions.append(
+                    .report(.refused(event, origin, handler: handler, .cancelled, reason: "watchd stopped")))
+            }
+        }
+    }
+
+    private mutating func setDrainDeadline(_ time: Int64) {
+        drain?.deadline = time
+        deadlines.add(.drain, .monotonic, at: time)
+    }
+
+    mutating func drainDeadline() {
+        guard let drain, let deadline = drain.deadline, deadline <= now.monotonic, !drain.isOver else { return }
+        if drain.step == .killing { return finishDrain(leftBehind: operations.refs.map { operations[$0].id }) }
+        hurryDrain()
+    }
+
+    /// The next, harder step.
+    mutating func hurryDrain() {
+        guard let step = drain?.step else { return }
+        let refs = operations.refs
+        switch step {
+        case .waiting:
+            drain?.step = .terminating
+            for ref in refs { terminate(ref, .stopped) }
+            let patience = refs.compactMap { operations[$0].run?.definition.value.timeoutStop.microseconds }.max() ?? 0
+            if patience < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(patience) + 1_000_000) }
+        case .terminating, .killing:
+            drain?.step = .killing
+            for ref in refs {
+                terminate(ref, .stopped)
+                kill(ref)
+            }
+            setDrainDeadline(now.monotonic + Self.killPatience)
+        }
+    }
+
+    mutating func finishDrain(leftBehind: [UInt64]) {
+        drain?.isOver = true
+        phase = .drained
+        actions.append(.drained(leftBehind: leftBehind))
+    }
+}

@@ -1,0 +1,249 @@
+import Schedule
+import WatchFile
+
+/// A new configuration takes the place of the old one at one moment: what has not changed goes on untouched.
+///
+/// A handler, queue or source is known by its name. What waits keeps its key, its events and its place and takes the
+/// new definition of its handler; what runs ends under the definition it was started with. What is removed stays until
+/// its last operation has ended.
+extension Engine {
+    struct PendingReload: Sendable {
+        var configuration: Configuration
+        var token: Token
+        var deadline: Int64
+    }
+
+    /// How long a reload waits for a running operation of `main`.
+    static let reloadPatience: Int64 = 10_000_000
+
+    mutating func requestReload(_ configuration: Configuration, _ token: Token) {
+        guard phase == .running, pendingReload == nil else {
+            let error: CommandError = phase == .running ? .notSupported("a reload is already on its way") : .draining
+            actions.append(.reply(token, .failure(error)))
+            return
+        }
+        phase = .reloading
+        let deadline = now.monotonic + Self.reloadPatience
+        pendingReload = PendingReload(configuration: configuration, token: token, deadline: deadline)
+        if !mayApplyReload { deadlines.add(.reload, .monotonic, at: deadline) }
+    }
+
+    /// A reload is applied between two operations of `main`.
+    var mayApplyReload: Bool {
+        guard let pendingReload, let main = queues.index(of: "main") else { return true }
+        return queues[main].running == 0 || pendingReload.deadline <= now.monotonic
+    }
+
+    func isWaitingForReload(_ queue: Int) -> Bool {
+        pendingReload != nil && queues[queue].definition.name == "main"
+    }
+
+    mutating func applyPendingReload() {
+        guard let reload = pendingReload else { return }
+        pendingReload = nil
+        phase = .running
+        let change = apply(reload.configuration)
+        actions.append(.reloaded(reload.token, change))
+        for queue in queues.indices { touch(queue: queue) }
+        isRoomNew = true
+    }
+
+    /// Makes the configuration the one in force. Returns what changed.
+    mutating func apply(_ configuration: Configuration) -> ConfigurationChange {
+        var change = ConfigurationChange()
+        settings = configuration.settings
+        closeSources(configuration.sources, &change)
+        applyQueues(configuration.queues, &change)
+        applyHandlers(configuration.handlers, &change)
+        for definition in configuration.sources { applySource(definition, &change) }
+        for handler in handlers.indices { releaseHandlerIfUnused(handler) }
+        for queue in queues.indices { releaseQueueIfUnused(queue) }
+        return change
+    }
+
+    // MARK: Queues
+
+    private mutating func applyQueues(_ definitions: [QueueDefinition], _ change: inout ConfigurationChange) {
+        let names = Set(definitions.map(\.name))
+        for name in Array(queues.names) where !names.contains(name) {
+            guard let index = queues.index(of: name), !queues[index].isRemoved else { continue }
+            change.removed.append("queue/\(name)")
+            queues[index].isRemoved = true
+        }
+        for definition in definitions {
+            guard let index = queues.index(of: definition.name) else {
+                change.added.append("queue/\(definition.name)")
+                var state = QueueState(definition: definition)
+                if definition.isSuspended { state.suspensions = [fileSuspension] }
+                _ = queues.insert(state, name: definition.name)
+                continue
+            }
+            let old = queues[index].definition
+            queues[index].isRemoved = false
+            guard old != definition else { continue }
+            change.changed.append("queue/\(definition.name)")
+            queues[index].definition = definition
+            if old.isSuspended != definition.isSuspended {
+                setFileSuspension(&queues[index].suspensions, definition.isSuspended)
+            }
+            if (old.kind == .serial) != (definition.kind == .serial) { rebuildLine(index) }
+            changeEntries(0, queue: index)
+            if queues[index].hasRoom { dirtySources.formUnion(queues[index].heldSources) }
+        }
+    }
+
+    private var fileSuspension: Suspension { Suspension(by: "file", since: now.realtime) }
+
+    private func setFileSuspension(_ suspensions: inout [Suspension], _ isSuspended: Bool) {
+        if isSuspended {
+            suspensions.insert(fileSuspension, at: 0)
+        } else if let index = suspensions.firstIndex(where: { $0.by == "file" }) {
+            suspensions.remove(at: index)
+        }
+    }
+
+    /// A serial queue has all its operations in line, a concurrent one only those that have their key.
+    private mutating func rebuildLine(_ queue: Int) {
+        queues[queue].line = QueueLine()
+        for ref in operations.refs where operations[ref].queue == queue && operations.isWaiting(ref) {
+            if queues[queue].isSerial || hasKeys(ref) { queues[queue].line.insert(ref) }
+        }
+    }
+
+    // MARK: Handlers
+
+    private mutating func applyHandlers(_ definitions: [HandlerDefinition], _ change: inout ConfigurationChange) {
+        let names = Set(definitions.map(\.name))
+        for name in Array(handlers.names) where !names.contains(name) {
+            guard let index = handlers.index(of: name), !handlers[index].isRemoved else { continue }
+            change.removed.append("handler/\(name)")
+            handlers[index].isRemoved = true
+        }
+        for definition in definitions {
+            guard let index = handlers.index(of: definition.name) else {
+                change.added.append("handler/\(definition.name)")
+                let state = HandlerState(definition: SharedDefinition(definition))
+                _ = handlers.insert(state, name: definition.name)
+                continue
+            }
+            handlers[index].isRemoved = false
+            guard handlers[index].definition.value != definition else { continue }
+            change.changed.append("handler/\(definition.name)")
+            handlers[index].definition = SharedDefinition(definition)
+        }
+    }
+
+    // MARK: Sources
+
+    /// Closes what is removed. Events held back for a route that goes are let go first, while it is still there.
+    private mutating func closeSources(_ definitions: [SourceDefinition], _ change: inout ConfigurationChange) {
+        let new = Dictionary(definitions.map { ($0.id, $0) }) { first, _ in first }
+        for index in sources.indices {
+            guard case .source(let id) = sources[index].origin, let old = sources[index].definition,
+                !sources[index].isRemoved
+            else { continue }
+            if new[id]?.routes != old.routes { letGoHeld(index) }
+            guard new[id] == nil else { continue }
+            change.removed.append(id.description)
+            closeSource(index, id)
+            sources[index].isRemoved = true
+            sources[index].suspensions = []
+            for call in waitingEmits where call.emissions.contains(where: { $0.source == index }) {
+                actions.append(.reply(call.token, .failure(.noSuchName(id.description, nearest: nil))))
+            }
+            waitingEmits.removeAll { $0.emissions.contains { $0.source == index } }
+            releaseSourceIfUnused(index)
+        }
+    }
+
+    private mutating func letGoHeld(_ index: Int) {
+        while let event = sources[index].held.removeOldest() {
+            for target in sources[index].targets {
+                move(event.count, from: .held, to: .pending, source: index, target)
+                admit(event, source: index, target, depth: 1, isCounted: true)
+            }
+        }
+    }
+
+    private mutating func closeSource(_ index: Int, _ id: SourceID) {
+        if isInRim(index) { actions.append(.close(id)) }
+        sources[index].condition = .closed
+        sources[index].isHeldInRim = false
+    }
+
+    private mutating func applySource(_ definition: SourceDefinition, _ change: inout ConfigurationChange) {
+        let targets = definition.routes.compactMap { route -> SourceState.Target? in
+            guard let handler = handlers.index(of: route.handler), let queue = queues.index(of: route.queue) else {
+                return nil
+            }
+            return SourceState.Target(handler: handler, queue: queue)
+        }
+        guard let index = sources.index(of: .source(definition.id)), let old = sources[index].definition else {
+            change.added.append(definition.id.description)
+            var state = SourceState(origin: .source(definition.id))
+            state.definition = definition
+            state.targets = targets
+            openSource(sources.insert(state, name: .source(definition.id)), definition)
+            return
+        }
+        let wasRemoved = sources[index].isRemoved
+        sources[index].isRemoved = false
+        sources[index].targets = targets
+        guard old != definition || wasRemoved else { return }
+        if wasRemoved {
+            change.added.append(definition.id.description)
+        } else {
+            change.changed.append(definition.id.description)
+        }
+        let mustReopen = old.trigger != definition.trigger || wasRemoved
+        if mustReopen, !wasRemoved { closeSource(index, definition.id) }
+        sources[index].definition = definition
+        if mustReopen {
+            openSource(index, definition)
+        } else if old.isSuspended != definition.isSuspended {
+            setFileSuspension(&sources[index].suspensions, definition.isSuspended)
+            if !sources[index].isSuspended { dirtySources.insert(index) }
+        }
+    }
+
+    private mutating func openSource(_ index: Int, _ definition: SourceDefinition) {
+        sources[index].timer = TimerState()
+        sources[index].condition = .opening
+        switch definition.trigger {
+        case .timer: openTimer(index)
+        case .custom: sources[index].condition = .armed
+        case .signal, .path, .descriptor, .process: actions.append(.open(definition))
+        }
+        if definition.isSuspended, !sources[index].suspensions.contains(where: { $0.by == "file" }) {
+            suspend(source: index, fileSuspension)
+        }
+    }
+
+    // MARK: What is removed
+
+    /// Forgets what was removed and has no operation left.
+    mutating func releaseRemoved(_ operation: Operation) {
+        releaseSourceIfUnused(operation.source)
+        releaseHandlerIfUnused(operation.handler)
+        releaseQueueIfUnused(operation.queue)
+    }
+
+    mutating func releaseSourceIfUnused(_ index: Int) {
+        guard sources[index].isRemoved, sources[index].operations == 0, sources[index].held.isEmpty else { return }
+        sources.removeName(sources[index].origin)
+        sources.release(index)
+    }
+
+    private mutating func releaseHandlerIfUnused(_ index: Int) {
+        guard handlers[index].isRemoved, handlers[index].operations == 0 else { return }
+        retired = retired + handlers[index].counters
+        handlers.removeName(handlers[index].name)
+        handlers.release(index)
+    }
+
+    private mutating func releaseQueueIfUnused(_ index: Int) {
+        guard queues[index].isRemoved, queues[index].waiting == 0, queues[index].running == 0 else { return }
+        queues.removeName(queues[index].definition.name)
+        queues.release(index)
+    }
+}

@@ -1,0 +1,88 @@
+import Schedule
+import WatchFile
+
+/// Timers, suspension, and what a source does when its operations have ended.
+extension Engine {
+    mutating func openTimer(_ source: Int) {
+        guard case .timer(let trigger) = sources[source].definition?.trigger else { return }
+        sources[source].timer.open(trigger, startedAt: started.boottime, now: now)
+        sources[source].condition = .armed
+        addTimerDeadlines(source, after: TimerState())
+    }
+
+    /// Adds what has changed since `old`.
+    private mutating func addTimerDeadlines(_ source: Int, after old: TimerState) {
+        let timer = sources[source].timer
+        if let next = timer.next, next != old.next { deadlines.add(.timer(source: source), .boottime, at: next) }
+        if let after = timer.after, after != old.after {
+            deadlines.add(.timer(source: source), .monotonic, at: after)
+        }
+    }
+
+    mutating func timerElapsed(_ source: Int) {
+        guard sources.isInUse(source) else { return }
+        let old = sources[source].timer
+        guard let elapse = sources[source].timer.elapse(now: now) else { return }
+        addTimerDeadlines(source, after: old)
+        guard phase == .running || phase == .reloading, !sources[source].isRemoved else { return }
+        let scheduled = now.realtime - (now.boottime - elapse.scheduled)
+        accept(.timer(scheduled: scheduled), count: elapse.count, from: source)
+        sourceMayHaveEnded(source)
+    }
+
+    /// `AfterSec=` begins anew when all operations of the source have ended, in whatever way.
+    mutating func sourceMayHaveEnded(_ source: Int) {
+        guard case .timer = sources[source].definition?.trigger, sources[source].counters.outstanding == 0,
+            let after = sources[source].timer.restart(now: now)
+        else { return }
+        deadlines.add(.timer(source: source), .monotonic, at: after)
+    }
+
+    // MARK: Suspension
+
+    mutating func suspend(source: Int, _ suspension: Suspension) {
+        sources[source].suspensions.append(suspension)
+        if let time = suspension.resumesAt { deadlines.add(.resumeSource(source), .boottime, at: time) }
+        guard case .source(let id) = sources[source].origin, id.kind == .descriptor, !sources[source].isHeldInRim else {
+            return
+        }
+        sources[source].isHeldInRim = true
+        actions.append(.hold(id))
+    }
+
+    mutating func suspend(queue: Int, _ suspension: Suspension) {
+        queues[queue].suspensions.append(suspension)
+        if let time = suspension.resumesAt { deadlines.add(.resumeQueue(queue), .boottime, at: time) }
+    }
+
+    /// False: it was not suspended.
+    mutating func resume(source: Int) -> Bool {
+        guard sources[source].suspensions.popLast() != nil else { return false }
+        if !sources[source].isSuspended { dirtySources.insert(source) }
+        return true
+    }
+
+    mutating func resume(queue: Int) -> Bool {
+        guard queues[queue].suspensions.popLast() != nil else { return false }
+        touch(queue: queue)
+        return true
+    }
+
+    mutating func endSuspensions(ofSource source: Int) {
+        guard sources.isInUse(source) else { return }
+        let time = now.boottime
+        sources[source].suspensions.removeAll { $0.isOver(at: time) }
+        if !sources[source].isSuspended { dirtySources.insert(source) }
+    }
+
+    mutating func endSuspensions(ofQueue queue: Int) {
+        guard queues.isInUse(queue) else { return }
+        let time = now.boottime
+        queues[queue].suspensions.removeAll { $0.isOver(at: time) }
+        touch(queue: queue)
+    }
+}
+
+extension Suspension {
+    func isOver(at boottime: Int64) -> Bool { resumesAt.map { $0 <= boottime } ?? false }
+}

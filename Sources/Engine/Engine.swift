@@ -1,0 +1,206 @@
+package import Schedule
+package import WatchFile
+
+/// Decides: which event goes to which handler, what merges, what waits for what, what starts now, what a stop does.
+///
+/// The engine is a value. It has no clock, no descriptor and no thread: every input carries the time, and effects are
+/// returned as actions that the runtime performs afterwards. So every rule can be tested without waiting, and the same
+/// inputs at the same times give the same decisions.
+///
+/// An event that is accepted becomes one *delivery* for each handler of its source. A delivery joins an operation that
+/// still waits, or makes a new one; the operation takes its place in the line of its queue and in the line of its key.
+/// It starts when it stands first in both, the queue has room and is not suspended, and there is a process slot. Every
+/// change goes through `Engine+Accounting`, so that the counts of source, queue and handler always add up.
+///
+/// Nothing on the path of an event looks at all waiting operations; work that follows from a change is put on the
+/// work-list (`dirtyQueues`, `dirtySources`) and done by `settle` before `handle` returns.
+package struct Engine: Sendable {
+    /// The longest chain of `Emit=` and `On…=` from an outside event.
+    package static let chainLimit = 16
+    /// Callers of `Emit` that may wait for room.
+    package static let waitingEmitLimit = 64
+
+    package enum Phase: String, Sendable {
+        case running, reloading, draining, drained
+    }
+
+    package internal(set) var phase = Phase.running
+    package internal(set) var settings: DaemonSettings
+    /// When this engine was made: the daemon's start.
+    package let started: Moment
+
+    var handlers = Registry<String, HandlerState>()
+    var queues = Registry<String, QueueState>()
+    var sources = Registry<Origin, SourceState>()
+    var operations = OperationTable()
+    var keys = KeyTable()
+    var deadlines = Deadlines()
+
+    /// Entries that wait, over all queues.
+    var entries = 0
+    /// Sources held back because `MaxOperations=` is reached.
+    var heldByTotal: Set<Int> = []
+    /// The counts of handlers that were removed.
+    var retired = Counters()
+    /// Commands that run (`MaxProcesses=`).
+    var processes = 0
+    /// Queues whose first operation waits for a process slot.
+    var starved = Heap<Starved>()
+    var waitingEmits: [WaitingEmit] = []
+    var pendingReload: PendingReload?
+    var drain: DrainState?
+
+    var lastEventID: UInt64 = 0
+    var lastOperationID: UInt64 = 0
+
+    var now: Moment
+    var actions: [Action] = []
+    var dirtyQueues: [Int] = []
+    var dirtySources: Set<Int> = []
+    var isRoomNew = false
+
+    struct Starved: Comparable, Sendable {
+        var first: OperationRef
+        var queue: Int
+
+        static func < (left: Starved, right: Starved) -> Bool { left.first < right.first }
+    }
+
+    struct WaitingEmit: Sendable {
+        var emissions: [(source: Int, fact: CustomFact)]
+        var token: Token
+    }
+
+    /// Starts empty but for the configuration; `start()` returns the first actions.
+    package init(_ configuration: Configuration, at now: Moment) {
+        settings = configuration.settings
+        started = now
+        self.now = now
+        _ = apply(configuration)
+    }
+
+    /// The actions that open the sources.
+    package mutating func start() -> [Action] {
+        settle()
+        return takeActions()
+    }
+
+    /// Takes one input and decides. The times of `now` never run backwards but for the wall clock.
+    package mutating func handle(_ input: Input, at now: Moment) -> [Action] {
+        self.now = now
+        switch input {
+        case .event(let id, let fact, let count):
+            if let source = sources.index(of: .source(id)) { accept(fact, count: count, from: source) }
+        case .source(let id, let condition):
+            if let source = sources.index(of: .source(id)) { sources[source].condition = condition }
+        case .gap(let id, let count):
+            if let source = sources.index(of: .source(id)) { sources[source].counters.gap += count }
+        case .filtered(let id, let count):
+            if let source = sources.index(of: .source(id)) { sources[source].counters.filtered += count }
+        case .clock:
+            break
+        case .runStarted(let run, let pid):
+            runStarted(run, pid: pid)
+        case .runNotStarted(let run, let reason):
+            runEnded(run, exit: nil, output: [], reason: reason)
+        case .runEnded(let run, let exit, let output, let reason):
+            runEnded(run, exit: exit, output: output, reason: reason)
+        case .command(let command, let token):
+            perform(command, token)
+        case .reload(let configuration, let token):
+            requestReload(configuration, token)
+        case .drain:
+            beginDrain()
+        case .hurry:
+            hurryDrain()
+        }
+        passDeadlines()
+        settle()
+        return takeActions()
+    }
+
+    private mutating func takeActions() -> [Action] {
+        defer { actions = [] }
+        return actions
+    }
+
+    // MARK: Deadlines
+
+    private mutating func passDeadlines() {
+        for clock in Clock.allCases {
+            while let kind = deadlines.next(clock, due: now[clock]) { pass(kind, clock) }
+        }
+    }
+
+    private mutating func pass(_ kind: Deadlines.Kind, _ clock: Clock) {
+        switch kind {
+        case .timer(let source): timerElapsed(source)
+        case .run(let ref): runDeadline(ref)
+        case .resumeSource(let source): endSuspensions(ofSource: source)
+        case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
+        case .reload: if pendingReload != nil { applyPendingReload() }
+        case .drain: drainDeadline()
+        }
+    }
+
+    /// Whether a deadline is still meant.
+    private func holds(_ kind: Deadlines.Kind, _ time: Int64, _ clock: Clock) -> Bool {
+        switch kind {
+        case .timer(let source):
+            guard sources.isInUse(source) else { return false }
+            return (clock == .boottime ? sources[source].timer.next : sources[source].timer.after) == time
+        case .run(let ref): return operations.isAlive(ref) && operations[ref].run?.deadline == time
+        case .resumeSource(let source):
+            return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
+        case .resumeQueue(let queue):
+            return queues.isInUse(queue) && queues[queue].suspensions.contains { $0.resumesAt == time }
+        case .reload: return pendingReload != nil
+        case .drain: return drain?.deadline == time
+        }
+    }
+
+    // MARK: What follows
+
+    /// Does what follows from the changes made, until nothing is left to do.
+    mutating func settle() {
+        while true {
+            if let queue = dirtyQueues.popLast() {
+                pump(queue)
+            } else if processes < settings.maxProcesses, let next = starved.removeFirst() {
+                feed(next)
+            } else if let source = dirtySources.popFirst() {
+                releaseIfPossible(source)
+            } else if isRoomNew, !waitingEmits.isEmpty {
+                isRoomNew = false
+                admitWaitingEmits()
+            } else if pendingReload != nil, mayApplyReload {
+                applyPendingReload()
+            } else {
+                break
+            }
+        }
+        if let drain, !drain.isOver, isIdle { finishDrain(leftBehind: []) }
+        armClocks()
+    }
+
+    private mutating func armClocks() {
+        for clock in Clock.allCases {
+            while let first = deadlines.first(clock), !holds(first.kind, first.time, clock) {
+                deadlines.removeFirst(clock)
+            }
+            if let time = deadlines.toArm(clock, now: now[clock]) { actions.append(.arm(clock, at: time)) }
+        }
+    }
+
+    mutating func touch(queue: Int) { dirtyQueues.append(queue) }
+}
+
+extension Moment {
+    package subscript(clock: Clock) -> Int64 {
+        switch clock {
+        case .realtime: realtime
+        case .boottime: boottime
+        case .monotonic: monotonic
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package import WatchFile
+
+/// What the world tells the engine.
+package enum Input: Sendable {
+    /// A source of the rim saw something; `count` of it at once.
+    case event(SourceID, Fact, count: Int = 1)
+    /// Where a source of the rim stands.
+    case source(SourceID, SourceCondition)
+    /// The kernel is known to have dropped events of a source.
+    case gap(SourceID, Int)
+    /// A source of the rim refused events by its filter.
+    case filtered(SourceID, Int)
+    /// A clock that was armed has come to its time, or the wall clock was set.
+    case clock
+    case runStarted(RunID, pid: Int32)
+    /// The run never came to be; `reason` is a sentence.
+    case runNotStarted(RunID, reason: String)
+    /// `output`: the end of what it wrote. `reason`: what the rim adds to a failure.
+    case runEnded(RunID, Exit?, output: [UInt8] = [], reason: String? = nil)
+    case command(Command, Token)
+    case reload(Configuration, Token)
+    /// Starts nothing more and ends when what runs has ended.
+    case drain
+    /// Terminates what a drain waits for; once more: kills it.
+    case hurry
+}
+
+/// Where a source stands.
+package enum SourceCondition: Equatable, Sendable {
+    /// Not tried yet.
+    case opening
+    case armed
+    /// Not there yet; it is armed by itself when it comes. A sentence.
+    case waiting(String)
+    /// It could not be armed; a sentence that says what watchd does about it.
+    case failed(String)
+    case closed
+}
+
+/// What a client asks for; every one is answered with a `Reply` to its token.
+package enum Command: Sendable {
+    /// Fires custom sources, all or none of them.
+    case emit([Emission])
+    case run(RunCommand)
+    /// `until`: wall clock, microseconds.
+    case suspend(name: String, by: String, reason: String?, until: Int64?)
+    case resume(name: String)
+    case cancel(operation: UInt64)
+    case cancelQueue(name: String)
+}
+
+extension Command {
+    package struct Emission: Sendable {
+        package var name: String
+        package var fact: CustomFact
+
+        package init(name: String, fact: CustomFact) {
+            self.name = name
+            self.fact = fact
+        }
+    }
+
+    package struct RunCommand: Sendable {
+        package var name: String
+        package var paths: [[UInt8]]
+        package var lines: [[UInt8]]
+        package var data: Int64?
+        /// Answer when it has ended.
+        package var waits: Bool
+
+        package init(
+            name: String, paths: [[UInt8]] = [], lines: [[UInt8]] = [], data: Int64? = nil, waits: Bool = false
+        ) {
+            self.name = name
+            self.paths = paths
+            self.lines = lines
+            self.data = data
+            self.waits = waits
+        }
+    }
+}

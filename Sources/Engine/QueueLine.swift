@@ -1,0 +1,26 @@
+/// The operations of a queue that wait for their turn, oldest first.
+///
+/// They come almost always in order, so a deque serves; who was held up by its key and now steps in with an older
+/// place goes to a heap beside it. Operations that have ended meanwhile are skipped over when they come to the front.
+struct QueueLine: Sendable {
+    private var inOrder = Deque<OperationRef>()
+    private var late = Heap<OperationRef>()
+
+    mutating func insert(_ ref: OperationRef) {
+        if let last = inOrder.last, ref < last { late.insert(ref) } else { inOrder.append(ref) }
+    }
+
+    /// The oldest that still waits.
+    mutating func first(in operations: OperationTable) -> OperationRef? {
+        while let ref = inOrder.first, !operations.isWaiting(ref) { _ = inOrder.removeFirst() }
+        while let ref = late.first, !operations.isWaiting(ref) { late.removeFirst() }
+        guard let ordered = inOrder.first else { return late.first }
+        guard let other = late.first else { return ordered }
+        return min(ordered, other)
+    }
+
+    /// Takes out what `first` returned.
+    mutating func removeFirst(_ ref: OperationRef) {
+        if inOrder.first == ref { _ = inOrder.removeFirst() } else { late.removeFirst() }
+    }
+}
