@@ -28,6 +28,7 @@ func tests(_ name: String, _ dependencies: Target.Dependency..., data: [String] 
 let package = Package(
     name: "watchd",
     products: [
+        .executable(name: "watchd", targets: ["watchd"]),
         .executable(name: "watchctl", targets: ["watchctl"]),
     ],
     targets: [
@@ -46,6 +47,13 @@ let package = Package(
         library("Varlink", "LinuxSystem"),
         library("ControlInterface", "Varlink"),
         library("ConfigurationFiles", "WatchFile", "LinuxSystem"),
+        library("EventSources", "LinuxSystem", "Engine", "WatchFile"),
+        library("Handlers", "EventSources", "LinuxSystem", "Systemd", "Engine", "WatchFile", "Schedule"),
+        library(
+            "Daemon", "Handlers", "EventSources", "ControlInterface", "Varlink", "ConfigurationFiles", "Systemd",
+            "LinuxSystem", "Engine", "WatchFile", "Schedule"),
+
+        program("watchd", "Daemon", "ControlInterface", "WatchFile", "LinuxSystem"),
         program(
             "watchctl", "ControlInterface", "Varlink", "ConfigurationFiles", "WatchFile", "Schedule", "LinuxSystem"),
 

@@ -1,0 +1,72 @@
+import ControlInterface
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// What watchd says first in a terminal: what it watches, and what to type elsewhere to see it work.
+enum Announcement {
+    static func lines(_ configuration: Configuration, files: [String], socket: [UInt8]) -> [String] {
+        let queues = configuration.queues.filter { !QueueDefinition.builtInNames.contains($0.name) }
+        var lines = [
+            "watchd \(Manager.softwareVersion), process \(Linux.processID): \(configuration.sources.count) sources, "
+                + "\(configuration.handlers.count) handlers, \(queues.count) queues from "
+                + (files.isEmpty ? "no file" : files.joined(separator: " "))
+        ]
+        let hints = configuration.sources.compactMap { source in
+            hint(source.trigger, source.id.name, socket).map { (source.id.description, $0) }
+        }
+        guard !hints.isEmpty else { return lines }
+        let width = hints.map(\.0.count).max() ?? 0
+        lines.append("Cause an event from a second terminal:")
+        for (name, command) in hints {
+            lines.append("    " + name + String(repeating: " ", count: width - name.count + 2) + command)
+        }
+        lines.append("See it: watchctl \(option(socket))status    Stop: Ctrl-C")
+        return lines
+    }
+
+    /// Told only where the client would look elsewhere.
+    private static func option(_ socket: [UInt8]) -> String {
+        socket == ControlListener.defaultPath ? "" : "--socket \(quoted(socket)) "
+    }
+
+    private static func hint(_ trigger: Trigger, _ name: String, _ socket: [UInt8]) -> String? {
+        switch trigger {
+        case .timer: return nil
+        case .signal(let trigger):
+            return trigger.signals.first.map { "kill -s \(LinuxSignal.name($0).dropFirst(3)) \(Linux.processID)" }
+        case .path(let trigger):
+            return trigger.paths.first.map { path in
+                let isFolder = (try? Linux.lstat(path))?.kind == .folder
+                return "echo hello > \(quoted(isFolder ? path + Array("/hello".utf8) : path))"
+            }
+        case .descriptor(let trigger):
+            switch trigger.listener {
+            case .fifo(let path): return "echo hello > \(quoted(path))"
+            case .datagram(let address): return datagramHint(address)
+            }
+        case .process(let trigger):
+            let file = quoted(trigger.pidFile)
+            return (try? Linux.lstat(trigger.pidFile)) == nil ? "sleep 2 & echo $! > \(file)" : "kill $(cat \(file))"
+        case .custom: return "watchctl \(option(socket))emit \(name)"
+        }
+    }
+
+    private static func datagramHint(_ address: SocketAddress) -> String {
+        switch address {
+        case .unix(let path): "logger --socket \(quoted(path)) --stderr hello"
+        case .abstract(let name): "echo hello | socat - ABSTRACT-SENDTO:\(quoted(name))"
+        case .ipv4(_, let port), .ipv6(_, let port): "echo hello > /dev/udp/localhost/\(port)"
+        }
+    }
+
+    /// For a shell.
+    private static func quoted(_ path: [UInt8]) -> String {
+        let text = path.printable
+        let isPlain = text.utf8.allSatisfy {
+            ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x41 && $0 <= 0x5A) || ($0 >= 0x61 && $0 <= 0x7A)
+                || "/._-+,:@".utf8.contains($0)
+        }
+        return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+    }
+}

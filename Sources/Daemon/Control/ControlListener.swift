@@ -1,0 +1,99 @@
+import ControlInterface
+import LinuxSystem
+import Systemd
+import WatchFile
+
+/// The control socket: passed by systemd under the name `varlink`, or made here.
+final class ControlListener: Sendable {
+    /// As the control interface names it.
+    static let passedName = "varlink"
+
+    /// Why there is none.
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    let path: [UInt8]
+    let descriptor: Int32
+    private let isOwn: Bool
+
+    static var defaultPath: [UInt8] {
+        let environment = Dictionary(
+            ["XDG_RUNTIME_DIR"].compactMap { name in
+                Linux.environment(name).map { (name, String(decoding: $0, as: UTF8.self)) }
+            }, uniquingKeysWith: { first, _ in first })
+        let path = ControlSocketPath.default(uid: Linux.effectiveUserID, environment: environment) { path in
+            (try? Linux.stat(path)) != nil
+        }
+        return Array(path.own.utf8)
+    }
+
+    init(settings: DaemonSettings, passed: [PassedDescriptor]) throws {
+        path = settings.controlSocket ?? Self.defaultPath
+        let named = passed.first { $0.name == Self.passedName && Linux.isListeningUnixStream($0.rawValue) }
+        for other in passed where other.rawValue != named?.rawValue { FileDescriptor(owning: other.rawValue).close() }
+        isOwn = named == nil
+        if let named {
+            try Linux.setNonBlocking(named.rawValue)
+            descriptor = named.rawValue
+        } else {
+            descriptor = try Self.make(path, isDefault: settings.controlSocket == nil)
+        }
+    }
+
+    /// At the end; a socket that was passed stays.
+    func removeSocketFile() {
+        if isOwn { try? Linux.unlink(path) }
+    }
+
+    private static func make(_ path: [UInt8], isDefault: Bool) throws -> Int32 {
+        if isDefault { try makeFolder(of: path) }
+        try removeStale(path)
+        let socket = try Linux.socket(for: .unix(path), .stream)
+        do {
+            try Linux.bind(socket.rawValue, .unix(path))
+            // Who may do what is decided for each call, by the peer's credentials.
+            try Linux.chmod(path, 0o666)
+            try Linux.listen(socket.rawValue)
+        } catch {
+            socket.close()
+            throw error
+        }
+        return socket.release()
+    }
+
+    /// The default place may not be there yet; one that somebody else made in `/tmp` is refused.
+    private static func makeFolder(of path: [UInt8]) throws {
+        let folder = Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+        let mode: UInt32 = Linux.effectiveUserID == 0 ? 0o755 : 0o700
+        let made = Swift.Result { () throws(SystemError) in try Linux.mkdir(folder, mode: mode) }
+        guard case .failure(let error) = made else { return }
+        guard error.errno == .fileExists else { throw error }
+        let status = try Linux.lstat(folder)
+        guard status.kind == .folder, status.userID == Linux.effectiveUserID else {
+            throw Failure(description: "\(folder.printable) belongs to somebody else; set ControlSocket= in [Watchd]")
+        }
+    }
+
+    /// A socket file of a daemon that is dead is replaced; that of a living one is refused.
+    private static func removeStale(_ path: [UInt8]) throws {
+        guard let status = try? Linux.lstat(path) else { return }
+        guard status.kind == .socket else {
+            throw Failure(description: "\(path.printable) is there and is no socket")
+        }
+        let isAlive = try Linux.socket(for: .unix(path), .stream).use { probe in
+            do {
+                try Linux.connect(probe, .unix(path))
+                return true
+            } catch let error as SystemError where error.errno == .connectionRefused {
+                return false
+            } catch let error as SystemError where error.errno == .wouldBlock {
+                return true
+            }
+        }
+        guard !isAlive else {
+            throw Failure(description: "another watchd answers on \(path.printable); stop it, or set ControlSocket=")
+        }
+        try Linux.unlink(path)
+    }
+}

@@ -1,0 +1,148 @@
+import WatchFile
+import ControlInterface
+import EventSources
+import Handlers
+import LinuxSystem
+import Varlink
+
+/// Accepts clients of the control socket. Lives on a context of its own, so that a client can delay only clients.
+final class ControlServer {
+    /// Connections at once.
+    static let connectionLimit = 256
+    /// Of one user other than root and the daemon's own.
+    static let connectionsPerUser = 32
+    /// Kept for root out of all.
+    static let keptForRoot = 16
+
+    let context = Context("watchd.control")
+    private let server: QueueBoundServer
+
+    /// `runtime` is reached on `core` only.
+    init(_ listener: ControlListener, core: Context, runtime: QueueBound<Runtime>, logger: Logger) {
+        let requests = RequestTarget(core: core, runtime: runtime)
+        let server = Acceptor(listener.descriptor, context: context, requests: requests, logger: logger)
+        self.server = QueueBoundServer(server, to: context)
+        context.async { [bound = self.server] in bound.value.start() }
+    }
+
+    /// Answers what is still to be answered, for at most a second, then calls `done` on the control context.
+    func close(_ done: @escaping () -> Void) {
+        let done = QueueBound(done, to: context)
+        context.async { [bound = server] in bound.value.close { done.value() } }
+    }
+
+    private typealias QueueBoundServer = QueueBound<Acceptor>
+}
+
+/// Where requests are answered.
+struct RequestTarget: Sendable {
+    let core: Context
+    let runtime: QueueBound<Runtime>
+}
+
+/// The listening side, confined to the control context.
+final class Acceptor {
+    private let listener: Int32
+    private let context: Context
+    private let requests: RequestTarget
+    private let logger: Logger
+    private let service = Service(
+        Service.Identity(
+            vendor: "watchd", product: "watchd", version: Manager.softwareVersion,
+            url: ""),
+        interfaces: [Manager.interface, .systemdService])
+    private var epoll: EpollSet?
+    private var token: UInt64?
+    private var connections: [Int: ControlConnection] = [:]
+    private var lastConnection = 0
+    private var group: UInt32?
+    private var closing: (() -> Void)?
+    private lazy var bound = QueueBound(self, to: context)
+
+    init(_ listener: Int32, context: Context, requests: RequestTarget, logger: Logger) {
+        self.listener = listener
+        self.context = context
+        self.requests = requests
+        self.logger = logger
+    }
+
+    func start() {
+        // Asked once: the answer may come over the network.
+        group = try? Linux.groupID(named: "watchd")
+        do {
+            epoll = try EpollSet(on: context)
+            try listen()
+        } catch {
+            logger.log(.crit, "the control socket cannot be watched: \(error)")
+        }
+    }
+
+    private func listen() throws(SystemError) {
+        guard token == nil, closing == nil else { return }
+        token = try epoll?.add(listener, .readable) { [unowned self] _ in acceptAll() }
+    }
+
+    private func acceptAll() {
+        do throws(SystemError) {
+            while let socket = try Linux.accept(listener) { take(socket) }
+        } catch {
+            pause(error)
+        }
+    }
+
+    /// The listener stays readable while nobody can be accepted: out of the set, or it would spin.
+    private func pause(_ error: SystemError) {
+        logger.log(.warning, "clients cannot be accepted: \(error); trying again in 1s")
+        if let token { epoll?.remove(token) }
+        token = nil
+        context.after(Self.pauseMicroseconds) { [bound] in
+            do throws(SystemError) { try bound.value.listen() } catch { bound.value.pause(error) }
+        }
+    }
+
+    /// Until it is tried again to accept, after descriptors were used up.
+    private static let pauseMicroseconds = 1_000_000
+
+    private func take(_ socket: consuming FileDescriptor) {
+        guard let epoll, let peer = try? Peer(socket.rawValue, group: group), mayConnect(peer) else {
+            return socket.close()
+        }
+        lastConnection += 1
+        let number = lastConnection
+        connections[number] = ControlConnection(
+            socket, peer: peer, context: context, epoll: epoll, service: service, requests: requests
+        ) { [unowned self] in
+            connections[number] = nil
+            closeIfIdle()
+        }
+        connections[number]?.start()
+    }
+
+    private func mayConnect(_ peer: Peer) -> Bool {
+        guard closing == nil, connections.count < ControlServer.connectionLimit else { return false }
+        if peer.userID == 0 { return true }
+        guard connections.count < ControlServer.connectionLimit - ControlServer.keptForRoot else { return false }
+        if peer.userID == Linux.effectiveUserID { return true }
+        return connections.values.count { $0.peer.userID == peer.userID } < ControlServer.connectionsPerUser
+    }
+
+    // MARK: The end
+
+    func close(_ done: @escaping () -> Void) {
+        closing = done
+        if let token { epoll?.remove(token) }
+        token = nil
+        for connection in Array(connections.values) { connection.finish() }
+        closeIfIdle()
+        context.after(1_000_000) { [bound] in bound.value.closed() }
+    }
+
+    private func closeIfIdle() {
+        if closing != nil, connections.isEmpty { closed() }
+    }
+
+    private func closed() {
+        closing?()
+        closing = {}
+    }
+}

@@ -1,0 +1,28 @@
+import LinuxSystem
+
+/// Who is at the other end of a connection, and what that allows; known from the kernel, never from a message.
+struct Peer: Sendable {
+    enum Role: Sendable {
+        /// Names, states, counts and times.
+        case reader
+        /// Everything: root, the daemon's own user, the group `watchd`.
+        case administrator
+    }
+
+    let userID: UInt32
+    let processID: Int32
+    let role: Role
+
+    /// `group`: the number of the group `watchd`, where there is one.
+    init(_ socket: Int32, group: UInt32?) throws(SystemError) {
+        let credentials = try Linux.peerCredentials(socket)
+        userID = credentials.userID
+        processID = credentials.processID
+        let groups = (try? Linux.peerGroups(socket)) ?? []
+        let isMember = group.map { credentials.groupID == $0 || groups.contains($0) } ?? false
+        role = userID == 0 || userID == Linux.effectiveUserID || isMember ? .administrator : .reader
+    }
+
+    /// For suspensions and the log.
+    var name: String { userID == 0 ? "root" : "user \(userID)" }
+}

@@ -1,0 +1,100 @@
+import ConfigurationFiles
+import Dispatch
+import EventSources
+import Handlers
+import LinuxSystem
+import Schedule
+import Synchronization
+import Systemd
+package import WatchFile
+
+/// The daemon as a whole: configuration, contexts, and the main thread that waits for the end.
+///
+///     main thread      parses, blocks signals, starts the contexts, then only waits
+///     watchd.core      the engine and every event source (`Runtime`)
+///     watchd.lane.N    spawning
+///     watchd.slow      listing folders, reading watch files
+///     watchd.control   clients (`ControlServer`)
+///     watchd.log       the journal or the terminal
+///     watchd.notify    the service manager (`ServiceManager`)
+package struct Daemon {
+    /// What the command line says.
+    package struct Options: Sendable {
+        /// Watch files and folders; none: the default place.
+        package var arguments: [String]
+
+        package init(arguments: [String]) { self.arguments = arguments }
+    }
+
+    /// What the watch files say, or why they cannot be used.
+    package static func load(_ options: Options) -> (result: LoadResult, files: [String]) {
+        let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
+        let context = LoadContext(processors: Linux.processorCount)
+        var result = WatchFile.load(texts, context: context)
+        result.diagnostics = diagnostics + result.diagnostics
+        if diagnostics.contains(where: { $0.severity == .error }) { result.configuration = nil }
+        return (result, texts.map(\.file))
+    }
+
+    private let options: Options
+    private let configuration: Configuration
+    private let files: [String]
+
+    package init(_ options: Options, _ configuration: Configuration, files: [String]) {
+        self.options = options
+        self.configuration = configuration
+        self.files = files
+    }
+
+    /// Runs until it is told to stop. To be called on the main thread, before any other thread exists.
+    ///
+    /// - Throws: when it cannot start at all: no control socket, no epoll set, no inotify instance.
+    package func run() throws {
+        // Before the first other thread, which inherits the mask: signalfd gets only what every thread blocks.
+        Linux.blockSignals(.managed)
+        Linux.ignoreSignal(13)
+        let passed = try ListenSockets.take()
+        let listener = try ControlListener(settings: configuration.settings, passed: passed)
+        let nice = Linux.nice
+        let logger = Logger(level: configuration.settings.logLevel)
+        let core = Context("watchd.core")
+        let exit = DispatchSemaphore(value: 0)
+        armDispatchTimers(core)
+
+        let parts = Parts(
+            options: options, configuration: configuration, files: files, listener: listener, logger: logger,
+            nice: nice)
+        let failure = Mutex<(any Error)?>(nil)
+        core.async {
+            do {
+                let runtime = try Runtime(parts, core: core) { exit.signal() }
+                runtime.start()
+            } catch {
+                failure.withLock { $0 = error }
+                exit.signal()
+            }
+        }
+        // Not dispatchMain(), which would unblock every signal (LIBDISPATCH, row 15).
+        exit.wait()
+        logger.flush(seconds: 5)
+        listener.removeSocketFile()
+        if let error = failure.withLock({ $0 }) { throw error }
+    }
+
+    /// Dispatch makes its timer descriptors when the first timer of a clock is armed, and without a free descriptor then
+    /// its timers would never fire (LIBDISPATCH, row 27).
+    private func armDispatchTimers(_ context: Context) {
+        context.queue.asyncAfter(deadline: .now() + .seconds(3_000_000_000)) {}
+        context.queue.asyncAfter(wallDeadline: .now() + .seconds(3_000_000_000)) {}
+    }
+
+    /// What the runtime is made from.
+    struct Parts: Sendable {
+        var options: Options
+        var configuration: Configuration
+        var files: [String]
+        var listener: ControlListener
+        var logger: Logger
+        var nice: Int32
+    }
+}

@@ -1,0 +1,92 @@
+import Engine
+import Handlers
+import LinuxSystem
+import WatchFile
+
+/// One readable line for each event and each run: in the terminal all of them, in the journal the runs.
+enum EventLog {
+    static func log(_ report: Report, _ logger: Logger) {
+        switch report {
+        case .event(let event, let origin, let handlers):
+            let level: LogLevel = logger.isJournal ? .debug : .info
+            logger.log(level, "\(origin)  \(EventText.sentence(event)) → \(handlers.joined(separator: ", "))")
+        case .operation: break
+        case .ended(let view): log(view, logger)
+        case .refused(let event, let origin, let handler, let result, let reason):
+            let level: LogLevel = result == .skipped ? .info : .warning
+            logger.log(level, "\(handler): \(EventText.sentence(event)) of \(origin) \(result.rawValue): \(reason)")
+        }
+    }
+
+    private static func log(_ view: OperationView, _ logger: Logger) {
+        guard let result = view.result else { return }
+        let level: LogLevel =
+            switch result {
+            case .done, .skipped, .annulled: .info
+            case .cancelled: .notice
+            case .dropped, .failed: .warning
+            }
+        logger.log(level, "\(view.handler) \(view.id)  \(sentence(view, result))", fields(view, result))
+    }
+
+    private static func sentence(_ view: OperationView, _ result: EngineResult) -> String {
+        var text = result.rawValue
+        if let started = view.started, let ended = view.ended { text += " in \(span(ended - started))" }
+        if let exit = view.exit, exit != .exited(0) { text += ", \(EventText.exit(exit))" }
+        if let reason = view.reason { text += ": \(reason)" }
+        return text
+    }
+
+    private static func fields(
+        _ view: OperationView, _ result: EngineResult
+    ) -> [(name: String, value: String)] {
+        var fields = [
+            (name: "WATCHD_HANDLER", value: view.handler), (name: "WATCHD_OPERATION", value: "\(view.id)"),
+            (name: "WATCHD_QUEUE", value: view.queue), (name: "WATCHD_RESULT", value: result.rawValue),
+        ]
+        if case .exited(let code) = view.exit { fields.append((name: "WATCHD_EXIT_STATUS", value: "\(code)")) }
+        return fields
+    }
+
+    private static func span(_ microseconds: Int64) -> String {
+        switch microseconds {
+        case ..<1_000_000: "\(microseconds / 1000)ms"
+        case ..<60_000_000: "\(microseconds / 1_000_000).\(microseconds / 100_000 % 10)s"
+        default: "\(microseconds / 60_000_000)min \(microseconds / 1_000_000 % 60)s"
+        }
+    }
+}
+
+/// An event in a few words.
+enum EventText {
+    static func sentence(_ event: Event) -> String {
+        let text = fact(event.fact)
+        return event.count > 1 ? "\(text) (\(event.count) times)" : text
+    }
+
+    private static func fact(_ fact: Fact) -> String {
+        switch fact {
+        case .timer: "elapsed"
+        case .signal(let signal):
+            LinuxSignal.name(signal.number) + " from process \(signal.senderPID)"
+                + (signal.value.map { ", value \($0)" } ?? "")
+        case .path(let path):
+            path.oldPath.map { "renamed \($0.printable) to \(path.path.printable)" }
+                ?? "\(path.change.rawValue) \(path.path.printable)"
+        case .line(let line):
+            "“\(Array(line.bytes.prefix(200)).printable)”" + (line.isIncomplete ? " (incomplete)" : "")
+        case .process(let process): "process \(process.pid) ended" + (process.exit.map { ", \(exit($0))" } ?? "")
+        case .custom(let custom):
+            (custom.data.map { "data \($0)" } ?? "emitted") + (custom.payload == nil ? "" : " with a payload")
+        case .completion(let completion):
+            "operation \(completion.operation) \(completion.result.rawValue)"
+        }
+    }
+
+    static func exit(_ exit: Exit) -> String {
+        switch exit {
+        case .exited(let code): "exit \(code)"
+        case .signaled(let number): LinuxSignal.name(number)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Handlers
+import ControlInterface
+import Engine
+import Schedule
+import Varlink
+import WatchFile
+
+/// The requests that change something. Each calls `done` once.
+extension Runtime {
+    func emit(_ parameters: Emit.Parameters, _ done: @escaping Request.Completion) {
+        emit([parameters]) { ids in
+            .of(Emit.Reply(event: ids.first ?? 0))
+        } done: {
+            done($0)
+        }
+    }
+
+    func emitAll(_ parameters: EmitAll.Parameters, _ done: @escaping Request.Completion) {
+        emit(parameters.events) { ids in
+            .of(EmitAll.Reply(events: ids))
+        } done: {
+            done($0)
+        }
+    }
+
+    private func emit(
+        _ list: [Emit.Parameters], reply: @escaping ([Int]) -> Request.Answer, done: @escaping Request.Completion
+    ) {
+        let emissions = list.map { one in
+            let payload = one.payload.flatMap { try? JSON.encode($0) }
+            let data = one.data.map(Int64.init) ?? (payload == nil ? 1 : nil)
+            return EngineCommand.Emission(name: one.name, fact: CustomFact(data: data, payload: payload))
+        }
+        command(.emit(emissions)) { answer in
+            switch answer {
+            case .events(let ids): done(reply(ids.map(Int.init)))
+            default: done(Self.failure(answer))
+            }
+        }
+    }
+
+    func run(_ parameters: Run.Parameters, _ done: @escaping Request.Completion) {
+        let request = EngineCommand.RunCommand(
+            name: parameters.name, paths: (parameters.paths ?? []).map { Array($0.utf8) },
+            lines: (parameters.lines ?? []).map { Array($0.utf8) }, data: parameters.data.map(Int64.init),
+            waits: parameters.wait ?? false)
+        command(.run(request)) { answer in
+            switch answer {
+            case .operations(let ids): done(.of(Run.Reply(operations: ids.map(Int.init))))
+            case .ran(let view):
+                var reply = Run.Reply(operations: [Int(view.id)], result: view.result.map(OperationSummary.Result.init))
+                reply.reason = view.reason
+                switch view.exit {
+                case .exited(let code): reply.exitStatus = Int(code)
+                case .signaled(let number):
+                    reply.reason = [LinuxSignal.name(number), view.reason].compactMap { $0 }.joined(separator: ", ")
+                case nil: break
+                }
+                done(.of(reply))
+            case .refused(let result, let reason):
+                done(.of(Run.Reply(operations: [], result: OperationSummary.Result(result), reason: reason)))
+            default: done(Self.failure(answer))
+            }
+        }
+    }
+
+    func suspend(_ parameters: Suspend.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
+        var until: Int64?
+        if let text = parameters.until {
+            guard let time = try? Timestamp(parsing: text) else { return done(.error(.invalidParameter("until"))) }
+            until = time.microseconds
+        }
+        let request = EngineCommand.suspend(
+            name: parameters.name, by: peer.name, reason: parameters.reason, until: until)
+        command(request) { [unowned self] answer in countSuspensions(parameters.name, answer, done) }
+    }
+
+    func resume(_ parameters: Resume.Parameters, _ done: @escaping Request.Completion) {
+        command(.resume(name: parameters.name)) { [unowned self] answer in
+            countSuspensions(parameters.name, answer, done)
+        }
+    }
+
+    private func countSuspensions(_ name: String, _ answer: EngineReply, _ done: @escaping Request.Completion) {
+        guard case .done = answer else { return done(Self.failure(answer)) }
+        let found = engine.suspensions(of: name)
+        done(.of(SuspensionCount(name: found?.name ?? name, suspended: found?.count ?? 0)))
+    }
+
+    func cancel(_ parameters: Cancel.Parameters, _ done: @escaping Request.Completion) {
+        let request: EngineCommand
+        if let queue = parameters.queue {
+            request = .cancelQueue(name: queue)
+        } else {
+            request = .cancel(operation: UInt64(exactly: parameters.id ?? 0) ?? 0)
+        }
+        command(request) { answer in
+            switch answer {
+            case .cancelled(let count): done(.of(Cancel.Reply(cancelled: count)))
+            default: done(Self.failure(answer))
+            }
+        }
+    }
+
+    func reload(_ parameters: Reload.Parameters, _ done: @escaping Request.Completion) {
+        guard parameters.plan != true else { return done(.of(.notSupported(what: "a plan of a reload"))) }
+        reload { outcome in
+            switch outcome {
+            case .done(let change):
+                done(.of(Reload.Reply(added: change.added, changed: change.changed, removed: change.removed)))
+            case .invalid(let diagnostics): done(.of(.invalidWatchFile(diagnostics: diagnostics)))
+            case .refused(let error): done(.of(ManagerError(error)))
+            }
+        }
+    }
+
+    func setLogLevel(_ level: Int, _ done: @escaping Request.Completion) {
+        if let level = WatchFileLogLevel(rawValue: level) { logger.level = level }
+        done(.of(NoParameters()))
+    }
+
+    func stop(_ done: @escaping Request.Completion) {
+        done(.of(NoParameters()))
+        logger.log(.notice, "stopping: a client asked for it")
+        drain()
+    }
+
+    private static func failure(_ reply: EngineReply) -> Request.Answer {
+        guard case .failure(let error) = reply else { return .of(.notSupported(what: "\(reply)")) }
+        return .of(ManagerError(error))
+    }
+}
+
+extension ManagerError {
+    init(_ error: EngineProblem) {
+        self =
+            switch error {
+            case .noSuchName(let name, let nearest): .noSuchName(name: name, nearest: nearest)
+            case .ambiguousName(let name, let candidates): .ambiguousName(name: name, candidates: candidates)
+            case .noSuchOperation(let id): .noSuchOperation(id: Int(id))
+            case .queueFull(let queue, let backlog): .queueFull(queue: queue, backlog: backlog)
+            case .notSuspended(let name): .notSuspended(name: name)
+            case .notCustom(let name): .notCustom(name: name)
+            case .draining: .draining
+            case .notSupported(let what): .notSupported(what: what)
+            }
+    }
+}

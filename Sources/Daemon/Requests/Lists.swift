@@ -1,0 +1,187 @@
+import ControlInterface
+import Engine
+import LinuxSystem
+import Varlink
+import WatchFile
+
+/// The requests that list.
+extension Runtime {
+    func sources(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListSources.Reply {
+        let all = engine.sourceViews.map { source($0, role) }
+        let page = try page(of: all, parameters, \.name)
+        return ListSources.Reply(sources: page.items, next: page.next)
+    }
+
+    func queues(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListQueues.Reply {
+        let page = try page(of: engine.queueViews.map { queue($0) }, parameters, \.name)
+        return ListQueues.Reply(queues: page.items, next: page.next)
+    }
+
+    func handlers(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListHandlers.Reply {
+        let page = try page(of: engine.handlerViews.map { handler($0, role) }, parameters, \.name)
+        return ListHandlers.Reply(handlers: page.items, next: page.next)
+    }
+
+    /// The named one (`uploads`, `path/uploads`), or a page of all.
+    private func page<Item>(
+        of items: [Item], _ parameters: NamedListParameters, _ name: (Item) -> String
+    ) throws(ManagerError) -> Page<Item, String> {
+        guard let wanted = parameters.name else {
+            let sorted = items.sorted { name($0) < name($1) }
+            return Page(of: sorted, by: name, after: parameters.after, limit: parameters.limit)
+        }
+        let short = wanted.split(separator: "/").last.map(String.init) ?? wanted
+        let kinds = ["queue", "handler"]
+        let found = items.filter { item in
+            let full = name(item)
+            return full == wanted || full.hasSuffix("/" + wanted)
+                || (kinds.contains { wanted == "\($0)/\(short)" } && full == short)
+        }
+        guard !found.isEmpty else {
+            throw .noSuchName(name: wanted, nearest: Spelling.nearest(to: wanted, among: items.map(name)))
+        }
+        return Page(of: found, by: name, after: nil, limit: nil)
+    }
+
+    // MARK: Items
+
+    private func source(_ view: SourceView, _ role: Peer.Role) -> ListSources.Source {
+        var source = ListSources.Source(
+            name: view.id.description, kind: view.id.kind.rawValue, state: state(view),
+            required: view.definition.isRequired, handlers: view.definition.routes.map(\.handler),
+            counters: ControlInterface.Counters(view.counters))
+        source.description = view.definition.summary
+        source.suspended = view.suspensions.count
+        source.suspendedBy = view.suspensions.map(ControlInterface.Suspension.init)
+        source.lastEvent = view.lastEvent.map(wireTime)
+        source.nextElapse = view.nextElapse.map(wireTime)
+        source.watches = watchCount(view.id)
+        if role == .administrator {
+            source.detail = view.definition.trigger.text
+            switch view.condition {
+            case .waiting(let reason), .failed(let reason): source.reason = reason
+            case .opening, .armed, .closed: break
+            }
+        }
+        return source
+    }
+
+    private func state(_ view: SourceView) -> ListSources.Source.State {
+        if view.isRemoved { return .closed }
+        switch view.condition {
+        case .failed: return .failed
+        case .closed: return .closed
+        case .waiting, .opening: return .waiting
+        case .armed: return view.suspensions.isEmpty ? (view.isHeld ? .held : .armed) : .suspended
+        }
+    }
+
+    private func queue(_ view: QueueView) -> ListQueues.Queue {
+        let definition = view.definition
+        var width = 1
+        if case .concurrent(let most) = definition.kind { width = most }
+        let over = max(0, view.entries - definition.backlog)
+        var queue = ListQueues.Queue(
+            name: definition.name, type: definition.kind == .serial ? .serial : .concurrent, width: width,
+            backlog: definition.backlog, overflow: definition.overflow.rawValue,
+            counters: ControlInterface.Counters(view.counters, over: over))
+        queue.suspended = view.suspensions.count
+        queue.suspendedBy = view.suspensions.map(ControlInterface.Suspension.init)
+        queue.entries = view.entries
+        queue.operations = view.waiting
+        queue.running = view.running
+        queue.over = over
+        queue.oldest = view.oldest.map(wireTime)
+        return queue
+    }
+
+    private func handler(_ view: HandlerView, _ role: Peer.Role) -> ListHandlers.Handler {
+        let definition = view.definition
+        return ListHandlers.Handler(
+            name: definition.name, action: definition.action.text(role), queue: definition.queue ?? "default",
+            overlap: definition.overlap?.rawValue ?? "wait", counters: ControlInterface.Counters(view.counters),
+            runningPIDs: view.runningPIDs.map(Int.init), lastResult: view.lastResult.map(OperationSummary.Result.init),
+            lastEnded: view.lastEnded.map(wireTime))
+    }
+
+    // MARK: Operations
+
+    func operations(_ parameters: ListOperations.Parameters, _ role: Peer.Role) -> ListOperations.Reply {
+        let isEnded = parameters.state?.isEnded ?? false
+        let views = isEnded ? recent.newestFirst.reversed() : engine.operationViews
+        let wanted = views.lazy.filter { view in
+            (parameters.queue.map { $0 == view.queue || $0 == "queue/\(view.queue)" } ?? true)
+                && (parameters.handler.map { $0 == view.handler || $0 == "handler/\(view.handler)" } ?? true)
+                && (parameters.state.map { $0 == OperationSummary.State(view.state) } ?? true)
+        }
+        let page = Page(
+            of: wanted.sorted { $0.id < $1.id }, by: { Int($0.id) }, after: parameters.after, limit: parameters.limit)
+        return ListOperations.Reply(operations: page.items.map { OperationSummary($0, role) }, next: page.next)
+    }
+
+    func operation(_ parameters: GetOperation.Parameters, _ role: Peer.Role) -> Request.Answer {
+        guard let id = UInt64(exactly: parameters.id), let view = engine.operation(id) ?? recent.view(id) else {
+            return .of(.noSuchOperation(id: parameters.id))
+        }
+        var detail = OperationDetail(view, role)
+        detail.startedOperations =
+            recent.startedBy(id) + engine.operationViews.filter { $0.isStarted(by: id) }.map { Int($0.id) }
+        return .of(GetOperation.Reply(operation: detail))
+    }
+}
+
+extension OperationView {
+    /// Whether it reports on that operation.
+    func isStarted(by id: UInt64) -> Bool {
+        events.contains { event in
+            if case .completion(let fact) = event.fact { fact.operation == id } else { false }
+        }
+    }
+}
+
+extension RecentOperations {
+    func startedBy(_ id: UInt64) -> [Int] { views.filter { $0.isStarted(by: id) }.map { Int($0.id) } }
+}
+
+extension Trigger {
+    /// What it watches, in a few words.
+    fileprivate var text: String {
+        switch self {
+        case .timer: "timer"
+        case .signal(let trigger): trigger.signals.map(LinuxSignal.name).joined(separator: " ")
+        case .path(let trigger): trigger.paths.map(\.printable).joined(separator: " ")
+        case .process(let trigger): trigger.pidFile.printable
+        case .custom(let trigger): "Merge=\(trigger.merge.rawValue)"
+        case .descriptor(let trigger):
+            switch trigger.listener {
+            case .fifo(let path): path.printable
+            case .datagram(let address): address.text
+            }
+        }
+    }
+}
+
+extension SocketAddress {
+    fileprivate var text: String {
+        switch self {
+        case .unix(let path): path.printable
+        case .abstract(let name): "@\(name.printable)"
+        case .ipv4(let address, let port): Endpoint.ipv4(address: address, port: port).description
+        case .ipv6(let address, let port): Endpoint.ipv6(address: address, port: port).description
+        }
+    }
+}
+
+extension HandlerAction {
+    fileprivate func text(_ role: Peer.Role) -> String {
+        switch self {
+        case .exec(let commands):
+            guard role == .administrator, let first = commands.first?.words.first else { return "Exec" }
+            let more = commands.count > 1 ? " and \(commands.count - 1) more" : ""
+            guard case .template(let template) = first else { return "Exec" }
+            return "Exec=" + template.expanded { _ in Array("…".utf8) }.printable + more
+        case .log: return "Log"
+        case .emit(let source, _): return "Emit=\(source)"
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Schedule
+import ControlInterface
+import Engine
+import LinuxSystem
+import Varlink
+import WatchFile
+
+/// `GetStatus`: everything a person wants on one screen.
+extension Runtime {
+    func status(_ role: Peer.Role) -> GetStatus.Reply {
+        var reply = GetStatus.Reply(
+            version: Manager.softwareVersion, host: Self.host, pid: Int(Linux.processID),
+            started: wireTime(engine.started.realtime),
+            uptimeUsec: Int(Linux.now(.boottime) - engine.started.boottime), state: state)
+        let sources = engine.sourceViews
+        let operations = engine.operationViews
+        reply.files = role == .administrator ? files : []
+        reply.sections = sources.count + engine.handlerViews.count + engine.queueViews.count
+        reply.problems = problems(sources, role)
+        reply.pauses = pauses(sources)
+        reply.totals = ControlInterface.Counters(engine.totals)
+        reply.processes = engine.processesRunning
+        reply.maxProcesses = engine.settings.maxProcesses
+        reply.operationsPending = operations.count { $0.state == .pending || $0.state == .ready }
+        reply.memoryBytes = Self.memory
+        reply.next = next(sources)
+        let shown = Manager.maximumShownInStatus
+        reply.running = operations.filter { $0.state == .executing }.prefix(shown).map { OperationSummary($0, role) }
+        reply.waiting = operations.filter { $0.state != .executing }.prefix(shown).map { OperationSummary($0, role) }
+        reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary($0, role) }
+        return reply
+    }
+
+    private var state: GetStatus.Reply.State {
+        guard hasStarted || engine.phase != .running else { return .starting }
+        switch engine.phase {
+        case .running: return .running
+        case .reloading: return .reloading
+        case .draining, .drained: return .draining
+        }
+    }
+
+    private static var host: String {
+        let name = (try? Linux.readFile("/proc/sys/kernel/hostname", limit: 256)) ?? []
+        return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
+    /// Resident bytes, from `/proc/self/statm`.
+    private static var memory: Int {
+        let text = (try? Linux.readFile("/proc/self/statm", limit: 256)) ?? []
+        let fields = String(decoding: text, as: UTF8.self).split(separator: " ")
+        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * 4096
+    }
+
+    private func next(_ sources: [SourceView]) -> [GetStatus.Elapse] {
+        sources.compactMap { view in
+            view.nextElapse.map { (time: $0, view: view) }
+        }.sorted { $0.time < $1.time }.prefix(Manager.maximumShownInStatus).map {
+            GetStatus.Elapse(
+                source: $0.view.id.description, time: wireTime($0.time),
+                handlers: $0.view.definition.routes.map(\.handler))
+        }
+    }
+
+    private func pauses(_ sources: [SourceView]) -> [GetStatus.Pause] {
+        let ofSources = sources.compactMap { view in
+            view.suspensions.last.map {
+                GetStatus.Pause(
+                    object: view.id.description, suspension: ControlInterface.Suspension($0),
+                    kept: view.counters[.held])
+            }
+        }
+        let ofQueues = engine.queueViews.compactMap { view in
+            view.suspensions.last.map {
+                GetStatus.Pause(
+                    object: "queue/\(view.definition.name)", suspension: ControlInterface.Suspension($0),
+                    kept: view.entries)
+            }
+        }
+        return ofSources + ofQueues
+    }
+
+    // MARK: Problems
+
+    private func problems(_ sources: [SourceView], _ role: Peer.Role) -> [GetStatus.Problem] {
+        let all =
+            sources.compactMap { problem($0, role) } + engine.handlerViews.compactMap { problem($0) }
+            + engine.queueViews.compactMap { problem($0) }
+        return all + limits
+    }
+
+    private func problem(_ view: SourceView, _ role: Peer.Role) -> GetStatus.Problem? {
+        let since = wireTime(conditions[view.id]?.since ?? engine.started.realtime)
+        switch view.condition {
+        case .failed(let reason):
+            return GetStatus.Problem(
+                object: view.id.description, since: since, problem: role == .administrator ? reason : "failed",
+                action: "watchd tries again by itself")
+        case .opening, .armed, .waiting, .closed:
+            guard view.isHeld, view.suspensions.isEmpty else { return nil }
+            return GetStatus.Problem(
+                object: view.id.description, since: since, problem: "held back: a queue of it is full",
+                action: "goes on when the backlog is below 7/8; nothing is lost")
+        }
+    }
+
+    private func problem(_ view: HandlerView) -> GetStatus.Problem? {
+        guard view.lastResult == .failed, let ended = view.lastEnded else { return nil }
+        let last = recent.newestFirst.first { $0.handler == view.definition.name && $0.result == .failed }
+        let how = last.map { view in
+            [view.exit.map { EventText.exit($0) }, view.reason].compactMap { $0 }.joined(separator: ": ")
+        }
+        return GetStatus.Problem(
+            object: "handler/\(view.definition.name)", since: wireTime(ended),
+            problem: "its last run failed" + (how.map { ", \($0)" } ?? ""), action: "runs again with the next event",
+            help: last.map { "watchctl show \($0.id)" })
+    }
+
+    private func problem(_ view: QueueView) -> GetStatus.Problem? {
+        let definition = view.definition
+        guard view.entries >= definition.backlog else { return nil }
+        return GetStatus.Problem(
+            object: "queue/\(definition.name)", since: wireTime(view.oldest ?? engine.started.realtime),
+            problem: "backlog full: \(view.entries) of Backlog=\(definition.backlog)",
+            action: "Overflow=\(definition.overflow.rawValue)", help: "a larger Backlog=, or a faster handler")
+    }
+
+    private var limits: [GetStatus.Problem] {
+        let now = wireTime(Linux.now(.realtime))
+        let hung = hungLanes.map {
+            GetStatus.Problem(
+                object: "run \($0)", since: now, problem: "starting it hangs", action: "other runs go on beside it",
+                help: "is its program on a file system that does not answer?")
+        }
+        let delayed = delayedRuns.map {
+            GetStatus.Problem(object: "run \($0.name)", since: now, problem: $0.reason, action: "the run waits")
+        }
+        return hung + delayed
+    }
+}

@@ -1,0 +1,65 @@
+import Engine
+import EventSources
+import Handlers
+import WatchFile
+
+/// A reload: read and checked beside the core, applied by the engine at one moment.
+extension Runtime {
+    enum ReloadOutcome {
+        case done(ConfigurationChange)
+        case invalid([String])
+        case refused(EngineProblem)
+    }
+
+    /// Reads the watch files again. A file with an error changes nothing.
+    func reload(_ done: @escaping (ReloadOutcome) -> Void) {
+        guard !isReloading else { return done(.refused(.notSupported("a reload is already on its way"))) }
+        isReloading = true
+        manager.reloading()
+        let done = QueueBound(done, to: core)
+        let options = parts.options
+        slow.async { [core, bound] in
+            let loaded = Daemon.load(options)
+            core.async { bound.value.loaded(loaded.result, loaded.files, done.value) }
+        }
+    }
+
+    private func loaded(_ result: LoadResult, _ files: [String], _ done: @escaping (ReloadOutcome) -> Void) {
+        guard let configuration = result.configuration else {
+            let diagnostics = result.diagnostics.map { $0.rendered() }
+            logger.log(.err, "reload refused, the old watch file stays active:")
+            for line in diagnostics.joined(separator: "\n").split(separator: "\n") { logger.log(.err, String(line)) }
+            isReloading = false
+            manager.reloaded(statusLine, problem: "reload refused: \(result.diagnostics.first?.sentence ?? "")")
+            return done(.invalid(diagnostics))
+        }
+        let token = newToken()
+        reloads[token] = { [unowned self] result in
+            isReloading = false
+            switch result {
+            case .success(let change):
+                self.files = files
+                logger.level = configuration.settings.logLevel
+                done(.done(change))
+            case .failure(let error): done(.refused(error))
+            }
+            manager.reloaded(statusLine, problem: nil)
+        }
+        handle(.reload(configuration, token))
+    }
+
+    func reloaded(_ token: Token, _ change: ConfigurationChange) {
+        let count = change.added.count + change.changed.count + change.removed.count
+        logger.log(
+            .notice,
+            count == 0
+                ? "reloaded: nothing changed"
+                : "reloaded: \(change.added.count) added, \(change.changed.count) changed, \(change.removed.count) removed"
+        )
+        finishReload(token, .success(change))
+    }
+
+    func finishReload(_ token: Token, _ result: Swift.Result<ConfigurationChange, EngineProblem>) {
+        reloads.removeValue(forKey: token)?(result)
+    }
+}

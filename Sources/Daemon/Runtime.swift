@@ -1,0 +1,260 @@
+import ControlInterface
+import Engine
+import EventSources
+import Handlers
+import LinuxSystem
+import Schedule
+import Systemd
+import WatchFile
+
+/// Holds the engine on `watchd.core`: gives it inputs with the time, performs the actions it returns. Confined to the
+/// core, and so is everything it owns.
+final class Runtime {
+    let parts: Daemon.Parts
+    let core: Context
+    let slow = Context("watchd.slow")
+    let logger: Logger
+    let manager: ServiceManager
+    private(set) var engine: Engine
+    var files: [String]
+    private(set) var hasStarted = false
+    private var sources: SourceSet?
+    private var runs: RunSet?
+    private var lanes: Lanes?
+    private var timers: ClockTimers?
+    private var control: ControlServer?
+    private let exit: () -> Void
+    lazy var bound = QueueBound(self, to: core)
+
+    let recent = RecentOperations()
+    let follow = FollowHub()
+    /// Since when a source has been where it is.
+    private(set) var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
+
+    /// Sources that READY still waits for, and whether they must be armed.
+    private var untried: [SourceID: Bool] = [:]
+    private var replies: [Token: (EngineReply) -> Void] = [:]
+    var reloads: [Token: (Swift.Result<ConfigurationChange, EngineProblem>) -> Void] = [:]
+    private var lastToken: UInt64 = 0
+    var isReloading = false
+    /// Inputs that came while actions were performed: they wait, so that actions are performed in their order.
+    private var inputs: [Input] = []
+    private var isHandling = false
+
+    init(_ parts: Daemon.Parts, core: Context, exit: @escaping () -> Void) throws {
+        self.parts = parts
+        self.core = core
+        self.exit = exit
+        logger = parts.logger
+        files = parts.files
+        engine = Engine(parts.configuration, at: .current)
+        manager = ServiceManager(logger: parts.logger)
+        try makeRim()
+    }
+
+    private func makeRim() throws {
+        let epoll = try EpollSet(on: core)
+        let inotify = try InotifyHub(on: core)
+        let send: (Input) -> Void = { [unowned self] in handle($0) }
+        let lanes = Lanes(core: core, count: min(4, max(2, Linux.processorCount)))
+        self.lanes = lanes
+        sources = try SourceSet(
+            SourceEnvironment(core: core, slow: slow, epoll: epoll, inotify: inotify, send: send),
+            ownSignals: [1, 2, 15]
+        ) { [unowned self] in signalReceived($0) }
+        runs = RunSet(
+            RunEnvironment(
+                core: core, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice, send: send))
+        timers = try ClockTimers(on: core) { [unowned self] in handle(.clock) }
+    }
+
+    // MARK: Start and end
+
+    func start() {
+        control = ControlServer(parts.listener, core: core, runtime: bound, logger: logger)
+        announce()
+        for source in parts.configuration.sources {
+            switch source.trigger {
+            case .timer, .custom: break
+            case .signal, .path, .descriptor, .process: untried[source.id] = source.isRequired
+            }
+        }
+        perform(engine.start())
+        drainInputs()
+        sourcesMayBeReady()
+        manager.watch(core: core, control: control?.context)
+    }
+
+    /// READY when every source has been tried once, and each with `Required=yes` is armed.
+    private func sourcesMayBeReady() {
+        guard !hasStarted, untried.isEmpty else { return }
+        hasStarted = true
+        manager.ready(statusLine)
+        logger.log(.notice, "ready: \(statusLine)")
+    }
+
+    func drain() {
+        switch engine.phase {
+        case .running, .reloading:
+            manager.stopping("stopping, \(statusLine)")
+            handle(.drain)
+        case .draining: handle(.hurry)
+        case .drained: break
+        }
+    }
+
+    private func drained(leftBehind: [UInt64]) {
+        if !leftBehind.isEmpty {
+            let list = leftBehind.map(String.init).joined(separator: ", ")
+            logger.log(.err, "could not end operations \(list); they are left behind")
+        }
+        logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))")
+        control?.close { [exit] in exit() }
+    }
+
+    private func signalReceived(_ info: SignalInfo) {
+        let sender = "process \(info.senderProcess) of user \(info.senderUser)"
+        switch info.number {
+        case 1:
+            logger.log(.notice, "SIGHUP from \(sender): reloading")
+            reload { _ in }
+        default:
+            guard engine.phase != .drained else { return }
+            logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)")
+            drain()
+        }
+    }
+
+    private var stopText: String {
+        engine.phase == .draining ? "hurrying" : "stopping, waiting for \(engine.processesRunning) handlers"
+    }
+
+    // MARK: The engine
+
+    /// Gives the engine an input and performs what it decides.
+    func handle(_ input: Input) {
+        inputs.append(input)
+        if !isHandling { drainInputs() }
+    }
+
+    private func drainInputs() {
+        isHandling = true
+        var next = 0
+        while next < inputs.count {
+            let input = inputs[next]
+            next += 1
+            note(input)
+            perform(engine.handle(input, at: .current))
+        }
+        inputs.removeAll(keepingCapacity: inputs.count <= 64)
+        isHandling = false
+        refreshStatus()
+    }
+
+    private func refreshStatus() {
+        manager.statusMayHaveChanged({ statusLine }) { [core, bound] in core.async { bound.value.refreshStatus() } }
+    }
+
+    private func note(_ input: Input) {
+        guard case .source(let id, let condition) = input, conditions[id]?.condition != condition else { return }
+        conditions[id] = (condition, Linux.now(.realtime))
+        if untried[id] == false || condition == .armed { untried[id] = nil }
+        switch condition {
+        case .failed(let reason): logger.log(.warning, "\(id): \(reason)")
+        case .waiting(let reason): logger.log(.info, "\(id): \(reason)")
+        case .armed: logger.log(.debug, "\(id): armed")
+        case .opening, .closed: break
+        }
+    }
+
+    private func perform(_ actions: [Action]) {
+        for action in actions { perform(action) }
+        sourcesMayBeReady()
+    }
+
+    private func perform(_ action: Action) {
+        switch action {
+        case .open(let definition): sources?.open(definition)
+        case .close(let id):
+            (conditions[id], untried[id]) = (nil, nil)
+            sources?.close(id)
+        case .hold(let id): sources?.hold(id)
+        case .release(let id): sources?.release(id)
+        case .arm(let clock, let time): arm(clock.rawValue, time)
+        case .start(let request): runs?.start(request)
+        case .signal(let run, let number, let mode): runs?.signal(run, number: number, mode: mode)
+        case .log(let handler, let operation, let text):
+            let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]
+            logger.log(.notice, "\(handler): \(String(decoding: text, as: UTF8.self))", fields)
+        case .reply(let token, let reply): answer(token, reply)
+        case .report(let report): take(report)
+        case .reloaded(let token, let change): reloaded(token, change)
+        case .drained(let leftBehind): drained(leftBehind: leftBehind)
+        }
+    }
+
+    /// `clock` is the engine's, by number: the kernel's has the same three.
+    private func arm(_ clock: Int, _ time: Int64) {
+        let clocks: [LinuxSystem.Clock] = [.realtime, .boottime, .monotonic]
+        do {
+            try timers?.arm(clocks[clock], at: time)
+        } catch {
+            logger.log(.err, "a timer could not be set: \(error)")
+        }
+    }
+
+    private func take(_ report: Report) {
+        EventLog.log(report, logger)
+        switch report {
+        case .ended(let view):
+            recent.add(view)
+            follow.add(.operation(view))
+        case .event(let event, let origin, let handlers): follow.add(.event(event, origin, handlers))
+        case .operation(let id, let state):
+            guard follow.isFollowed, var view = engine.operation(id) else { break }
+            view.state = state
+            follow.add(.operation(view))
+        case .refused: break
+        }
+    }
+
+    // MARK: Commands
+
+    func command(_ command: EngineCommand, _ reply: @escaping (EngineReply) -> Void) {
+        let token = newToken()
+        replies[token] = reply
+        handle(.command(command, token))
+    }
+
+    func newToken() -> Token {
+        lastToken += 1
+        return Token(lastToken)
+    }
+
+    private func answer(_ token: Token, _ reply: EngineReply) {
+        if let waiting = replies.removeValue(forKey: token) { return waiting(reply) }
+        guard case .failure(let error) = reply else { return }
+        finishReload(token, .failure(error))
+    }
+
+    // MARK: For status
+
+    func watchCount(_ id: SourceID) -> Int { sources?.watchCount(id) ?? 0 }
+    var hungLanes: [String] { lanes?.hung ?? [] }
+    var delayedRuns: [(name: String, reason: String)] { runs?.delays ?? [] }
+
+    private func announce() {
+        guard !logger.isJournal else { return }
+        for line in Announcement.lines(parts.configuration, files: files, socket: parts.listener.path) {
+            logger.print(line)
+        }
+    }
+}
+
+extension Moment {
+    /// The three clocks now.
+    static var current: Moment {
+        Moment(
+            realtime: Linux.now(.realtime), boottime: Linux.now(.boottime), monotonic: Linux.now(.monotonic))
+    }
+}

@@ -1,0 +1,114 @@
+import WatchFile
+import Dispatch
+import EventSources
+import Handlers
+import LinuxSystem
+import Synchronization
+import Systemd
+
+/// What the service manager is told. Its socket may be full and block (`net.unix.max_dgram_qlen`), so that happens on a
+/// context of its own; without a manager nothing happens at all.
+final class ServiceManager: Sendable {
+    private let context = Context("watchd.notify")
+    private let logger: Logger
+    private let isManaged: Bool
+    private let state = Mutex(State())
+
+    private struct State {
+        var isReady = false
+        var lastStatus = ""
+        var isStatusPlanned = false
+        var isStatusLate = false
+        /// Rounds of the watchdog: the last begun, and the last that came back.
+        var round = 0
+        var returned = 0
+    }
+
+    init(logger: Logger) {
+        self.logger = logger
+        isManaged = Linux.environment("NOTIFY_SOCKET") != nil
+    }
+
+    private func send(_ notification: @autoclosure @escaping @Sendable () -> Notification) {
+        guard isManaged else { return }
+        context.async { _ = Notifier.send(notification()) }
+    }
+
+    func ready(_ status: String) {
+        state.withLock {
+            $0.isReady = true
+            $0.lastStatus = status
+        }
+        send(.ready + .status(status))
+    }
+
+    func reloading() { send(.reloading(now: Linux.now(.monotonic))) }
+
+    func reloaded(_ status: String, problem: String?) {
+        let text = problem.map { "\($0); \(status)" } ?? status
+        state.withLock { $0.lastStatus = text }
+        send(.ready + .status(text))
+    }
+
+    func stopping(_ status: String) { send(.stopping + .status(status)) }
+
+    // MARK: STATUS
+
+    /// Sends the status line if it has changed, at most once a second; what changes in between is sent after it. Called
+    /// on the core, like `refresh`, which calls it again.
+    func statusMayHaveChanged(_ status: () -> String, refresh: @escaping @Sendable () -> Void) {
+        guard isManaged else { return }
+        let isDue = state.withLock { state in
+            guard state.isReady, !state.isStatusPlanned else {
+                state.isStatusLate = true
+                return false
+            }
+            (state.isStatusPlanned, state.isStatusLate) = (true, false)
+            return true
+        }
+        guard isDue else { return }
+        sendStatus(status())
+        context.after(1_000_000) { [self] in
+            let isLate = state.withLock { state in
+                state.isStatusPlanned = false
+                return state.isStatusLate
+            }
+            if isLate { refresh() }
+        }
+    }
+
+    private func sendStatus(_ text: String) {
+        let isNew = state.withLock { state in
+            guard state.lastStatus != text else { return false }
+            state.lastStatus = text
+            return true
+        }
+        if isNew { send(.status(text)) }
+    }
+
+    // MARK: Watchdog
+
+    /// Answers the watchdog only when a token has passed through the core and the control context: what hangs there
+    /// hangs for everybody.
+    func watch(core: Context, control: Context?) {
+        guard let interval = try? Watchdog.interval(), let control else { return }
+        beat(interval: Int(interval), core: core, control: control)
+    }
+
+    private func beat(interval: Int, core: Context, control: Context) {
+        let round = state.withLock { state in
+            if state.returned < state.round {
+                logger.log(.err, "watchdog: the token of round \(state.returned + 1) has not come back")
+            }
+            state.round += 1
+            return state.round
+        }
+        core.async { [self] in
+            control.async { [self] in
+                state.withLock { $0.returned = max($0.returned, round) }
+                send(.watchdog)
+            }
+        }
+        context.after(interval / 3) { [self] in beat(interval: interval, core: core, control: control) }
+    }
+}

@@ -1,0 +1,41 @@
+package import Dispatch
+
+/// A serial Dispatch queue that state is confined to. (*Queue* is kept for the handler queues of the watch file.)
+///
+/// Serial queues only: a concurrent or global queue wakes the process once a second for life and can end it when
+/// descriptors run out (LIBDISPATCH, rows 23–26).
+package struct Context: Sendable {
+    package let queue: DispatchQueue
+
+    /// `name` shows in backtraces: `watchd.core`.
+    package init(_ name: String) { queue = DispatchQueue(label: name) }
+
+    package func async(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
+    /// Once, after this many microseconds of the monotonic clock.
+    package func after(_ microseconds: Int, _ work: @escaping @Sendable () -> Void) {
+        queue.asyncAfter(deadline: .now() + .microseconds(microseconds), execute: work)
+    }
+
+    /// Stops the program when it runs anywhere else.
+    package func assertIsCurrent() { dispatchPrecondition(condition: .onQueue(queue)) }
+}
+
+/// Something that only one context may touch. Every access checks that.
+///
+/// The only `@unchecked Sendable` of watchd: the reference may go anywhere, since the value can be reached only on its
+/// context, which runs one thing at a time.
+package final class QueueBound<Value>: @unchecked Sendable {
+    package let context: Context
+    private let content: Value
+
+    package init(_ value: Value, to context: Context) {
+        content = value
+        self.context = context
+    }
+
+    package var value: Value {
+        context.assertIsCurrent()
+        return content
+    }
+}

@@ -1,0 +1,61 @@
+package import LinuxSystem
+
+/// What stood in a folder (or at a path) when it was last looked at, to be compared after events were lost.
+package struct FolderSnapshot: Sendable, Equatable {
+    package struct Stamp: Sendable, Equatable {
+        var inode: UInt64
+        var size: Int64
+        var modified: Int64
+        var changed: Int64
+        var isFolder: Bool
+        /// Reported from a comparison; the kernel's own report of the same state is not told again.
+        var isRecovered = false
+
+        package init(_ status: FileStatus) {
+            inode = status.inode
+            size = status.size
+            modified = status.modified
+            changed = status.changed
+            isFolder = status.kind == .folder
+        }
+
+        func isSameContent(as other: Stamp) -> Bool {
+            inode == other.inode && size == other.size && modified == other.modified
+        }
+    }
+
+    package enum Difference: Equatable, Sendable {
+        case appeared, contentChanged, attributesChanged, disappeared
+    }
+
+    package var entries: [[UInt8]: Stamp] = [:]
+
+    package init() {}
+
+    /// Lists a folder. May take long: not on `watchd.core`. A folder that is not there is an empty one.
+    package init(listing folder: [UInt8]) {
+        guard let names = try? Linux.readFolder(folder) else { return }
+        for entry in names {
+            let path = folder + (folder.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
+            if let status = try? Linux.lstat(path) { entries[entry.name] = Stamp(status) }
+        }
+    }
+
+    /// What a newer snapshot shows that this one does not, in the order of the names.
+    package func differences(to newer: FolderSnapshot) -> [(name: [UInt8], difference: Difference)] {
+        var found: [(name: [UInt8], difference: Difference)] = []
+        for (name, stamp) in newer.entries {
+            guard let old = entries[name] else {
+                found.append((name, .appeared))
+                continue
+            }
+            if !old.isSameContent(as: stamp) {
+                found.append((name, stamp.isFolder && old.inode == stamp.inode ? .attributesChanged : .contentChanged))
+            } else if old.changed != stamp.changed {
+                found.append((name, .attributesChanged))
+            }
+        }
+        for name in entries.keys where newer.entries[name] == nil { found.append((name, .disappeared)) }
+        return found.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+}

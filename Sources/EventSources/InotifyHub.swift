@@ -1,0 +1,163 @@
+package import LinuxSystem
+
+/// What happened at a watched folder, or to it.
+package struct FolderEvent {
+    package enum Change {
+        case created, closedAfterWriting, modified, attributes, deleted
+        case movedIn
+        case movedOut
+        /// Both ends are in folders of the same owner; `to` is this event's own place.
+        case renamed(fromWatch: Int32, fromName: [UInt8])
+        /// The folder itself was moved, deleted or unmounted.
+        case selfChanged
+        /// The kernel's queue overflowed: anything may have happened anywhere.
+        case overflowed
+    }
+
+    package var change: Change
+    package var watch: Int32
+    package var name: [UInt8]
+    package var isFolder: Bool
+}
+
+/// Who watches folders.
+package protocol FolderObserver: AnyObject {
+    func observe(_ event: FolderEvent)
+}
+
+/// One inotify descriptor for all sources (a user has 128 of them), with a watch for each inode and any number of
+/// observers of a watch. It pairs the two halves of a rename. Confined to its context.
+package final class InotifyHub {
+    /// Read in one turn; a whole read of 64 KiB is always finished.
+    private static let bytesPerRead = 65_536
+    private static let readsPerTurn = 4
+    /// How long the second half of a rename may take (microseconds): `inotify(7)` puts them into the queue one after
+    /// the other, but not as one.
+    private static let renamePatience = 5_000
+
+    private struct Watch {
+        var mask: InotifyMask
+        var observers: [(owner: any FolderObserver, mask: InotifyMask)]
+    }
+
+    private let context: Context
+    private let inotify: Int32
+    private var source: ReadSource?
+    private var watches: [Int32: Watch] = [:]
+    /// The first half of a rename, whose second has not been seen.
+    private var moved: InotifyEvent?
+    private lazy var bound = QueueBound(self, to: context)
+
+    package init(on context: Context) throws(SystemError) {
+        self.context = context
+        let descriptor = try Linux.inotifyCreate()
+        inotify = descriptor.rawValue
+        source = nil
+        source = ReadSource(descriptor, on: context) { [unowned self] in turn() }
+    }
+
+    package var watchCount: Int { watches.count }
+
+    /// Watches a folder; the watch number is the inode's, the same for every path and observer of it.
+    package func watch(
+        _ folder: [UInt8], _ mask: InotifyMask, for owner: any FolderObserver
+    ) throws(SystemError) -> Int32 {
+        let number = try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
+        watches[number, default: Watch(mask: [], observers: [])].observers.append((owner, mask))
+        watches[number]?.mask.formUnion(mask)
+        return number
+    }
+
+    /// Takes back one `watch` of the owner.
+    package func unwatch(_ number: Int32, for owner: any FolderObserver) {
+        guard let index = watches[number]?.observers.firstIndex(where: { $0.owner === owner }) else { return }
+        watches[number]?.observers.remove(at: index)
+        guard watches[number]?.observers.isEmpty == true else { return }
+        watches[number] = nil
+        // EINVAL: its folder is gone, and the watch with it.
+        try? Linux.inotifyRemove(inotify, watch: number)
+    }
+
+    package func cancel() { source?.cancel() }
+
+    // MARK: Reading
+
+    private func turn() {
+        for _ in 0..<Self.readsPerTurn {
+            guard let events = try? Linux.inotifyRead(inotify, limit: Self.bytesPerRead), !events.isEmpty else { break }
+            for event in events { take(event) }
+        }
+        guard let first = moved else { return }
+        context.after(Self.renamePatience) { [bound] in
+            if bound.value.moved == first { bound.value.flushMoved() }
+        }
+    }
+
+    private func take(_ event: InotifyEvent) {
+        if let first = moved {
+            moved = nil
+            if event.mask.contains(.movedTo), event.cookie == first.cookie { return pair(first, event) }
+            deliver(first, .movedOut)
+        }
+        switch event.mask {
+        case let mask where mask.contains(.overflowed): overflow()
+        case let mask where mask.contains(.movedFrom): moved = event
+        case let mask where mask.contains(.movedTo): deliver(event, .movedIn)
+        case let mask where mask.contains(.created): deliver(event, .created)
+        case let mask where mask.contains(.closedAfterWriting): deliver(event, .closedAfterWriting)
+        case let mask where mask.contains(.modified): deliver(event, .modified)
+        case let mask where mask.contains(.attributes): deliver(event, .attributes)
+        case let mask where mask.contains(.deleted): deliver(event, .deleted)
+        case let mask where !mask.isDisjoint(with: [.selfDeleted, .selfMoved, .unmounted]): deliver(event, .selfChanged)
+        case let mask where mask.contains(.ignored): watches[event.watch] = nil
+        default: break
+        }
+    }
+
+    private func flushMoved() {
+        guard let first = moved else { return }
+        moved = nil
+        deliver(first, .movedOut)
+    }
+
+    private func observers(_ event: InotifyEvent) -> [any FolderObserver] {
+        var found: [any FolderObserver] = []
+        for observer in watches[event.watch]?.observers ?? []
+        where !observer.mask.isDisjoint(with: event.mask) && !found.contains(where: { $0 === observer.owner }) {
+            found.append(observer.owner)
+        }
+        return found
+    }
+
+    private func deliver(_ event: InotifyEvent, _ change: FolderEvent.Change) {
+        for owner in observers(event) { owner.observe(folderEvent(event, change)) }
+    }
+
+    private func folderEvent(_ event: InotifyEvent, _ change: FolderEvent.Change) -> FolderEvent {
+        FolderEvent(change: change, watch: event.watch, name: event.name, isFolder: event.mask.contains(.isFolder))
+    }
+
+    private func pair(_ from: InotifyEvent, _ to: InotifyEvent) {
+        let (left, entered) = (observers(from), observers(to))
+        for owner in left where !entered.contains(where: { $0 === owner }) {
+            owner.observe(folderEvent(from, .movedOut))
+        }
+        for owner in entered {
+            let isRename = left.contains { $0 === owner }
+            let change = isRename ? FolderEvent.Change.renamed(fromWatch: from.watch, fromName: from.name) : .movedIn
+            owner.observe(folderEvent(to, change))
+        }
+    }
+
+    private func overflow() {
+        var owners: [any FolderObserver] = []
+        for watch in watches.values {
+            for observer in watch.observers where !owners.contains(where: { $0 === observer.owner }) {
+                owners.append(observer.owner)
+            }
+        }
+        for owner in owners {
+            owner.observe(FolderEvent(change: .overflowed, watch: -1, name: [], isFolder: false))
+        }
+    }
+}

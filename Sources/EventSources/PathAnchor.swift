@@ -1,0 +1,106 @@
+package import LinuxSystem
+
+/// Keeps sight of a path that may not exist yet, may be replaced, or whose folders may be moved.
+///
+/// The folder the path stands in is watched for its name; every folder above it for being moved or deleted; where one
+/// is missing, the last one there for its coming. Check, arm, check again: what appears between two steps is found.
+/// Confined to its context.
+package final class PathAnchor: FolderObserver {
+    package let path: [UInt8]
+    private let hub: InotifyHub
+    private let entryMask: InotifyMask
+    private let handler: (Change) -> Void
+    private var watches: [Int32] = []
+    /// The watch of the folder the path stands in.
+    package private(set) var parent: Int32?
+    private let components: [[UInt8]]
+    /// The name whose coming or going matters in the last folder that exists.
+    private var awaited: [UInt8] = []
+
+    package enum Change {
+        /// Something happened to the path's own entry in its folder.
+        case entry(FolderEvent)
+        /// The folders above changed: look again at everything (the anchor has done so already).
+        case moved
+        case overflowed
+    }
+
+    /// - Parameter entryMask: what to be told of the path's own entry, besides its coming and going.
+    package init(_ path: [UInt8], hub: InotifyHub, entryMask: InotifyMask, handler: @escaping (Change) -> Void) {
+        self.path = path
+        self.hub = hub
+        self.entryMask = entryMask
+        self.handler = handler
+        components = path.split(separator: UInt8(ascii: "/")).map(Array.init)
+    }
+
+    /// The path's last component; empty for `/`.
+    package var name: [UInt8] { components.last ?? [] }
+    package var watchCount: Int { watches.count }
+
+    /// Arms it; throws when a watch cannot be had. True: the folder the path stands in exists.
+    package func arm() throws(SystemError) -> Bool {
+        for _ in 0..<100 {
+            disarm()
+            if try climb() { return parent != nil }
+        }
+        // The folders change faster than they can be followed; what was armed last tells of the next change.
+        return parent != nil
+    }
+
+    package func disarm() {
+        for watch in watches { hub.unwatch(watch, for: self) }
+        watches = []
+        parent = nil
+    }
+
+    /// Down from the root. False: something changed on the way.
+    private func climb() throws(SystemError) -> Bool {
+        let comingAndGoing: InotifyMask = [.created, .movedTo, .movedFrom, .deleted]
+        let selfMask: InotifyMask = [.selfMoved, .selfDeleted]
+        var folder: [UInt8] = [UInt8(ascii: "/")]
+        for (depth, component) in components.enumerated() {
+            let isParent = depth == components.count - 1
+            let next = folder.count == 1 ? folder + component : folder + [UInt8(ascii: "/")] + component
+            let isMissing = !isParent && !isFolder(next)
+            var mask = selfMask
+            if isParent { mask.formUnion(comingAndGoing.union(entryMask)) }
+            if isMissing { mask.formUnion([.created, .movedTo, .attributes]) }
+            let watch: Int32
+            do throws(SystemError) {
+                watch = try hub.watch(folder, mask, for: self)
+            } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
+                return false
+            }
+            watches.append(watch)
+            awaited = component
+            if isParent { parent = watch }
+            if isMissing { return !isFolder(next) }
+            folder = next
+        }
+        return true
+    }
+
+    private func isFolder(_ path: [UInt8]) -> Bool { (try? Linux.stat(path))?.kind == .folder }
+
+    package func observe(_ event: FolderEvent) {
+        switch event.change {
+        case .overflowed: handler(.overflowed)
+        case .selfChanged: handler(.moved)
+        case .renamed(let fromWatch, let fromName):
+            if fromWatch == parent, fromName == name {
+                handler(
+                    .entry(FolderEvent(change: .movedOut, watch: fromWatch, name: fromName, isFolder: event.isFolder)))
+            }
+            if event.name == awaited { tell(event, .movedIn) }
+        case .created, .closedAfterWriting, .modified, .attributes, .deleted, .movedIn, .movedOut:
+            if event.name == awaited { tell(event, event.change) }
+        }
+    }
+
+    private func tell(_ event: FolderEvent, _ change: FolderEvent.Change) {
+        guard event.watch == watches.last else { return }
+        guard event.watch == parent else { return handler(.moved) }
+        handler(.entry(FolderEvent(change: change, watch: event.watch, name: event.name, isFolder: event.isFolder)))
+    }
+}

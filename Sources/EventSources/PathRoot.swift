@@ -1,0 +1,255 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// One `Path=` of a path source: a folder whose entries are watched, or a file (anything else) watched in its folder.
+///
+/// Events tell what changed; the snapshot beside them knows what stood there when it was last told, so that after an
+/// overflow, a hold or a move of the folders above, one comparison finds what was missed. Confined to its context.
+final class PathRoot: FolderObserver {
+    /// Events kept while a listing is on its way; beyond, the folder is listed once more.
+    private static let eventsWhileListing = 10_000
+
+    private unowned let owner: PathSource
+    let path: [UInt8]
+    private let events: PathEvents
+    private let hub: InotifyHub
+    private var anchor: PathAnchor?
+    private var folder: Int32?
+    private var snapshot = FolderSnapshot()
+    private var isFolder = false
+    /// Something may have been missed.
+    private(set) var isDirty = false
+    private var listing: Listing?
+    private var lastListing = 0
+
+    private struct Listing {
+        var number: Int
+        /// The differences are not events: this is where the source begins.
+        var isSilent: Bool
+        var events: [FolderEvent] = []
+        var hasOverflowed = false
+    }
+
+    init(_ path: [UInt8], events: PathEvents, hub: InotifyHub, owner: PathSource) {
+        self.path = path
+        self.events = events
+        self.hub = hub
+        self.owner = owner
+        anchor = PathAnchor(path, hub: hub, entryMask: mask) { [unowned self] in anchorChanged($0) }
+    }
+
+    var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) }
+    var isListing: Bool { listing != nil }
+
+    /// Whether something stands at the path.
+    private(set) var exists = false
+
+    private var mask: InotifyMask {
+        var mask: InotifyMask = [.created, .deleted, .movedFrom, .movedTo, .closedAfterWriting]
+        if events.contains(.modified) { mask.insert(.modified) }
+        if events.contains(.attributes) { mask.insert(.attributes) }
+        return mask
+    }
+
+    // MARK: Arming
+
+    /// Watches, and compares what stands there with what stood there; `isSilent`: only remembers it.
+    func arm(isSilent: Bool) throws(SystemError) {
+        stopFolder()
+        guard let anchor else { return }
+        _ = try anchor.arm()
+        let status = try? Linux.lstat(path)
+        exists = status != nil
+        if let status {
+            // A file in the place of a folder, or the other way round: nothing of the old is comparable.
+            if isFolder != (status.kind == .folder) { snapshot = FolderSnapshot() }
+            isFolder = status.kind == .folder
+        }
+        if exists, isFolder {
+            do throws(SystemError) {
+                folder = try hub.watch(path, mask.union([.selfDeleted, .selfMoved]), for: self)
+            } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
+                // Gone again: the anchor tells what comes.
+                exists = false
+            }
+        }
+        list(isSilent: isSilent)
+    }
+
+    func disarm() {
+        listing = nil
+        stopFolder()
+        anchor?.disarm()
+        anchor = nil
+    }
+
+    private func stopFolder() {
+        if let folder { hub.unwatch(folder, for: self) }
+        folder = nil
+    }
+
+    private func rearm() {
+        do throws(SystemError) { try arm(isSilent: false) } catch { owner.failed(error) }
+        owner.rootChanged()
+    }
+
+    // MARK: Comparing
+
+    /// Compares as soon as the source is not held.
+    func compareIfDirty() {
+        if isDirty { list(isSilent: false) }
+    }
+
+    func markDirty() { isDirty = true }
+
+    private func list(isSilent: Bool) {
+        guard !owner.isHeld || isSilent else { return isDirty = true }
+        isDirty = false
+        lastListing += 1
+        let isSilent = isSilent || listing?.isSilent == true
+        listing = Listing(number: lastListing, isSilent: isSilent)
+        let (path, isFolder, number) = (path, isFolder, lastListing)
+        owner.list {
+            isFolder ? FolderSnapshot(listing: path) : FolderSnapshot(of: path)
+        } then: { [weak self] newer in
+            self?.listed(newer, number)
+        }
+    }
+
+    private func listed(_ newer: FolderSnapshot, _ number: Int) {
+        guard let listing, listing.number == number else { return }
+        self.listing = nil
+        if listing.isSilent {
+            snapshot = newer
+        } else {
+            compare(with: newer)
+        }
+        for event in listing.events { take(event) }
+        if listing.hasOverflowed { list(isSilent: false) }
+        owner.rootChanged()
+    }
+
+    private func compare(with newer: FolderSnapshot) {
+        for (name, difference) in snapshot.differences(to: newer) {
+            // What is not told now must differ from the snapshot the next time too.
+            if owner.isHeld { return isDirty = true }
+            snapshot.entries[name] = newer.entries[name]
+            snapshot.entries[name]?.isRecovered = true
+            let isFolder = newer.entries[name]?.isFolder ?? false
+            switch difference {
+            case .appeared:
+                tell(.created, name, isRecovered: true)
+                if !isFolder { tell(.written, name, isRecovered: true) }
+            case .contentChanged:
+                tell(events.contains(.written) ? .written : .modified, name, isRecovered: true)
+            case .attributesChanged: tell(.attributes, name, isRecovered: true)
+            case .disappeared: tell(.deleted, name, isRecovered: true)
+            }
+        }
+    }
+
+    // MARK: Events
+
+    private func anchorChanged(_ change: PathAnchor.Change) {
+        switch change {
+        case .moved: rearm()
+        case .overflowed: list(isSilent: false)
+        case .entry(let event):
+            if isFolder || event.isFolder {
+                // The folder itself came or went; only its attributes are a change of this entry.
+                if case .attributes = event.change { return }
+                rearm()
+            } else {
+                exists = (try? Linux.lstat(path)) != nil
+                keepOrTake(event)
+                owner.rootChanged()
+            }
+        }
+    }
+
+    func observe(_ event: FolderEvent) {
+        switch event.change {
+        case .selfChanged: rearm()
+        case .overflowed: list(isSilent: false)
+        case .created, .closedAfterWriting, .modified, .attributes, .deleted, .movedIn, .movedOut, .renamed:
+            keepOrTake(event)
+        }
+    }
+
+    private func keepOrTake(_ event: FolderEvent) {
+        guard listing != nil else { return take(event) }
+        if listing?.events.count ?? 0 < Self.eventsWhileListing {
+            listing?.events.append(event)
+        } else {
+            listing?.hasOverflowed = true
+        }
+    }
+
+    private func take(_ event: FolderEvent) {
+        if owner.isHeld { return isDirty = true }
+        let name = event.name
+        switch event.change {
+        case .created:
+            guard let status = remember(name) else { break }
+            if snapshot.entries[name]?.isRecovered == true { return }
+            tell(.created, name)
+            if status.kind == .symbolicLink || (status.kind == .regular && status.links > 1) { tell(.written, name) }
+            return
+        case .closedAfterWriting:
+            _ = remember(name)
+            if snapshot.entries[name]?.isRecovered != true { tell(.written, name) }
+            return
+        case .modified: return tell(.modified, name)
+        case .attributes: return tell(.attributes, name)
+        case .deleted, .movedOut:
+            snapshot.entries[name] = nil
+            return tell(.deleted, name)
+        case .movedIn:
+            _ = remember(name)
+            return tell(.written, name)
+        case .renamed(let fromWatch, let fromName):
+            let hasReplaced = snapshot.entries[name] != nil
+            _ = remember(name)
+            return owner.renamed(
+                in: self, name: name, fromWatch: fromWatch, fromName: fromName, hasReplaced: hasReplaced)
+        case .selfChanged, .overflowed: return
+        }
+        // Created and gone again before it could be looked at.
+        tell(.created, name)
+    }
+
+    /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told.
+    private func remember(_ name: [UInt8]) -> FileStatus? {
+        guard let status = try? Linux.lstat(fullPath(name)) else {
+            snapshot.entries[name] = nil
+            return nil
+        }
+        let stamp = FolderSnapshot.Stamp(status)
+        if let old = snapshot.entries[name], old.isRecovered, old.isSameContent(as: stamp) { return status }
+        snapshot.entries[name] = stamp
+        return status
+    }
+
+    func forget(_ name: [UInt8]) { snapshot.entries[name] = nil }
+
+    func owns(_ watch: Int32) -> Bool { folder == watch }
+
+    func fullPath(_ name: [UInt8]) -> [UInt8] {
+        guard isFolder else { return path }
+        return path.last == UInt8(ascii: "/") ? path + name : path + [UInt8(ascii: "/")] + name
+    }
+
+    private func tell(_ change: PathChange, _ name: [UInt8], isRecovered: Bool = false) {
+        owner.tell(PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered))
+    }
+}
+
+extension FolderSnapshot {
+    /// A path that is not a folder, under its own name.
+    init(of path: [UInt8]) {
+        self.init()
+        let name = Array(path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...])
+        if let status = try? Linux.lstat(path), status.kind != .folder { entries[name] = Stamp(status) }
+    }
+}

@@ -1,0 +1,133 @@
+import Engine
+import LinuxSystem
+package import WatchFile
+
+/// `[Process]` with `PIDFile=`: the end of a process that is not ours, from a pidfd. Nothing is polled: the pid file
+/// may come later or change, which inotify tells. Confined to its context.
+package final class ProcessSource: EventSource {
+    /// A pid file is longer than this only by mistake.
+    private static let largestPIDFile = 4096
+
+    private let id: SourceID
+    private let path: [UInt8]
+    private let environment: SourceEnvironment
+    private var anchor: PathAnchor?
+    private var watched: [Int32: WatchedProcess] = [:]
+    private var retry = Retry()
+
+    package init(_ id: SourceID, _ trigger: ProcessTrigger, _ environment: SourceEnvironment) {
+        self.id = id
+        path = trigger.pidFile
+        self.environment = environment
+    }
+
+    package var watchCount: Int { anchor?.watchCount ?? 0 }
+
+    package func open() {
+        anchor = PathAnchor(path, hub: environment.inotify, entryMask: [.closedAfterWriting, .modified]) {
+            [unowned self] change in
+            switch change {
+            case .entry: look()
+            case .moved, .overflowed: arm()
+            }
+        }
+        arm()
+    }
+
+    package func close() {
+        retry.cancel()
+        anchor?.disarm()
+        anchor = nil
+        for process in watched.values { process.cancel() }
+        watched = [:]
+    }
+
+    /// An end is one fact for each process, so there is nothing to hold back.
+    package func hold() {}
+    package func release() {}
+
+    private func arm() {
+        do throws(SystemError) {
+            _ = try anchor?.arm()
+            look()
+        } catch {
+            failed("\(error)")
+        }
+    }
+
+    private func failed(_ reason: String) {
+        retry.schedule(on: environment.core) { [weak self] in self?.arm() }
+        environment.send(.source(id, .failed("\(reason); trying again in \(retry.description)")))
+    }
+
+    // MARK: The pid file
+
+    /// Reads the pid file and watches the process it names.
+    private func look() {
+        let text: [UInt8]
+        do throws(SystemError) {
+            text = try Linux.readFile(path, limit: Self.largestPIDFile)
+        } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
+            return waiting("\(path.printable) does not exist yet")
+        } catch {
+            return failed("\(error)")
+        }
+        guard let pid = PIDFile.parse(text) else {
+            return waiting("\(path.printable) holds no process number; waiting for it to change")
+        }
+        guard pid != Linux.processID else {
+            return waiting("\(path.printable) names watchd itself; waiting for it to change")
+        }
+        if watched[pid] != nil { return environment.send(.source(id, .armed)) }
+        watch(pid)
+    }
+
+    private func waiting(_ reason: String) {
+        retry.reset()
+        if watched.isEmpty { environment.send(.source(id, .waiting(reason))) }
+    }
+
+    private func watch(_ pid: Int32) {
+        do throws(SystemError) {
+            let process = try WatchedProcess(pid, epoll: environment.epoll) { [unowned self] in ended(pid, $0) }
+            guard !isRecycled(process) else {
+                process.cancel()
+                return waiting("process \(pid) is younger than \(path.printable); waiting for it to change")
+            }
+            watched[pid] = process
+            retry.reset()
+            environment.send(.source(id, .armed))
+        } catch  where error.errno == .noSuchProcess {
+            waiting("process \(pid) of \(path.printable) is not running; waiting for it to change")
+        } catch {
+            failed("\(error)")
+        }
+    }
+
+    /// The number in an old pid file may by now be another process's: one that was started after the file was written.
+    private func isRecycled(_ process: WatchedProcess) -> Bool {
+        guard let started = process.started, let status = try? Linux.stat(path) else { return false }
+        let wallStart = Linux.now(.realtime) - (Linux.now(.boottime) - started)
+        return wallStart > status.modified / 1000 + 2_000_000
+    }
+
+    private func ended(_ pid: Int32, _ exit: Exit?) {
+        guard let process = watched.removeValue(forKey: pid) else { return }
+        process.cancel()
+        let runTime = process.started.map { Linux.now(.boottime) - $0 }
+        environment.send(.event(id, .process(ProcessFact(pid: pid, exit: exit, runTime: runTime))))
+        waiting("process \(pid) has ended; waiting for \(path.printable) to change")
+    }
+}
+
+/// What stands in a pid file.
+enum PIDFile {
+    /// A decimal number above 1, with space around it; `nil` for anything else.
+    static func parse(_ text: [UInt8]) -> Int32? {
+        let words = text.split { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        guard let word = words.first, words.count == 1, word.allSatisfy({ (0x30...0x39).contains($0) }),
+            let pid = Int32(String(decoding: word, as: UTF8.self)), pid > 1
+        else { return nil }
+        return pid
+    }
+}

@@ -1,0 +1,194 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// Prepares and spawns one command of a run. Everything here may block, so it happens on a lane.
+struct Child: Sendable {
+    /// Why it could not be started.
+    struct Failure: Error {
+        var reason: String
+        /// Something is used up for now (descriptors, processes, memory): worth another try.
+        var isTransient: Bool
+    }
+
+    /// A command that runs; the descriptors are the receiver's to close.
+    struct Started: Sendable {
+        var processID: Int32
+        var pidfd: Int32
+        var output: Int32?
+    }
+
+    let request: StartRequest
+    let command: Int
+    let nice: Int32
+
+    func start() throws(Failure) -> Started {
+        do {
+            return try spawn()
+        } catch let error as SystemError {
+            throw Failure(reason: "\(error)", isTransient: error.errno.isTransient)
+        } catch let error as SpawnError {
+            throw Failure(
+                reason: explain(error), isTransient: error.errno.isTransient && error.step != .execute)
+        } catch let error as Failure {
+            throw error
+        } catch {
+            throw Failure(reason: "\(error)", isTransient: false)
+        }
+    }
+
+    private var definition: HandlerDefinition { request.definition.value }
+
+    private func explain(_ error: SpawnError) -> String {
+        switch error.errno {
+        case .argumentsTooLong: "\(error); use %@ with fewer paths, or StandardInput=paths"
+        case .noSuchFile where error.step == .execute: "\(error) (or its interpreter)"
+        default: "\(error)"
+        }
+    }
+
+    private func spawn() throws -> Started {
+        let context = RunContext(request)
+        let words = try words(context)
+        let environment = ChildEnvironment.variables(context, definition)
+        let path = try lookUp(words[0], environment)
+        var owned = Descriptors()
+        defer { owned.closeAll() }
+        let output = try outputPipe()
+        if let output { owned.add(output.write) }
+        let input = owned.add(try standardInput(context))
+        let descriptors: [Int32]
+        let spawned: SpawnedProcess
+        do {
+            descriptors = [
+                input, try open(definition.standardOutput, output?.write, 1, &owned),
+                try open(definition.standardError, output?.write, 2, &owned),
+            ]
+            spawned = try Linux.spawn(
+                SpawnSpecification(
+                    path: path, arguments: words, environment: environment,
+                    folder: definition.workingDirectory ?? Array("/".utf8), descriptors: descriptors, umask: 0o022,
+                    nice: nice))
+        } catch {
+            if let output { FileDescriptor(owning: output.read).close() }
+            throw error
+        }
+        let processID = spawned.processID
+        return Started(processID: processID, pidfd: spawned.pidfd.release(), output: output?.read)
+    }
+
+    private func words(_ context: RunContext) throws -> [[UInt8]] {
+        guard case .exec(let commands) = definition.action else {
+            throw Failure(reason: "no command", isTransient: false)
+        }
+        let words = commands[command].words.flatMap { word -> [[UInt8]] in
+            switch word {
+            case .template(let template): [template.expanded(context.value)]
+            case .everything: context.words
+            }
+        }
+        guard let first = words.first, !first.isEmpty else {
+            throw Failure(reason: "an empty command", isTransient: false)
+        }
+        return words
+    }
+
+    /// A name without a slash is looked for in `PATH`, as `execvp(3)` does.
+    private func lookUp(_ name: [UInt8], _ environment: [[UInt8]]) throws -> [UInt8] {
+        if name.contains(UInt8(ascii: "/")) { return name }
+        let prefix = Array("PATH=".utf8)
+        let path = environment.first { $0.starts(with: prefix) }?.dropFirst(prefix.count) ?? []
+        for folder in path.split(separator: UInt8(ascii: ":")) {
+            let candidate = Array(folder) + [UInt8(ascii: "/")] + name
+            if (try? Linux.access(candidate, .executing)) != nil { return candidate }
+        }
+        let shown = String(decoding: path, as: UTF8.self)
+        throw Failure(reason: "\(name.printable): no such command in PATH=\(shown)", isTransient: false)
+    }
+
+    // MARK: Standard input, output, error
+
+    /// One pipe for both, so that the order of what is written is kept.
+    private func outputPipe() throws -> (read: Int32, write: Int32)? {
+        guard definition.standardOutput == .journal || definition.standardError == .journal else { return nil }
+        let pipe = try Linux.pipe()
+        let (read, write) = pipe.release()
+        do {
+            try Linux.setNonBlocking(read)
+        } catch {
+            FileDescriptor(owning: read).close()
+            FileDescriptor(owning: write).close()
+            throw error
+        }
+        return (read, write)
+    }
+
+    private func open(
+        _ output: StandardOutput, _ pipe: Int32?, _ own: Int32, _ owned: inout Descriptors
+    ) throws -> Int32 {
+        switch output {
+        case .journal: pipe ?? own
+        case .inherit: own
+        case .null: owned.add(try Linux.open("/dev/null", .writing))
+        case .file(let path):
+            owned.add(try Linux.open(path, [.writing, .creating, .noControllingTerminal], mode: 0o644))
+        case .append(let path):
+            owned.add(try Linux.open(path, [.writing, .creating, .appending, .noControllingTerminal], mode: 0o644))
+        }
+    }
+
+    private func standardInput(_ context: RunContext) throws -> Int32 {
+        let text: [UInt8]
+        switch definition.standardInput {
+        case .event: text = try EventMessage.line(context)
+        case .paths, .lines: text = context.words.flatMap { $0 + [UInt8(ascii: "\n")] }
+        case .paths0: text = context.words.flatMap { $0 + [0] }
+        case .payload: text = context.payload
+        case .output: text = context.output
+        case .null: return try Linux.open("/dev/null").release()
+        }
+        return try Linux.memfd(name: "watchd-event", text).release()
+    }
+}
+
+/// Descriptors to be closed together.
+private struct Descriptors {
+    private var numbers: [Int32] = []
+
+    @discardableResult
+    mutating func add(_ number: Int32) -> Int32 {
+        numbers.append(number)
+        return number
+    }
+
+    mutating func add(_ descriptor: consuming FileDescriptor) -> Int32 { add(descriptor.release()) }
+
+    func closeAll() { for number in numbers { FileDescriptor(owning: number).close() } }
+}
+
+extension Pipe {
+    fileprivate consuming func release() -> (read: Int32, write: Int32) {
+        (readEnd.release(), writeEnd.release())
+    }
+}
+
+extension Errno {
+    /// Used up for now.
+    var isTransient: Bool {
+        [.descriptorsExhausted, .systemDescriptorsExhausted, .wouldBlock, .outOfMemory].contains(self)
+    }
+}
+
+extension RunContext {
+    /// The JSON payload of the newest event.
+    fileprivate var payload: [UInt8] {
+        guard case .custom(let fact) = events.last?.fact else { return [] }
+        return fact.payload.map { $0 + [UInt8(ascii: "\n")] } ?? []
+    }
+
+    /// What the reported run wrote.
+    fileprivate var output: [UInt8] {
+        guard case .completion(let fact) = events.last?.fact else { return [] }
+        return fact.output
+    }
+}

@@ -1,0 +1,44 @@
+package import Engine
+import LinuxSystem
+package import WatchFile
+
+/// The environment of a command: a base that is the same everywhere, what its handler says, and the event's scalars.
+/// Nothing of the daemon's own service environment.
+package enum ChildEnvironment {
+    /// Where commands without a slash are looked for, unless the handler sets its own `PATH`.
+    package static let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    /// A longer value is not put into the environment: it is in the message, and one string of 128 KiB is the kernel's
+    /// limit (`execve(2)`).
+    static let longestValue = 100_000
+
+    /// `NAME=VALUE` each. What does not apply to the event, or has a NUL in it, is absent.
+    package static func variables(_ context: RunContext, _ definition: HandlerDefinition) -> [[UInt8]] {
+        var values: [(name: String, value: [UInt8])] = [
+            ("PATH", Array(path.utf8)), ("LANG", Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
+        ]
+        for variable in definition.environment {
+            values.removeAll { $0.name == variable.name }
+            values.append((variable.name, variable.value))
+        }
+        for (name, specifier) in scalars {
+            let value = context.value(specifier)
+            let isLine = specifier == .line && context.hasLine
+            if (!value.isEmpty || isLine) && value.count <= longestValue && !value.contains(0) {
+                values.append((name, value))
+            }
+        }
+        return values.map { Array($0.name.utf8) + [UInt8(ascii: "=")] + $0.value }
+    }
+
+    private static let scalars: [(String, Specifier)] = [
+        ("WATCHD_HANDLER", .handler), ("WATCHD_QUEUE", .queue), ("WATCHD_OPERATION", .operation),
+        ("WATCHD_ATTEMPT", .attempt), ("WATCHD_SOURCE", .source), ("WATCHD_KIND", .kind), ("WATCHD_EVENT", .event),
+        ("WATCHD_COUNT", .count), ("WATCHD_PATH", .path), ("WATCHD_OLD_PATH", .oldPath), ("WATCHD_LINE", .line),
+        ("WATCHD_DATA", .data), ("WATCHD_SIGNAL", .signal), ("WATCHD_PID", .pid),
+        ("WATCHD_EXIT_STATUS", .exitStatus), ("WATCHD_RESULT", .result), ("WATCHD_TIME", .time),
+    ]
+}
+
+extension RunContext {
+    fileprivate var hasLine: Bool { if case .line = events.last?.fact { true } else { false } }
+}

@@ -1,0 +1,169 @@
+package import Engine
+import FoundationEssentials
+import Schedule
+import WatchFile
+
+/// What a handler is told on standard input: one JSON object on one line (WATCH-FILE, "What a handler is told").
+package enum EventMessage {
+    /// The whole message, ended by a newline.
+    package static func line(_ context: RunContext) throws -> [UInt8] {
+        let head = Head(
+            id: context.operation, handler: context.handler, queue: context.queue, attempt: context.attempt,
+            redelivered: false)
+        var text = try encode(head)
+        text.removeLast()
+        text += Array(",\"events\":[".utf8)
+        for (index, event) in context.events.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            text += try object(event, origin: context.origin)
+        }
+        text += Array("]}\n".utf8)
+        return text
+    }
+
+    /// One event as a JSON object.
+    package static func object(_ event: Event, origin: Origin) throws -> [UInt8] {
+        var text = try encode(Body(event, origin))
+        if case .custom(let fact) = event.fact, let payload = fact.payload {
+            // It is JSON already, as it came, and goes in unchanged.
+            text.removeLast()
+            text += Array(",\"payload\":".utf8) + payload + [UInt8(ascii: "}")]
+        }
+        return text
+    }
+
+    private static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(value))
+    }
+
+    private struct Head: Encodable {
+        var id: UInt64
+        var handler: String
+        var queue: String
+        var attempt: Int
+        var redelivered: Bool
+    }
+
+    /// The fields of every kind; those that do not apply are absent.
+    private struct Body: Encodable {
+        enum CodingKeys: String, CodingKey {
+            case id, source, kind, event, time, count, scheduled, signal, number, value, path, recovered, replaced, line
+            case incomplete, peer, pid, data, of, result, output
+            case senderPID = "sender_pid"
+            case senderUID = "sender_uid"
+            case pathBase64 = "path_base64"
+            case oldPath = "old_path"
+            case oldPathBase64 = "old_path_base64"
+            case lineBase64 = "line_base64"
+            case exitStatus = "exit_status"
+            case runTime = "run_usec"
+        }
+
+        var id: UInt64
+        var source: String
+        var kind: String
+        var event: String
+        var time: String
+        var count: Int
+        var scheduled: String?
+        var signal: String?
+        var number: Int32?
+        var senderPID: Int32?
+        var senderUID: UInt32?
+        var value: Int32?
+        var path: String?
+        var pathBase64: String?
+        var oldPath: String?
+        var oldPathBase64: String?
+        var recovered: Bool?
+        var replaced: Bool?
+        var line: String?
+        var lineBase64: String?
+        var incomplete: Bool?
+        var peer: String?
+        var pid: Int32?
+        var exitStatus: Int32?
+        var runTime: Int64?
+        var data: Int64?
+        var of: UInt64?
+        var result: String?
+        var output: String?
+
+        init(_ event: Event, _ origin: Origin) {
+            id = event.id
+            source = origin.name
+            kind = event.fact.kind
+            self.event = event.fact.eventName
+            time = Timestamp(microseconds: event.time).description
+            count = event.count
+            take(event.fact)
+            if case .completion(let fact) = event.fact { take(fact) }
+        }
+
+        private mutating func take(_ fact: Fact) {
+            switch fact {
+            case .timer(let time): scheduled = Timestamp(microseconds: time).description
+            case .signal(let fact): take(fact)
+            case .path(let fact): take(fact)
+            case .line(let fact):
+                line = text(fact.bytes)
+                lineBase64 = base64(fact.bytes)
+                incomplete = fact.isIncomplete ? true : nil
+                peer = fact.peer
+            case .process(let fact):
+                pid = fact.pid
+                take(fact.exit)
+                runTime = fact.runTime
+            case .custom(let fact): data = fact.data
+            case .completion: break
+            }
+        }
+
+        private mutating func take(_ fact: SignalFact) {
+            signal = LinuxSignal.name(fact.number)
+            number = fact.number
+            senderPID = fact.senderPID
+            senderUID = fact.senderUID
+            value = fact.value
+        }
+
+        private mutating func take(_ fact: PathFact) {
+            path = text(fact.path)
+            pathBase64 = base64(fact.path)
+            oldPath = fact.oldPath.map(text)
+            oldPathBase64 = fact.oldPath.flatMap(base64)
+            recovered = fact.isRecovered ? true : nil
+            replaced = fact.hasReplaced ? true : nil
+        }
+
+        /// The reported run, and the scalars of what it was about.
+        private mutating func take(_ fact: CompletionFact) {
+            var cause = fact.cause.fact
+            var origin = fact.causeOrigin
+            while case .completion(let inner) = cause { (cause, origin) = (inner.cause.fact, inner.causeOrigin) }
+            take(cause)
+            source = origin.name
+            of = fact.operation
+            result = fact.result.rawValue
+            (exitStatus, signal) = (nil, nil)
+            take(fact.exit)
+            output = text(fact.output)
+        }
+
+        private mutating func take(_ exit: Exit?) {
+            switch exit {
+            case .exited(let code): exitStatus = code
+            case .signaled(let number): signal = LinuxSignal.name(number)
+            case nil: break
+            }
+        }
+
+        private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+        private func base64(_ bytes: [UInt8]) -> String? {
+            String(validating: bytes, as: UTF8.self) == nil ? Data(bytes).base64EncodedString() : nil
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import WatchFile
+import EventSources
+import LinuxSystem
+
+/// What a run writes: the end is kept with the run, every line goes to the log. While the log cannot take more, the
+/// pipe is not read, so that the writer waits instead of watchd growing. Confined to the core.
+final class OutputCapture {
+    /// Bytes of output kept with a run.
+    static let kept = 64 << 10
+    private static let bytesPerTurn = 256 << 10
+    /// A longer line is logged in pieces.
+    private static let longestLine = 48 << 10
+    /// Read at most after the run has ended, while something else still writes (bytes).
+    private static let bytesAtEnd = 1 << 20
+
+    private let epoll: EpollSet
+    private let logger: Logger
+    private let core: Context
+    private let fields: [(name: String, value: String)]
+    private let prefix: String
+    private var descriptor: FileDescriptor?
+    private var token: UInt64?
+    private var framer = LineFramer(maxLength: longestLine)
+    private var bytes: [UInt8] = []
+    private lazy var bound = QueueBound(self, to: core)
+
+    /// `whose`: the handler's name.
+    init(
+        _ descriptor: consuming FileDescriptor, whose: String, fields: [(name: String, value: String)], core: Context,
+        epoll: EpollSet, logger: Logger
+    ) {
+        self.core = core
+        self.epoll = epoll
+        self.logger = logger
+        self.fields = fields
+        prefix = whose
+        self.descriptor = consume descriptor
+        watch()
+    }
+
+    /// The end of what was written so far.
+    var tail: [UInt8] { Array(bytes.suffix(Self.kept)) }
+
+    /// The run has ended: takes what is still in the pipe. A grandchild that keeps the pipe open may go on writing; its
+    /// lines go to the log until it closes, or watchd ends.
+    func runEnded() {
+        var read = 0
+        while read < Self.bytesAtEnd, let count = readOnce() { read += count }
+    }
+
+    private var rawValue: Int32? {
+        switch descriptor {
+        case .some(let descriptor): descriptor.rawValue
+        case .none: nil
+        }
+    }
+
+    private func watch() {
+        guard token == nil, let number = rawValue else { return }
+        // Strongly: it lives until the last writer has closed.
+        token = try? epoll.add(number, .readable) { _ in self.turn() }
+        if token == nil { close() }
+    }
+
+    private func pause() {
+        if let token { epoll.remove(token) }
+        token = nil
+    }
+
+    private func turn() {
+        var read = 0
+        while read < Self.bytesPerTurn, let count = readOnce() { read += count }
+        guard token != nil, logger.isCongested else { return }
+        pause()
+        logger.whenDrained { [core, bound] in core.async { bound.value.watch() } }
+    }
+
+    /// The bytes read; `nil`: nothing there now, or the end.
+    private func readOnce() -> Int? {
+        guard let number = rawValue else { return nil }
+        do throws(SystemError) {
+            let read = try Linux.read(number, atMost: 1 << 16)
+            if read.isEmpty {
+                close()
+                return nil
+            }
+            take(read)
+            return read.count
+        } catch  where error.errno == .wouldBlock {
+            return nil
+        } catch {
+            close()
+            return nil
+        }
+    }
+
+    private func take(_ read: [UInt8]) {
+        bytes += read
+        if bytes.count > 2 * Self.kept { bytes.removeFirst(bytes.count - Self.kept) }
+        for line in framer.push(read) { log(line) }
+    }
+
+    private func log(_ line: LineFramer.Line) {
+        logger.log(.info, "\(prefix)| \(String(decoding: line.bytes, as: UTF8.self))", fields)
+    }
+
+    private func close() {
+        if let rest = framer.finish() { log(rest) }
+        pause()
+        descriptor.take()?.close()
+    }
+}

@@ -1,0 +1,61 @@
+// watchd [OPTION…] [FILE|FOLDER…]: reads the watch files, then runs until it is told to stop.
+
+import ControlInterface
+import Daemon
+import Glibc
+import LinuxSystem
+import WatchFile
+
+let usage = """
+    watchd [OPTION…] [FILE|FOLDER…]
+
+    Turns events into work on queues, as the watch files say. A folder means its *.watch files; without arguments
+    those of $CONFIGURATION_DIRECTORY, else of /etc/watchd (root) or ~/.config/watchd.
+
+      --check      only check the files: print what is wrong with them, exit 0 or 78
+      --help       this
+      --version    the version
+
+    Exit status: 0 stopped as it was told, 1 could not start, 2 wrong usage, 78 a bad watch file.
+    """
+
+/// Where there is nobody to read it, nothing more can be done.
+func say(_ text: String, to descriptor: Int32) {
+    try? Linux.writeAll(descriptor, Array("\(text)\n".utf8))
+}
+
+var paths: [String] = []
+var onlyChecks = false
+var options = CommandLine.arguments.dropFirst()[...]
+while let argument = options.popFirst() {
+    switch argument {
+    case "--help", "-h":
+        say(usage, to: 1)
+        exit(0)
+    case "--version":
+        say("watchd \(Manager.softwareVersion)", to: 1)
+        exit(0)
+    case "--check": onlyChecks = true
+    case "--":
+        paths += options
+        options = []
+    case _ where argument.hasPrefix("-") && argument != "-":
+        let known = ["--check", "--help", "--version"]
+        let nearest = Spelling.nearest(to: argument, among: known).map { "; did you mean \($0)?" } ?? ""
+        say("watchd: unknown option \(argument)\(nearest)\nTry watchd --help.", to: 2)
+        exit(2)
+    default: paths.append(argument)
+    }
+}
+
+let daemonOptions = Daemon.Options(arguments: paths)
+let (result, files) = Daemon.load(daemonOptions)
+for diagnostic in result.diagnostics { say(diagnostic.rendered(), to: 2) }
+guard let configuration = result.configuration else { exit(78) }
+if onlyChecks { exit(0) }
+do {
+    try Daemon(daemonOptions, configuration, files: files).run()
+} catch {
+    say("watchd: cannot start: \(error)", to: 2)
+    exit(1)
+}
