@@ -24,7 +24,7 @@ final class Runtime {
     private var timers: ClockTimers?
     private var control: ControlServer?
     private let exit: () -> Void
-    lazy var bound = QueueBound(self, to: core)
+    var bound: QueueBound<Runtime> { QueueBound(self, to: core) }
 
     let recent = RecentOperations()
     let follow = FollowHub()

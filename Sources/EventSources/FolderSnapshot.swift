@@ -32,12 +32,33 @@ package struct FolderSnapshot: Sendable, Equatable {
 
     package init() {}
 
-    /// Lists a folder. May take long: not on `watchd.core`. A folder that is not there is an empty one.
-    package init(listing folder: [UInt8]) {
-        guard let names = try? Linux.readFolder(folder) else { return }
+    /// Lists a folder; one that is not there is empty. May take long: not on `watchd.core`.
+    ///
+    /// - Throws: where it cannot be known what stands there (no descriptor is free, no permission, a disk that fails).
+    package init(listing folder: [UInt8]) throws(SystemError) {
+        let names: [FolderEntry]
+        do throws(SystemError) {
+            names = try Linux.readFolder(folder)
+        } catch where error.errno == .noSuchFile || error.errno == .notFolder {
+            return
+        }
         for entry in names {
             let path = folder + (folder.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
-            if let status = try? Linux.lstat(path) { entries[entry.name] = Stamp(status) }
+            if let status = try Self.status(path) { entries[entry.name] = Stamp(status) }
+        }
+    }
+
+    /// A path that is not a folder, under its own name.
+    package init(of path: [UInt8]) throws(SystemError) {
+        let name = Array(path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...])
+        if let status = try Self.status(path), status.kind != .folder { entries[name] = Stamp(status) }
+    }
+
+    private static func status(_ path: [UInt8]) throws(SystemError) -> FileStatus? {
+        do throws(SystemError) {
+            return try Linux.lstat(path)
+        } catch where error.errno == .noSuchFile || error.errno == .notFolder {
+            return nil
         }
     }
 

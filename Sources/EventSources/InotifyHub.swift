@@ -46,7 +46,7 @@ package final class InotifyHub {
     private var watches: [Int32: Watch] = [:]
     /// The first half of a rename, whose second has not been seen.
     private var moved: InotifyEvent?
-    private lazy var bound = QueueBound(self, to: context)
+    private var bound: QueueBound<InotifyHub> { QueueBound(self, to: context) }
 
     package init(on context: Context) throws(SystemError) {
         self.context = context

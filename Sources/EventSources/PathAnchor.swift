@@ -8,7 +8,6 @@ package import LinuxSystem
 package final class PathAnchor: FolderObserver {
     package let path: [UInt8]
     private let hub: InotifyHub
-    private let entryMask: InotifyMask
     private let handler: (Change) -> Void
     private var watches: [Int32] = []
     /// The watch of the folder the path stands in.
@@ -25,11 +24,9 @@ package final class PathAnchor: FolderObserver {
         case overflowed
     }
 
-    /// - Parameter entryMask: what to be told of the path's own entry, besides its coming and going.
-    package init(_ path: [UInt8], hub: InotifyHub, entryMask: InotifyMask, handler: @escaping (Change) -> Void) {
+    package init(_ path: [UInt8], hub: InotifyHub, handler: @escaping (Change) -> Void) {
         self.path = path
         self.hub = hub
-        self.entryMask = entryMask
         self.handler = handler
         components = path.split(separator: UInt8(ascii: "/")).map(Array.init)
     }
@@ -39,10 +36,12 @@ package final class PathAnchor: FolderObserver {
     package var watchCount: Int { watches.count }
 
     /// Arms it; throws when a watch cannot be had. True: the folder the path stands in exists.
-    package func arm() throws(SystemError) -> Bool {
+    ///
+    /// - Parameter entryMask: what to be told of the path's own entry, besides its coming and going.
+    package func arm(_ entryMask: InotifyMask) throws(SystemError) -> Bool {
         for _ in 0..<100 {
             disarm()
-            if try climb() { return parent != nil }
+            if try climb(entryMask) { return parent != nil }
         }
         // The folders change faster than they can be followed; what was armed last tells of the next change.
         return parent != nil
@@ -55,7 +54,7 @@ package final class PathAnchor: FolderObserver {
     }
 
     /// Down from the root. False: something changed on the way.
-    private func climb() throws(SystemError) -> Bool {
+    private func climb(_ entryMask: InotifyMask) throws(SystemError) -> Bool {
         let comingAndGoing: InotifyMask = [.created, .movedTo, .movedFrom, .deleted]
         let selfMask: InotifyMask = [.selfMoved, .selfDeleted]
         var folder: [UInt8] = [UInt8(ascii: "/")]

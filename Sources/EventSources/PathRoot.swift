@@ -22,11 +22,11 @@ final class PathRoot: FolderObserver {
     private(set) var isDirty = false
     private var listing: Listing?
     private var lastListing = 0
+    /// The first listing is where the source begins: its differences are no events.
+    private var hasBegun = false
 
     private struct Listing {
         var number: Int
-        /// The differences are not events: this is where the source begins.
-        var isSilent: Bool
         var events: [FolderEvent] = []
         var hasOverflowed = false
     }
@@ -36,7 +36,7 @@ final class PathRoot: FolderObserver {
         self.events = events
         self.hub = hub
         self.owner = owner
-        anchor = PathAnchor(path, hub: hub, entryMask: mask) { [unowned self] in anchorChanged($0) }
+        anchor = PathAnchor(path, hub: hub) { [unowned self] in anchorChanged($0) }
     }
 
     var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) }
@@ -54,11 +54,12 @@ final class PathRoot: FolderObserver {
 
     // MARK: Arming
 
-    /// Watches, and compares what stands there with what stood there; `isSilent`: only remembers it.
-    func arm(isSilent: Bool) throws(SystemError) {
+    /// Watches, and compares what stands there with what stood there when it was last told.
+    func arm() throws(SystemError) {
         stopFolder()
         guard let anchor else { return }
-        _ = try anchor.arm()
+        // A folder's own entry only comes and goes; a file's changes are told by the folder it stands in.
+        _ = try anchor.arm((try? Linux.lstat(path))?.kind == .folder ? [] : mask)
         let status = try? Linux.lstat(path)
         exists = status != nil
         if let status {
@@ -74,7 +75,7 @@ final class PathRoot: FolderObserver {
                 exists = false
             }
         }
-        list(isSilent: isSilent)
+        list()
     }
 
     func disarm() {
@@ -90,7 +91,7 @@ final class PathRoot: FolderObserver {
     }
 
     private func rearm() {
-        do throws(SystemError) { try arm(isSilent: false) } catch { owner.failed(error) }
+        do throws(SystemError) { try arm() } catch { owner.failed(error) }
         owner.rootChanged()
     }
 
@@ -98,35 +99,38 @@ final class PathRoot: FolderObserver {
 
     /// Compares as soon as the source is not held.
     func compareIfDirty() {
-        if isDirty { list(isSilent: false) }
+        if isDirty { list() }
     }
 
     func markDirty() { isDirty = true }
 
-    private func list(isSilent: Bool) {
-        guard !owner.isHeld || isSilent else { return isDirty = true }
+    private func list() {
+        guard !owner.isHeld || !hasBegun else { return isDirty = true }
         isDirty = false
         lastListing += 1
-        let isSilent = isSilent || listing?.isSilent == true
-        listing = Listing(number: lastListing, isSilent: isSilent)
+        listing = Listing(number: lastListing)
         let (path, isFolder, number) = (path, isFolder, lastListing)
-        owner.list {
-            isFolder ? FolderSnapshot(listing: path) : FolderSnapshot(of: path)
-        } then: { [weak self] newer in
-            self?.listed(newer, number)
+        owner.list { () throws(SystemError) in
+            try isFolder ? FolderSnapshot(listing: path) : FolderSnapshot(of: path)
+        } then: { [weak self] result in
+            self?.listed(result, number)
         }
     }
 
-    private func listed(_ newer: FolderSnapshot, _ number: Int) {
+    private func listed(_ result: Swift.Result<FolderSnapshot, SystemError>, _ number: Int) {
         guard let listing, listing.number == number else { return }
         self.listing = nil
-        if listing.isSilent {
+        switch result {
+        case .failure(let error):
+            isDirty = true
+            return owner.failed(error)
+        case .success(let newer) where hasBegun: compare(with: newer)
+        case .success(let newer):
+            hasBegun = true
             snapshot = newer
-        } else {
-            compare(with: newer)
         }
         for event in listing.events { take(event) }
-        if listing.hasOverflowed { list(isSilent: false) }
+        if listing.hasOverflowed { list() }
         owner.rootChanged()
     }
 
@@ -154,7 +158,7 @@ final class PathRoot: FolderObserver {
     private func anchorChanged(_ change: PathAnchor.Change) {
         switch change {
         case .moved: rearm()
-        case .overflowed: list(isSilent: false)
+        case .overflowed: list()
         case .entry(let event):
             if isFolder || event.isFolder {
                 // The folder itself came or went; only its attributes are a change of this entry.
@@ -171,7 +175,7 @@ final class PathRoot: FolderObserver {
     func observe(_ event: FolderEvent) {
         switch event.change {
         case .selfChanged: rearm()
-        case .overflowed: list(isSilent: false)
+        case .overflowed: list()
         case .created, .closedAfterWriting, .modified, .attributes, .deleted, .movedIn, .movedOut, .renamed:
             keepOrTake(event)
         }
@@ -242,14 +246,5 @@ final class PathRoot: FolderObserver {
 
     private func tell(_ change: PathChange, _ name: [UInt8], isRecovered: Bool = false) {
         owner.tell(PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered))
-    }
-}
-
-extension FolderSnapshot {
-    /// A path that is not a folder, under its own name.
-    init(of path: [UInt8]) {
-        self.init()
-        let name = Array(path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...])
-        if let status = try? Linux.lstat(path), status.kind != .folder { entries[name] = Stamp(status) }
     }
 }

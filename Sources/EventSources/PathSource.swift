@@ -24,13 +24,13 @@ package final class PathSource: EventSource {
         roots = trigger.paths.map {
             PathRoot($0, events: trigger.events, hub: environment.inotify, owner: self)
         }
-        arm(isSilent: true)
+        arm()
     }
 
-    private func arm(isSilent: Bool) {
+    private func arm() {
         failure = nil
         do throws(SystemError) {
-            for root in roots { try root.arm(isSilent: isSilent) }
+            for root in roots { try root.arm() }
         } catch {
             failed(error)
         }
@@ -53,11 +53,14 @@ package final class PathSource: EventSource {
     // MARK: What the roots need
 
     /// Lists on the context for slow work and comes back.
-    func list(_ work: @escaping @Sendable () -> FolderSnapshot, then: @escaping (FolderSnapshot) -> Void) {
+    func list(
+        _ work: @escaping @Sendable () throws(SystemError) -> FolderSnapshot,
+        then: @escaping (Swift.Result<FolderSnapshot, SystemError>) -> Void
+    ) {
         let bound = QueueBound(then, to: environment.core)
         environment.slow.async { [core = environment.core] in
-            let snapshot = work()
-            core.async { bound.value(snapshot) }
+            let result = Swift.Result { () throws(SystemError) in try work() }
+            core.async { bound.value(result) }
         }
     }
 
@@ -83,7 +86,8 @@ package final class PathSource: EventSource {
 
     func failed(_ error: SystemError) {
         failure = error
-        retry.schedule(on: environment.core) { [weak self] in self?.arm(isSilent: false) }
+        retry.schedule(on: environment.core) { [weak self] in self?.arm() }
+        rootChanged()
     }
 
     /// Says where the source stands.

@@ -24,8 +24,7 @@ package final class ProcessSource: EventSource {
     package var watchCount: Int { anchor?.watchCount ?? 0 }
 
     package func open() {
-        anchor = PathAnchor(path, hub: environment.inotify, entryMask: [.closedAfterWriting, .modified]) {
-            [unowned self] change in
+        anchor = PathAnchor(path, hub: environment.inotify) { [unowned self] change in
             switch change {
             case .entry: look()
             case .moved, .overflowed: arm()
@@ -48,7 +47,7 @@ package final class ProcessSource: EventSource {
 
     private func arm() {
         do throws(SystemError) {
-            _ = try anchor?.arm()
+            _ = try anchor?.arm([.closedAfterWriting, .modified])
             look()
         } catch {
             failed("\(error)")

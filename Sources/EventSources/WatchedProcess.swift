@@ -19,7 +19,12 @@ final class WatchedProcess {
         let number = descriptor.rawValue
         started = Self.startTime(pid)
         pidfd = consume descriptor
-        token = try epoll.add(number, .readable) { [unowned self] in changed(number, $0) }
+        do throws(SystemError) {
+            token = try epoll.add(number, .readable) { [unowned self] in changed(number, $0) }
+        } catch {
+            cancel()
+            throw error
+        }
     }
 
     func cancel() {

@@ -18,7 +18,7 @@ package final class CommandRun {
     /// A signal was sent, or is to be as soon as there is a process: no further command is started.
     private var ending: (signal: Int32, mode: KillMode)?
     private let ended: () -> Void
-    private lazy var bound = QueueBound(self, to: environment.core)
+    private var bound: QueueBound<CommandRun> { QueueBound(self, to: environment.core) }
 
     init(_ request: StartRequest, _ environment: RunEnvironment, ended: @escaping () -> Void) {
         self.request = request

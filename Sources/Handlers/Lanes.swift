@@ -26,7 +26,7 @@ package final class Lanes {
     private var lastLane = 0
     private var isCheckPlanned = false
     private let count: Int
-    private lazy var bound = QueueBound(self, to: core)
+    private var bound: QueueBound<Lanes> { QueueBound(self, to: core) }
 
     package init(core: Context, count: Int) {
         self.core = core

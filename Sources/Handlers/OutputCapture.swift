@@ -22,7 +22,7 @@ final class OutputCapture {
     private var token: UInt64?
     private var framer = LineFramer(maxLength: longestLine)
     private var bytes: [UInt8] = []
-    private lazy var bound = QueueBound(self, to: core)
+    private var bound: QueueBound<OutputCapture> { QueueBound(self, to: core) }
 
     /// `whose`: the handler's name.
     init(

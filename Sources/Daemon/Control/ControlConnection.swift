@@ -22,7 +22,7 @@ final class ControlConnection {
     private var isWaitingForGrace = false
     /// Ends the stream of the current call.
     private var endStream: (() -> Void)?
-    private lazy var bound = QueueBound(self, to: context)
+    private var bound: QueueBound<ControlConnection> { QueueBound(self, to: context) }
 
     init(
         _ socket: consuming FileDescriptor, peer: Peer, context: Context, epoll: EpollSet, service: Service,

@@ -57,7 +57,7 @@ final class Acceptor {
     private var lastConnection = 0
     private var group: UInt32?
     private var closing: (() -> Void)?
-    private lazy var bound = QueueBound(self, to: context)
+    private var bound: QueueBound<Acceptor> { QueueBound(self, to: context) }
 
     init(_ listener: Int32, context: Context, requests: RequestTarget, logger: Logger) {
         self.listener = listener
