@@ -1,10 +1,15 @@
 import Engine
 import LinuxSystem
 
-/// What followers are told: the last records, and who listens. Confined to the core.
+/// The last records of what happened, and followers who read them at their own pace. Confined to the core.
+///
+/// A follower asks for what comes next and gets it now or when it comes; nothing is kept for one but its place. Who
+/// falls so far behind that records are gone is told which.
 final class FollowHub {
-    /// Records kept for `since`.
+    /// Records kept for who comes later with `since`.
     static let limit = 512
+    /// Records kept while somebody follows: several full turns of a source, so that only who does not read misses any.
+    static let limitWhileFollowed = 16_384
 
     enum Content: Sendable {
         case event(Event, Origin, [String])
@@ -18,9 +23,20 @@ final class FollowHub {
         var content: Content
     }
 
+    /// What comes next, and what was missed before it.
+    struct Batch: Sendable {
+        var records: [Record]
+        var missed: ClosedRange<Int>?
+    }
+
+    private struct Follower {
+        var last: Int
+        var waiting: ((Batch) -> Void)?
+    }
+
     private var records: [Record] = []
     private var lastSequence = 0
-    private var followers: [Int: (Record) -> Void] = [:]
+    private var followers: [Int: Follower] = [:]
     private var lastFollower = 0
 
     var isFollowed: Bool { !followers.isEmpty }
@@ -36,22 +52,43 @@ final class FollowHub {
         }
         let record = Record(sequence: lastSequence, time: Linux.now(.realtime), content: content)
         records.append(record)
-        if records.count >= 2 * Self.limit { records.removeFirst(records.count - Self.limit) }
-        for follower in followers.values { follower(record) }
+        trim()
+        for id in Array(followers.keys) {
+            guard let waiting = followers[id]?.waiting else { continue }
+            followers[id] = Follower(last: lastSequence)
+            waiting(Batch(records: [record]))
+        }
     }
 
-    /// Tells `follower` what came after `since`, as far as it is kept, and everything from now on.
-    ///
-    /// - Returns: a number for `remove`, and the records that are no longer there.
-    func follow(since: Int?, _ follower: @escaping (Record) -> Void) -> (id: Int, missed: ClosedRange<Int>?) {
+    /// A new follower: of what comes after record `since`, or from now on.
+    func begin(since: Int?) -> Int {
         lastFollower += 1
-        followers[lastFollower] = follower
-        guard let since, since < lastSequence else { return (lastFollower, nil) }
-        let kept = records.filter { $0.sequence > since }
-        let first = kept.first?.sequence ?? lastSequence + 1
-        for record in kept { follower(record) }
-        return (lastFollower, first > since + 1 ? (since + 1)...(first - 1) : nil)
+        followers[lastFollower] = Follower(last: min(since ?? lastSequence, lastSequence))
+        return lastFollower
     }
 
-    func remove(_ id: Int) { followers[id] = nil }
+    /// Calls `done` once, with at most `limit` records: now if there are any, else with the next one.
+    func next(_ id: Int, limit: Int, _ done: @escaping (Batch) -> Void) {
+        guard let last = followers[id]?.last else { return }
+        guard last < lastSequence else {
+            followers[id]?.waiting = done
+            return
+        }
+        // Their numbers are consecutive.
+        let start = max(0, records.count - (lastSequence - last))
+        let batch = Array(records[start...].prefix(limit))
+        let first = batch.first?.sequence ?? lastSequence
+        followers[id]?.last = batch.last?.sequence ?? lastSequence
+        done(Batch(records: batch, missed: first > last + 1 ? (last + 1)...(first - 1) : nil))
+    }
+
+    func end(_ id: Int) {
+        followers[id] = nil
+        trim()
+    }
+
+    private func trim() {
+        let limit = isFollowed ? Self.limitWhileFollowed : Self.limit
+        if records.count >= 2 * limit { records.removeFirst(records.count - limit) }
+    }
 }

@@ -7,6 +7,8 @@ import Varlink
 /// answered on the core and comes back here.
 final class ControlConnection {
     private static let bytesPerTurn = 64 << 10
+    /// Records of a stream sent at once; at most half of what may wait to be read.
+    private static let recordsPerFetch = 32
 
     let peer: Peer
     private let context: Context
@@ -20,8 +22,7 @@ final class ControlConnection {
     private var protocolState = ServerConnection(slowSubscriberError: ManagerError.tooSlow.reply)
     private var isClosing = false
     private var isWaitingForGrace = false
-    /// Ends the stream of the current call.
-    private var endStream: (() -> Void)?
+    private var stream: Stream?
     private var bound: QueueBound<ControlConnection> { QueueBound(self, to: context) }
 
     init(
@@ -89,7 +90,8 @@ final class ControlConnection {
         write(number)
         guard self.number != nil else { return }
         if protocolState.isFinished || (isClosing && protocolState.pendingOutput.isEmpty) { return close() }
-        if protocolState.ending != nil { closeAfterGrace() }
+        if protocolState.ending != nil || isClosing { closeAfterGrace() }
+        fetch()
         wait()
     }
 
@@ -130,8 +132,7 @@ final class ControlConnection {
 
     private func close() {
         guard socket != nil else { return }
-        endStream?()
-        endStream = nil
+        endStream()
         if let token { epoll.remove(token) }
         token = nil
         socket.take()?.close()
@@ -177,57 +178,74 @@ final class ControlConnection {
         do throws(ErrorReply) { parameters = try call.parameters() } catch {
             return protocolState.fail(call.number, with: error)
         }
-        let (bound, number, role) = (bound, call.number, peer.role)
-        let stream = FollowStream(context: context) { [requests] id in
-            requests.core.async { requests.runtime.value.follow.remove(id) }
-        }
-        endStream = { stream.end() }
-        let deliver: @Sendable (Follow.Reply) -> Void = { [context] reply in
-            context.async { bound.value.deliver(reply, to: number) }
-        }
+        let (bound, number) = (bound, call.number)
         requests.core.async { [requests, context] in
-            let runtime = requests.runtime.value
-            let (id, missed) = runtime.follow.follow(since: parameters.since) { record in
-                if let reply = FollowRecord.reply(record, role) { deliver(reply) }
-            }
-            if let missed { deliver(FollowRecord.gap(missed)) }
-            context.async { stream.began(id) }
+            let follower = requests.runtime.value.follow.begin(since: parameters.since)
+            context.async { bound.value.began(Stream(call: number, follower: follower)) }
         }
     }
 
-    private func deliver(_ reply: Follow.Reply, to call: Int) {
-        guard number != nil else { return }
-        if !protocolState.continueReply(to: call, with: reply) {
-            endStream?()
-            endStream = nil
+    private func began(_ stream: Stream) {
+        guard number != nil else { return end(stream) }
+        self.stream = stream
+        fetch()
+    }
+
+    /// Asks for the next records once the client has read what there was.
+    private func fetch() {
+        guard var stream, !stream.isFetching, !protocolState.isOutputFull else { return }
+        stream.isFetching = true
+        self.stream = stream
+        let (bound, follower) = (bound, stream.follower)
+        requests.core.async { [requests, context] in
+            requests.runtime.value.follow.next(follower, limit: Self.recordsPerFetch) { batch in
+                context.async { bound.value.fetched(batch) }
+            }
+        }
+    }
+
+    private func fetched(_ batch: FollowHub.Batch) {
+        guard var stream, number != nil else { return }
+        if let missed = batch.missed {
+            // At its beginning a gap is what was forgotten before; later the client has been too slow.
+            if stream.hasBegun { return cutOff(stream) }
+            send(FollowRecord.gap(missed))
+        }
+        stream.isFetching = false
+        stream.hasBegun = true
+        self.stream = stream
+        for record in batch.records {
+            if let reply = FollowRecord.reply(record, peer.role) { send(reply) }
         }
         advance()
     }
-}
 
-/// A stream's place among the followers, which may end before it has begun. Confined to the control context.
-final class FollowStream: Sendable {
-    private let state: QueueBound<State>
-    private let remove: @Sendable (Int) -> Void
-
-    private final class State {
-        var id: Int?
-        var hasEnded = false
+    private func send(_ reply: Follow.Reply) {
+        guard let stream else { return }
+        if !protocolState.continueReply(to: stream.call, with: reply) { endStream() }
     }
 
-    init(context: Context, remove: @escaping @Sendable (Int) -> Void) {
-        state = QueueBound(State(), to: context)
-        self.remove = remove
+    private func cutOff(_ stream: Stream) {
+        endStream()
+        protocolState.fail(stream.call, with: ManagerError.tooSlow.reply)
+        isClosing = true
+        advance()
     }
 
-    func began(_ id: Int) {
-        state.value.id = id
-        if state.value.hasEnded { remove(id) }
+    private func endStream() {
+        if let stream { end(stream) }
+        stream = nil
     }
 
-    func end() {
-        guard !state.value.hasEnded else { return }
-        state.value.hasEnded = true
-        if let id = state.value.id { remove(id) }
+    private func end(_ stream: Stream) {
+        requests.core.async { [requests] in requests.runtime.value.follow.end(stream.follower) }
+    }
+
+    /// A `Follow` that is going on.
+    private struct Stream: Sendable {
+        let call: Int
+        let follower: Int
+        var isFetching = false
+        var hasBegun = false
     }
 }
