@@ -59,6 +59,7 @@ let package = Package(
 
         tests("Schedule", "Schedule", data: ["Oracle"]),
         tests("WatchFile", "WatchFile", "Schedule", data: ["Diagnostics"]),
+        tests("Engine", "Engine", "WatchFile", "Schedule"),
         tests("LinuxSystem", "LinuxSystem"),
         tests("ConfigurationFiles", "ConfigurationFiles", "WatchFile", "LinuxSystem"),
         tests("Varlink", "Varlink", "LinuxSystem"),

@@ -168,6 +168,8 @@ final class Runtime {
     }
 
     private func perform(_ actions: [Action]) {
+        // A start goes first: what is told of it takes a processor too.
+        for case .start(let request) in actions { runs?.start(request) }
         for action in actions { perform(action) }
         sourcesMayBeReady()
     }
@@ -181,7 +183,7 @@ final class Runtime {
         case .hold(let id): sources?.hold(id)
         case .release(let id): sources?.release(id)
         case .arm(let clock, let time): arm(clock.rawValue, time)
-        case .start(let request): runs?.start(request)
+        case .start: break
         case .signal(let run, let number, let mode): runs?.signal(run, number: number, mode: mode)
         case .log(let handler, let operation, let text):
             let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]

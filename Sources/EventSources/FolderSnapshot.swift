@@ -39,7 +39,7 @@ package struct FolderSnapshot: Sendable, Equatable {
         let names: [FolderEntry]
         do throws(SystemError) {
             names = try Linux.readFolder(folder)
-        } catch where error.errno == .noSuchFile || error.errno == .notFolder {
+        } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
             return
         }
         for entry in names {
@@ -57,7 +57,7 @@ package struct FolderSnapshot: Sendable, Equatable {
     private static func status(_ path: [UInt8]) throws(SystemError) -> FileStatus? {
         do throws(SystemError) {
             return try Linux.lstat(path)
-        } catch where error.errno == .noSuchFile || error.errno == .notFolder {
+        } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
             return nil
         }
     }
