@@ -21,6 +21,9 @@ struct Deadlines: Sendable {
     }
 
     private var heaps = Clock.allCases.map { _ in Heap<Entry>() }
+    /// Above this many entries those that no longer hold are looked for.
+    private var limits = Clock.allCases.map { _ in Self.smallestLimit }
+    private static let smallestLimit = 256
     private var armed: [Int64?] = Clock.allCases.map { _ in nil }
     private var lastOrder: UInt64 = 0
 
@@ -41,6 +44,16 @@ struct Deadlines: Sendable {
     }
 
     mutating func removeFirst(_ clock: Clock) { heaps[clock.rawValue].removeFirst() }
+
+    func count(_ clock: Clock) -> Int { heaps[clock.rawValue].count }
+
+    func needsTrim(_ clock: Clock) -> Bool { count(clock) > limits[clock.rawValue] }
+
+    /// Drops what no longer holds. Costs O(1) for each entry added, since the next time is at twice the number left.
+    mutating func trim(_ clock: Clock, where holds: (Kind, Int64) -> Bool) {
+        heaps[clock.rawValue].removeAll { !holds($0.kind, $0.time) }
+        limits[clock.rawValue] = max(Self.smallestLimit, 2 * heaps[clock.rawValue].count)
+    }
 
     /// The time a clock must newly be armed for. One that is armed too early is left so: it wakes once in vain, which
     /// is cheaper than setting it anew for every run.

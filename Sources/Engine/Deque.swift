@@ -8,6 +8,7 @@ struct Deque<Element: Sendable>: Sendable {
     var count: Int { storage.count - head }
     var isEmpty: Bool { head == storage.count }
     var first: Element? { isEmpty ? nil : storage[head] }
+    var second: Element? { count < 2 ? nil : storage[head + 1] }
     var last: Element? { isEmpty ? nil : storage.last }
     /// From front to back.
     var elements: ArraySlice<Element> { storage[head...] }

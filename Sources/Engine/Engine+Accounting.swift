@@ -29,21 +29,18 @@ extension Engine {
         if change < 0 { roomMade(in: queue) }
     }
 
-    private mutating func roomMade(in queue: Int) {
+    /// Wakes who waits for room.
+    mutating func roomMade(in queue: Int) {
         isRoomNew = true
-        if !queues[queue].heldSources.isEmpty, queues[queue].hasRoom {
-            dirtySources.formUnion(queues[queue].heldSources)
-            queues[queue].heldSources = []
-        }
-        if !heldByTotal.isEmpty, entries * 8 < settings.maxOperations * 7 {
-            dirtySources.formUnion(heldByTotal)
-            heldByTotal = []
-        }
+        if !queues[queue].heldSources.isEmpty, queues[queue].hasRoom { roomyQueues.append(queue) }
+        if !heldByTotal.isEmpty, entries * 8 < settings.maxOperations * 7 { isTotalRoomy = true }
     }
 
-    /// Holds a source back until one of its queues (or, where `MaxOperations=` is reached, the whole) has room again.
-    mutating func waitForRoom(_ source: Int) {
-        for target in sources[source].targets { queues[target.queue].heldSources.insert(source) }
-        if entries >= settings.maxOperations { heldByTotal.insert(source) }
+    /// An operation that waited has started or ended, and is no longer `isWaiting`.
+    mutating func waitsNoMore(_ queue: Int) {
+        queues[queue].waiting -= 1
+        let waiting = queues[queue].waiting
+        queues[queue].arrivals.trim(waiting: waiting, in: operations)
+        queues[queue].line.trim(waiting: waiting, in: operations)
     }
 }

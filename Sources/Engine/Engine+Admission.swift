@@ -11,20 +11,22 @@ extension Engine {
     }
 
     /// Takes in what a source saw. It is held back while the source is, else admitted.
+    ///
+    /// What watchd makes itself (`depth` above 0) is never held back, but waits while the source is suspended.
     mutating func accept(_ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0) {
-        if case .timer = fact, sources[source].isSuspended { return }
+        let isSuspended = sources[source].isSuspended
+        if case .timer = fact, isSuspended { return }
         let event = makeEvent(fact, count: count)
         sources[source].lastEvent = event.time
-        let isInternal = depth > 0
-        let mustHold =
-            sources[source].isSuspended || !sources[source].held.isEmpty
-            || (!isInternal && isBlocked(event, source: source))
         actions.append(.report(accepted(event, source)))
-        if mustHold, phase != .draining {
-            hold(event, source: source)
-        } else {
-            for target in sources[source].targets { admit(event, source: source, target, depth: depth) }
+        if phase == .running || phase == .reloading {
+            if isSuspended || (depth == 0 && !sources[source].held.isEmpty) { return hold(event, source: source) }
+            if depth == 0, let obstacle = obstacle(event, source: source, isFirst: false) {
+                hold(event, source: source)
+                return wait(source, for: obstacle)
+            }
         }
+        for target in sources[source].targets { admit(event, source: source, target, depth: depth) }
         sourceMayHaveEnded(source)
     }
 
@@ -35,72 +37,6 @@ extension Engine {
 
     func accepted(_ event: Event, _ source: Int) -> Report {
         .event(event, sources[source].origin, handlers: sources[source].targets.map { handlers[$0.handler].name })
-    }
-
-    // MARK: Held back
-
-    /// Whether a queue of the source that holds back when it is full has no room for the event.
-    func isBlocked(_ event: Event, source: Int) -> Bool {
-        sources[source].targets.contains { target in
-            queues[target.queue].definition.overflow == .block && isFull(target.queue, for: event, source, target)
-        }
-    }
-
-    private func isFull(_ queue: Int, for event: Event, _ source: Int, _ target: SourceState.Target) -> Bool {
-        guard queues[queue].entries >= queues[queue].definition.backlog || entries >= settings.maxOperations else {
-            return false
-        }
-        guard let merge = sources[source].merge else { return true }
-        return !mergeCandidates(event, source: source, target).contains {
-            operations[$0].entries.wouldMerge(event, merge: merge)
-        }
-    }
-
-    private mutating func hold(_ event: Event, source: Int) {
-        let targets = sources[source].targets
-        let limit = targets.map { queues[$0.queue].definition.backlog }.min() ?? 1
-        let annulled = sources[source].held.add(event, merge: sources[source].merge, limit: limit)
-        for target in targets {
-            if let annulled {
-                enter(event.count, at: .held, source: source, target)
-                move(annulled, from: .held, to: .annulled, source: source, target)
-            } else {
-                refuse(event, .dropped, "more than \(limit) events held back", source: source, target)
-            }
-        }
-        waitForRoom(source)
-        holdInRim(source, limit: limit)
-    }
-
-    /// A descriptor is not read any more at once; a path source when no more changes can be kept.
-    private mutating func holdInRim(_ source: Int, limit: Int) {
-        guard !sources[source].isHeldInRim, case .source(let id) = sources[source].origin else { return }
-        guard id.kind == .descriptor || (id.kind == .path && sources[source].held.count >= limit) else { return }
-        sources[source].isHeldInRim = true
-        actions.append(.hold(id))
-    }
-
-    /// Lets go what a source held back, as far as there is room.
-    mutating func releaseIfPossible(_ source: Int) {
-        guard sources.isInUse(source), !sources[source].isSuspended else { return }
-        let targets = sources[source].targets
-        while let event = sources[source].held.oldest {
-            let isFull = isBlocked(event, source: source) && !sources[source].isRemoved
-            if isFull { return waitForRoom(source) }
-            _ = sources[source].held.removeOldest()
-            for target in targets {
-                move(event.count, from: .held, to: .pending, source: source, target)
-                admit(event, source: source, target, depth: 0, isCounted: true)
-            }
-        }
-        for target in targets { queues[target.queue].heldSources.remove(source) }
-        isRoomNew = true
-        if sources[source].isHeldInRim, case .source(let id) = sources[source].origin {
-            sources[source].isHeldInRim = false
-            actions.append(.release(id))
-        }
-        sourceMayHaveEnded(source)
-        releaseSourceIfUnused(source)
     }
 
     // MARK: One delivery
@@ -116,6 +52,10 @@ extension Engine {
         }
         if depth > Self.chainLimit {
             return end(event, .dropped, "a chain of more than \(Self.chainLimit) handlers", source: source, target)
+        }
+        if depth > 0, entries >= settings.maxOperations + Self.overLimit {
+            let reason = "more than \(Self.overLimit) entries over MaxOperations=\(settings.maxOperations)"
+            return end(event, .dropped, reason, source: source, target)
         }
         let names = keyNames(event, source: source, target)
         if overlap(source, target) == .skip, let runner = runner(names) {
@@ -171,7 +111,9 @@ extension Engine {
     /// Drops what the queue's policy says to drop. Returns why the delivery itself must be dropped, if it must.
     private mutating func makeRoom(for event: Event, source: Int, _ target: SourceState.Target) -> String? {
         let queue = target.queue
-        guard queues[queue].definition.overflow != .block, isFull(queue, for: event, source, target) else { return nil }
+        guard !queues[queue].holdsBack, isFull(queue) || entries >= settings.maxOperations,
+            isNewEntry(event, source: source, target)
+        else { return nil }
         let definition = queues[queue].definition
         if definition.overflow == .dropOldest, dropOldestEntry(of: queue) { return nil }
         return
@@ -179,19 +121,17 @@ extension Engine {
     }
 
     private mutating func dropOldestEntry(of queue: Int) -> Bool {
-        while let ref = queues[queue].arrivals.first, !operations.isWaiting(ref) {
-            _ = queues[queue].arrivals.removeFirst()
-        }
+        queues[queue].arrivals.trim(waiting: queues[queue].waiting, in: operations)
         guard let ref = queues[queue].arrivals.first, let event = operations[ref].entries.removeOldest() else {
             return false
         }
-        let operation = operations[ref]
-        let target = SourceState.Target(handler: operation.handler, queue: queue)
+        let source = operations[ref].source
+        let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
         changeEntries(-1, queue: queue)
-        move(event.count, from: .pending, to: .dropped, source: operation.source, target)
+        move(event.count, from: .pending, to: .dropped, source: source, target)
         let reason = "Overflow=drop-oldest"
-        reportRefusal(event, .dropped, reason, source: operation.source, target)
-        if operation.entries.isEmpty { finish(ref, .dropped, reason: reason) }
+        reportRefusal(event, .dropped, reason, source: source, target)
+        if operations[ref].entries.isEmpty { finish(ref, .dropped, reason: reason) }
         return true
     }
 
@@ -222,43 +162,52 @@ extension Engine {
         guard let oldest = candidates.first else {
             return insert(event, names, source: source, target, depth: depth)
         }
-        for other in candidates.dropFirst() { absorb(other, into: oldest, merge: merge) }
-        countCoalesced(event.count, source: source, target)
+        var change = EntryList.Change()
+        for other in candidates.dropFirst() { change += absorb(other, into: oldest, merge: merge) }
         joinKeys(names, oldest)
+        change += operations[oldest].entries.add(event, merge: merge)
+        operations[oldest].joined += event.count
+        countCoalesced(event.count, source: source, target)
         let id = operations[oldest].id
-        change(oldest, operations[oldest].entries.add(event, merge: merge), source: source, target)
+        move(change.annulled, from: .pending, to: .annulled, source: source, target)
+        changeEntries(change.entries, queue: target.queue)
+        if operations[oldest].entries.isEmpty { finish(oldest, .annulled, reason: "its changes cancel each other out") }
         return id
     }
 
-    private mutating func change(
-        _ ref: OperationRef, _ change: EntryList.Change, source: Int, _ target: SourceState.Target
-    ) {
-        changeEntries(change.entries, queue: target.queue)
-        move(change.annulled, from: .pending, to: .annulled, source: source, target)
-        if operations[ref].entries.isEmpty { finish(ref, .annulled, reason: "its changes cancel each other out") }
-    }
-
     /// A rename made two waiting operations one: the older keeps its place and takes all.
-    private mutating func absorb(_ other: OperationRef, into ref: OperationRef, merge: CustomTrigger.Merge?) {
+    private mutating func absorb(
+        _ other: OperationRef, into ref: OperationRef, merge: CustomTrigger.Merge?
+    ) -> EntryList.Change {
         let absorbed = operations[other]
         let target = SourceState.Target(handler: absorbed.handler, queue: absorbed.queue)
-        changeEntries(-absorbed.entries.count, queue: absorbed.queue)
-        countCoalesced(absorbed.entries.deliveries, source: absorbed.source, target)
+        let newlyJoined = max(0, absorbed.entries.deliveries - absorbed.joined)
+        countCoalesced(newlyJoined, source: absorbed.source, target)
         joinKeys(absorbed.keys.map { keys[$0].name }, ref)
         operations[ref].waiters += absorbed.waiters
+        operations[ref].joined += absorbed.entries.deliveries
         operations[other].waiters = []
         operations[other].entries = EntryList()
+        changeEntries(-absorbed.entries.count, queue: absorbed.queue)
         finish(other, .annulled, reason: "joined operation \(operations[ref].id)")
-        change(ref, operations[ref].entries.absorb(absorbed.entries, merge: merge), source: absorbed.source, target)
+        return operations[ref].entries.absorb(absorbed.entries, merge: merge)
     }
 
     private mutating func joinKeys(_ names: [KeyTable.Name], _ ref: OperationRef) {
         let have = operations[ref].keys.map { keys[$0].name }
         for name in names where !have.contains(name) {
             let key = keys.join(name, ref, isOpen: true, in: operations)
-            if operations[ref].key == nil { operations[ref].key = key } else { operations[ref].moreKeys.append(key) }
+            operations[ref].keys.append(key)
+            // Being older, it may have stepped in before one that was ready.
+            if keys[key].line.first == ref, let displaced = keys[key].line.second { readyNoMore(displaced) }
         }
-        if case .ready = operations[ref].state, !hasKeys(ref) { operations[ref].state = .pending }
+        if !hasKeys(ref) { readyNoMore(ref) }
+    }
+
+    private mutating func readyNoMore(_ ref: OperationRef) {
+        guard operations.isWaiting(ref), case .ready = operations[ref].state else { return }
+        operations[ref].state = .pending
+        actions.append(.report(.operation(operations[ref].id, .pending)))
     }
 
     private mutating func insert(
@@ -277,8 +226,7 @@ extension Engine {
         _ = operation.entries.add(event, merge: nil)
         let ref = operations.insert(operation)
         for name in names {
-            let key = keys.join(name, ref, isOpen: !operation.isClosed, in: operations)
-            if operations[ref].key == nil { operations[ref].key = key } else { operations[ref].moreKeys.append(key) }
+            operations[ref].keys.append(keys.join(name, ref, isOpen: !operation.isClosed, in: operations))
         }
         handlers[target.handler].operations += 1
         sources[source].operations += 1

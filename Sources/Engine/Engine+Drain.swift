@@ -29,6 +29,8 @@ extension Engine {
                 actions.append(.close(id))
             }
             sources[source].condition = .closed
+            sources[source].timer = TimerState()
+            sources[source].isHeldInRim = false
             cancelHeld(source)
         }
         // What waits is cancelled while `running` still starts nothing: the phase changes first.
@@ -52,7 +54,7 @@ extension Engine {
     }
 
     private mutating func cancelHeld(_ source: Int) {
-        while let event = sources[source].held.removeOldest() {
+        while let event = sources[source].held.removeNext() {
             for target in sources[source].targets {
                 move(event.count, from: .held, to: .cancelled, source: source, target)
                 let (origin, handler) = (sources[source].origin, handlers[target.handler].name)
@@ -96,6 +98,10 @@ extension Engine {
     mutating func finishDrain(leftBehind: [UInt64]) {
         drain?.isOver = true
         phase = .drained
+        for token in runCalls.keys.sorted(by: { $0.value < $1.value }) {
+            actions.append(.reply(token, .failure(.draining)))
+        }
+        runCalls = [:]
         actions.append(.drained(leftBehind: leftBehind))
     }
 }

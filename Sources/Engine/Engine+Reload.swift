@@ -17,8 +17,8 @@ extension Engine {
     static let reloadPatience: Int64 = 10_000_000
 
     mutating func requestReload(_ configuration: Configuration, _ token: Token) {
-        guard phase == .running, pendingReload == nil else {
-            let error: CommandError = phase == .running ? .notSupported("a reload is already on its way") : .draining
+        guard phase == .running else {
+            let error: CommandError = phase == .reloading ? .notSupported("a reload is already on its way") : .draining
             actions.append(.reply(token, .failure(error)))
             return
         }
@@ -44,7 +44,12 @@ extension Engine {
         phase = .running
         let change = apply(reload.configuration)
         actions.append(.reloaded(reload.token, change))
-        for queue in queues.indices { touch(queue: queue) }
+        // Widths, bounds and policies may have changed.
+        for queue in queues.indices {
+            touch(queue: queue)
+            roomyQueues.append(queue)
+        }
+        isTotalRoomy = true
         isRoomNew = true
     }
 
@@ -56,6 +61,10 @@ extension Engine {
         applyQueues(configuration.queues, &change)
         applyHandlers(configuration.handlers, &change)
         for definition in configuration.sources { applySource(definition, &change) }
+        for index in sources.indices where sources[index].definition == nil {
+            sources[index].isRemoved = !isWanted(sources[index].origin)
+            releaseSourceIfUnused(index)
+        }
         for handler in handlers.indices { releaseHandlerIfUnused(handler) }
         for queue in queues.indices { releaseQueueIfUnused(queue) }
         return change
@@ -65,7 +74,7 @@ extension Engine {
 
     private mutating func applyQueues(_ definitions: [QueueDefinition], _ change: inout ConfigurationChange) {
         let names = Set(definitions.map(\.name))
-        for name in Array(queues.names) where !names.contains(name) {
+        for name in queues.names.sorted() where !names.contains(name) {
             guard let index = queues.index(of: name), !queues[index].isRemoved else { continue }
             change.removed.append("queue/\(name)")
             queues[index].isRemoved = true
@@ -78,17 +87,16 @@ extension Engine {
                 _ = queues.insert(state, name: definition.name)
                 continue
             }
-            let old = queues[index].definition
+            let (old, wasRemoved) = (queues[index].definition, queues[index].isRemoved)
             queues[index].isRemoved = false
+            if wasRemoved { change.added.append("queue/\(definition.name)") }
             guard old != definition else { continue }
-            change.changed.append("queue/\(definition.name)")
+            if !wasRemoved { change.changed.append("queue/\(definition.name)") }
             queues[index].definition = definition
             if old.isSuspended != definition.isSuspended {
                 setFileSuspension(&queues[index].suspensions, definition.isSuspended)
             }
             if (old.kind == .serial) != (definition.kind == .serial) { rebuildLine(index) }
-            changeEntries(0, queue: index)
-            if queues[index].hasRoom { dirtySources.formUnion(queues[index].heldSources) }
         }
     }
 
@@ -114,7 +122,7 @@ extension Engine {
 
     private mutating func applyHandlers(_ definitions: [HandlerDefinition], _ change: inout ConfigurationChange) {
         let names = Set(definitions.map(\.name))
-        for name in Array(handlers.names) where !names.contains(name) {
+        for name in handlers.names.sorted() where !names.contains(name) {
             guard let index = handlers.index(of: name), !handlers[index].isRemoved else { continue }
             change.removed.append("handler/\(name)")
             handlers[index].isRemoved = true
@@ -126,9 +134,11 @@ extension Engine {
                 _ = handlers.insert(state, name: definition.name)
                 continue
             }
+            if handlers[index].isRemoved { change.added.append("handler/\(definition.name)") }
+            let isChanged = handlers[index].definition.value != definition
+            if isChanged, !handlers[index].isRemoved { change.changed.append("handler/\(definition.name)") }
             handlers[index].isRemoved = false
-            guard handlers[index].definition.value != definition else { continue }
-            change.changed.append("handler/\(definition.name)")
+            guard isChanged else { continue }
             handlers[index].definition = SharedDefinition(definition)
         }
     }
@@ -142,11 +152,12 @@ extension Engine {
             guard case .source(let id) = sources[index].origin, let old = sources[index].definition,
                 !sources[index].isRemoved
             else { continue }
-            if new[id]?.routes != old.routes { letGoHeld(index) }
+            if new[id]?.routes != old.routes { letGoAll(index) }
             guard new[id] == nil else { continue }
             change.removed.append(id.description)
             closeSource(index, id)
             sources[index].isRemoved = true
+            // What it held has been let go; what it had made waits or runs.
             sources[index].suspensions = []
             for call in waitingEmits where call.emissions.contains(where: { $0.source == index }) {
                 actions.append(.reply(call.token, .failure(.noSuchName(id.description, nearest: nil))))
@@ -156,19 +167,11 @@ extension Engine {
         }
     }
 
-    private mutating func letGoHeld(_ index: Int) {
-        while let event = sources[index].held.removeOldest() {
-            for target in sources[index].targets {
-                move(event.count, from: .held, to: .pending, source: index, target)
-                admit(event, source: index, target, depth: 1, isCounted: true)
-            }
-        }
-    }
-
     private mutating func closeSource(_ index: Int, _ id: SourceID) {
         if isInRim(index) { actions.append(.close(id)) }
         sources[index].condition = .closed
         sources[index].isHeldInRim = false
+        sources[index].timer = TimerState()
     }
 
     private mutating func applySource(_ definition: SourceDefinition, _ change: inout ConfigurationChange) {
@@ -183,6 +186,7 @@ extension Engine {
             var state = SourceState(origin: .source(definition.id))
             state.definition = definition
             state.targets = targets
+            if definition.isSuspended { state.suspensions = [fileSuspension] }
             openSource(sources.insert(state, name: .source(definition.id)), definition)
             return
         }
@@ -198,12 +202,11 @@ extension Engine {
         let mustReopen = old.trigger != definition.trigger || wasRemoved
         if mustReopen, !wasRemoved { closeSource(index, definition.id) }
         sources[index].definition = definition
-        if mustReopen {
-            openSource(index, definition)
-        } else if old.isSuspended != definition.isSuspended {
+        if wasRemoved || old.isSuspended != definition.isSuspended {
             setFileSuspension(&sources[index].suspensions, definition.isSuspended)
-            if !sources[index].isSuspended { dirtySources.insert(index) }
         }
+        if mustReopen { openSource(index, definition) }
+        if sources[index].isSuspended { holdSuspended(index) } else { dirtySources.append(index) }
     }
 
     private mutating func openSource(_ index: Int, _ definition: SourceDefinition) {
@@ -214,35 +217,38 @@ extension Engine {
         case .custom: sources[index].condition = .armed
         case .signal, .path, .descriptor, .process: actions.append(.open(definition))
         }
-        if definition.isSuspended, !sources[index].suspensions.contains(where: { $0.by == "file" }) {
-            suspend(source: index, fileSuspension)
-        }
+        if sources[index].isSuspended { holdSuspended(index) }
     }
 
     // MARK: What is removed
 
     /// Forgets what was removed and has no operation left.
-    mutating func releaseRemoved(_ operation: Operation) {
+    mutating func releaseUnused(_ operation: Operation) {
         releaseSourceIfUnused(operation.source)
         releaseHandlerIfUnused(operation.handler)
         releaseQueueIfUnused(operation.queue)
     }
 
     mutating func releaseSourceIfUnused(_ index: Int) {
-        guard sources[index].isRemoved, sources[index].operations == 0, sources[index].held.isEmpty else { return }
+        guard sources.isInUse(index), sources[index].isRemoved else { return }
+        guard sources[index].operations == 0, sources[index].held.isEmpty else { return }
+        retired.filtered += sources[index].counters.filtered
+        retired.gap += sources[index].counters.gap
         sources.removeName(sources[index].origin)
         sources.release(index)
     }
 
     private mutating func releaseHandlerIfUnused(_ index: Int) {
-        guard handlers[index].isRemoved, handlers[index].operations == 0 else { return }
+        guard handlers.isInUse(index), handlers[index].isRemoved, handlers[index].operations == 0 else { return }
         retired = retired + handlers[index].counters
         handlers.removeName(handlers[index].name)
         handlers.release(index)
     }
 
     private mutating func releaseQueueIfUnused(_ index: Int) {
-        guard queues[index].isRemoved, queues[index].waiting == 0, queues[index].running == 0 else { return }
+        guard queues.isInUse(index), queues[index].isRemoved, queues[index].waiting + queues[index].running == 0 else {
+            return
+        }
         queues.removeName(queues[index].definition.name)
         queues.release(index)
     }

@@ -34,7 +34,7 @@ extension Engine {
 
     private mutating func emit(_ ref: OperationRef, into name: String, data text: [UInt8]?) {
         let data = text.map { Int64(String(decoding: $0, as: UTF8.self)) } ?? 1
-        guard let source = sources.index(of: .source(SourceID(.custom, name))) else {
+        guard let source = sources.index(of: .source(SourceID(.custom, name))), !sources[source].isRemoved else {
             return finish(ref, .failed, reason: "Emit=: custom/\(name) does not exist any more")
         }
         guard let data else {
@@ -42,13 +42,10 @@ extension Engine {
             return finish(ref, .failed, reason: "Emit=: “\(shown)” is not a whole number of 64 bits")
         }
         let depth = operations[ref].depth + 1
+        let fact = Fact.custom(CustomFact(data: data))
+        // It has ended before its event comes: a source may start its own emitter again.
         finish(ref, .done)
-        if !isNoEvent(data, source) { accept(.custom(CustomFact(data: data)), from: source, depth: depth) }
-    }
-
-    /// Data 0 is no event for `add` and `or`, as in Dispatch.
-    func isNoEvent(_ data: Int64?, _ source: Int) -> Bool {
-        data == 0 && sources[source].merge != .replace
+        if !isNoEvent(Event(id: 0, time: 0, fact: fact), source) { accept(fact, from: source, depth: depth) }
     }
 
     // MARK: What the rim says
@@ -130,32 +127,31 @@ extension Engine {
     mutating func finish(
         _ ref: OperationRef, _ result: Result, reason: String? = nil, exit: Exit? = nil, output: [UInt8] = []
     ) {
-        var view = view(ref)
+        var view = view(ref, isEnding: true)
         view.result = result
         view.state = result == .cancelled ? .cancelled : .finished
         (view.reason, view.exit, view.ended, view.output) = (reason, exit, now.realtime, output)
-        view.waitingFor = nil
         let operation = operations[ref]
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
         let isRunning = operation.run != nil
+        operations[ref].state = .gone
         if isRunning {
             queues[operation.queue].running -= 1
         } else {
-            queues[operation.queue].waiting -= 1
+            waitsNoMore(operation.queue)
             changeEntries(-operation.entries.count, queue: operation.queue)
         }
         move(
             operation.entries.deliveries, from: isRunning ? .running : .pending, to: Place(result),
             source: operation.source, target)
-        operations[ref].state = .gone
         leaveLines(ref)
         operations.remove(ref)
         forget(operation, result)
         actions.append(.report(.ended(view)))
-        for token in operation.waiters { actions.append(.reply(token, .ran(view))) }
+        tell(operation.waiters, view)
         complete(operation, view)
         sourceMayHaveEnded(operation.source)
-        releaseRemoved(operation)
+        releaseUnused(operation)
     }
 
     private mutating func forget(_ operation: Operation, _ result: Result) {
@@ -183,31 +179,45 @@ extension Engine {
         _ names: [String], _ outcome: CompletionFact.Outcome, _ operation: Operation, _ view: OperationView,
         _ cause: Event
     ) {
-        let targets = names.compactMap { target(handler: $0) }
-        guard !targets.isEmpty, let result = view.result else { return }
+        let started = names.filter { target(handler: $0) != nil }
+        guard !started.isEmpty, let result = view.result else { return }
         let source = internalSource(.completion(handler: view.handler))
         let fact = CompletionFact(
             outcome: outcome, operation: operation.id, result: result, exit: view.exit, output: view.output,
             cause: cause, causeOrigin: view.origin)
         let event = makeEvent(.completion(fact))
-        actions.append(.report(.event(event, .completion(handler: view.handler), handlers: names)))
-        for target in targets { admit(event, source: source, target, depth: operation.depth + 1) }
+        sources[source].lastEvent = event.time
+        actions.append(.report(.event(event, .completion(handler: view.handler), handlers: started)))
+        for target in started.compactMap({ target(handler: $0) }) {
+            admit(event, source: source, target, depth: operation.depth + 1)
+        }
+        releaseSourceIfUnused(source)
     }
 
-    /// A handler on the queue it names itself.
+    /// A handler on the queue it names itself; `nil`: it was removed.
     func target(handler name: String) -> SourceState.Target? {
-        guard let handler = handlers.index(of: name),
+        guard let handler = handlers.index(of: name), !handlers[handler].isRemoved,
             let queue = queues.index(of: handlers[handler].definition.value.queue ?? "default")
         else { return nil }
         return SourceState.Target(handler: handler, queue: queue)
     }
 
-    /// A source that watchd itself is.
+    /// A source that watchd itself is; it goes with its handler.
     mutating func internalSource(_ origin: Origin) -> Int {
         if let source = sources.index(of: origin) { return source }
         var state = SourceState(origin: origin)
         state.condition = .armed
+        state.isRemoved = !isWanted(origin)
         return sources.insert(state, name: origin)
+    }
+
+    /// Whether the handler of a source that watchd itself is still exists.
+    func isWanted(_ origin: Origin) -> Bool {
+        switch origin {
+        case .source: true
+        case .completion(let handler), .run(let handler):
+            handlers.index(of: handler).map { !handlers[$0].isRemoved } ?? false
+        }
     }
 }
 

@@ -5,9 +5,7 @@ import WatchFile
 extension Engine {
     /// Whether an operation stands first in the lines of all its keys.
     func hasKeys(_ ref: OperationRef) -> Bool {
-        let operation = operations[ref]
-        guard let key = operation.key else { return true }
-        return keys[key].line.first == ref && operation.moreKeys.allSatisfy { keys[$0].line.first == ref }
+        operations[ref].keys.allSatisfy { keys[$0].line.first == ref }
     }
 
     /// Takes its place in the line of its queue: at once on a serial queue, when its key is free on a concurrent one.
@@ -30,46 +28,48 @@ extension Engine {
         touch(queue: queue)
     }
 
-    /// Starts what may start on a queue.
+    /// Starts what may start on a queue. A command asks for a process slot first.
     mutating func pump(_ queue: Int) {
-        guard phase != .draining, phase != .drained, queues.isInUse(queue) else { return }
-        while !queues[queue].isSuspended, queues[queue].running < queues[queue].width, !isWaitingForReload(queue) {
-            guard let ref = queues[queue].line.first(in: operations) else { return }
+        guard queues.isInUse(queue) else { return }
+        while mayStart(queue), let ref = queues[queue].line.first(in: operations) {
             guard hasKeys(ref) else {
                 operations[ref].state = .pending
                 if queues[queue].isSerial { return }
                 queues[queue].line.removeFirst(ref)
                 continue
             }
-            if needsProcess(ref), processes >= settings.maxProcesses {
-                if !queues[queue].isStarved { starved.insert(Starved(first: ref, queue: queue)) }
-                queues[queue].isStarved = true
-                return
-            }
+            if needsProcess(ref) { return stand(ref, queue) }
             start(ref)
         }
     }
 
-    /// A process slot is free for the queue whose first operation has waited longest.
-    mutating func feed(_ next: Starved) {
-        guard queues.isInUse(next.queue), queues[next.queue].isStarved else { return }
-        queues[next.queue].isStarved = false
-        guard let first = queues[next.queue].line.first(in: operations) else { return }
-        if first != next.first, let other = starved.first, other.first < first {
-            queues[next.queue].isStarved = true
-            starved.insert(Starved(first: first, queue: next.queue))
-            return
-        }
-        pumpOnce(next.queue)
+    private func mayStart(_ queue: Int) -> Bool {
+        guard phase == .running || phase == .reloading else { return false }
+        return queues[queue].running < queues[queue].width && !queues[queue].isSuspended && !isWaitingForReload(queue)
     }
 
-    /// Starts one operation, then stands in line again: slots go by age over all queues.
-    private mutating func pumpOnce(_ queue: Int) {
-        guard phase != .draining, phase != .drained else { return }
-        guard !queues[queue].isSuspended, queues[queue].running < queues[queue].width, !isWaitingForReload(queue),
-            let ref = queues[queue].line.first(in: operations), hasKeys(ref), needsProcess(ref)
-        else { return touch(queue: queue) }
-        start(ref)
+    /// Stands in the line for process slots; with a new first operation at a new place.
+    private mutating func stand(_ ref: OperationRef, _ queue: Int) {
+        guard queues[queue].standing != ref else { return }
+        queues[queue].standing = ref
+        processLine.insert(Standing(first: ref, queue: queue))
+        // Places given up are dropped when they come to the front, or when they are many.
+        if processLine.count > 2 * queues.count + 64 {
+            var line = processLine
+            line.removeAll { queues[$0.queue].standing != $0.first }
+            processLine = line
+        }
+    }
+
+    /// There is a process slot for the queue whose operation is the oldest. It starts this one, then stands in line
+    /// again: slots go by age over all queues.
+    mutating func feed(_ next: Standing) {
+        let queue = next.queue
+        guard queues.isInUse(queue), queues[queue].standing == next.first else { return }
+        queues[queue].standing = nil
+        if mayStart(queue), queues[queue].line.first(in: operations) == next.first, hasKeys(next.first) {
+            start(next.first)
+        }
         touch(queue: queue)
     }
 
@@ -85,7 +85,7 @@ extension Engine {
         let entries = operations[ref].entries
         close(ref)
         operations[ref].state = .executing(Run(definition: definition, started: now.realtime))
-        queues[queue].waiting -= 1
+        waitsNoMore(queue)
         queues[queue].running += 1
         move(entries.deliveries, from: .pending, to: .running, source: source, target)
         changeEntries(-entries.count, queue: queue)

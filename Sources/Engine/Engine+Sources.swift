@@ -7,6 +7,8 @@ extension Engine {
         guard case .timer(let trigger) = sources[source].definition?.trigger else { return }
         sources[source].timer.open(trigger, startedAt: started.boottime, now: now)
         sources[source].condition = .armed
+        // Operations of before a reload are waited for.
+        if sources[source].counters.outstanding > 0 { sources[source].timer.stopDelay() }
         addTimerDeadlines(source, after: TimerState())
     }
 
@@ -24,7 +26,6 @@ extension Engine {
         let old = sources[source].timer
         guard let elapse = sources[source].timer.elapse(now: now) else { return }
         addTimerDeadlines(source, after: old)
-        guard phase == .running || phase == .reloading, !sources[source].isRemoved else { return }
         let scheduled = now.realtime - (now.boottime - elapse.scheduled)
         accept(.timer(scheduled: scheduled), count: elapse.count, from: source)
         sourceMayHaveEnded(source)
@@ -43,6 +44,13 @@ extension Engine {
     mutating func suspend(source: Int, _ suspension: Suspension) {
         sources[source].suspensions.append(suspension)
         if let time = suspension.resumesAt { deadlines.add(.resumeSource(source), .boottime, at: time) }
+        // A caller of `Emit` who waits for a queue may be kept now.
+        isRoomNew = true
+        holdSuspended(source)
+    }
+
+    /// What is suspended is not even read, where that loses nothing.
+    mutating func holdSuspended(_ source: Int) {
         guard case .source(let id) = sources[source].origin, id.kind == .descriptor, !sources[source].isHeldInRim else {
             return
         }
@@ -58,7 +66,7 @@ extension Engine {
     /// False: it was not suspended.
     mutating func resume(source: Int) -> Bool {
         guard sources[source].suspensions.popLast() != nil else { return false }
-        if !sources[source].isSuspended { dirtySources.insert(source) }
+        if !sources[source].isSuspended { dirtySources.append(source) }
         return true
     }
 
@@ -72,7 +80,7 @@ extension Engine {
         guard sources.isInUse(source) else { return }
         let time = now.boottime
         sources[source].suspensions.removeAll { $0.isOver(at: time) }
-        if !sources[source].isSuspended { dirtySources.insert(source) }
+        if !sources[source].isSuspended { dirtySources.append(source) }
     }
 
     mutating func endSuspensions(ofQueue queue: Int) {

@@ -12,11 +12,13 @@ package import WatchFile
 /// It starts when it stands first in both, the queue has room and is not suspended, and there is a process slot. Every
 /// change goes through `Engine+Accounting`, so that the counts of source, queue and handler always add up.
 ///
-/// Nothing on the path of an event looks at all waiting operations; work that follows from a change is put on the
-/// work-list (`dirtyQueues`, `dirtySources`) and done by `settle` before `handle` returns.
+/// Nothing on the path of an event looks at all waiting operations; work that follows from a change is put on
+/// work-lists (`dirtyQueues`, `dirtySources`, `roomyQueues`) and done by `settle` before `handle` returns.
 package struct Engine: Sendable {
     /// The longest chain of `Emit=` and `On…=` from an outside event.
     package static let chainLimit = 16
+    /// Entries beyond `MaxOperations=` that watchd may make itself: a loop of `Emit=` with many branches ends here.
+    package static let overLimit = 10_000
     /// Callers of `Emit` that may wait for room.
     package static let waitingEmitLimit = 64
 
@@ -39,14 +41,17 @@ package struct Engine: Sendable {
     /// Entries that wait, over all queues.
     var entries = 0
     /// Sources held back because `MaxOperations=` is reached.
-    var heldByTotal: Set<Int> = []
+    var heldByTotal = WaitingLine()
     /// The counts of handlers that were removed.
     var retired = Counters()
     /// Commands that run (`MaxProcesses=`).
     var processes = 0
-    /// Queues whose first operation waits for a process slot.
-    var starved = Heap<Starved>()
-    var waitingEmits: [WaitingEmit] = []
+    /// The queues that could start a command, by the age of the operation: process slots are given out here only.
+    var processLine = Heap<Standing>()
+    /// Callers of `Emit` that wait for room, in the order they came.
+    var waitingEmits: [EmitCall] = []
+    /// Callers of `Run` that wait for its end.
+    var runCalls: [Token: RunCall] = [:]
     var pendingReload: PendingReload?
     var drain: DrainState?
 
@@ -55,20 +60,21 @@ package struct Engine: Sendable {
 
     var now: Moment
     var actions: [Action] = []
-    var dirtyQueues: [Int] = []
-    var dirtySources: Set<Int> = []
+    /// Queues on which something may start now.
+    var dirtyQueues = Deque<Int>()
+    /// Sources that may let go what they hold: they were resumed.
+    var dirtySources = WaitingLine()
+    /// Queues with room again for the sources they hold back.
+    var roomyQueues = WaitingLine()
+    var isTotalRoomy = false
+    /// A caller of `Emit` that waits may find room now.
     var isRoomNew = false
 
-    struct Starved: Comparable, Sendable {
+    struct Standing: Comparable, Sendable {
         var first: OperationRef
         var queue: Int
 
-        static func < (left: Starved, right: Starved) -> Bool { left.first < right.first }
-    }
-
-    struct WaitingEmit: Sendable {
-        var emissions: [(source: Int, fact: CustomFact)]
-        var token: Token
+        static func < (left: Standing, right: Standing) -> Bool { left.first < right.first }
     }
 
     /// Starts empty but for the configuration; `start()` returns the first actions.
@@ -81,6 +87,7 @@ package struct Engine: Sendable {
 
     /// The actions that open the sources.
     package mutating func start() -> [Action] {
+        passDeadlines()
         settle()
         return takeActions()
     }
@@ -90,7 +97,10 @@ package struct Engine: Sendable {
         self.now = now
         switch input {
         case .event(let id, let fact, let count):
-            if let source = sources.index(of: .source(id)) { accept(fact, count: count, from: source) }
+            // A source that was removed may still hold what its operations need, but takes nothing in any more.
+            if let source = sources.index(of: .source(id)), !sources[source].isRemoved, count > 0 {
+                accept(fact, count: count, from: source)
+            }
         case .source(let id, let condition):
             if let source = sources.index(of: .source(id)) { sources[source].condition = condition }
         case .gap(let id, let count):
@@ -138,7 +148,7 @@ package struct Engine: Sendable {
         case .run(let ref): runDeadline(ref)
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
-        case .reload: if pendingReload != nil { applyPendingReload() }
+        case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
         case .drain: drainDeadline()
         }
     }
@@ -154,8 +164,8 @@ package struct Engine: Sendable {
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
         case .resumeQueue(let queue):
             return queues.isInUse(queue) && queues[queue].suspensions.contains { $0.resumesAt == time }
-        case .reload: return pendingReload != nil
-        case .drain: return drain?.deadline == time
+        case .reload: return pendingReload?.deadline == time
+        case .drain: return drain?.deadline == time && drain?.isOver == false
         }
     }
 
@@ -163,24 +173,36 @@ package struct Engine: Sendable {
 
     /// Does what follows from the changes made, until nothing is left to do.
     mutating func settle() {
-        while true {
-            if let queue = dirtyQueues.popLast() {
-                pump(queue)
-            } else if processes < settings.maxProcesses, let next = starved.removeFirst() {
-                feed(next)
-            } else if let source = dirtySources.popFirst() {
-                releaseIfPossible(source)
-            } else if isRoomNew, !waitingEmits.isEmpty {
-                isRoomNew = false
-                admitWaitingEmits()
-            } else if pendingReload != nil, mayApplyReload {
-                applyPendingReload()
-            } else {
-                break
-            }
-        }
+        while settleOnce() {}
         if let drain, !drain.isOver, isIdle { finishDrain(leftBehind: []) }
         armClocks()
+    }
+
+    /// False: there was nothing to do. Starts come first, so that they make room before anybody asks for it.
+    private mutating func settleOnce() -> Bool {
+        if let queue = dirtyQueues.removeFirst() {
+            queues[queue].isDirty = false
+            pump(queue)
+        } else if processes < settings.maxProcesses, let next = processLine.removeFirst() {
+            feed(next)
+        } else if let source = dirtySources.first {
+            dirtySources.removeFirst()
+            letGo(source, isFirst: false)
+        } else if let queue = roomyQueues.first {
+            roomyQueues.removeFirst()
+            letGo(heldBy: queue)
+        } else if isTotalRoomy {
+            isTotalRoomy = false
+            letGoHeldByTotal()
+        } else if isRoomNew, !waitingEmits.isEmpty {
+            isRoomNew = false
+            retryWaitingEmits()
+        } else if pendingReload != nil, mayApplyReload {
+            applyPendingReload()
+        } else {
+            return false
+        }
+        return true
     }
 
     private mutating func armClocks() {
@@ -188,11 +210,22 @@ package struct Engine: Sendable {
             while let first = deadlines.first(clock), !holds(first.kind, first.time, clock) {
                 deadlines.removeFirst(clock)
             }
+            if deadlines.needsTrim(clock) { trimDeadlines(clock) }
             if let time = deadlines.toArm(clock, now: now[clock]) { actions.append(.arm(clock, at: time)) }
         }
     }
 
-    mutating func touch(queue: Int) { dirtyQueues.append(queue) }
+    private mutating func trimDeadlines(_ clock: Clock) {
+        var trimmed = deadlines
+        trimmed.trim(clock) { holds($0, $1, clock) }
+        deadlines = trimmed
+    }
+
+    mutating func touch(queue: Int) {
+        guard !queues[queue].isDirty else { return }
+        queues[queue].isDirty = true
+        dirtyQueues.append(queue)
+    }
 }
 
 extension Moment {

@@ -1,26 +1,32 @@
 import WatchFile
 
 /// The events an operation carries, as *entries*: those of one subject merged into their net effect, the others each
-/// for itself, in the order they came.
+/// for itself, in the order of their newest event.
 package struct EntryList: Sendable {
     /// How many entries may be searched one by one before an index by path is kept.
     private static let searchLimit = 16
 
     /// Entries with `count == 0` have been merged away.
     private var slots: [Event] = []
+    /// No entry stands before it.
+    private var head = 0
     private var live = 0
+    /// The deliveries the entries stand for.
+    private(set) var deliveries = 0
     /// Path → slot, once there are many; always the path something stands at now, never an old path.
     private var index: [[UInt8]: Int]?
+    /// Old path → slot of the rename that left it.
+    private var left: [[UInt8]: Int] = [:]
+    /// Paths of entries that are not told as `created` although nothing stood there before.
+    private var newPaths: Set<[UInt8]> = []
 
     init() {}
 
     package var count: Int { live }
     package var isEmpty: Bool { live == 0 }
     package var events: [Event] { live == slots.count ? slots : slots.filter { $0.count > 0 } }
-    package var newest: Event? { slots.last { $0.count > 0 } }
-    package var oldest: Event? { slots.first { $0.count > 0 } }
-    /// The deliveries the entries stand for.
-    var deliveries: Int { slots.reduce(0) { $0 + $1.count } }
+    package var newest: Event? { slots.last }
+    package var oldest: Event? { live == 0 ? nil : slots[head] }
 
     /// What `add` did.
     struct Change: Equatable {
@@ -28,6 +34,11 @@ package struct EntryList: Sendable {
         var entries = 0
         /// Deliveries whose net effect is nothing.
         var annulled = 0
+
+        static func += (left: inout Change, right: Change) {
+            left.entries += right.entries
+            left.annulled += right.annulled
+        }
     }
 
     /// Adds an event; with `merge`, into the entry of the same subject where there is one.
@@ -47,31 +58,40 @@ package struct EntryList: Sendable {
         return Change(entries: live - before, annulled: annulled)
     }
 
-    /// Whether `add` would merge the event into an entry that is there, so that none is added.
+    /// Whether `add` would merge the event into an entry that is there.
     func wouldMerge(_ event: Event, merge: CustomTrigger.Merge) -> Bool {
         switch event.fact {
         case .path(let fact): slot(at: fact.path) != nil || fact.oldPath.flatMap(slot(at:)) != nil
-        case .timer: live > 0
-        case .custom(let fact): merge == .replace ? live > 0 : fact.payload == nil && foldableCustom() != nil
+        case .timer: slots.contains { if case .timer = $0.fact { $0.count > 0 } else { false } }
+        case .custom(let fact): customSlot(fact, merge) != nil
         case .signal, .line, .process, .completion: false
         }
     }
 
     /// Takes the oldest entry out.
-    mutating func removeOldest() -> Event? {
-        guard let slot = slots.firstIndex(where: { $0.count > 0 }) else { return nil }
-        return remove(slot)
+    mutating func removeOldest() -> Event? { live == 0 ? nil : remove(head) }
+
+    /// Takes all entries of another list in. Both lists are net effects of the same time, not one after the other.
+    mutating func absorb(_ other: EntryList, merge: CustomTrigger.Merge?) -> Change {
+        let before = live
+        var annulled = 0
+        let all = (waiting + other.waiting).sorted { $0.event.id < $1.event.id }
+        self = EntryList()
+        for (event, isNew) in all {
+            if case .path(let fact) = event.fact, slot(at: fact.path) == nil {
+                append(event, isNew: isNew)
+            } else {
+                annulled += add(event, merge: merge).annulled
+            }
+        }
+        return Change(entries: live - before, annulled: annulled)
     }
 
-    /// Takes all entries of another list in, oldest first.
-    mutating func absorb(_ other: EntryList, merge: CustomTrigger.Merge?) -> Change {
-        var change = Change()
-        for event in other.events {
-            let one = add(event, merge: merge)
-            change.entries += one.entries
-            change.annulled += one.annulled
+    private var waiting: [(event: Event, isNew: Bool)] {
+        events.map { event in
+            if case .path(let fact) = event.fact { return (event, newPaths.contains(fact.path)) }
+            return (event, false)
         }
-        return change
     }
 
     // MARK: Timer and custom
@@ -79,31 +99,34 @@ package struct EntryList: Sendable {
     private mutating func fold(_ event: Event, _ merged: (Fact) -> Fact?) {
         for slot in slots.indices.reversed() where slots[slot].count > 0 {
             guard let fact = merged(slots[slot].fact) else { continue }
-            slots[slot] = Event(id: event.id, time: event.time, count: slots[slot].count + event.count, fact: fact)
-            return
+            let count = remove(slot).count + event.count
+            return append(Event(id: event.id, time: event.time, count: count, fact: fact))
         }
         append(event)
     }
 
-    private func foldableCustom() -> Int? {
-        slots.lastIndex {
-            guard $0.count > 0, case .custom(let fact) = $0.fact else { return false }
-            return fact.payload == nil
+    /// The entry that custom data would fold into: a payload is overwritten by `replace` only.
+    private func customSlot(_ fact: CustomFact, _ merge: CustomTrigger.Merge) -> Int? {
+        guard merge == .replace || fact.payload == nil else { return nil }
+        return slots.lastIndex {
+            guard $0.count > 0, case .custom(let other) = $0.fact else { return false }
+            return merge == .replace || other.payload == nil
         }
     }
 
     private mutating func addCustom(_ event: Event, _ fact: CustomFact, _ merge: CustomTrigger.Merge) {
-        if merge == .replace {
-            return fold(event) { if case .custom = $0 { event.fact } else { nil } }
-        }
-        guard fact.payload == nil, let slot = foldableCustom(), case .custom(let waiting) = slots[slot].fact else {
+        guard let slot = customSlot(fact, merge), case .custom(let waiting) = slots[slot].fact else {
             return append(event)
         }
+        var result = event
+        result.count += remove(slot).count
         let (old, new) = (waiting.data ?? 0, fact.data ?? 0)
-        let data = merge == .or ? old | new : old &+ new
-        slots[slot] = Event(
-            id: event.id, time: event.time, count: slots[slot].count + event.count,
-            fact: .custom(CustomFact(data: data)))
+        switch merge {
+        case .add: result.fact = .custom(CustomFact(data: old &+ new))
+        case .or: result.fact = .custom(CustomFact(data: old | new))
+        case .replace: break
+        }
+        append(result)
     }
 
     // MARK: Paths
@@ -114,54 +137,60 @@ package struct EntryList: Sendable {
             addRename(event, fact, from: oldPath)
             return 0
         }
-        guard let slot = slot(at: fact.path), case .path(let waiting) = slots[slot].fact else {
-            append(event)
+        guard let slot = slot(at: fact.path), let (older, waiting) = take(slot) else {
+            let isNew = fact.change != .created && fact.change != .deleted && left[fact.path] != nil
+            append(event, isNew: isNew)
             return 0
         }
-        let merged = remove(slot)
-        let count = merged.count + event.count
-        guard let net = NetEffect.of(waiting, fact) else { return count }
-        return put(Event(id: event.id, time: event.time, count: count, fact: .path(net)))
+        let results = NetEffect.of(waiting, fact)
+        guard let first = results.first else { return older.count + event.count }
+        if results.count > 1 {
+            put(first, id: older.id, time: older.time, count: older.count)
+            put(results[1], id: event.id, time: event.time, count: event.count)
+        } else {
+            put(first, id: event.id, time: event.time, count: older.count + event.count)
+        }
+        return 0
     }
 
     private mutating func addRename(_ event: Event, _ fact: PathFact, from oldPath: [UInt8]) {
-        var result = fact
+        var rename = fact
         var count = event.count
-        var remainder: Event?
-        if let slot = slot(at: fact.path), case .path(let overwritten) = slots[slot].fact {
-            let old = remove(slot)
-            let effect = NetEffect.replacing(overwritten)
-            result.hasReplaced = effect.replaced
-            if let rest = effect.remainder {
-                remainder = Event(id: old.id, time: old.time, count: old.count, fact: .path(rest))
+        if let slot = slot(at: fact.path), let (older, overwritten) = take(slot) {
+            let effect = NetEffect.replaced(overwritten)
+            rename.hasReplaced = effect.hasReplaced
+            if let emptied = effect.emptied {
+                put(NetEffect.Waiting(fact: emptied), id: older.id, time: older.time, count: older.count)
             } else {
-                count += old.count
+                count += older.count
             }
         }
-        if let slot = slot(at: oldPath), case .path(let waiting) = slots[slot].fact {
-            count += remove(slot).count
-            result = NetEffect.renaming(waiting, by: result)
+        var result = NetEffect.Waiting(fact: rename)
+        if let slot = slot(at: oldPath), let (older, moved) = take(slot) {
+            let effect = NetEffect.of(moved, rename: rename)
+            result = effect.result
+            if let emptied = effect.emptied {
+                put(NetEffect.Waiting(fact: emptied), id: older.id, time: older.time, count: older.count)
+            } else {
+                count += older.count
+            }
+        } else if left[oldPath] != nil {
+            result = NetEffect.written(rename)
         }
-        if let remainder { _ = put(remainder) }
-        _ = put(Event(id: event.id, time: event.time, count: count, fact: .path(result)))
+        put(result, id: event.id, time: event.time, count: count)
     }
 
-    /// Puts a net effect at its path, on top of what may wait there by now. Returns the deliveries annulled.
-    private mutating func put(_ event: Event) -> Int {
-        guard case .path(let fact) = event.fact, let slot = slot(at: fact.path),
-            case .path(let other) = slots[slot].fact
-        else {
-            append(event)
-            return 0
+    /// Puts a net effect at its path. What stands there by now is newer, and that nobody knew of what stood there
+    /// before is no longer true.
+    private mutating func put(_ change: NetEffect.Waiting, id: UInt64, time: Int64, count: Int) {
+        guard let slot = slot(at: change.fact.path), let (newer, waiting) = take(slot) else {
+            return append(Event(id: id, time: time, count: count, fact: .path(change.fact)), isNew: change.isNew)
         }
-        // A rename taken back to a path where something new stands: the older change is the one that moved.
-        let merged = remove(slot)
-        let count = merged.count + event.count
-        guard let net = fact.change == .deleted ? NetEffect.of(fact, other) : NetEffect.of(other, fact) else {
-            return count
-        }
-        append(Event(id: max(event.id, merged.id), time: max(event.time, merged.time), count: count, fact: .path(net)))
-        return 0
+        let known = NetEffect.known(waiting)
+        append(
+            Event(
+                id: max(id, newer.id), time: max(time, newer.time), count: count + newer.count, fact: .path(known.fact))
+        )
     }
 
     // MARK: Slots
@@ -174,40 +203,62 @@ package struct EntryList: Sendable {
         }
     }
 
-    private mutating func append(_ event: Event) {
+    private mutating func append(_ event: Event, isNew: Bool = false) {
         slots.append(event)
         live += 1
+        deliveries += event.count
+        guard case .path(let fact) = event.fact else { return }
+        if isNew { newPaths.insert(fact.path) }
+        if fact.change == .renamed, let oldPath = fact.oldPath { left[oldPath] = slots.count - 1 }
         if index != nil {
-            if case .path(let fact) = event.fact { index?[fact.path] = slots.count - 1 }
-        } else if slots.count > Self.searchLimit, case .path = event.fact {
-            rebuildIndex()
+            index?[fact.path] = slots.count - 1
+        } else if slots.count > Self.searchLimit {
+            rebuildIndices()
         }
+    }
+
+    private mutating func take(_ slot: Int) -> (event: Event, waiting: NetEffect.Waiting)? {
+        guard case .path(let fact) = slots[slot].fact else { return nil }
+        let isNew = newPaths.contains(fact.path)
+        return (remove(slot), NetEffect.Waiting(fact: fact, isNew: isNew))
     }
 
     private mutating func remove(_ slot: Int) -> Event {
         let event = slots[slot]
         live -= 1
-        if case .path(let fact) = event.fact { index?[fact.path] = nil }
-        if slot == slots.count - 1 {
-            slots.removeLast()
-        } else {
-            slots[slot].count = 0
-            if slots.count > Self.searchLimit, slots.count > 2 * live { compact() }
+        deliveries -= event.count
+        if case .path(let fact) = event.fact {
+            index?[fact.path] = nil
+            if !newPaths.isEmpty { newPaths.remove(fact.path) }
+            if fact.change == .renamed, let oldPath = fact.oldPath, left[oldPath] == slot { left[oldPath] = nil }
         }
+        guard live > 0 else {
+            slots.removeAll(keepingCapacity: slots.count <= Self.searchLimit)
+            head = 0
+            return event
+        }
+        slots[slot].count = 0
+        while slots.last?.count == 0 { slots.removeLast() }
+        while slots[head].count == 0 { head += 1 }
+        if slots.count > Self.searchLimit, slots.count > 2 * live { compact() }
         return event
     }
 
     private mutating func compact() {
         slots.removeAll { $0.count == 0 }
-        if index != nil { rebuildIndex() }
+        head = 0
+        rebuildIndices()
     }
 
-    private mutating func rebuildIndex() {
-        var built: [[UInt8]: Int] = [:]
+    private mutating func rebuildIndices() {
+        var paths: [[UInt8]: Int] = [:]
+        left = [:]
         for (slot, event) in slots.enumerated() where event.count > 0 {
-            if case .path(let fact) = event.fact { built[fact.path] = slot }
+            guard case .path(let fact) = event.fact else { continue }
+            paths[fact.path] = slot
+            if fact.change == .renamed, let oldPath = fact.oldPath { left[oldPath] = slot }
         }
-        index = built
+        index = paths
     }
 }
 
@@ -216,9 +267,45 @@ extension EntryList {
     mutating func replaceLast(where replacement: (Event) -> Event?) -> Bool {
         for slot in slots.indices.reversed() where slots[slot].count > 0 {
             guard let event = replacement(slots[slot]) else { continue }
+            deliveries += event.count - slots[slot].count
             slots[slot] = event
             return true
         }
         return false
+    }
+
+    // MARK: Event by event
+
+    /// The entry to hand on first, if the entries are to be handed on one by one as events.
+    ///
+    /// That is the oldest, unless a rename has first to empty its path. Where things have changed places nobody is
+    /// first: all of them are then told as `written`, which is as true.
+    mutating func nextInTurn() -> Event? {
+        guard live > 0 else { return nil }
+        var chain = [head]
+        while let slot = chain.last, case .path(let fact) = slots[slot].fact, let before = left[fact.path] {
+            if let start = chain.firstIndex(of: before) {
+                for slot in chain[start...] { tellWritten(slot) }
+                return slots[chain[0]]
+            }
+            chain.append(before)
+        }
+        return chain.last.map { slots[$0] }
+    }
+
+    /// Takes out what `nextInTurn` gives.
+    mutating func removeNextInTurn() -> Event? {
+        guard let next = nextInTurn() else { return nil }
+        guard case .path(let fact) = next.fact, let slot = slot(at: fact.path) else { return removeOldest() }
+        return remove(slot)
+    }
+
+    private mutating func tellWritten(_ slot: Int) {
+        guard case .path(var fact) = slots[slot].fact, let oldPath = fact.oldPath else { return }
+        left[oldPath] = nil
+        fact.change = .written
+        fact.oldPath = nil
+        fact.hasReplaced = false
+        slots[slot].fact = .path(fact)
     }
 }

@@ -36,4 +36,10 @@ struct Heap<Element: Comparable & Sendable>: Sendable {
         }
         return first
     }
+
+    /// O(n log n).
+    mutating func removeAll(where isGone: (Element) -> Bool) {
+        // A sorted array is a heap.
+        storage = storage.filter { !isGone($0) }.sorted()
+    }
 }

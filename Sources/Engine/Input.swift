@@ -49,6 +49,13 @@ package enum Command: Sendable {
     case cancelQueue(name: String)
 }
 
+/// `Engine.Command`, where `Command` alone could also be the watch file's.
+package typealias ClientCommand = Command
+
+extension Engine {
+    package typealias Command = ClientCommand
+}
+
 extension Command {
     package struct Emission: Sendable {
         package var name: String

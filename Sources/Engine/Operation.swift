@@ -20,11 +20,11 @@ struct Operation: Sendable {
     var handler = 0
     var queue = 0
     var source = 0
-    /// Indices into the key table; most operations have one.
-    var key: Int?
-    var moreKeys: [Int] = []
+    var keys = KeySet()
     var entries = EntryList()
     var state = State.gone
+    /// Deliveries that joined it, counted as coalesced.
+    var joined = 0
     /// No longer takes events in.
     var isClosed = false
     /// How many completions or `Emit=` lie between an outside event and this operation.
@@ -33,8 +33,6 @@ struct Operation: Sendable {
     var submitted: Int64 = 0
     /// Callers of `Run` with `wait`, answered when it ends.
     var waiters: [Token] = []
-
-    var keys: [Int] { key.map { [$0] + moreKeys } ?? [] }
 
     var isWaiting: Bool {
         switch state {

@@ -21,6 +21,21 @@ struct QueueLine: Sendable {
 
     /// Takes out what `first` returned.
     mutating func removeFirst(_ ref: OperationRef) {
-        if inOrder.first == ref { _ = inOrder.removeFirst() } else { late.removeFirst() }
+        if inOrder.first == ref { _ = inOrder.removeFirst() }
+        if late.first == ref { late.removeFirst() }
+    }
+
+    /// `waiting`: how many still wait at most.
+    mutating func trim(waiting: Int, in operations: OperationTable) {
+        inOrder.trim(waiting: waiting, in: operations)
+        if late.count > 2 * waiting + 64 { late.removeAll { !operations.isWaiting($0) } }
+    }
+}
+
+extension Deque<OperationRef> {
+    /// Forgets who waits no more: at the front at once, elsewhere when they are the greater part.
+    mutating func trim(waiting: Int, in operations: OperationTable) {
+        while let first, !operations.isWaiting(first) { _ = removeFirst() }
+        if count > 2 * waiting + 64 { removeAll { !operations.isWaiting($0) } }
     }
 }

@@ -8,6 +8,9 @@ struct Registry<Name: Hashable & Sendable, Element: Sendable>: Sendable {
     /// The one of that name; not one that has been removed.
     func index(of name: Name) -> Int? { byName[name] }
 
+    /// Slots, in use or not.
+    var count: Int { slots.count }
+
     /// Indices in use, also of what is removed and not yet released.
     var indices: [Int] { slots.indices.filter { isInUseFlags[$0] } }
     var names: Dictionary<Name, Int>.Keys { byName.keys }
@@ -30,12 +33,10 @@ struct Registry<Name: Hashable & Sendable, Element: Sendable>: Sendable {
     /// Takes the name away; the slot stays until `release`.
     mutating func removeName(_ name: Name) { byName[name] = nil }
 
-    /// Gives the name back to a slot that was removed.
-    mutating func restoreName(_ name: Name, to index: Int) { byName[name] = index }
-
     func isInUse(_ index: Int) -> Bool { isInUseFlags[index] }
 
     mutating func release(_ index: Int) {
+        guard isInUseFlags[index] else { return }
         isInUseFlags[index] = false
         free.append(index)
     }

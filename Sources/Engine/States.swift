@@ -37,16 +37,19 @@ struct QueueState: Sendable {
     var entries = 0
     var waiting = 0
     var running = 0
-    /// Stands in the line for process slots, with its first operation.
-    var isStarved = false
+    /// The operation with which it stands in the line for process slots.
+    var standing: OperationRef?
     /// Sources held back because this queue is full.
-    var heldSources: Set<Int> = []
+    var heldSources = WaitingLine()
+    /// Stands on the work-list.
+    var isDirty = false
 
     var width: Int { if case .concurrent(let width) = definition.kind { width } else { 1 } }
     var isSerial: Bool { definition.kind == .serial }
     var isSuspended: Bool { !suspensions.isEmpty }
-    /// A source that was held back may go on.
+    /// Sources that were held back may go on.
     var hasRoom: Bool { entries * 8 < definition.backlog * 7 }
+    var holdsBack: Bool { definition.overflow == .block }
 }
 
 struct SourceState: Sendable {
@@ -78,48 +81,5 @@ struct SourceState: Sendable {
         guard definition.coalesces, definition.key != .none else { return nil }
         if case .custom(let custom) = definition.trigger { return custom.merge }
         return .add
-    }
-}
-
-/// Events of a source that is held back or suspended, folded as far as their kind allows.
-struct HeldEvents: Sendable {
-    /// Values of real-time signals kept.
-    static let signalValues = 4096
-
-    private var list = EntryList()
-
-    var isEmpty: Bool { list.isEmpty }
-    var count: Int { list.count }
-    var oldest: Event? { list.oldest }
-    var deliveries: Int { list.deliveries }
-
-    /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
-    mutating func add(_ event: Event, merge: CustomTrigger.Merge?, limit: Int) -> Int? {
-        if case .signal(let fact) = event.fact { return addSignal(event, fact) ? 0 : nil }
-        var merge = merge
-        if case .timer = event.fact { merge = .add }
-        if case .path = event.fact { merge = .add }
-        if list.count >= limit {
-            guard let merge, list.wouldMerge(event, merge: merge) else { return nil }
-        }
-        return list.add(event, merge: merge).annulled
-    }
-
-    mutating func removeOldest() -> Event? { list.removeOldest() }
-
-    private mutating func addSignal(_ event: Event, _ fact: SignalFact) -> Bool {
-        if list.replaceLast(where: {
-            guard case .signal(let other) = $0.fact else { return nil }
-            let isSame = other.number == fact.number && other.senderPID == fact.senderPID
-            guard isSame, fact.number < LinuxSignal.realTimeMinimum, other.senderUID == fact.senderUID else {
-                return nil
-            }
-            return Event(id: event.id, time: event.time, count: $0.count + event.count, fact: event.fact)
-        }) {
-            return true
-        }
-        guard list.count < Self.signalValues else { return false }
-        _ = list.add(event, merge: nil)
-        return true
     }
 }

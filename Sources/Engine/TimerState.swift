@@ -61,6 +61,9 @@ struct TimerState: Sendable {
         return elapse
     }
 
+    /// `AfterSec=` waits for operations to end.
+    mutating func stopDelay() { after = nil }
+
     /// Its operations have ended: the fixed delay begins anew. Returns the new time, if there is one.
     mutating func restart(now: Moment) -> Int64? {
         guard after == nil, let delay else { return nil }
@@ -68,9 +71,9 @@ struct TimerState: Sendable {
         return after
     }
 
-    /// The span in microseconds; `nil` for one that never ends or lies beyond all clocks.
+    /// The span in microseconds; `nil` for none at all and one that lies beyond all clocks.
     private static func microseconds(_ span: TimeSpan?) -> Int64? {
-        guard let span, span.microseconds < UInt64(Int64.max / 4) else { return nil }
+        guard let span, span > .zero, span.microseconds < UInt64(Int64.max / 4) else { return nil }
         return Int64(span.microseconds)
     }
 }

@@ -127,20 +127,19 @@ extension Engine {
         return [boot, monotonic].compactMap { $0 }.min()
     }
 
-    func view(_ ref: OperationRef) -> OperationView {
+    /// `isEnding`: it waits for nothing any more.
+    func view(_ ref: OperationRef, isEnding: Bool = false) -> OperationView {
         let operation = operations[ref]
         var view = OperationView(
             id: operation.id, handler: handlers[operation.handler].name,
             queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
-            key: operation.key.map { keys[$0].name.bytes }, state: .pending, events: operation.entries.events,
+            key: operation.keys.first.map { keys[$0].name.bytes }, state: .pending, events: operation.entries.events,
             deliveries: operation.entries.deliveries, depth: operation.depth, submitted: operation.submitted, attempt: 1
         )
         switch operation.state {
-        case .pending:
-            view.waitingFor = waitingFor(ref)
-        case .ready:
-            view.state = .ready
-            view.waitingFor = waitingFor(ref)
+        case .pending, .ready:
+            if case .ready = operation.state { view.state = .ready }
+            if !isEnding { view.waitingFor = waitingFor(ref) }
         case .executing(let run):
             view.state = .executing
             view.started = run.started
@@ -168,7 +167,9 @@ extension Engine {
                 ? "queue \(queue.definition.name): one at a time"
                 : "queue \(queue.definition.name): Width=\(queue.width) in use"
         }
-        if queue.isStarved { return "MaxProcesses=\(settings.maxProcesses) in use" }
+        if queue.standing != nil, processes >= settings.maxProcesses {
+            return "MaxProcesses=\(settings.maxProcesses) in use"
+        }
         if isWaitingForReload(operation.queue) { return "a reload" }
         return "its turn on queue \(queue.definition.name)"
     }

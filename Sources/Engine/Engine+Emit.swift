@@ -1,0 +1,194 @@
+import Schedule
+import WatchFile
+
+/// `Emit`: a call is taken in as a whole or not at all; where a queue holds back, its caller waits for the reply.
+///
+/// Callers that wait keep their order: nobody passes another one that waits for the same source or for the same queue,
+/// so who needs much room does not wait behind who needs little for ever.
+extension Engine {
+    struct EmitCall: Sendable {
+        /// Events have no id and no time before the call is taken in.
+        var emissions: [(source: Int, event: Event)]
+        var token: Token
+        /// The queue it waits for, if it is a queue.
+        var queue: Int?
+    }
+
+    private enum Room {
+        case now
+        /// `queue`: `nil` where a source that is suspended, or not yet let go, can keep no more.
+        case later(queue: Int?)
+        case refused(queue: Int)
+    }
+
+    mutating func emit(_ emissions: [Command.Emission], _ token: Token) throws(CommandError) {
+        guard phase == .running || phase == .reloading else { throw .draining }
+        var resolved: [(source: Int, event: Event)] = []
+        for emission in emissions {
+            guard case .source(let source) = try resolveCustom(emission.name) else { continue }
+            var fact = emission.fact
+            if fact.data == nil, fact.payload == nil { fact.data = 1 }
+            resolved.append((source, Event(id: 0, time: 0, fact: .custom(fact))))
+        }
+        let call = EmitCall(emissions: resolved, token: token)
+        guard let waiting = tryAdmit(call, behind: waitingEmits) else { return }
+        let queue = waiting.queue ?? resolved.first.flatMap { sources[$0.source].targets.first?.queue }
+        if waitingEmits.count >= Self.waitingEmitLimit, let queue { throw full(queue) }
+        waitingEmits.append(waiting)
+    }
+
+    func full(_ queue: Int) -> CommandError {
+        .queueFull(queue: queues[queue].definition.name, backlog: queues[queue].definition.backlog)
+    }
+
+    private func resolveCustom(_ name: String) throws(CommandError) -> Named {
+        let isCustom: (Named) -> Bool = { named in
+            guard case .source(let index) = named, case .source(let id) = sources[index].origin else { return false }
+            return id.kind == .custom
+        }
+        do {
+            return try resolve(name, among: isCustom)
+        } catch .noSuchName(_, let nearest) {
+            guard isKnown(name) else { throw .noSuchName(name, nearest: nearest) }
+            throw .notCustom(name)
+        }
+    }
+
+    /// Takes in who has room now, and answers who never will.
+    mutating func retryWaitingEmits() {
+        var waiting: [EmitCall] = []
+        for call in waitingEmits {
+            if let call = tryAdmit(call, behind: waiting) { waiting.append(call) }
+        }
+        waitingEmits = waiting
+    }
+
+    /// Takes a call in or answers it; else gives it back with what it waits for.
+    private mutating func tryAdmit(_ call: EmitCall, behind others: [EmitCall]) -> EmitCall? {
+        var call = call
+        switch room(for: call) {
+        case .refused(let queue):
+            refuse(call, queue)
+            return nil
+        case .later(let queue):
+            call.queue = queue
+            return call
+        case .now:
+            call.queue = nil
+            if isBehind(call, others) { return call }
+            admit(call)
+            return nil
+        }
+    }
+
+    private func isBehind(_ call: EmitCall, _ others: [EmitCall]) -> Bool {
+        guard !others.isEmpty else { return false }
+        let sources = Set(call.emissions.map(\.source))
+        let queues = needs(call)
+        return others.contains { other in
+            other.emissions.contains { sources.contains($0.source) } || other.queue.map { queues[$0] != nil } ?? false
+        }
+    }
+
+    // MARK: Room
+
+    /// Whether a whole call can be taken in. Events that would fold into one count as one.
+    private func room(for call: EmitCall) -> Room {
+        if let room = call.emissions.compactMap({ roomInHeld(source: $0.source, in: call) }).first { return room }
+        let needs = needs(call)
+        let total = needs.values.reduce(0, +)
+        let isTotalFull = total > settings.maxOperations - entries
+        for (queue, needed) in needs.sorted(by: { $0.key < $1.key }) where needed > 0 {
+            let definition = queues[queue].definition
+            let isQueueFull = needed > definition.backlog - queues[queue].entries
+            switch definition.overflow {
+            case .dropOldest: continue
+            case .dropNewest: if isQueueFull || isTotalFull { return .refused(queue: queue) }
+            case .block:
+                if needed > definition.backlog || total > settings.maxOperations { return .refused(queue: queue) }
+                let isWaitedFor = !queues[queue].heldSources.isEmpty || !heldByTotal.isEmpty
+                if isQueueFull || isTotalFull || isWaitedFor { return .later(queue: queue) }
+            }
+        }
+        return .now
+    }
+
+    /// For a source that cannot keep the events of a call with those it holds: what then.
+    private func roomInHeld(source: Int, in call: EmitCall) -> Room? {
+        let isSuspended = sources[source].isSuspended
+        guard isSuspended || !sources[source].held.isEmpty, let queue = sources[source].targets.first?.queue else {
+            return nil
+        }
+        guard isSuspended else { return .later(queue: nil) }
+        let limit = holdLimit(source)
+        let needed = entriesAdded(call, source) { sources[source].held.wouldMerge($0, merge: $1) }
+        if sources[source].held.count + needed <= limit { return nil }
+        let mayWait = needed <= limit && sources[source].targets.contains { queues[$0.queue].holdsBack }
+        return mayWait ? .later(queue: nil) : .refused(queue: queue)
+    }
+
+    /// How many entries a call would add to each queue.
+    private func needs(_ call: EmitCall) -> [Int: Int] {
+        var needs: [Int: Int] = [:]
+        var seen: Set<Int> = []
+        for (source, event) in call.emissions where seen.insert(source).inserted && !sources[source].isSuspended {
+            for target in sources[source].targets {
+                let candidates = mergeCandidates(event, source: source, target)
+                needs[target.queue, default: 0] += entriesAdded(call, source) { event, merge in
+                    candidates.contains { operations[$0].entries.wouldMerge(event, merge: merge) }
+                }
+            }
+        }
+        return needs
+    }
+
+    /// How many entries the events of one source in a call add where those waiting take in what `wouldMerge` says.
+    private func entriesAdded(
+        _ call: EmitCall, _ source: Int, _ wouldMerge: (Event, CustomTrigger.Merge) -> Bool
+    ) -> Int {
+        let events = call.emissions.filter { $0.source == source && !isNoEvent($0.event, source) }.map(\.event)
+        guard let merge = sources[source].merge else { return events.count }
+        let folding = events.filter { merge == .replace || !$0.hasPayload }
+        let isFolded = folding.isEmpty || folding.contains { wouldMerge($0, merge) }
+        return events.count - folding.count + (isFolded ? 0 : 1)
+    }
+
+    // MARK: In or out
+
+    private mutating func admit(_ call: EmitCall) {
+        var ids: [UInt64] = []
+        for (source, event) in call.emissions {
+            if isNoEvent(event, source) {
+                ids.append(0)
+            } else {
+                accept(event.fact, from: source)
+                ids.append(lastEventID)
+            }
+        }
+        actions.append(.reply(call.token, .events(ids)))
+    }
+
+    /// What a queue drops is counted; a call that a queue which holds back can never take in is not.
+    private mutating func refuse(_ call: EmitCall, _ queue: Int) {
+        for (source, event) in call.emissions where !queues[queue].holdsBack && !isNoEvent(event, source) {
+            let event = makeEvent(event.fact)
+            for target in sources[source].targets {
+                refuse(event, .dropped, "queue \(queues[queue].definition.name) is full", source: source, target)
+            }
+        }
+        actions.append(.reply(call.token, .failure(full(queue))))
+    }
+
+    /// Data 0 is no event for `add` and `or`, as in Dispatch.
+    func isNoEvent(_ event: Event, _ source: Int) -> Bool {
+        guard case .custom(let fact) = event.fact, fact.data == 0, fact.payload == nil else { return false }
+        if case .custom(let trigger) = sources[source].definition?.trigger { return trigger.merge != .replace }
+        return true
+    }
+}
+
+extension Event {
+    fileprivate var hasPayload: Bool {
+        if case .custom(let fact) = fact { fact.payload != nil } else { false }
+    }
+}

@@ -1,0 +1,126 @@
+import Schedule
+import WatchFile
+
+/// `Overflow=block` and suspended sources: what is held back, and how it is let go again.
+///
+/// A source held back stands in one line: that of the queue that is full, or that of `MaxOperations=`. When there is
+/// room below 7/8, the line is let go from its front until there is none; until it is empty nobody passes it.
+extension Engine {
+    /// Where a source has to wait.
+    enum Obstacle: Equatable {
+        case queue(Int), total
+    }
+
+    /// What keeps an event back: a queue of the source that holds back when it is full has no room for it. `isFirst`:
+    /// the source stands first in line, so that nobody waits before it.
+    func obstacle(_ event: Event, source: Int, isFirst: Bool) -> Obstacle? {
+        let isTotalFull = entries >= settings.maxOperations || (!isFirst && !heldByTotal.isEmpty)
+        for target in sources[source].targets where queues[target.queue].holdsBack {
+            let isQueueFull = isFull(target.queue) || (!isFirst && !queues[target.queue].heldSources.isEmpty)
+            guard isQueueFull || isTotalFull, isNewEntry(event, source: source, target) else { continue }
+            return isQueueFull ? .queue(target.queue) : .total
+        }
+        return nil
+    }
+
+    func isFull(_ queue: Int) -> Bool { queues[queue].entries >= queues[queue].definition.backlog }
+
+    /// Whether a delivery would be an entry more, and not merge into one that waits.
+    func isNewEntry(_ event: Event, source: Int, _ target: SourceState.Target) -> Bool {
+        guard let merge = sources[source].merge else { return true }
+        return !mergeCandidates(event, source: source, target).contains {
+            operations[$0].entries.wouldMerge(event, merge: merge)
+        }
+    }
+
+    /// The smallest backlog of the queues of a source: what it may hold.
+    func holdLimit(_ source: Int) -> Int {
+        sources[source].targets.reduce(Int.max) { min($0, queues[$1.queue].definition.backlog) }
+    }
+
+    mutating func hold(_ event: Event, source: Int) {
+        let targets = sources[source].targets
+        let limit = holdLimit(source)
+        let annulled = sources[source].held.add(event, merge: sources[source].merge, limit: limit)
+        for target in targets {
+            if let annulled {
+                enter(event.count, at: .held, source: source, target)
+                move(annulled, from: .held, to: .annulled, source: source, target)
+            } else {
+                refuse(event, .dropped, "more than \(limit) events held back", source: source, target)
+            }
+        }
+        if sources[source].held.isEmpty {
+            dirtySources.append(source)
+        } else {
+            holdInRim(source, limit: limit)
+        }
+    }
+
+    mutating func wait(_ source: Int, for obstacle: Obstacle) {
+        switch obstacle {
+        case .queue(let queue): queues[queue].heldSources.append(source)
+        case .total: heldByTotal.append(source)
+        }
+    }
+
+    /// A descriptor is not read any more at once; a path source when no more changes can be kept.
+    private mutating func holdInRim(_ source: Int, limit: Int) {
+        guard !sources[source].isHeldInRim, case .source(let id) = sources[source].origin else { return }
+        guard id.kind == .descriptor || (id.kind == .path && sources[source].held.count >= limit) else { return }
+        sources[source].isHeldInRim = true
+        actions.append(.hold(id))
+    }
+
+    // MARK: Let go
+
+    /// Lets go what a source holds, as far as there is room. `isFirst`: it stands first in its line.
+    mutating func letGo(_ source: Int, isFirst: Bool) {
+        guard sources.isInUse(source), !sources[source].isSuspended else { return }
+        while let event = sources[source].held.next() {
+            if let obstacle = obstacle(event, source: source, isFirst: isFirst) { return wait(source, for: obstacle) }
+            letGoNext(source, mayDrop: true)
+        }
+        isRoomNew = true
+        if sources[source].isHeldInRim, case .source(let id) = sources[source].origin {
+            sources[source].isHeldInRim = false
+            actions.append(.release(id))
+        }
+        sourceMayHaveEnded(source)
+    }
+
+    /// Lets go everything, room or not: its routes are about to change.
+    mutating func letGoAll(_ source: Int) {
+        while !sources[source].held.isEmpty { letGoNext(source, mayDrop: false) }
+    }
+
+    private mutating func letGoNext(_ source: Int, mayDrop: Bool) {
+        guard let event = sources[source].held.removeNext() else { return }
+        for target in sources[source].targets {
+            move(event.count, from: .held, to: .pending, source: source, target)
+            admit(event, source: source, target, depth: mayDrop ? 0 : 1, isCounted: true)
+        }
+    }
+
+    mutating func letGo(heldBy queue: Int) {
+        guard queues.isInUse(queue) else { return }
+        while let source = queues[queue].heldSources.first {
+            letGo(source, isFirst: true)
+            // It is still there, and first: nobody behind it may pass.
+            if isHeldBack(source), isFull(queue) { return }
+            queues[queue].heldSources.removeFirst()
+        }
+    }
+
+    mutating func letGoHeldByTotal() {
+        while let source = heldByTotal.first {
+            letGo(source, isFirst: true)
+            if isHeldBack(source), entries >= settings.maxOperations { return }
+            heldByTotal.removeFirst()
+        }
+    }
+
+    private func isHeldBack(_ source: Int) -> Bool {
+        sources.isInUse(source) && !sources[source].isSuspended && !sources[source].held.isEmpty
+    }
+}

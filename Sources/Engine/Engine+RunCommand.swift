@@ -1,0 +1,106 @@
+import Schedule
+import WatchFile
+
+/// `Run`: a handler, or all handlers of a source, started by hand.
+extension Engine {
+    /// A caller who waits until every operation that his `Run` started has ended.
+    struct RunCall: Sendable {
+        var remaining: Int
+        var worst: OperationView?
+    }
+
+    mutating func run(_ command: Command.RunCommand, _ token: Token) throws(CommandError) {
+        guard phase == .running || phase == .reloading else { throw .draining }
+        let source: Int
+        let targets: [SourceState.Target]
+        switch try resolve(command.name, among: { if case .queue = $0 { false } else { true } }) {
+        case .queue: return
+        case .source(let index):
+            source = index
+            targets = sources[index].targets
+        case .handler(let handler):
+            source = internalSource(.run(handler: handlers[handler].name))
+            targets = target(handler: handlers[handler].name).map { [$0] } ?? []
+        }
+        let facts = facts(command, source: source)
+        try checkRoom(for: facts, source: source, targets)
+        var admissions: [Admission] = []
+        for fact in facts {
+            let event = makeEvent(fact)
+            let names = targets.map { handlers[$0.handler].name }
+            actions.append(.report(.event(event, sources[source].origin, handlers: names)))
+            for target in targets { admissions.append(admit(event, source: source, target, depth: 0)) }
+        }
+        answer(admissions, command, token)
+    }
+
+    /// A queue that holds back when it is full takes in a run as a whole or not at all; nobody waits for room.
+    private func checkRoom(for facts: [Fact], source: Int, _ targets: [SourceState.Target]) throws(CommandError) {
+        for target in targets where queues[target.queue].holdsBack {
+            let room = min(
+                queues[target.queue].definition.backlog - queues[target.queue].entries, settings.maxOperations - entries
+            )
+            guard facts.count > room else { continue }
+            let added = facts.count { isNewEntry(Event(id: 0, time: 0, fact: $0), source: source, target) }
+            if added > room { throw full(target.queue) }
+        }
+    }
+
+    /// What a run by hand tells the handler: the paths, lines or data given, else an event as the source makes them.
+    private func facts(_ command: Command.RunCommand, source: Int) -> [Fact] {
+        var roots: [[UInt8]] = []
+        if case .path(let trigger) = sources[source].definition?.trigger { roots = trigger.paths }
+        let paths = command.paths.map { path in
+            Fact.path(PathFact(.written, path: path, root: roots.first { path.starts(with: $0) } ?? []))
+        }
+        let given = paths + command.lines.map { .line(LineFact($0)) }
+        if !given.isEmpty { return given }
+        if command.data == nil, case .timer = sources[source].definition?.trigger {
+            return [.timer(scheduled: now.realtime)]
+        }
+        return [.custom(CustomFact(data: command.data ?? 1))]
+    }
+
+    private mutating func answer(_ admissions: [Admission], _ command: Command.RunCommand, _ token: Token) {
+        var ids: [UInt64] = []
+        var refusal: Reply = .operations([])
+        for admission in admissions {
+            switch admission {
+            case .operation(let id): if !ids.contains(id) { ids.append(id) }
+            case .ended(let result, let reason): refusal = .refused(result, reason: reason)
+            }
+        }
+        let refs = ids.compactMap { operations.ref(id: $0) }
+        if command.waits, !refs.isEmpty {
+            runCalls[token] = RunCall(remaining: refs.count)
+            for ref in refs { operations[ref].waiters.append(token) }
+        } else {
+            actions.append(.reply(token, ids.isEmpty ? refusal : .operations(ids)))
+        }
+    }
+
+    /// An operation that callers wait for has ended.
+    mutating func tell(_ waiters: [Token], _ view: OperationView) {
+        for token in waiters {
+            guard var call = runCalls[token] else { continue }
+            call.remaining -= 1
+            if (call.worst?.result?.severity ?? -1) < (view.result?.severity ?? -1) { call.worst = view }
+            runCalls[token] = call.remaining > 0 ? call : nil
+            if call.remaining == 0, let worst = call.worst { actions.append(.reply(token, .ran(worst))) }
+        }
+    }
+}
+
+extension Result {
+    /// How bad it is for one who waits for several.
+    fileprivate var severity: Int {
+        switch self {
+        case .done: 0
+        case .annulled: 1
+        case .skipped: 2
+        case .dropped: 3
+        case .cancelled: 4
+        case .failed: 5
+        }
+    }
+}

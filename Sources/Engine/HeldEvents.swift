@@ -1,0 +1,60 @@
+import WatchFile
+
+/// Events of a source that is held back or suspended, folded as far as their kind allows.
+struct HeldEvents: Sendable {
+    /// Signals and exits kept: the first are always read, the second never come again.
+    static let keptLimit = 4096
+    /// What may still come of a source of the rim that has just been told to hold: what it reads in one turn.
+    static let turn = 1000
+
+    private var list = EntryList()
+
+    var isEmpty: Bool { list.isEmpty }
+    var count: Int { list.count }
+    var oldest: Event? { list.oldest }
+    var deliveries: Int { list.deliveries }
+
+    /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
+    mutating func add(_ event: Event, merge: CustomTrigger.Merge?, limit: Int) -> Int? {
+        switch event.fact {
+        case .signal(let fact):
+            if fold(event, fact) { return 0 }
+            return add(event, merge: nil, below: Self.keptLimit)
+        case .process:
+            return add(event, merge: nil, below: Self.keptLimit)
+        case .timer:
+            return add(event, merge: .add, below: limit)
+        case .path:
+            return add(event, merge: .add, below: limit + Self.turn)
+        case .line:
+            return add(event, merge: merge, below: limit + Self.turn)
+        case .custom, .completion:
+            return add(event, merge: merge, below: limit)
+        }
+    }
+
+    private mutating func add(_ event: Event, merge: CustomTrigger.Merge?, below limit: Int) -> Int? {
+        if list.count >= limit {
+            guard let merge, list.wouldMerge(event, merge: merge) else { return nil }
+        }
+        return list.add(event, merge: merge).annulled
+    }
+
+    /// Signals fold per number and sender; real-time ones carry a value each.
+    private mutating func fold(_ event: Event, _ fact: SignalFact) -> Bool {
+        guard fact.number < LinuxSignal.realTimeMinimum else { return false }
+        return list.replaceLast { older in
+            guard case .signal(let other) = older.fact, other.number == fact.number,
+                other.senderPID == fact.senderPID, other.senderUID == fact.senderUID
+            else { return nil }
+            return Event(id: event.id, time: event.time, count: older.count + event.count, fact: event.fact)
+        }
+    }
+
+    func wouldMerge(_ event: Event, merge: CustomTrigger.Merge) -> Bool { list.wouldMerge(event, merge: merge) }
+
+    /// The event to let go first.
+    mutating func next() -> Event? { list.nextInTurn() }
+
+    mutating func removeNext() -> Event? { list.removeNextInTurn() }
+}

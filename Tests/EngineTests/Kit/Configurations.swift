@@ -1,0 +1,122 @@
+import Schedule
+import WatchFile
+
+/// Short ways to say a configuration in code.
+extension Configuration {
+    static func of(
+        settings: DaemonSettings = DaemonSettings(), queues: [QueueDefinition] = [], handlers: [HandlerDefinition] = [],
+        sources: [SourceDefinition] = []
+    ) -> Configuration {
+        let builtIn = QueueDefinition.builtInNames.map { name in
+            QueueDefinition(name: name, kind: name == "main" ? .serial : .concurrent(width: settings.maxProcesses))
+        }
+        let own = Set(queues.map(\.name))
+        return Configuration(
+            settings: settings, queues: builtIn.filter { !own.contains($0.name) } + queues, handlers: handlers,
+            sources: sources)
+    }
+}
+
+extension QueueDefinition {
+    static func serial(
+        _ name: String, backlog: Int = 10_000, overflow: Overflow = .block, isSuspended: Bool = false
+    ) -> QueueDefinition {
+        QueueDefinition(name: name, kind: .serial, backlog: backlog, overflow: overflow, isSuspended: isSuspended)
+    }
+
+    static func concurrent(
+        _ name: String, width: Int, backlog: Int = 10_000, overflow: Overflow = .block
+    ) -> QueueDefinition {
+        QueueDefinition(name: name, kind: .concurrent(width: width), backlog: backlog, overflow: overflow)
+    }
+}
+
+extension HandlerDefinition {
+    static func exec(
+        _ name: String, queue: String? = nil, overlap: Overlap? = nil,
+        _ change: (inout HandlerDefinition) -> Void = { _ in }
+    ) -> HandlerDefinition {
+        let command = CommandWords(words: [.template(Template(literal: "/bin/true"))])
+        var handler = HandlerDefinition(name: name, action: .exec([command]), queue: queue, overlap: overlap)
+        change(&handler)
+        return handler
+    }
+
+    static func log(_ name: String, _ parts: [Template.Part], queue: String? = nil) -> HandlerDefinition {
+        HandlerDefinition(name: name, action: .log(Template(parts: parts)), queue: queue)
+    }
+
+    static func emit(_ name: String, into source: String, data: Template? = nil, queue: String? = nil)
+        -> HandlerDefinition
+    {
+        HandlerDefinition(name: name, action: .emit(source: source, data: data), queue: queue)
+    }
+}
+
+extension SourceDefinition {
+    private static func make(
+        _ kind: SourceKind, _ name: String, _ trigger: Trigger, _ handlers: [String], _ queue: String, _ key: KeyRule,
+        _ coalesces: Bool, _ isSuspended: Bool
+    ) -> SourceDefinition {
+        SourceDefinition(
+            id: SourceID(kind, name), routes: handlers.map { Route(handler: $0, queue: queue) }, key: key,
+            coalesces: coalesces, isSuspended: isSuspended, trigger: trigger)
+    }
+
+    static func custom(
+        _ name: String, to handlers: String..., on queue: String = "default", merge: CustomTrigger.Merge = .add,
+        key: KeyRule = .handler, coalesces: Bool = true, isSuspended: Bool = false
+    ) -> SourceDefinition {
+        make(.custom, name, .custom(CustomTrigger(merge: merge)), handlers, queue, key, coalesces, isSuspended)
+    }
+
+    static func path(
+        _ name: String, to handlers: String..., on queue: String = "default", key: KeyRule = .handler,
+        coalesces: Bool = true, isSuspended: Bool = false
+    ) -> SourceDefinition {
+        let trigger = PathTrigger(paths: [Array("/w".utf8)], events: [.written, .renamed, .deleted, .created])
+        return make(.path, name, .path(trigger), handlers, queue, key, coalesces, isSuspended)
+    }
+
+    static func fifo(
+        _ name: String, to handlers: String..., on queue: String = "default", key: KeyRule = .none,
+        coalesces: Bool = false,
+        isSuspended: Bool = false
+    ) -> SourceDefinition {
+        let trigger = DescriptorTrigger(listener: .fifo(Array("/run/\(name)".utf8)), framing: .line)
+        return make(.descriptor, name, .descriptor(trigger), handlers, queue, key, coalesces, isSuspended)
+    }
+
+    static func signal(
+        _ name: String, to handlers: String..., on queue: String = "default", coalesces: Bool = true,
+        isSuspended: Bool = false
+    ) -> SourceDefinition {
+        make(
+            .signal, name, .signal(SignalTrigger(signals: [10, 12])), handlers, queue, .handler, coalesces, isSuspended)
+    }
+
+    static func process(
+        _ name: String, to handlers: String..., on queue: String = "default", isSuspended: Bool = false
+    ) -> SourceDefinition {
+        let trigger = ProcessTrigger(pidFile: Array("/run/\(name).pid".utf8))
+        return make(.process, name, .process(trigger), handlers, queue, .handler, true, isSuspended)
+    }
+
+    static func timer(
+        _ name: String, to handlers: String..., on queue: String = "default", every: TimeSpan? = nil,
+        after: TimeSpan? = nil, onStartup: TimeSpan? = nil, onBoot: TimeSpan? = nil, key: KeyRule = .handler,
+        isSuspended: Bool = false
+    ) -> SourceDefinition {
+        let trigger = TimerTrigger(every: every, after: after, onStartup: onStartup, onBoot: onBoot)
+        return make(.timer, name, .timer(trigger), handlers, queue, key, true, isSuspended)
+    }
+}
+
+extension KeyRule {
+    /// `Key=%p`: one for each file.
+    static let perPath = KeyRule.template(Template(parts: [.specifier(.path)]))
+    /// `Key=%{data}`.
+    static let perData = KeyRule.template(Template(parts: [.specifier(.data)]))
+    /// `Key=%{line}`.
+    static let perLine = KeyRule.template(Template(parts: [.specifier(.line)]))
+}

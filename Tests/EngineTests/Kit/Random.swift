@@ -1,0 +1,35 @@
+import Glibc
+
+/// SplitMix64: the same numbers for the same seed.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+
+    mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int.random(in: elements.indices, using: &self)]
+    }
+
+    mutating func upTo(_ limit: Int) -> Int { Int.random(in: 0...limit, using: &self) }
+}
+
+/// The seeds of a property test: a few hundred, or what the environment asks for (`WATCHD_SEEDS=1000`, or
+/// `WATCHD_SEEDS=17...17` for one that failed).
+enum Seeds {
+    static func range(_ usual: UInt64) -> ClosedRange<UInt64> {
+        guard let value = getenv("WATCHD_SEEDS") else { return 1...usual }
+        let numbers = String(cString: value).split(separator: ".").compactMap { UInt64($0) }
+        guard let first = numbers.first, let last = numbers.last, last > 0 else { return 1...usual }
+        return numbers.count > 1 ? min(first, last)...max(first, last) : 1...last
+    }
+}

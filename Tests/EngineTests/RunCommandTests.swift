@@ -1,0 +1,165 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+@Suite("Run by name")
+struct RunCommandTests {
+    private func fixture(backlog: Int = 9, overflow: QueueDefinition.Overflow = .block) -> EngineFixture {
+        EngineFixture(
+            .of(
+                queues: [.serial("q", backlog: backlog, overflow: overflow)],
+                handlers: [
+                    .exec("uploads", queue: "q"), .exec("report", queue: "q"), .exec("skips", overlap: .skip),
+                    .exec("g"),
+                ],
+                sources: [
+                    .path("uploads", to: "uploads", on: "q"),
+                    .timer("report", to: "report", on: "q", every: .seconds(3600)),
+                    .timer("both", to: "report", "g", every: .seconds(3600)), .custom("twice", to: "g"),
+                    .fifo("twice", to: "g"),
+                ]))
+    }
+
+    private func run(
+        _ fixture: EngineFixture, _ name: String, paths: [String] = [], lines: [String] = [], data: Int64? = nil,
+        waits: Bool = false
+    ) -> Token {
+        fixture.command(
+            .run(
+                Engine.Command.RunCommand(
+                    name: name, paths: paths.map { Array($0.utf8) }, lines: lines.map { Array($0.utf8) }, data: data,
+                    waits: waits)))
+    }
+
+    private func error(_ fixture: EngineFixture, _ token: Token) -> CommandError? {
+        if case .failure(let error) = fixture.reply(token) { error } else { nil }
+    }
+
+    private func ids(_ fixture: EngineFixture, _ token: Token) -> [UInt64]? {
+        if case .operations(let ids) = fixture.reply(token) { ids } else { nil }
+    }
+
+    @Test func aSourceIsMeantBeforeTheHandlerOfItsAction() {
+        let fixture = fixture()
+        #expect(ids(fixture, run(fixture, "uploads", paths: ["/w/a", "/w/b"])) == [1])
+        #expect(fixture.starts[0].origin == .source(SourceID(.path, "uploads")))
+        #expect(fixture.story == ["uploads: written:a written:b"])
+    }
+
+    @Test func aHandlerRunsOnItsOwnQueue() {
+        let fixture = fixture()
+        _ = run(fixture, "handler/report")
+        #expect(fixture.story == ["report: data:1"])
+        #expect(fixture.starts[0].origin == .run(handler: "report") && fixture.starts[0].queue == "q")
+    }
+
+    @Test func aTimerRunsAsIfItHadElapsed() {
+        let fixture = fixture()
+        _ = run(fixture, "timer/report")
+        _ = run(fixture, "report", data: 7)
+        #expect(fixture.story == ["report: timer"])
+        #expect(fixture.counters(handler: "report")?[.skipped] == 1)
+    }
+
+    @Test func pathsLinesAndDataAreToldToTheHandler() {
+        let fixture = fixture()
+        _ = run(fixture, "g", data: -3)
+        _ = run(fixture, "g", paths: ["/w/a"], lines: ["l"])
+        fixture.endAll()
+        #expect(fixture.story == ["g: data:-3", "g: written:a line:l"])
+    }
+
+    @Test func namesMustBeClear() {
+        let fixture = fixture()
+        #expect(
+            error(fixture, run(fixture, "twice"))
+                == .ambiguousName("twice", candidates: ["custom/twice", "descriptor/twice"]))
+        #expect(error(fixture, run(fixture, "uplaods")) == .noSuchName("uplaods", nearest: "uploads"))
+        #expect(error(fixture, run(fixture, "path/uplaods")) == .noSuchName("path/uplaods", nearest: "path/uploads"))
+        #expect(error(fixture, run(fixture, "q")) == .noSuchName("q", nearest: nil))
+        #expect(error(fixture, run(fixture, "")) == .noSuchName("", nearest: nil))
+        #expect(error(fixture, run(fixture, "a/b/c")) == .noSuchName("a/b/c", nearest: nil))
+        #expect(ids(fixture, run(fixture, "custom/twice")) != nil)
+    }
+
+    @Test func theCallerMayWaitForTheEnd() {
+        let fixture = fixture()
+        let token = run(fixture, "g", waits: true)
+        #expect(fixture.reply(token) == nil)
+        fixture.endFirst(.exited(4))
+        guard case .ran(let view) = fixture.reply(token) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(view.id == 1 && view.result == .failed && view.exit == .exited(4))
+    }
+
+    @Test func ofSeveralOperationsTheWorstIsTold() {
+        let fixture = fixture()
+        let token = run(fixture, "both", waits: true)
+        #expect(fixture.running == ["report: timer", "g: timer"])
+        fixture.endFirst(.exited(1))
+        #expect(fixture.reply(token) == nil)
+        fixture.endFirst()
+        guard case .ran(let view) = fixture.reply(token) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(view.handler == "report" && view.result == .failed)
+    }
+
+    @Test func whoWaitsForAnOperationThatJoinsAnotherIsAnsweredByThat() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.serial("q", isSuspended: true)], handlers: [.exec("h")],
+                sources: [.path("p", to: "h", on: "q", key: .perPath)]))
+        let tokens = ["/w/a", "/w/b"].map { run(fixture, "p", paths: [$0], waits: true) }
+        let both = run(fixture, "p", paths: ["/w/a", "/w/b"], waits: true)
+        fixture.path("p", .renamed, "/w/b", from: "/w/a", replaced: true)
+        #expect((tokens + [both]).allSatisfy { fixture.reply($0) == nil })
+        fixture.command(.resume(name: "q"))
+        fixture.endAll()
+        #expect(fixture.story.count == 1)
+        for token in tokens + [both] {
+            guard case .ran(let view) = fixture.reply(token) else {
+                Issue.record("no answer")
+                continue
+            }
+            #expect(view.id == 1 && view.result == .done)
+        }
+    }
+
+    @Test func whatThePoliciesRefuseIsSaid() {
+        let fixture = fixture()
+        _ = run(fixture, "skips")
+        guard case .refused(.skipped, let reason) = fixture.reply(run(fixture, "skips", waits: true)) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(reason == "Overlap=skip: 1 still runs")
+    }
+
+    @Test func aFullQueueTakesNoRun() {
+        let fixture = fixture(backlog: 2)
+        for _ in 0..<2 { _ = run(fixture, "uploads", paths: ["/w/a"]) }
+        #expect(error(fixture, run(fixture, "uploads", paths: ["/w/b", "/w/c"])) == .queueFull(queue: "q", backlog: 2))
+        #expect(ids(fixture, run(fixture, "uploads", paths: ["/w/b", "/w/a"])) != nil)
+        #expect(error(fixture, run(fixture, "uploads", paths: ["/w/c"])) == .queueFull(queue: "q", backlog: 2))
+        #expect(ids(fixture, run(fixture, "uploads", paths: ["/w/a"])) != nil)
+        let dropping = self.fixture(backlog: 1, overflow: .dropNewest)
+        for _ in 0..<2 { _ = run(dropping, "uploads", paths: ["/w/a"]) }
+        guard case .refused(.dropped, _) = dropping.reply(run(dropping, "uploads", paths: ["/w/b"])) else {
+            Issue.record("not refused")
+            return
+        }
+    }
+
+    @Test func aRunMayBeStartedWhileItsSourceIsSuspended() {
+        let fixture = fixture()
+        fixture.command(.suspend(name: "path/uploads", by: "me", reason: nil, until: nil))
+        _ = run(fixture, "uploads", paths: ["/w/a"])
+        #expect(fixture.story == ["uploads: written:a"])
+    }
+}
