@@ -39,6 +39,7 @@ extension Runtime {
             switch result {
             case .success(let change):
                 self.files = files
+                sections = configuration.locations.count
                 logger.level = configuration.settings.logLevel
                 done(.done(change))
             case .failure(let error): done(.refused(error))

@@ -17,6 +17,8 @@ final class Runtime {
     let manager: ServiceManager
     private(set) var engine: Engine
     var files: [String]
+    /// Sections of the files in force.
+    var sections: Int
     private(set) var hasStarted = false
     private var sources: SourceSet?
     private var runs: RunSet?
@@ -47,6 +49,7 @@ final class Runtime {
         self.exit = exit
         logger = parts.logger
         files = parts.files
+        sections = parts.configuration.locations.count
         engine = Engine(parts.configuration, at: .current)
         manager = ServiceManager(logger: parts.logger)
         try makeRim()

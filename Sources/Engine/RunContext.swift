@@ -37,7 +37,7 @@ package struct RunContext: Sendable {
         case .queue: Array(queue.utf8)
         case .operation: Array(String(operation).utf8)
         case .attempt: Array(String(attempt).utf8)
-        case .count: Array(String(events.reduce(0) { $0 + $1.count }).utf8)
+        case .count: Array(String(events.last?.count ?? 0).utf8)
         case .source: Array(cause?.origin.name.utf8 ?? origin.name.utf8)
         case .kind: Array((events.last?.fact.kind ?? "").utf8)
         case .event: Array((events.last?.fact.eventName ?? "").utf8)

@@ -16,6 +16,8 @@ package struct OperationView: Sendable {
     package var waitingFor: String?
     /// Empty where its changes came to nothing.
     package var events: [Event]
+    /// How many events it carries; who remembers it may keep fewer.
+    package var entries: Int
     package var deliveries: Int
     package var depth: Int
     /// Times are microseconds of the wall clock.
@@ -134,7 +136,8 @@ extension Engine {
             id: operation.id, handler: handlers[operation.handler].name,
             queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
             key: operation.keys.first.map { keys[$0].name.bytes }, state: .pending, events: operation.entries.events,
-            deliveries: operation.entries.deliveries, depth: operation.depth, submitted: operation.submitted, attempt: 1
+            entries: operation.entries.count, deliveries: operation.entries.deliveries, depth: operation.depth,
+            submitted: operation.submitted, attempt: 1
         )
         switch operation.state {
         case .pending, .ready:

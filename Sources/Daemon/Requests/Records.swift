@@ -72,7 +72,7 @@ extension OperationSummary {
     init(_ view: OperationView, _ role: Peer.Role) {
         self.init(
             id: Int(view.id), handler: view.handler, queue: view.queue, source: view.sourceName,
-            state: State(view.state), entries: view.events.count, deliveries: view.deliveries,
+            state: State(view.state), entries: view.entries, deliveries: view.deliveries,
             cause: view.cause(role), submitted: wireTime(view.submitted),
             attempt: view.started == nil ? 0 : view.attempt)
         if role == .administrator { key = view.key.flatMap { $0.isEmpty ? nil : $0.printable } }
@@ -104,9 +104,8 @@ extension OperationView {
 
     fileprivate func cause(_ role: Peer.Role) -> String {
         guard let newest = events.last else { return "\(origin)" }
-        if events.count > 1 || role == .reader {
-            return events.count > 1 ? "\(origin), \(events.count) events" : "\(origin)"
-        }
+        if entries > 1 { return "\(origin), \(entries) events" }
+        if role == .reader { return "\(origin)" }
         switch newest.fact {
         case .path(let fact): return fact.path.printable
         case .completion(let fact): return "\(handlerName(fact)) \(fact.operation) \(fact.result.rawValue)"
@@ -129,7 +128,7 @@ extension OperationDetail {
             runs = [run]
         }
         guard role == .administrator else {
-            eventsOmitted = view.events.count
+            eventsOmitted = view.entries
             return
         }
         events = view.events.suffix(Manager.maximumEventsShown).compactMap { event in
@@ -137,7 +136,7 @@ extension OperationDetail {
                 try? JSON.decode(JSONValue.self, from: $0)
             }
         }
-        eventsOmitted = view.events.count - events.count
+        eventsOmitted = view.entries - events.count
         guard !view.output.isEmpty else { return }
         output = String(decoding: view.output, as: UTF8.self)
         if String(validating: view.output, as: UTF8.self) == nil {

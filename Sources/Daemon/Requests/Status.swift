@@ -15,7 +15,7 @@ extension Runtime {
         let sources = engine.sourceViews
         let operations = engine.operationViews
         reply.files = role == .administrator ? files : []
-        reply.sections = sources.count + engine.handlerViews.count + engine.queueViews.count
+        reply.sections = sections
         reply.problems = problems(sources, role)
         reply.pauses = pauses(sources)
         reply.totals = ControlInterface.Counters(engine.totals)
