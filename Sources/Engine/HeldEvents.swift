@@ -27,7 +27,8 @@ struct HeldEvents: Sendable {
         case .path:
             return add(event, merge: .add, below: limit + Self.turn)
         case .line:
-            return add(event, merge: merge, below: limit + Self.turn)
+            // Read before the descriptor was held: one read of the rim, and nothing of it may be lost.
+            return add(event, merge: merge, below: .max)
         case .custom, .completion:
             return add(event, merge: merge, below: limit)
         }

@@ -10,6 +10,9 @@ package struct FolderSnapshot: Sendable, Equatable {
         var isFolder: Bool
         /// Reported from a comparison; the kernel's own report of the same state is not told again.
         var isRecovered = false
+        /// Its making was reported, but not yet that it was closed after writing: should that report be lost, it is due
+        /// although the content may be what it already was when the making was reported.
+        var isOpen = false
 
         package init(_ status: FileStatus) {
             inode = status.inode
@@ -70,7 +73,7 @@ package struct FolderSnapshot: Sendable, Equatable {
                 found.append((name, .appeared))
                 continue
             }
-            if !old.isSameContent(as: stamp) {
+            if !old.isSameContent(as: stamp) || old.isOpen {
                 found.append((name, stamp.isFolder && old.inode == stamp.inode ? .attributesChanged : .contentChanged))
             } else if old.changed != stamp.changed {
                 found.append((name, .attributesChanged))

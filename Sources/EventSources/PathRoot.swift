@@ -197,6 +197,7 @@ final class PathRoot: FolderObserver {
         case .created:
             guard let status = remember(name) else { break }
             if snapshot.entries[name]?.isRecovered == true { return }
+            snapshot.entries[name]?.isOpen = status.kind == .regular && status.links == 1
             tell(.created, name)
             if status.kind == .symbolicLink || (status.kind == .regular && status.links > 1) { tell(.written, name) }
             return
