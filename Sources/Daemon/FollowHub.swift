@@ -34,7 +34,12 @@ final class FollowHub {
         var waiting: ((Batch) -> Void)?
     }
 
+    /// Bytes of their events, all together: a line or a payload may be large.
+    static let byteLimit = 1 << 20
+    static let byteLimitWhileFollowed = 16 << 20
+
     private var records: [Record] = []
+    private var bytes = 0
     private var lastSequence = 0
     private var followers: [Int: Follower] = [:]
     private var lastFollower = 0
@@ -52,6 +57,7 @@ final class FollowHub {
         }
         let record = Record(sequence: lastSequence, time: Linux.now(.realtime), content: content)
         records.append(record)
+        bytes += record.content.size
         trim()
         for id in Array(followers.keys) {
             guard let waiting = followers[id]?.waiting else { continue }
@@ -63,7 +69,7 @@ final class FollowHub {
     /// A new follower: of what comes after record `since`, or from now on.
     func begin(since: Int?) -> Int {
         lastFollower += 1
-        followers[lastFollower] = Follower(last: min(since ?? lastSequence, lastSequence))
+        followers[lastFollower] = Follower(last: min(max(since ?? lastSequence, 0), lastSequence))
         return lastFollower
     }
 
@@ -88,7 +94,40 @@ final class FollowHub {
     }
 
     private func trim() {
-        let limit = isFollowed ? Self.limitWhileFollowed : Self.limit
-        if records.count >= 2 * limit { records.removeFirst(records.count - limit) }
+        let (limit, byteLimit) =
+            isFollowed ? (Self.limitWhileFollowed, Self.byteLimitWhileFollowed) : (Self.limit, Self.byteLimit)
+        guard records.count >= 2 * limit || bytes > byteLimit else { return }
+        var drop = max(0, records.count - limit)
+        var left = bytes - records.prefix(drop).reduce(0) { $0 + $1.content.size }
+        // Down to half, so that it is not done for each record.
+        while left > byteLimit / 2, drop < records.count {
+            left -= records[drop].content.size
+            drop += 1
+        }
+        records.removeFirst(drop)
+        bytes = left
+    }
+}
+
+extension FollowHub.Content {
+    /// About the bytes it keeps alive.
+    fileprivate var size: Int {
+        switch self {
+        case .event(let event, _, _): event.size
+        case .operation(let view): view.events.reduce(0) { $0 + $1.size }
+        }
+    }
+}
+
+extension Event {
+    /// About the bytes it keeps alive.
+    var size: Int {
+        switch fact {
+        case .path(let fact): fact.path.count + (fact.oldPath?.count ?? 0) + 200
+        case .line(let fact): fact.bytes.count + 200
+        case .custom(let fact): (fact.payload?.count ?? 0) + 200
+        case .completion(let fact): fact.output.count + fact.cause.size
+        case .timer, .signal, .process: 200
+        }
     }
 }

@@ -13,6 +13,7 @@ extension Runtime {
 
     /// Reads the watch files again. A file with an error changes nothing.
     func reload(_ done: @escaping (ReloadOutcome) -> Void) {
+        guard engine.phase == .running || isReloading else { return done(.refused(.draining)) }
         guard !isReloading else { return done(.refused(.notSupported("a reload is already on its way"))) }
         isReloading = true
         manager.reloading()
@@ -29,13 +30,17 @@ extension Runtime {
             let diagnostics = result.diagnostics.map { $0.rendered() }
             logger.log(.err, "reload refused, the old watch file stays active:")
             for line in diagnostics.joined(separator: "\n").split(separator: "\n") { logger.log(.err, String(line)) }
-            isReloading = false
+            reloadEnded()
             manager.reloaded(statusLine, problem: "reload refused: \(result.diagnostics.first?.sentence ?? "")")
             return done(.invalid(diagnostics))
         }
+        for warning in result.diagnostics { logger.log(.warning, warning.rendered()) }
+        if configuration.settings.controlSocket != parts.configuration.settings.controlSocket {
+            logger.log(.warning, "ControlSocket= has changed: that takes effect when watchd is started anew")
+        }
         let token = newToken()
         reloads[token] = { [unowned self] result in
-            isReloading = false
+            reloadEnded()
             switch result {
             case .success(let change):
                 self.files = files
@@ -47,6 +52,13 @@ extension Runtime {
             manager.reloaded(statusLine, problem: nil)
         }
         handle(.reload(configuration, token))
+    }
+
+    private func reloadEnded() {
+        isReloading = false
+        guard mustReloadAgain else { return }
+        mustReloadAgain = false
+        core.async { [bound] in bound.value.reload { _ in } }
     }
 
     func reloaded(_ token: Token, _ change: ConfigurationChange) {

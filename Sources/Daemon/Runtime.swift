@@ -39,6 +39,8 @@ final class Runtime {
     var reloads: [Token: (Swift.Result<ConfigurationChange, EngineProblem>) -> Void] = [:]
     private var lastToken: UInt64 = 0
     var isReloading = false
+    /// SIGHUP came while a reload was on its way.
+    var mustReloadAgain = false
     /// Inputs that came while actions were performed: they wait, so that actions are performed in their order.
     private var inputs: [Input] = []
     private var isHandling = false
@@ -67,7 +69,7 @@ final class Runtime {
         ) { [unowned self] in signalReceived($0) }
         runs = RunSet(
             RunEnvironment(
-                core: core, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice, send: send))
+                core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice, send: send))
         timers = try ClockTimers(on: core) { [unowned self] in handle(.clock) }
     }
 
@@ -120,7 +122,7 @@ final class Runtime {
         switch info.number {
         case 1:
             logger.log(.notice, "SIGHUP from \(sender): reloading")
-            reload { _ in }
+            if isReloading { mustReloadAgain = true } else { reload { _ in } }
         default:
             guard engine.phase != .drained else { return }
             logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)")
@@ -185,12 +187,14 @@ final class Runtime {
             sources?.close(id)
         case .hold(let id): sources?.hold(id)
         case .release(let id): sources?.release(id)
-        case .arm(let clock, let time): arm(clock.rawValue, time)
+        case .arm(.realtime, let time): arm(.realtime, at: time)
+        case .arm(.boottime, let time): arm(.boottime, at: time)
+        case .arm(.monotonic, let time): arm(.monotonic, at: time)
         case .start: break
         case .signal(let run, let number, let mode): runs?.signal(run, number: number, mode: mode)
         case .log(let handler, let operation, let text):
             let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]
-            logger.log(.notice, "\(handler): \(String(decoding: text, as: UTF8.self))", fields)
+            logger.write(.notice, "\(handler): \(String(decoding: text, as: UTF8.self))", fields)
         case .reply(let token, let reply): answer(token, reply)
         case .report(let report): take(report)
         case .reloaded(let token, let change): reloaded(token, change)
@@ -198,11 +202,9 @@ final class Runtime {
         }
     }
 
-    /// `clock` is the engine's, by number: the kernel's has the same three.
-    private func arm(_ clock: Int, _ time: Int64) {
-        let clocks: [LinuxSystem.Clock] = [.realtime, .boottime, .monotonic]
+    private func arm(_ clock: LinuxSystem.Clock, at time: Int64) {
         do {
-            try timers?.arm(clocks[clock], at: time)
+            try timers?.arm(clock, at: time)
         } catch {
             logger.log(.err, "a timer could not be set: \(error)")
         }

@@ -42,15 +42,26 @@ final class ServiceManager: Sendable {
         send(.ready + .status(status))
     }
 
-    func reloading() { send(.reloading(now: Linux.now(.monotonic))) }
+    /// A reload before READY, or after STOPPING, is nobody's business.
+    func reloading() {
+        guard state.withLock({ $0.isReady }) else { return }
+        send(.reloading(now: Linux.now(.monotonic)))
+    }
 
     func reloaded(_ status: String, problem: String?) {
         let text = problem.map { "\($0); \(status)" } ?? status
-        state.withLock { $0.lastStatus = text }
+        let isReady = state.withLock { state in
+            if state.isReady { state.lastStatus = text }
+            return state.isReady
+        }
+        guard isReady else { return }
         send(.ready + .status(text))
     }
 
-    func stopping(_ status: String) { send(.stopping + .status(status)) }
+    func stopping(_ status: String) {
+        state.withLock { $0.isReady = false }
+        send(.stopping + .status(status))
+    }
 
     // MARK: STATUS
 

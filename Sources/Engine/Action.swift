@@ -11,7 +11,8 @@ package enum Action: Sendable {
     /// Send `Input.clock` at this microsecond of the clock.
     case arm(Clock, at: Int64)
     case start(StartRequest)
-    /// Send a signal to a run that has been started.
+    /// Send a signal to a run; one whose spawn is on its way gets it as soon as it is there, one that waits for another
+    /// try is not started any more.
     case signal(RunID, number: Int32, mode: KillMode)
     /// A `Log=` handler's line.
     case log(handler: String, operation: UInt64, text: [UInt8])

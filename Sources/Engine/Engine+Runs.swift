@@ -59,8 +59,6 @@ extension Engine {
         guard let ref = executing(id), var run = operations[ref].run else { return }
         run.phase = .running(pid: pid)
         operations[ref].state = .executing(run)
-        // It was to be ended while the spawn was on its way.
-        if run.ending != nil { signal(ref, run.isKilled ? 9 : run.definition.value.killSignal) }
     }
 
     mutating func runEnded(_ id: RunID, exit: Exit?, output: [UInt8], reason: String?) {
@@ -105,7 +103,7 @@ extension Engine {
         guard var run = operations[ref].run, run.ending == nil else { return }
         run.ending = ending
         operations[ref].state = .executing(run)
-        if case .running = run.phase { signal(ref, run.definition.value.killSignal) }
+        signal(ref, run.definition.value.killSignal)
         setDeadline(ref, after: run.definition.value.timeoutStop.microseconds)
     }
 
@@ -114,11 +112,12 @@ extension Engine {
         run.isKilled = true
         run.deadline = nil
         operations[ref].state = .executing(run)
-        if case .running = run.phase { signal(ref, 9) }
+        signal(ref, 9)
     }
 
+    /// While the spawn is on its way the rim keeps it in mind; with `KillMode=none` it only starts no further command.
     private mutating func signal(_ ref: OperationRef, _ number: Int32) {
-        guard let mode = operations[ref].run?.definition.value.killMode, mode != .none else { return }
+        guard let mode = operations[ref].run?.definition.value.killMode else { return }
         actions.append(.signal(RunID(operation: operations[ref].id, attempt: 1), number: number, mode: mode))
     }
 

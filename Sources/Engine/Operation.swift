@@ -152,4 +152,14 @@ struct OperationTable: Sendable {
     var refs: [OperationRef] {
         byID.values.map { OperationRef(sequence: slots[$0].sequence, slot: $0) }.sorted()
     }
+
+    /// The oldest for which `isWanted` holds, at most `limit`. One look at each, and no sorting but of what is kept.
+    func oldest(_ limit: Int, where isWanted: (Operation) -> Bool) -> [OperationRef] {
+        var kept: [OperationRef] = []
+        for slot in byID.values where isWanted(slots[slot]) {
+            kept.append(OperationRef(sequence: slots[slot].sequence, slot: slot))
+            if kept.count >= 2 * limit { kept = Array(kept.sorted().prefix(limit)) }
+        }
+        return Array(kept.sorted().prefix(limit))
+    }
 }

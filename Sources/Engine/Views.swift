@@ -81,6 +81,34 @@ extension Engine {
     /// Every operation that has not ended, oldest first.
     package var operationViews: [OperationView] { operations.refs.map { view($0) } }
 
+    /// Operations that have not ended and wait.
+    package var operationsWaiting: Int { queues.indices.reduce(0) { $0 + queues[$1].waiting } }
+
+    /// The oldest operations that run (or wait), at most `limit`.
+    package func oldestViews(_ limit: Int, running isRunning: Bool) -> [OperationView] {
+        operations.oldest(limit) { ($0.run != nil) == isRunning }.map { view($0) }
+    }
+
+    /// At most `limit` operations that have not ended, with an id above `after`, oldest first.
+    package func operationViews(
+        queue: String?, handler: String?, after: UInt64, limit: Int
+    ) -> [OperationView] {
+        operations.oldest(limit) { operation in
+            operation.id > after && (queue.map { $0 == queues[operation.queue].definition.name } ?? true)
+                && (handler.map { $0 == handlers[operation.handler].name } ?? true)
+        }.map { view($0) }
+    }
+
+    /// Operations that have not ended and were started by the end of that one.
+    package func operationViews(startedBy id: UInt64) -> [OperationView] {
+        operations.oldest(100) { operation in
+            operation.depth > 0
+                && operation.entries.events.contains { event in
+                    if case .completion(let fact) = event.fact { fact.operation == id } else { false }
+                }
+        }.map { view($0) }
+    }
+
     package func operation(_ id: UInt64) -> OperationView? {
         operations.ref(id: id).map { view($0) }
     }

@@ -4,16 +4,11 @@ package import WatchFile
 
 /// `ListenDatagram=`: datagrams sent to a socket, whole or cut into lines. Confined to its context.
 package final class DatagramSource: EventSource {
-    private static let datagramsPerTurn = 1000
-    private static let bytesPerTurn = 256 << 10
-
     private let id: SourceID
     private let address: SocketAddress
     private let trigger: DescriptorTrigger
     private let environment: SourceEnvironment
-    private var socket: FileDescriptor?
-    private var token: UInt64?
-    private var isHeld = false
+    private var socket: HeldDescriptor<LineFact>?
     private var retry = Retry()
 
     package init(
@@ -23,39 +18,49 @@ package final class DatagramSource: EventSource {
         self.address = address
         self.trigger = trigger
         self.environment = environment
+        socket = HeldDescriptor(on: environment.core, epoll: environment.epoll) {
+            [unowned self] number throws(SystemError) in
+            try read(number)
+        } tell: { [unowned self] fact in
+            self.environment.send(.event(id, .line(fact)))
+        } ended: {
+            // A socket has no end.
+        } failed: { [unowned self] error in
+            failed(error)
+        }
     }
 
     package func open() {
+        guard let socket else { return }
         do throws(SystemError) {
-            socket = try bind()
-            try watch()
+            // One that is bound already only wants its place in the epoll set.
+            if socket.isOpen { try socket.watch() } else { try socket.open(try bind()) }
             retry.reset()
             environment.send(.source(id, .armed))
         } catch {
-            retry.schedule(on: environment.core) { [weak self] in self?.open() }
-            environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
+            failed(error)
         }
+    }
+
+    private func failed(_ error: SystemError) {
+        guard socket != nil else { return }
+        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
     }
 
     package func close() {
         retry.cancel()
-        unwatch()
-        guard let socket = socket.take() else { return }
+        guard let socket, socket.isOpen else { return }
         socket.close()
+        self.socket = nil
         // Nobody can send to it any more; left behind it would only be in the way.
         if case .unix(let path) = address { try? Linux.unlink(path) }
     }
 
-    package func hold() {
-        isHeld = true
-        unwatch()
-    }
+    package func hold() { socket?.hold() }
 
     package func release() {
-        isHeld = false
-        do throws(SystemError) { try watch() } catch {
-            environment.send(.source(id, .failed("\(error)")))
-        }
+        do throws(SystemError) { try socket?.release() } catch { failed(error) }
     }
 
     // MARK: The socket
@@ -94,52 +99,24 @@ package final class DatagramSource: EventSource {
         try Linux.unlink(path)
     }
 
-    private func watch() throws(SystemError) {
-        guard token == nil, !isHeld, let number = rawValue else { return }
-        token = try environment.epoll.add(number, .readable) { [unowned self] _ in turn(number) }
+    private func read(_ number: Int32) throws(SystemError) -> HeldDescriptor<LineFact>.Reading {
+        // An error that waits on the socket (an ICMP answer to nobody) is taken by the read, and is no event.
+        guard let datagram = try? Linux.receiveDatagram(number, limit: trigger.maxLength) else { return .empty }
+        return .items(facts(datagram), bytes: datagram.bytes.count)
     }
 
-    private func unwatch() {
-        if let token { environment.epoll.remove(token) }
-        token = nil
-    }
-
-    private var rawValue: Int32? {
-        switch socket {
-        case .some(let socket): socket.rawValue
-        case .none: nil
-        }
-    }
-
-    private func turn(_ number: Int32) {
-        var (count, bytes) = (0, 0)
-        while count < Self.datagramsPerTurn, bytes < Self.bytesPerTurn, !isHeld, token != nil {
-            // An error that waits on the socket (an ICMP answer to nobody) is taken by the read, and is no event.
-            guard let datagram = try? Linux.receiveDatagram(number, limit: trigger.maxLength) else { return }
-            count += 1
-            bytes += datagram.bytes.count
-            send(datagram)
-        }
-    }
-
-    private func send(_ datagram: Datagram) {
+    private func facts(_ datagram: Datagram) -> [LineFact] {
         let peer = datagram.sender == .unnamed ? nil : datagram.sender.description
-        switch trigger.framing {
-        case .datagram:
-            let fact = LineFact(datagram.bytes, isIncomplete: datagram.isTruncated, peer: peer)
-            environment.send(.event(id, .line(fact)))
-        case .line:
-            var framer = LineFramer(maxLength: trigger.maxLength)
-            var lines = framer.push(datagram.bytes)
-            if var rest = framer.finish() {
-                rest.isIncomplete = datagram.isTruncated
-                lines.append(rest)
-            }
-            for line in lines {
-                let fact = LineFact(line.bytes, isIncomplete: line.isIncomplete, peer: peer)
-                environment.send(.event(id, .line(fact)))
-            }
+        guard trigger.framing == .line else {
+            return [LineFact(datagram.bytes, isIncomplete: datagram.isTruncated, peer: peer)]
         }
+        var framer = LineFramer(maxLength: trigger.maxLength)
+        var lines = framer.push(datagram.bytes)
+        if var rest = framer.finish() {
+            rest.isIncomplete = datagram.isTruncated
+            lines.append(rest)
+        }
+        return lines.map { LineFact($0.bytes, isIncomplete: $0.isIncomplete, peer: peer) }
     }
 }
 

@@ -36,8 +36,7 @@ package final class InotifyHub {
     private static let renamePatience = 5_000
 
     private struct Watch {
-        var mask: InotifyMask
-        var observers: [(owner: any FolderObserver, mask: InotifyMask)]
+        var observers: [(owner: any FolderObserver, mask: InotifyMask)] = []
     }
 
     private let context: Context
@@ -56,15 +55,12 @@ package final class InotifyHub {
         source = ReadSource(descriptor, on: context) { [unowned self] in turn() }
     }
 
-    package var watchCount: Int { watches.count }
-
     /// Watches a folder; the watch number is the inode's, the same for every path and observer of it.
     package func watch(
         _ folder: [UInt8], _ mask: InotifyMask, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
         let number = try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
-        watches[number, default: Watch(mask: [], observers: [])].observers.append((owner, mask))
-        watches[number]?.mask.formUnion(mask)
+        watches[number, default: Watch()].observers.append((owner, mask))
         return number
     }
 
@@ -77,8 +73,6 @@ package final class InotifyHub {
         // EINVAL: its folder is gone, and the watch with it.
         try? Linux.inotifyRemove(inotify, watch: number)
     }
-
-    package func cancel() { source?.cancel() }
 
     // MARK: Reading
 
@@ -130,7 +124,13 @@ package final class InotifyHub {
     }
 
     private func deliver(_ event: InotifyEvent, _ change: FolderEvent.Change) {
-        for owner in observers(event) { owner.observe(folderEvent(event, change)) }
+        for owner in observers(event) { tell(owner, folderEvent(event, change)) }
+    }
+
+    /// Unless what an observer before it did has made it give up the watch.
+    private func tell(_ owner: any FolderObserver, _ event: FolderEvent) {
+        guard watches[event.watch]?.observers.contains(where: { $0.owner === owner }) == true else { return }
+        owner.observe(event)
     }
 
     private func folderEvent(_ event: InotifyEvent, _ change: FolderEvent.Change) -> FolderEvent {
@@ -140,12 +140,12 @@ package final class InotifyHub {
     private func pair(_ from: InotifyEvent, _ to: InotifyEvent) {
         let (left, entered) = (observers(from), observers(to))
         for owner in left where !entered.contains(where: { $0 === owner }) {
-            owner.observe(folderEvent(from, .movedOut))
+            tell(owner, folderEvent(from, .movedOut))
         }
         for owner in entered {
             let isRename = left.contains { $0 === owner }
             let change = isRename ? FolderEvent.Change.renamed(fromWatch: from.watch, fromName: from.name) : .movedIn
-            owner.observe(folderEvent(to, change))
+            tell(owner, folderEvent(to, change))
         }
     }
 

@@ -2,24 +2,23 @@ package import LinuxSystem
 
 /// Keeps sight of a path that may not exist yet, may be replaced, or whose folders may be moved.
 ///
-/// The folder the path stands in is watched for its name; every folder above it for being moved or deleted; where one
-/// is missing, the last one there for its coming. Check, arm, check again: what appears between two steps is found.
-/// Confined to its context.
+/// The folder the path stands in is watched for its name; every folder above it for the going, and the replacement, of
+/// the next one; where one is missing, the last one there for its coming. Check, arm, check again: what appears between
+/// two steps is found. Confined to its context.
 package final class PathAnchor: FolderObserver {
     package let path: [UInt8]
     private let hub: InotifyHub
     private let handler: (Change) -> Void
-    private var watches: [Int32] = []
+    /// From the root down, with the name that matters in each folder.
+    private var levels: [(watch: Int32, name: [UInt8])] = []
     /// The watch of the folder the path stands in.
     package private(set) var parent: Int32?
     private let components: [[UInt8]]
-    /// The name whose coming or going matters in the last folder that exists.
-    private var awaited: [UInt8] = []
 
     package enum Change {
         /// Something happened to the path's own entry in its folder.
         case entry(FolderEvent)
-        /// The folders above changed: look again at everything (the anchor has done so already).
+        /// The folders above changed: it must be armed anew.
         case moved
         case overflowed
     }
@@ -33,7 +32,7 @@ package final class PathAnchor: FolderObserver {
 
     /// The path's last component; empty for `/`.
     package var name: [UInt8] { components.last ?? [] }
-    package var watchCount: Int { watches.count }
+    package var watchCount: Int { levels.count }
 
     /// Arms it; throws when a watch cannot be had. True: the folder the path stands in exists.
     ///
@@ -48,31 +47,29 @@ package final class PathAnchor: FolderObserver {
     }
 
     package func disarm() {
-        for watch in watches { hub.unwatch(watch, for: self) }
-        watches = []
+        for level in levels { hub.unwatch(level.watch, for: self) }
+        levels = []
         parent = nil
     }
 
     /// Down from the root. False: something changed on the way.
     private func climb(_ entryMask: InotifyMask) throws(SystemError) -> Bool {
-        let comingAndGoing: InotifyMask = [.created, .movedTo, .movedFrom, .deleted]
-        let selfMask: InotifyMask = [.selfMoved, .selfDeleted]
+        let replacing: InotifyMask = [.movedTo, .movedFrom, .deleted, .selfMoved, .selfDeleted, .unmounted]
         var folder: [UInt8] = [UInt8(ascii: "/")]
         for (depth, component) in components.enumerated() {
             let isParent = depth == components.count - 1
             let next = folder.count == 1 ? folder + component : folder + [UInt8(ascii: "/")] + component
             let isMissing = !isParent && !isFolder(next)
-            var mask = selfMask
-            if isParent { mask.formUnion(comingAndGoing.union(entryMask)) }
-            if isMissing { mask.formUnion([.created, .movedTo, .attributes]) }
+            var mask = replacing
+            if isParent { mask.formUnion(entryMask.union(.created)) }
+            if isMissing { mask.formUnion([.created, .attributes]) }
             let watch: Int32
             do throws(SystemError) {
                 watch = try hub.watch(folder, mask, for: self)
             } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
                 return false
             }
-            watches.append(watch)
-            awaited = component
+            levels.append((watch, component))
             if isParent { parent = watch }
             if isMissing { return !isFolder(next) }
             folder = next
@@ -87,19 +84,16 @@ package final class PathAnchor: FolderObserver {
         case .overflowed: handler(.overflowed)
         case .selfChanged: handler(.moved)
         case .renamed(let fromWatch, let fromName):
-            if fromWatch == parent, fromName == name {
-                handler(
-                    .entry(FolderEvent(change: .movedOut, watch: fromWatch, name: fromName, isFolder: event.isFolder)))
-            }
-            if event.name == awaited { tell(event, .movedIn) }
+            let isFolder = event.isFolder
+            tell(FolderEvent(change: .movedOut, watch: fromWatch, name: fromName, isFolder: isFolder))
+            tell(FolderEvent(change: .movedIn, watch: event.watch, name: event.name, isFolder: isFolder))
         case .created, .closedAfterWriting, .modified, .attributes, .deleted, .movedIn, .movedOut:
-            if event.name == awaited { tell(event, event.change) }
+            tell(event)
         }
     }
 
-    private func tell(_ event: FolderEvent, _ change: FolderEvent.Change) {
-        guard event.watch == watches.last else { return }
-        guard event.watch == parent else { return handler(.moved) }
-        handler(.entry(FolderEvent(change: change, watch: event.watch, name: event.name, isFolder: event.isFolder)))
+    private func tell(_ event: FolderEvent) {
+        guard levels.contains(where: { $0.watch == event.watch && $0.name == event.name }) else { return }
+        handler(event.watch == parent && event.name == name ? .entry(event) : .moved)
     }
 }

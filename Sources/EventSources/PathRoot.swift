@@ -36,7 +36,7 @@ final class PathRoot: FolderObserver {
         self.events = events
         self.hub = hub
         self.owner = owner
-        anchor = PathAnchor(path, hub: hub) { [unowned self] in anchorChanged($0) }
+        anchor = PathAnchor(path, hub: hub) { [weak self] in self?.anchorChanged($0) }
     }
 
     var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) }
@@ -69,7 +69,7 @@ final class PathRoot: FolderObserver {
         }
         if exists, isFolder {
             do throws(SystemError) {
-                folder = try hub.watch(path, mask.union([.selfDeleted, .selfMoved]), for: self)
+                folder = try hub.watch(path, mask.union([.selfDeleted, .selfMoved, .unmounted]), for: self)
             } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
                 // Gone again: the anchor tells what comes.
                 exists = false
@@ -102,8 +102,6 @@ final class PathRoot: FolderObserver {
         if isDirty { list() }
     }
 
-    func markDirty() { isDirty = true }
-
     private func list() {
         guard !owner.isHeld || !hasBegun else { return isDirty = true }
         isDirty = false
@@ -118,7 +116,7 @@ final class PathRoot: FolderObserver {
     }
 
     private func listed(_ result: Swift.Result<FolderSnapshot, SystemError>, _ number: Int) {
-        guard let listing, listing.number == number else { return }
+        guard anchor != nil, let listing, listing.number == number else { return }
         self.listing = nil
         switch result {
         case .failure(let error):
@@ -129,13 +127,15 @@ final class PathRoot: FolderObserver {
             hasBegun = true
             snapshot = newer
         }
-        for event in listing.events { take(event) }
+        for event in listing.events where anchor != nil { take(event) }
+        guard anchor != nil else { return }
         if listing.hasOverflowed { list() }
         owner.rootChanged()
     }
 
     private func compare(with newer: FolderSnapshot) {
         for (name, difference) in snapshot.differences(to: newer) {
+            guard anchor != nil else { return }
             // What is not told now must differ from the snapshot the next time too.
             if owner.isHeld { return isDirty = true }
             snapshot.entries[name] = newer.entries[name]
@@ -156,9 +156,10 @@ final class PathRoot: FolderObserver {
     // MARK: Events
 
     private func anchorChanged(_ change: PathAnchor.Change) {
+        guard anchor != nil else { return }
         switch change {
-        case .moved: rearm()
-        case .overflowed: list()
+        // What was lost may have been the end of a folder that is watched.
+        case .moved, .overflowed: rearm()
         case .entry(let event):
             if isFolder || event.isFolder {
                 // The folder itself came or went; only its attributes are a change of this entry.
@@ -173,9 +174,10 @@ final class PathRoot: FolderObserver {
     }
 
     func observe(_ event: FolderEvent) {
+        guard anchor != nil else { return }
         switch event.change {
         case .selfChanged: rearm()
-        case .overflowed: list()
+        case .overflowed: break  // The anchor tells.
         case .created, .closedAfterWriting, .modified, .attributes, .deleted, .movedIn, .movedOut, .renamed:
             keepOrTake(event)
         }
@@ -213,11 +215,13 @@ final class PathRoot: FolderObserver {
         case .movedIn:
             _ = remember(name)
             return tell(.written, name)
-        case .renamed(let fromWatch, let fromName):
+        case .renamed(_, let fromName):
             let hasReplaced = snapshot.entries[name] != nil
+            snapshot.entries[fromName] = nil
             _ = remember(name)
-            return owner.renamed(
-                in: self, name: name, fromWatch: fromWatch, fromName: fromName, hasReplaced: hasReplaced)
+            let fact = PathFact(
+                .renamed, path: fullPath(name), oldPath: fullPath(fromName), root: path, hasReplaced: hasReplaced)
+            return owner.renamed(fact, from: fullPath(fromName))
         case .selfChanged, .overflowed: return
         }
         // Created and gone again before it could be looked at.
@@ -235,10 +239,6 @@ final class PathRoot: FolderObserver {
         snapshot.entries[name] = stamp
         return status
     }
-
-    func forget(_ name: [UInt8]) { snapshot.entries[name] = nil }
-
-    func owns(_ watch: Int32) -> Bool { folder == watch }
 
     func fullPath(_ name: [UInt8]) -> [UInt8] {
         guard isFolder else { return path }

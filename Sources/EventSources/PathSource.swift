@@ -29,12 +29,10 @@ package final class PathSource: EventSource {
 
     private func arm() {
         failure = nil
-        do throws(SystemError) {
-            for root in roots { try root.arm() }
-        } catch {
-            failed(error)
+        for root in roots {
+            do throws(SystemError) { try root.arm() } catch { failure = error }
         }
-        rootChanged()
+        if let failure { failed(failure) } else { rootChanged() }
     }
 
     package func close() {
@@ -69,19 +67,11 @@ package final class PathSource: EventSource {
         environment.send(.event(id, .path(fact)))
     }
 
-    /// A rename within the source: one event where it was asked for, else what it means at each end.
-    func renamed(in root: PathRoot, name: [UInt8], fromWatch: Int32, fromName: [UInt8], hasReplaced: Bool) {
-        let old = roots.first { $0.owns(fromWatch) }
-        old?.forget(fromName)
-        let oldPath = old?.fullPath(fromName)
-        if trigger.events.contains(.renamed), let oldPath {
-            tell(
-                PathFact(
-                    .renamed, path: root.fullPath(name), oldPath: oldPath, root: root.path, hasReplaced: hasReplaced))
-            return
-        }
-        if let old, let oldPath { tell(PathFact(.deleted, path: oldPath, root: old.path)) }
-        tell(PathFact(.written, path: root.fullPath(name), root: root.path))
+    /// A rename within a root: one event where it was asked for, else what it means at each end.
+    func renamed(_ fact: PathFact, from oldPath: [UInt8]) {
+        guard !trigger.events.contains(.renamed) else { return tell(fact) }
+        tell(PathFact(.deleted, path: oldPath, root: fact.root))
+        tell(PathFact(.written, path: fact.path, root: fact.root))
     }
 
     func failed(_ error: SystemError) {

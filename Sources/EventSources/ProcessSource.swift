@@ -5,6 +5,8 @@ package import WatchFile
 /// `[Process]` with `PIDFile=`: the end of a process that is not ours, from a pidfd. Nothing is polled: the pid file
 /// may come later or change, which inotify tells. Confined to its context.
 package final class ProcessSource: EventSource {
+    /// Processes watched at once; a file that names ever new ones loses the oldest of them.
+    private static let processLimit = 16
     /// A pid file is longer than this only by mistake.
     private static let largestPIDFile = 4096
 
@@ -24,10 +26,10 @@ package final class ProcessSource: EventSource {
     package var watchCount: Int { anchor?.watchCount ?? 0 }
 
     package func open() {
-        anchor = PathAnchor(path, hub: environment.inotify) { [unowned self] change in
+        anchor = PathAnchor(path, hub: environment.inotify) { [weak self] change in
             switch change {
-            case .entry: look()
-            case .moved, .overflowed: arm()
+            case .entry: self?.look()
+            case .moved, .overflowed: self?.arm()
             }
         }
         arm()
@@ -65,7 +67,7 @@ package final class ProcessSource: EventSource {
     private func look() {
         let text: [UInt8]
         do throws(SystemError) {
-            text = try Linux.readFile(path, limit: Self.largestPIDFile)
+            text = try readPIDFile()
         } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
             return waiting("\(path.printable) does not exist yet")
         } catch {
@@ -81,6 +83,17 @@ package final class ProcessSource: EventSource {
         watch(pid)
     }
 
+    /// Only a regular file: a FIFO in its place would be waited for.
+    private func readPIDFile() throws(SystemError) -> [UInt8] {
+        let file = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
+        return try file.use { number throws(SystemError) in
+            guard try Linux.fstat(number).kind == .regular else {
+                throw SystemError(call: "read", detail: "\(path.printable), no regular file", errno: .invalidArgument)
+            }
+            return try Linux.readToEnd(number, limit: Self.largestPIDFile)
+        }
+    }
+
     private func waiting(_ reason: String) {
         retry.reset()
         if watched.isEmpty { environment.send(.source(id, .waiting(reason))) }
@@ -93,6 +106,11 @@ package final class ProcessSource: EventSource {
                 process.cancel()
                 return waiting("process \(pid) is younger than \(path.printable); waiting for it to change")
             }
+            if watched.count >= Self.processLimit,
+                let oldest = watched.min(by: { $0.value.started ?? 0 < $1.value.started ?? 0 })
+            {
+                watched.removeValue(forKey: oldest.key)?.cancel()
+            }
             watched[pid] = process
             retry.reset()
             environment.send(.source(id, .armed))
@@ -104,10 +122,12 @@ package final class ProcessSource: EventSource {
     }
 
     /// The number in an old pid file may by now be another process's: one that was started after the file was written.
+    /// A file that seems older than the boot says nothing: the clock may have been set since.
     private func isRecycled(_ process: WatchedProcess) -> Bool {
         guard let started = process.started, let status = try? Linux.stat(path) else { return false }
-        let wallStart = Linux.now(.realtime) - (Linux.now(.boottime) - started)
-        return wallStart > status.modified / 1000 + 2_000_000
+        let booted = Linux.now(.realtime) - Linux.now(.boottime)
+        let written = status.modified / 1000
+        return written >= booted && booted + started > written + 2_000_000
     }
 
     private func ended(_ pid: Int32, _ exit: Exit?) {

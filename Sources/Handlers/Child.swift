@@ -54,9 +54,9 @@ struct Child: Sendable {
         let path = try lookUp(words[0], environment)
         var owned = Descriptors()
         defer { owned.closeAll() }
+        let input = owned.add(try standardInput(context))
         let output = try outputPipe()
         if let output { owned.add(output.write) }
-        let input = owned.add(try standardInput(context))
         let descriptors: [Int32]
         let spawned: SpawnedProcess
         do {

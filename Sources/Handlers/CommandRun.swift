@@ -15,6 +15,8 @@ package final class CommandRun {
     private var processID: Int32?
     private var token: UInt64?
     private var retry = Retry()
+    /// What is left of its process group, while that is waited for.
+    private var group: ProcessGroup?
     /// A signal was sent, or is to be as soon as there is a process: no further command is started.
     private var ending: (signal: Int32, mode: KillMode)?
     private let ended: () -> Void
@@ -42,19 +44,17 @@ package final class CommandRun {
     /// Sends a signal to the process, or with `tree` to its group.
     func signal(_ number: Int32, _ mode: KillMode) {
         ending = (number, mode)
-        guard let processID, let descriptor = pidfdNumber else { return }
+        // Nothing is there and nothing on its way: it waits for another try, which is not made any more.
+        if let delay {
+            retry.cancel()
+            return finish(nil, reason: delay, isStarted: false)
+        }
+        guard let processID, let descriptor = pidfd.number else { return }
         switch mode {
         // ESRCH: it has just ended, which its pidfd tells next.
         case .tree: try? Linux.kill(group: processID, signal: number)
         case .process: try? Linux.pidfdSendSignal(descriptor, number)
         case .none: break
-        }
-    }
-
-    private var pidfdNumber: Int32? {
-        switch pidfd {
-        case .some(let pidfd): pidfd.rawValue
-        case .none: nil
         }
     }
 
@@ -70,7 +70,10 @@ package final class CommandRun {
 
     /// A limit is a delay: something is used up, and will be given back.
     private func tryAgain(_ failure: Child.Failure) {
-        retry.schedule(on: environment.core) { [weak self] in self?.start() }
+        retry.schedule(on: environment.core) { [weak self] in
+            self?.delay = nil
+            self?.start()
+        }
         delay = "\(failure.reason); trying again in \(retry.description)"
         environment.logger.log(.warning, "\(name) cannot be started yet: \(delay ?? "")")
     }
@@ -85,6 +88,7 @@ package final class CommandRun {
         } catch {
             // Without a place in the epoll set its end would never be seen.
             try? Linux.kill(group: started.processID, signal: 9)
+            _ = try? Linux.wait(started.pidfd)
             return finish(nil, reason: "\(error), so it was killed", isStarted: true)
         }
         environment.send(.runStarted(request.run, pid: started.processID))
@@ -102,11 +106,21 @@ package final class CommandRun {
     // MARK: End
 
     private func exited() {
-        guard let number = pidfdNumber, let processID else { return }
-        if let ending, ending.mode == .tree {
-            // Its number names the group only as long as nobody has waited for it: what is left goes now.
-            try? Linux.kill(group: processID, signal: 9)
-        }
+        guard let processID else { return }
+        if let token { environment.epoll.remove(token) }
+        token = nil
+        guard let ending, ending.mode == .tree else { return reap() }
+        // It was asked to end, and so was everybody of its group.
+        let group = ProcessGroup(
+            leader: processID, core: environment.core, slow: environment.slow, epoll: environment.epoll
+        ) { [weak self] in self?.reap() }
+        self.group = group
+        group.look()
+    }
+
+    private func reap() {
+        guard let number = pidfd.number else { return }
+        group = nil
         let status: ExitStatus
         do throws(SystemError) {
             guard let ended = try Linux.wait(number) else { return }
@@ -114,10 +128,8 @@ package final class CommandRun {
         } catch {
             return finish(nil, reason: "\(error)", isStarted: true)
         }
-        if let token { environment.epoll.remove(token) }
-        token = nil
         pidfd.take()?.close()
-        self.processID = nil
+        processID = nil
         output?.runEnded()
         earlier = tail
         output = nil
@@ -150,6 +162,8 @@ package final class CommandRun {
 /// What runs share.
 package struct RunEnvironment {
     package let core: Context
+    /// For work that may take long.
+    package let slow: Context
     package let epoll: EpollSet
     package let lanes: Lanes
     package let logger: Logger
@@ -158,9 +172,11 @@ package struct RunEnvironment {
     package let send: (Input) -> Void
 
     package init(
-        core: Context, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32, send: @escaping (Input) -> Void
+        core: Context, slow: Context, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
+        send: @escaping (Input) -> Void
     ) {
         self.core = core
+        self.slow = slow
         self.epoll = epoll
         self.lanes = lanes
         self.logger = logger

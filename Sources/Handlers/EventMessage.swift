@@ -25,7 +25,7 @@ package enum EventMessage {
     package static func object(_ event: Event, origin: Origin) throws -> [UInt8] {
         var text = try encode(Body(event, origin))
         if case .custom(let fact) = event.fact, let payload = fact.payload {
-            // It is JSON already, as it came, and goes in unchanged.
+            // It is JSON text already.
             text.removeLast()
             text += Array(",\"payload\":".utf8) + payload + [UInt8(ascii: "}")]
         }

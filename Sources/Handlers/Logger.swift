@@ -62,6 +62,11 @@ package final class Logger: Sendable {
         enqueue(Line(level, message(), fields))
     }
 
+    /// What handlers say: `LogLevel=` is about watchd's own lines.
+    package func write(_ level: LogLevel, _ message: String, _ fields: [(name: String, value: String)] = []) {
+        enqueue(Line(level, message, fields))
+    }
+
     /// A line without a time, for a terminal only.
     package func print(_ line: String) {
         guard !isJournal else { return }

@@ -48,18 +48,15 @@ final class OutputCapture {
         while read < Self.bytesAtEnd, let count = readOnce() { read += count }
     }
 
-    private var rawValue: Int32? {
-        switch descriptor {
-        case .some(let descriptor): descriptor.rawValue
-        case .none: nil
-        }
-    }
-
     private func watch() {
-        guard token == nil, let number = rawValue else { return }
+        guard token == nil, let number = descriptor.number else { return }
         // Strongly: it lives until the last writer has closed.
-        token = try? epoll.add(number, .readable) { _ in self.turn() }
-        if token == nil { close() }
+        do throws(SystemError) {
+            token = try epoll.add(number, .readable) { _ in self.turn() }
+        } catch {
+            logger.log(.warning, "output of \(prefix) cannot be read yet: \(error); trying again in 1s")
+            core.after(1_000_000) { [bound] in bound.value.watch() }
+        }
     }
 
     private func pause() {
@@ -77,7 +74,7 @@ final class OutputCapture {
 
     /// The bytes read; `nil`: nothing there now, or the end.
     private func readOnce() -> Int? {
-        guard let number = rawValue else { return nil }
+        guard let number = descriptor.number else { return nil }
         do throws(SystemError) {
             let read = try Linux.read(number, atMost: 1 << 16)
             if read.isEmpty {
@@ -101,7 +98,7 @@ final class OutputCapture {
     }
 
     private func log(_ line: LineFramer.Line) {
-        logger.log(.info, "\(prefix)| \(String(decoding: line.bytes, as: UTF8.self))", fields)
+        logger.write(.info, "\(prefix)| \(String(decoding: line.bytes, as: UTF8.self))", fields)
     }
 
     private func close() {

@@ -38,3 +38,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return try body(rawValue)
     }
 }
+
+extension Optional where Wrapped == FileDescriptor, Wrapped: ~Copyable {
+    /// The number of the descriptor, where there is one.
+    package var number: Int32? {
+        switch self {
+        case .some(let descriptor): descriptor.rawValue
+        case .none: nil
+        }
+    }
+}

@@ -145,7 +145,8 @@ package struct ServerConnection: Sendable {
             if !isPartOfStream { enqueue(error: .system(74, "EBADMSG")) }
             return !isPartOfStream
         }
-        if isPartOfStream, !output.hasRoom(for: message.count + 1) { return false }
+        // As elsewhere, one message may go beyond the bytes: who asks `isOutputFull` before is never refused.
+        if isPartOfStream, isOutputFull { return false }
         output.append(message)
         return true
     }

@@ -7,7 +7,7 @@ import Varlink
 /// answered on the core and comes back here.
 final class ControlConnection {
     private static let bytesPerTurn = 64 << 10
-    /// Records of a stream sent at once; at most half of what may wait to be read.
+    /// Records of a stream fetched at once.
     private static let recordsPerFetch = 32
 
     let peer: Peer
@@ -53,17 +53,14 @@ final class ControlConnection {
         advance()
     }
 
-    private var number: Int32? {
-        switch socket {
-        case .some(let socket): socket.rawValue
-        case .none: nil
-        }
-    }
+    private var number: Int32? { socket.number }
 
     // MARK: The socket
 
     private func turn(_ number: Int32, _ events: EpollEvents) {
         if events.contains(.error) { return close() }
+        // Behind a stream nothing is reached any more, and nobody is there to read it.
+        if !events.isDisjoint(with: [.hangUp, .peerHangUp]), stream != nil { return close() }
         if !events.isDisjoint(with: [.readable, .hangUp]) { read(number) }
         advance()
     }
@@ -83,10 +80,8 @@ final class ControlConnection {
     /// Hands out calls, writes what there is to write, and sees what to wait for.
     private func advance() {
         guard let number else { return }
-        while let call = protocolState.next() {
-            guard !isClosing else { return close() }
-            answer(call)
-        }
+        while !isClosing, let call = protocolState.next() { answer(call) }
+        tellRecords()
         write(number)
         guard self.number != nil else { return }
         if protocolState.isFinished || (isClosing && protocolState.pendingOutput.isEmpty) { return close() }
@@ -115,13 +110,28 @@ final class ControlConnection {
         return try result.get()
     }
 
+    /// Waiting for nothing means being out of the epoll set, where a hang-up would be reported again and again.
     private func wait() {
+        guard let number else { return }
         var wanted: EpollEvents = []
         if protocolState.wantsInput { wanted.insert(.readable) }
         if !protocolState.pendingOutput.isEmpty { wanted.insert(.writable) }
-        guard wanted != events, let token else { return }
+        // A stream's client may go at any time, and then nothing else would tell.
+        if stream != nil { wanted.insert(.peerHangUp) }
+        guard wanted != events else { return }
         events = wanted
-        do throws(SystemError) { try epoll.modify(token, wanted) } catch { close() }
+        do throws(SystemError) {
+            if wanted.isEmpty {
+                if let token { epoll.remove(token) }
+                token = nil
+            } else if let token {
+                try epoll.modify(token, wanted)
+            } else {
+                token = try epoll.add(number, wanted) { [unowned self] in turn(number, $0) }
+            }
+        } catch {
+            close()
+        }
     }
 
     private func closeAfterGrace() {
@@ -193,7 +203,7 @@ final class ControlConnection {
 
     /// Asks for the next records once the client has read what there was.
     private func fetch() {
-        guard var stream, !stream.isFetching, !protocolState.isOutputFull else { return }
+        guard var stream, !stream.isFetching, stream.records.isEmpty, !protocolState.isOutputFull else { return }
         stream.isFetching = true
         self.stream = stream
         let (bound, follower) = (bound, stream.follower)
@@ -213,11 +223,16 @@ final class ControlConnection {
         }
         stream.isFetching = false
         stream.hasBegun = true
+        stream.records = batch.records[...]
         self.stream = stream
-        for record in batch.records {
+        advance()
+    }
+
+    /// Sends what was fetched, as fast as the client reads.
+    private func tellRecords() {
+        while !protocolState.isOutputFull, let record = stream?.records.popFirst() {
             if let reply = FollowRecord.reply(record, peer.role) { send(reply) }
         }
-        advance()
     }
 
     private func send(_ reply: Follow.Reply) {
@@ -247,5 +262,7 @@ final class ControlConnection {
         let follower: Int
         var isFetching = false
         var hasBegun = false
+        /// Fetched and not yet sent.
+        var records: ArraySlice<FollowHub.Record> = []
     }
 }

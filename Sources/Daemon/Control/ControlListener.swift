@@ -18,10 +18,8 @@ final class ControlListener: Sendable {
     private let isOwn: Bool
 
     static var defaultPath: [UInt8] {
-        let environment = Dictionary(
-            ["XDG_RUNTIME_DIR"].compactMap { name in
-                Linux.environment(name).map { (name, String(decoding: $0, as: UTF8.self)) }
-            }, uniquingKeysWith: { first, _ in first })
+        let runtime = Linux.environment("XDG_RUNTIME_DIR").map { String(decoding: $0, as: UTF8.self) }
+        let environment = runtime.map { ["XDG_RUNTIME_DIR": $0] } ?? [:]
         let path = ControlSocketPath.default(uid: Linux.effectiveUserID, environment: environment) { path in
             (try? Linux.stat(path)) != nil
         }

@@ -15,23 +15,21 @@ final class ControlServer {
     static let keptForRoot = 16
 
     let context = Context("watchd.control")
-    private let server: QueueBoundServer
+    private let server: QueueBound<Acceptor>
 
     /// `runtime` is reached on `core` only.
     init(_ listener: ControlListener, core: Context, runtime: QueueBound<Runtime>, logger: Logger) {
         let requests = RequestTarget(core: core, runtime: runtime)
         let server = Acceptor(listener.descriptor, context: context, requests: requests, logger: logger)
-        self.server = QueueBoundServer(server, to: context)
+        self.server = QueueBound(server, to: context)
         context.async { [bound = self.server] in bound.value.start() }
     }
 
-    /// Answers what is still to be answered, for at most a second, then calls `done` on the control context.
+    /// Sends what has been answered, for at most a second, then calls `done` on the control context.
     func close(_ done: @escaping () -> Void) {
         let done = QueueBound(done, to: context)
         context.async { [bound = server] in bound.value.close { done.value() } }
     }
-
-    private typealias QueueBoundServer = QueueBound<Acceptor>
 }
 
 /// Where requests are answered.

@@ -107,16 +107,29 @@ extension Runtime {
     // MARK: Operations
 
     func operations(_ parameters: ListOperations.Parameters, _ role: Peer.Role) -> ListOperations.Reply {
-        let isEnded = parameters.state?.isEnded ?? false
-        let views = isEnded ? recent.newestFirst.reversed() : engine.operationViews
-        let wanted = views.lazy.filter { view in
-            (parameters.queue.map { $0 == view.queue || $0 == "queue/\(view.queue)" } ?? true)
-                && (parameters.handler.map { $0 == view.handler || $0 == "handler/\(view.handler)" } ?? true)
-                && (parameters.state.map { $0 == OperationSummary.State(view.state) } ?? true)
+        let queue = parameters.queue.map(Self.shortName)
+        let handler = parameters.handler.map(Self.shortName)
+        let limit = min(max(parameters.limit ?? Manager.maximumPage, 1), Manager.maximumPage)
+        let views: [OperationView]
+        if parameters.state?.isEnded ?? false {
+            views = recent.newestFirst.reversed().filter {
+                (queue ?? $0.queue, handler ?? $0.handler) == ($0.queue, $0.handler)
+            }
+        } else {
+            // One state may be rare among all: only without that wish is a page's worth enough.
+            let most = parameters.state == nil ? limit + 1 : Int.max / 4
+            let after = UInt64(clamping: parameters.after ?? 0)
+            views = engine.operationViews(queue: queue, handler: handler, after: after, limit: most)
         }
+        let wanted = views.filter { view in parameters.state.map { $0 == OperationSummary.State(view.state) } ?? true }
         let page = Page(
             of: wanted.sorted { $0.id < $1.id }, by: { Int($0.id) }, after: parameters.after, limit: parameters.limit)
         return ListOperations.Reply(operations: page.items.map { OperationSummary($0, role) }, next: page.next)
+    }
+
+    /// `images` of `queue/images`.
+    private static func shortName(_ name: String) -> String {
+        name.split(separator: "/").last.map(String.init) ?? name
     }
 
     func operation(_ parameters: GetOperation.Parameters, _ role: Peer.Role) -> Request.Answer {
@@ -125,22 +138,9 @@ extension Runtime {
         }
         var detail = OperationDetail(view, role)
         detail.startedOperations =
-            recent.startedBy(id) + engine.operationViews.filter { $0.isStarted(by: id) }.map { Int($0.id) }
+            recent.startedBy(id) + engine.operationViews(startedBy: id).map { Int($0.id) }
         return .of(GetOperation.Reply(operation: detail))
     }
-}
-
-extension OperationView {
-    /// Whether it reports on that operation.
-    func isStarted(by id: UInt64) -> Bool {
-        events.contains { event in
-            if case .completion(let fact) = event.fact { fact.operation == id } else { false }
-        }
-    }
-}
-
-extension RecentOperations {
-    func startedBy(_ id: UInt64) -> [Int] { views.filter { $0.isStarted(by: id) }.map { Int($0.id) } }
 }
 
 extension Trigger {

@@ -108,12 +108,10 @@ extension OperationView {
         if role == .reader { return "\(origin)" }
         switch newest.fact {
         case .path(let fact): return fact.path.printable
-        case .completion(let fact): return "\(handlerName(fact)) \(fact.operation) \(fact.result.rawValue)"
+        case .completion(let fact): return "\(origin.name) \(fact.operation) \(fact.result.rawValue)"
         case .timer, .signal, .line, .process, .custom: return "\(origin), \(EventText.sentence(newest))"
         }
     }
-
-    private func handlerName(_ fact: CompletionFact) -> String { origin.name }
 }
 
 extension OperationDetail {

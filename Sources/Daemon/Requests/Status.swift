@@ -13,7 +13,6 @@ extension Runtime {
             started: wireTime(engine.started.realtime),
             uptimeUsec: Int(Linux.now(.boottime) - engine.started.boottime), state: state)
         let sources = engine.sourceViews
-        let operations = engine.operationViews
         reply.files = role == .administrator ? files : []
         reply.sections = sections
         reply.problems = problems(sources, role)
@@ -21,12 +20,12 @@ extension Runtime {
         reply.totals = ControlInterface.Counters(engine.totals)
         reply.processes = engine.processesRunning
         reply.maxProcesses = engine.settings.maxProcesses
-        reply.operationsPending = operations.count { $0.state == .pending || $0.state == .ready }
+        reply.operationsPending = engine.operationsWaiting
         reply.memoryBytes = Self.memory
         reply.next = next(sources)
         let shown = Manager.maximumShownInStatus
-        reply.running = operations.filter { $0.state == .executing }.prefix(shown).map { OperationSummary($0, role) }
-        reply.waiting = operations.filter { $0.state != .executing }.prefix(shown).map { OperationSummary($0, role) }
+        reply.running = engine.oldestViews(shown, running: true).map { OperationSummary($0, role) }
+        reply.waiting = engine.oldestViews(shown, running: false).map { OperationSummary($0, role) }
         reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary($0, role) }
         return reply
     }
@@ -84,9 +83,9 @@ extension Runtime {
 
     private func problems(_ sources: [SourceView], _ role: Peer.Role) -> [GetStatus.Problem] {
         let all =
-            sources.compactMap { problem($0, role) } + engine.handlerViews.compactMap { problem($0) }
+            sources.compactMap { problem($0, role) } + engine.handlerViews.compactMap { problem($0, role) }
             + engine.queueViews.compactMap { problem($0) }
-        return all + limits
+        return all + limits(role)
     }
 
     private func problem(_ view: SourceView, _ role: Peer.Role) -> GetStatus.Problem? {
@@ -104,15 +103,17 @@ extension Runtime {
         }
     }
 
-    private func problem(_ view: HandlerView) -> GetStatus.Problem? {
+    private func problem(_ view: HandlerView, _ role: Peer.Role) -> GetStatus.Problem? {
         guard view.lastResult == .failed, let ended = view.lastEnded else { return nil }
         let last = recent.newestFirst.first { $0.handler == view.definition.name && $0.result == .failed }
         let how = last.map { view in
-            [view.exit.map { EventText.exit($0) }, view.reason].compactMap { $0 }.joined(separator: ": ")
+            [view.exit.map { EventText.exit($0) }, role == .administrator ? view.reason : nil].compactMap { $0 }
+                .joined(separator: ": ")
         }
         return GetStatus.Problem(
             object: "handler/\(view.definition.name)", since: wireTime(ended),
-            problem: "its last run failed" + (how.map { ", \($0)" } ?? ""), action: "runs again with the next event",
+            problem: "its last run failed" + (how.map { $0.isEmpty ? "" : ", \($0)" } ?? ""),
+            action: "runs again with the next event",
             help: last.map { "watchctl show \($0.id)" })
     }
 
@@ -125,7 +126,7 @@ extension Runtime {
             action: "Overflow=\(definition.overflow.rawValue)", help: "a larger Backlog=, or a faster handler")
     }
 
-    private var limits: [GetStatus.Problem] {
+    private func limits(_ role: Peer.Role) -> [GetStatus.Problem] {
         let now = wireTime(Linux.now(.realtime))
         let hung = hungLanes.map {
             GetStatus.Problem(
@@ -133,7 +134,9 @@ extension Runtime {
                 help: "is its program on a file system that does not answer?")
         }
         let delayed = delayedRuns.map {
-            GetStatus.Problem(object: "run \($0.name)", since: now, problem: $0.reason, action: "the run waits")
+            GetStatus.Problem(
+                object: "run \($0.name)", since: now,
+                problem: role == .administrator ? $0.reason : "something it needs is used up", action: "the run waits")
         }
         return hung + delayed
     }
