@@ -5,7 +5,8 @@ package enum Action: Sendable {
     /// Watch this source (never a timer or a custom one: those live in the engine).
     case open(SourceDefinition)
     case close(SourceID)
-    /// Take in no more of a source until `release`; what cannot wait is remembered as "something changed".
+    /// Take in no more of a source until `release`; what cannot wait is remembered as "something changed". What has
+    /// already been read may still be handed in, up to 1 000 events.
     case hold(SourceID)
     case release(SourceID)
     /// Send `Input.clock` at this microsecond of the clock.

@@ -208,6 +208,8 @@ extension Engine {
         guard operations.isWaiting(ref), case .ready = operations[ref].state else { return }
         operations[ref].state = .pending
         actions.append(.report(.operation(operations[ref].id, .pending)))
+        // Who stands behind it may need less: no process slot.
+        touch(queue: operations[ref].queue)
     }
 
     private mutating func insert(

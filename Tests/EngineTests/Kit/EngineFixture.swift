@@ -80,7 +80,7 @@ final class EngineFixture {
             starts.append(request)
             runs.append(request.run)
         case .signal(let run, let number, let mode):
-            #expect(spawned.contains(run), "a signal to a run that is not there")
+            #expect(runs.contains(run), "a signal to a run that is not there")
             signals.append("\(run.operation) \(LinuxSignal.name(number)) \(mode)")
         case .log(_, _, let text): logs.append(String(decoding: text, as: UTF8.self))
         case .reply(let token, let reply): replies[token, default: []].append(reply)

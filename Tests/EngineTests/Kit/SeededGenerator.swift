@@ -1,5 +1,3 @@
-import Glibc
-
 /// SplitMix64: the same numbers for the same seed.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
@@ -21,15 +19,4 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 
     mutating func upTo(_ limit: Int) -> Int { Int.random(in: 0...limit, using: &self) }
-}
-
-/// The seeds of a property test: a few hundred, or what the environment asks for (`WATCHD_SEEDS=1000`, or
-/// `WATCHD_SEEDS=17...17` for one that failed).
-enum Seeds {
-    static func range(_ usual: UInt64) -> ClosedRange<UInt64> {
-        guard let value = getenv("WATCHD_SEEDS") else { return 1...usual }
-        let numbers = String(cString: value).split(separator: ".").compactMap { UInt64($0) }
-        guard let first = numbers.first, let last = numbers.last, last > 0 else { return 1...usual }
-        return numbers.count > 1 ? min(first, last)...max(first, last) : 1...last
-    }
 }
