@@ -24,7 +24,7 @@ struct RunContextTests {
         let context = context(path("/srv/a"), path("/srv/b"))
         #expect(
             text(context, .handler, .queue, .operation, .attempt, .count, .source, .kind, .event)
-                == ["h", "q", "7", "1", "3", "src", "path", "written"])
+                == ["h", "q", "7", "1", "2", "src", "path", "written"])
     }
 
     @Test func scalarsAreThoseOfTheNewestEntry() {
