@@ -69,6 +69,16 @@ let package = Package(
             swiftSettings: settings),
         tests("ControlInterface", "ControlInterface", "ControlKit", "Varlink"),
         tests("watchctl", "watchctl", "ControlInterface", "ControlKit", "Varlink", "Schedule", "LinuxSystem"),
-        tests("Systemd", "Systemd", "LinuxSystem", data: ["real-systemd.sh"]),
+        // What tests of real programs share: folders, programs, waiting.
+        .target(
+            name: "ProgramKit", dependencies: ["LinuxSystem"], path: "Tests/ProgramKit", swiftSettings: settings),
+        tests("EventSources", "EventSources", "ProgramKit", "Engine", "WatchFile", "LinuxSystem"),
+        tests("Handlers", "Handlers", "EventSources", "ProgramKit", "Engine", "WatchFile", "LinuxSystem"),
+        // The programs are dependencies so that they are built; nothing of them is imported.
+        tests(
+            "Systemd", "Systemd", "ProgramKit", "LinuxSystem", "watchd", "watchctl", data: ["real-systemd.sh"]),
+        tests(
+            "EndToEnd", "ProgramKit", "ControlInterface", "Varlink", "LinuxSystem", "watchd", "watchctl",
+            data: ["Scenarios"]),
     ]
 )

@@ -1,0 +1,125 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+import Varlink
+
+/// What clients may send, and that nobody else suffers from it.
+@Suite("Control, end to end") struct ControlTests {
+    private static let text = "[Custom poke]\nLog=%{data}\nQueue=main\n"
+
+    @Test func halfAMessageHoldsUpNobody() throws {
+        try Watchd.run(Self.text) { watchd in
+            let half = try RawConnection(watchd.socket)
+            try half.send("{\"method\":\"io.watchd.Mana".pathBytes)
+            try watchd.emit("poke")
+            #expect(try watchd.waitUntilIdle().done == 1)
+            try half.send("ger.Stop2\"}\0".pathBytes)
+            let other = try RawConnection(watchd.socket)
+            try other.send("{\"met".pathBytes)
+        }
+    }
+
+    @Test func aMessageThatIsTooLargeOrTooDeepEndsItsConnectionOnly() throws {
+        try Watchd.run(Self.text) { watchd in
+            let deep = "{\"method\":\"io.watchd.Manager.Emit\",\"parameters\":{\"name\":\"poke\",\"payload\":{\"a\":"
+            let bad: [[UInt8]] = [
+                Array(repeating: UInt8(ascii: "x"), count: 2 << 20),
+                "{\"method\":\"".pathBytes + Array(repeating: UInt8(ascii: "x"), count: 2 << 20),
+                Array(repeating: UInt8(ascii: "["), count: 10_000) + [0],
+                Array(repeating: UInt8(ascii: "["), count: 500_000) + [0],
+                "rubbish\0".pathBytes, [0xFF, 0xFE, 0], "[]\0".pathBytes, "null\0".pathBytes, [0],
+                "{\"method\":7}\0".pathBytes,
+            ]
+            for bytes in bad {
+                let connection = try RawConnection(watchd.socket)
+                try connection.send(bytes)
+                _ = try connection.readToEnd()
+                #expect(try watchd.status().state == .running)
+            }
+            let nested = String(repeating: "{\"a\":", count: 10_000) + "1" + String(repeating: "}", count: 10_000)
+            let connection = try RawConnection(watchd.socket)
+            try connection.send(message: deep + nested + "}}}")
+            _ = try connection.readToEnd()
+            let totals = try watchd.status().totals
+            #expect(totals.accepted == 0)
+            #expect(try watchd.status().memoryBytes < 150 << 20)
+        }
+    }
+
+    @Test func threeHundredIdleClientsLeaveRoomAgain() throws {
+        try Watchd.run(Self.text) { watchd in
+            var clients: [RawConnection] = []
+            for _ in 0..<300 { clients.append(try RawConnection(watchd.socket)) }
+            let descriptors = { try Linux.readFolder("/proc/\(watchd.processID)/fd").count }
+            try wait(for: "256 to be connected") { try descriptors() > 256 }
+            #expect(try descriptors() < 256 + 40)
+            _ = try watchd.folder.append("nothing", "")
+            clients.removeAll()
+            try wait(for: "room again") { (try? watchd.status().state) == .running }
+            try wait(for: "their descriptors to be closed") { try descriptors() < 60 }
+        }
+    }
+
+    @Test func aFollowerThatNeverReadsIsCutOffAndCostsLittle() throws {
+        let text = Self.text + "[Queue off]\nSuspended=yes\n[Custom many]\nLog=%{data}\nQueue=off\n"
+        try Watchd.run(text, settings: "LogLevel=warning") { watchd in
+            let follower = try RawConnection(watchd.socket)
+            try follower.send(message: "{\"method\":\"io.watchd.Manager.Follow\",\"more\":true}")
+            let events = EmitAll.Parameters(events: Array(repeating: .init(name: "many"), count: 1000))
+            for _ in 0..<40 { try watchd.call(EmitAll.self, events) }
+            #expect(try watchd.status().memoryBytes < 200 << 20)
+            try watchd.emit("poke")
+            let end = String(decoding: try follower.readToEnd().suffix(150), as: UTF8.self)
+            #expect(end.contains("\"error\":\"io.watchd.Manager.TooSlow\""))
+        }
+    }
+
+    @Test func aFollowerMissesNothingBetweenWhatWasAndWhatComes() throws {
+        try Watchd.run(Self.text) { watchd in
+            for data in 1...5 { try watchd.emit("poke", data: data) }
+            try watchd.waitUntilIdle()
+            let client = try watchd.connect()
+            try client.start(Follow.fullName, Follow.Parameters(since: 0), timeout: 30_000)
+            for data in 6...10 { try watchd.emit("poke", data: data) }
+            var sequences: [Int] = []
+            var data: [Int64] = []
+            while data.count < 10 {
+                let reply: Follow.Reply = try client.nextReply(timeout: 30_000).parameters()
+                sequences.append(reply.sequence)
+                if let value = reply.event?.members?["data"]?.int { data.append(value) }
+            }
+            #expect(data == Array(1...10))
+            #expect(sequences == Array(1...sequences.count))
+        }
+    }
+
+    @Test func onewayCallsGetNoReplyAndStreamsNeedMore() throws {
+        try Watchd.run(Self.text) { watchd in
+            let connection = try RawConnection(watchd.socket)
+            try connection.send(
+                message: "{\"method\":\"io.watchd.Manager.Emit\",\"oneway\":true,\"parameters\":{\"name\":\"poke\"}}")
+            try connection.send(message: "{\"method\":\"io.watchd.Manager.Follow\"}")
+            try connection.send(message: "{\"method\":\"io.systemd.service.Ping\"}")
+            try connection.send(message: "{\"method\":\"io.watchd.Manager.Stop\",\"parameters\":null}")
+            let replies = try connection.readToEnd().split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            #expect(replies.count == 3)
+            #expect(replies.first?.contains("org.varlink.service.ExpectedMore") == true)
+            #expect(replies.dropFirst().allSatisfy { !$0.contains("error") })
+            #expect(watchd.waitForEnd() == .exited(0))
+            #expect(watchd.logText.contains("1 accepted"))
+        }
+    }
+
+    @Test func errorsSayWhatAPersonNeeds() throws {
+        try Watchd.run(Self.text) { watchd in
+            let error = try #require(try watchd.error(Emit.self, .init(name: "pkoe")))
+            #expect(error.name == "io.watchd.Manager.NoSuchName")
+            #expect(error.parameters["nearest"] == .string("poke"))
+            #expect(try watchd.error(GetOperation.self, .init(id: 99))?.name == "io.watchd.Manager.NoSuchOperation")
+            #expect(try watchd.error(Emit.self, .init(name: "handler/poke"))?.name == "io.watchd.Manager.NotCustom")
+            #expect(try watchd.error(Resume.self, .init(name: "main"))?.name == "io.watchd.Manager.NotSuspended")
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+import Varlink
+
+/// Start, stop, and who owns the control socket.
+@Suite("Life cycle, end to end") struct LifeCycleTests {
+    /// A handler that runs until `go` is there, or for ever, whatever signal comes.
+    private static let stubborn = """
+        [Custom poke]
+        Exec=/bin/sh -c 'trap "" TERM; echo begun >>@/notes; while [ ! -e @/go ]; do sleep 0.02; done; echo ended >>@/notes'
+        TimeoutStopSec=200ms
+        Queue=main
+        Coalesce=no
+
+        """
+
+    @Test(arguments: [SIGTERM, SIGINT]) func aSignalDrains(_ signal: Int32) throws {
+        try Watchd.run(Self.stubborn) { watchd in
+            try watchd.emit("poke")
+            try watchd.emit("poke")
+            _ = try watchd.waitForLines(1, in: "notes")
+            watchd.send(signal)
+            try watchd.waitForNotification("STOPPING=1")
+            #expect(try watchd.status().state == .draining)
+            #expect(try watchd.error(Emit.self, .init(name: "poke"))?.name == "io.watchd.Manager.Draining")
+            #expect(!watchd.hasEnded)
+            try watchd.folder.write("go", "")
+            #expect(watchd.waitForEnd() == .exited(0))
+            #expect(watchd.folder.lines("notes") == ["begun", "ended"], "what ran ended, what waited never began")
+            #expect(watchd.logText.contains("2 accepted = 1 done + 1 cancelled"))
+        }
+    }
+
+    @Test func aSecondSignalHurriesAndNothingIsLeftBehind() throws {
+        try Watchd.run(Self.stubborn) { watchd in
+            try watchd.emit("poke")
+            _ = try watchd.waitForLines(1, in: "notes")
+            watchd.send(SIGTERM)
+            try watchd.waitForNotification("STOPPING=1")
+            watchd.send(SIGINT)
+            // It ignores SIGTERM and is killed after TimeoutStopSec=.
+            #expect(watchd.waitForEnd() == .exited(0))
+            #expect(watchd.folder.lines("notes") == ["begun"])
+        }
+    }
+
+    @Test func drainSecIsTheLongestThatItWaits() throws {
+        try Watchd.run(Self.stubborn, settings: "DrainSec=100ms") { watchd in
+            try watchd.emit("poke")
+            _ = try watchd.waitForLines(1, in: "notes")
+            watchd.send(SIGTERM)
+            #expect(watchd.waitForEnd() == .exited(0))
+            #expect(watchd.folder.lines("notes") == ["begun"])
+        }
+    }
+
+    @Test func aClientStopsItAndGetsItsAnswer() throws {
+        try Watchd.run(Self.stubborn) { watchd in
+            let stop = try watchd.control("stop")
+            #expect(stop.code == 0, "\(stop)")
+            #expect(watchd.waitForEnd() == .exited(0))
+            let status = try watchd.control("status")
+            #expect(status.code == 3, "\(status)")
+        }
+    }
+
+    @Test func aStaleSocketIsReplacedAndThatOfALivingDaemonRefused() throws {
+        try Folder.with { folder in
+            try Recorded.install(in: folder)
+            let watchd = try Watchd(folder, Self.stubborn)
+            try watchd.waitUntilReady()
+            let second = try Program.run([Products.path("watchd"), watchd.folder["watch"]])
+            #expect(second.code == 1)
+            #expect(second.errorText.contains("another watchd answers on"))
+            #expect(try watchd.status().state == .running)
+
+            watchd.send(SIGKILL)
+            watchd.waitForEnd()
+            #expect(watchd.folder.exists("socket"), "left behind")
+            let third = try Watchd(watchd.folder, Self.stubborn)
+            try third.waitUntilReady()
+            #expect(try third.status().state == .running)
+            try third.stop()
+        }
+    }
+
+    @Test func aFileInThePlaceOfTheSocketIsNotRemoved() throws {
+        try Folder.with { folder in
+            try Watchd.write("", to: folder)
+            try folder.write("socket", "precious")
+            let end = try Program.run([Products.path("watchd"), folder["watch"]])
+            #expect(end.code == 1)
+            #expect(end.errorText.contains("is no socket"))
+            #expect(folder.text("socket") == "precious")
+        }
+    }
+
+    @Test func readyMeansEverySourceWasTriedAndRequiredOnesAreArmed() throws {
+        let text = """
+            [Path later]
+            Path=@/later
+            Required=yes
+            Log=x
+            """
+        try Folder.with { folder in
+            try Recorded.install(in: folder)
+            let watchd = try Watchd(folder, text)
+            try wait(for: "the socket to answer") { (try? watchd.status().state) == .starting }
+            #expect(throws: TimedOut.self) {
+                try wait(for: "READY", seconds: 1) { watchd.logText.contains("ready:") }
+            }
+            try folder.makeFolder("later")
+            try watchd.waitUntilReady()
+            #expect(watchd.notifications.contains { $0.hasPrefix("STATUS=") })
+            #expect(try watchd.status().state == .running)
+            try watchd.stop()
+        }
+    }
+
+    @Test func statusLinesAreKeptCurrent() throws {
+        try Watchd.run(Self.stubborn) { watchd in
+            watchd.forgetNotifications()
+            try watchd.emit("poke")
+            _ = try watchd.waitForLines(1, in: "notes")
+            try watchd.waitForNotification("STATUS=1 sources, 1 handler")
+            try watchd.folder.write("go", "")
+            try watchd.waitUntilIdle()
+            watchd.forgetNotifications()
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// Rules of the tree that the compiler cannot see.
+@Suite("Repository") struct RepositoryTests {
+    private static let root: String = {
+        // …/Tests/EndToEndTests/RepositoryTests.swift
+        var folder = #filePath[...]
+        for _ in 0..<3 { folder = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)] }
+        return String(folder)
+    }()
+
+    /// Where a module may be imported below `Sources`.
+    private static let allowed: [String: Set<String>] = [
+        "Dispatch": ["EventSources", "Handlers", "Daemon", "watchd"],
+        "CSystemd": ["Systemd"],
+        "CSQLite": ["Store"],
+        "CLinux": ["LinuxSystem"],
+        "FoundationEssentials": ["Varlink", "ControlInterface", "Handlers", "Store", "Daemon", "watchctl"],
+        "Foundation": [],
+        "FoundationInternationalization": [],
+    ]
+
+    private struct File {
+        var target: String
+        var path: String
+        var lines: [Substring]
+    }
+
+    private static func files(_ folder: String) throws -> [String] {
+        try Linux.readFolder(folder).flatMap { entry -> [String] in
+            let path = "\(folder)/\(String(decoding: entry.name, as: UTF8.self))"
+            if entry.kind == .folder { return try files(path) }
+            return path.hasSuffix(".swift") ? [path] : []
+        }
+    }
+
+    private static func sources() throws -> [File] {
+        try files("\(root)/Sources").map { path in
+            let text = String(decoding: try Linux.readFile(path), as: UTF8.self)
+            let below = path.dropFirst("\(root)/Sources/".count)
+            let target = below.split(separator: "/").first.map(String.init) ?? ""
+            return File(target: target, path: String(below), lines: text.split(separator: "\n"))
+        }
+    }
+
+    /// The module of an import line: `package import struct A.B`, `@testable import A`.
+    private static func module(_ line: Substring) -> String? {
+        let words = line.split(separator: " ")
+        guard let place = words.firstIndex(of: "import"), place <= 2, place + 1 < words.count,
+            words[..<place].allSatisfy({
+                $0.hasPrefix("@") || ["package", "public", "internal", "private"].contains($0)
+            })
+        else { return nil }
+        let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "typealias", "func", "let", "var"]
+        let name = kinds.contains(words[place + 1]) ? words.dropFirst(place + 2).first : words[place + 1]
+        return name?.split(separator: ".").first.map(String.init)
+    }
+
+    @Test func modulesAreImportedOnlyWhereTheDesignSays() throws {
+        let sources = try Self.sources()
+        #expect(sources.count > 100, "the sources were found")
+        for file in sources {
+            for module in file.lines.compactMap(Self.module) {
+                guard let targets = Self.allowed[module] else { continue }
+                #expect(targets.contains(file.target), "\(file.path) imports \(module)")
+            }
+        }
+    }
+
+    @Test func importLinesAreRecognized() {
+        let lines: [Substring: String?] = [
+            "import Dispatch": "Dispatch", "package import Dispatch": "Dispatch", "@testable import Engine": "Engine",
+            "import struct Foundation.URL": "Foundation", "@preconcurrency package import A": "A",
+            "// import Dispatch": nil, "    say(\"import Dispatch\")": nil, "let import = 3": nil,
+        ]
+        for (line, module) in lines { #expect(Self.module(line) == module, "\(line)") }
+    }
+
+    @Test func noneOfTheWaysAroundTheCompilerIsTaken() throws {
+        var unchecked: [String] = []
+        for file in try Self.sources() {
+            for line in file.lines {
+                let code = line.drop { $0 == " " }
+                if code.hasPrefix("//") { continue }
+                #expect(!code.contains("nonisolated(unsafe)"), "\(file.path)")
+                #expect(!code.contains("try!"), "\(file.path)")
+                if code.contains("@unchecked Sendable") { unchecked.append(file.path) }
+            }
+        }
+        #expect(unchecked == ["EventSources/Context.swift"])
+    }
+}

@@ -1,0 +1,76 @@
+import Engine
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import Handlers
+
+@Suite("What a handler is told") struct EventMessageTests {
+    private let origin = Origin.source(SourceID(.custom, "it"))
+
+    private func object(_ fact: Fact) throws -> String {
+        String(
+            decoding: try EventMessage.object(Event(id: 7, time: 1_000_000, fact: fact), origin: origin), as: UTF8.self)
+    }
+
+    private func expect(_ fact: Fact, _ members: String, kind: String, event: String) throws {
+        let text = try object(fact)
+        #expect(text.contains("\"kind\":\"\(kind)\""))
+        #expect(text.contains("\"event\":\"\(event)\""))
+        #expect(text.contains("\"time\":\"1970-01-01T00:00:01.000000Z\""), "\(text)")
+        for member in members.split(separator: " ") { #expect(text.contains(member), "\(text)") }
+    }
+
+    @Test func everyKindHasItsFields() throws {
+        try expect(
+            .timer(scheduled: 0), "\"scheduled\":\"1970-01-01T00:00:00.000000Z\"", kind: "timer", event: "elapsed")
+        try expect(
+            .signal(SignalFact(number: 10, senderPID: 5, senderUID: 6, value: -1)),
+            "\"signal\":\"SIGUSR1\" \"number\":10 \"sender_pid\":5 \"sender_uid\":6 \"value\":-1", kind: "signal",
+            event: "received")
+        try expect(
+            .path(PathFact(.renamed, path: [0xFF], oldPath: Array("/a".utf8), hasReplaced: true)),
+            "\"path\":\"\u{FFFD}\" \"path_base64\":\"/w==\" \"old_path\":\"/a\" \"replaced\":true", kind: "path",
+            event: "renamed")
+        try expect(
+            .line(LineFact(Array("a\"\n\u{1}".utf8), isIncomplete: true, peer: "/p")),
+            "\"line\":\"a\\\"\\n\\u0001\" \"incomplete\":true \"peer\":\"/p\"", kind: "descriptor", event: "line")
+        try expect(
+            .process(ProcessFact(pid: 5, exit: .signaled(9), runTime: 3)),
+            "\"pid\":5 \"signal\":\"SIGKILL\" \"run_usec\":3", kind: "process", event: "exit")
+        try expect(
+            .custom(CustomFact(data: 3, payload: Array("{\"b\":1.50,\"a\":[]}".utf8))),
+            "\"data\":3 \"payload\":{\"b\":1.50,\"a\":[]}", kind: "custom", event: "emitted")
+    }
+
+    @Test func theMessageIsOneLineWithEveryEvent() throws {
+        let events = [1, 2].map { Event(id: $0, time: 0, fact: .line(LineFact(Array("x\ny".utf8)))) }
+        let context = RunContext(
+            handler: "h", queue: "q", operation: 9, attempt: 1, origin: origin, events: events)
+        let line = try EventMessage.line(context)
+        #expect(line.count { $0 == 0x0A } == 1)
+        #expect(line.last == 0x0A)
+        let text = String(decoding: line, as: UTF8.self)
+        #expect(
+            text.hasPrefix(
+                "{\"attempt\":1,\"handler\":\"h\",\"id\":9,\"queue\":\"q\",\"redelivered\":false,\"events\":[{"))
+        #expect(text.contains("},{"))
+    }
+
+    @Test func whatCannotBeInTheEnvironmentIsAbsent() {
+        let definition = HandlerDefinition(
+            name: "h", action: .exec([]), environment: [EnvironmentVariable(name: "PATH", value: Array("/bin".utf8))])
+        func variables(_ line: [UInt8]) -> [String] {
+            let event = Event(id: 1, time: 0, fact: .line(LineFact(line)))
+            let context = RunContext(
+                handler: "h", queue: "q", operation: 9, attempt: 1, origin: origin, events: [event])
+            return ChildEnvironment.variables(context, definition).map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(variables([]).contains("WATCHD_LINE="), "an empty line is a line")
+        #expect(variables(Array("x".utf8)).contains("WATCHD_LINE=x"))
+        #expect(!variables([1, 0, 1]).contains { $0.hasPrefix("WATCHD_LINE=") })
+        #expect(!variables(Array(repeating: 1, count: 100_001)).contains { $0.hasPrefix("WATCHD_LINE=") })
+        #expect(variables([]).filter { $0.hasPrefix("PATH=") } == ["PATH=/bin"])
+        #expect(!variables([]).contains { $0.hasPrefix("WATCHD_PATH=") })
+    }
+}
