@@ -25,6 +25,12 @@ func tests(_ name: String, _ dependencies: Target.Dependency..., data: [String] 
     .testTarget(name: name + "Tests", dependencies: dependencies, exclude: data, swiftSettings: settings)
 }
 
+/// A static program in C, with nothing of Swift's runtime in it.
+func small(_ name: String, path: String) -> Target {
+    .executableTarget(
+        name: name, path: path, linkerSettings: [.unsafeFlags(["-static-executable", "-nostartfiles"])])
+}
+
 let package = Package(
     name: "watchd",
     products: [
@@ -80,5 +86,12 @@ let package = Package(
         tests(
             "EndToEnd", "ProgramKit", "ControlInterface", "Varlink", "LinuxSystem", "watchd", "watchctl",
             data: ["Scenarios"]),
+
+        // Measured, not shipped: what watchd costs, against a floor in C.
+        .executableTarget(
+            name: "watchd-bench", dependencies: ["Varlink", "LinuxSystem"], path: "Tests/Benchmarks/watchd-bench",
+            swiftSettings: settings),
+        small("watchd-bench-floor", path: "Tests/Benchmarks/watchd-bench-floor"),
+        small("watchd-bench-handler", path: "Tests/Benchmarks/watchd-bench-handler"),
     ]
 )

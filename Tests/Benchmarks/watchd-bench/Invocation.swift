@@ -1,0 +1,90 @@
+/// The command line, understood.
+struct Invocation {
+    enum Verb: String, CaseIterable {
+        case latency, idle
+    }
+
+    static let usage = """
+        watchd-bench latency [--kind KIND] [--rounds N] [--events N] [--gap MS] [--json] [--watchd PATH]
+        watchd-bench idle [--seconds N] [--runs N] [--starts N] [--json] [--watchd PATH]
+
+        latency   from an event to the moment its handler begins, for watchd and for a floor in C, in turn
+          --kind      path, fifo, signal, exit or timer; without it all of them
+          --rounds    rounds of each kind (5)
+          --events    events of a round, for each of the two (200)
+          --gap       ms of quiet before each event (3)
+
+        idle      what watchd does when nothing happens, and how long it takes to start
+          --seconds   how long it is watched, just started and again after the burst (30)
+          --runs      handlers run in the burst (5000)
+          --starts    starts that are timed (20)
+
+          --json      one JSON object instead of the table
+          --watchd    the program to measure (that beside watchd-bench)
+
+        To be built with: swift build -c release --static-swift-stdlib
+        Exit status: 0 measured, 1 could not be measured, 2 wrong usage.
+        """
+
+    private(set) var verb = Verb.latency
+    private(set) var wantsHelp = false
+    private(set) var isJSON = false
+    private(set) var watchd: String?
+    private(set) var latency = LatencyBenchmark.Settings()
+    private(set) var idle = IdleBenchmark.Settings()
+
+    /// - Parameter arguments: without the program's name.
+    /// - Throws: a usage error.
+    init(arguments: [String]) throws(Failure) {
+        var rest = arguments[...]
+        var name: String?
+        while let argument = rest.popFirst() {
+            guard argument.hasPrefix("-") else {
+                if name != nil { throw .usage("there is no use for “\(argument)”") }
+                name = argument
+                continue
+            }
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            var isValueTaken = parts.count == 1
+            try take(parts[0], verb: name) {
+                isValueTaken = true
+                return parts.count > 1 ? parts[1] : rest.popFirst()
+            }
+            if !isValueTaken { throw .usage("\(parts[0]) takes no value") }
+        }
+        if wantsHelp { return }
+        guard let name else { throw .usage("what is to be measured? latency or idle") }
+        guard let verb = Verb(rawValue: name) else { throw .usage("there is no “\(name)”, only latency and idle") }
+        self.verb = verb
+    }
+
+    private mutating func take(_ option: String, verb: String?, value: () -> String?) throws(Failure) {
+        switch (option, verb) {
+        case ("--help", _), ("-h", _): wantsHelp = true
+        case ("--json", _): isJSON = true
+        case ("--watchd", _):
+            guard let path = value(), !path.isEmpty else { throw .usage("--watchd needs a path") }
+            watchd = path
+        case ("--kind", "latency"):
+            let text = value() ?? ""
+            guard let kind = Kind(rawValue: text) else {
+                throw .usage("--kind is one of \(Kind.allCases.map(\.rawValue).joined(separator: " ")), not “\(text)”")
+            }
+            latency.kinds = [kind]
+        case ("--rounds", "latency"): latency.rounds = try number(option, value(), 1...1000)
+        case ("--events", "latency"): latency.events = try number(option, value(), 1...1_000_000)
+        case ("--gap", "latency"): latency.gap = try number(option, value(), 0...60_000)
+        case ("--seconds", "idle"): idle.seconds = try number(option, value(), 1...86_400)
+        case ("--runs", "idle"): idle.runs = try number(option, value(), 1...1_000_000)
+        case ("--starts", "idle"): idle.starts = try number(option, value(), 1...1000)
+        default: throw .usage("there is no option \(option)" + (verb.map { " of \($0)" } ?? " before the verb"))
+        }
+    }
+
+    private func number(_ option: String, _ text: String?, _ range: ClosedRange<Int>) throws(Failure) -> Int {
+        guard let text, let number = Int(text), range.contains(number) else {
+            throw .usage("\(option) is a number from \(range.lowerBound) to \(range.upperBound), not “\(text ?? "")”")
+        }
+        return number
+    }
+}

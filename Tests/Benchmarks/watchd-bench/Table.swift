@@ -1,0 +1,18 @@
+/// Columns under each other: the first to the left, the others to the right.
+struct Table: CustomStringConvertible {
+    private var rows: [[String]] = []
+
+    mutating func add(_ cells: String...) { rows.append(cells) }
+
+    var description: String {
+        let count = rows.map(\.count).max() ?? 0
+        let widths = (0..<count).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, text in
+                let space = String(repeating: " ", count: widths[column] - text.count)
+                return column == 0 ? text + space : space + text
+            }
+            return cells.joined(separator: "  ")
+        }.joined(separator: "\n")
+    }
+}

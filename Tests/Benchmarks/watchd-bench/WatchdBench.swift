@@ -1,0 +1,57 @@
+// `watchd-bench`: what watchd costs, against the least that is possible.
+//
+// latency   An event is made, and a handler (a small static program) says when its `main` began. Both daemons, watchd as
+//           it is shipped and the floor (`watchd-bench-floor`: epoll and posix_spawn in C), run side by side, get the
+//           same kind of event and start the same handler, one event after the other in turn, so that both meet the same
+//           machine. The time is taken by the handler before it does anything; how it is reported costs nothing.
+// idle      What watchd does when nothing happens, just started and after a burst of runs, and how long it takes to
+//           READY, for which the benchmark plays the service manager.
+//
+// All times are µs of CLOCK_MONOTONIC. Figures of rounds are given as their median and, in brackets, their range.
+
+import Glibc
+import LinuxSystem
+import Varlink
+
+@main
+enum WatchdBench {
+    static func main() {
+        do {
+            try run(try Invocation(arguments: Array(CommandLine.arguments.dropFirst())))
+        } catch let failure as Failure {
+            say("watchd-bench: \(failure.message)", to: STDERR_FILENO)
+            exit(failure.exitCode)
+        } catch {
+            say("watchd-bench: \(error)", to: STDERR_FILENO)
+            exit(1)
+        }
+    }
+
+    private static func run(_ invocation: Invocation) throws {
+        if invocation.wantsHelp { return say(Invocation.usage, to: STDOUT_FILENO) }
+        // Ended children go by themselves: for the end of a process nobody is to wait for the benchmark's own turn.
+        Linux.ignoreSignal(SIGCHLD)
+        Linux.ignoreSignal(SIGPIPE)
+        let programs = try Programs(watchd: invocation.watchd)
+        let bed = try Bed()
+        defer { bed.remove() }
+        switch invocation.verb {
+        case .latency:
+            let benchmark = LatencyBenchmark(programs: programs, bed: bed, invocation.latency)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .idle:
+            let benchmark = IdleBenchmark(programs: programs, bed: bed, invocation.idle)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        }
+    }
+
+    private static func show(_ result: some Encodable & CustomStringConvertible, asJSON: Bool) {
+        let json = asJSON ? (try? JSON.encode(result)).map { String(decoding: $0, as: UTF8.self) } : nil
+        say(json ?? result.description, to: STDOUT_FILENO)
+    }
+
+    /// Where there is nobody to read it, nothing more can be done.
+    static func say(_ text: String, to descriptor: Int32) {
+        try? Linux.writeAll(descriptor, Array("\(text)\n".utf8))
+    }
+}
