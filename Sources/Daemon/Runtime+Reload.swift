@@ -1,6 +1,7 @@
 import Engine
 import EventSources
 import Handlers
+import LinuxSystem
 import WatchFile
 
 /// A reload: read and checked beside the core, applied by the engine at one moment.
@@ -31,7 +32,9 @@ extension Runtime {
             logger.log(.err, "reload refused, the old watch file stays active:")
             for line in diagnostics.joined(separator: "\n").split(separator: "\n") { logger.log(.err, String(line)) }
             reloadEnded()
-            manager.reloaded(statusLine, problem: "reload refused: \(result.diagnostics.first?.sentence ?? "")")
+            let first = result.diagnostics.first { $0.severity == .error }
+            refusal = (first?.sentence ?? "", Linux.now(.realtime))
+            manager.reloaded(statusLine)
             return done(.invalid(diagnostics))
         }
         for warning in result.diagnostics { logger.log(.warning, warning.rendered()) }
@@ -43,13 +46,14 @@ extension Runtime {
             reloadEnded()
             switch result {
             case .success(let change):
+                refusal = nil
                 self.files = files
                 sections = configuration.locations.count
                 logger.level = configuration.settings.logLevel
                 done(.done(change))
             case .failure(let error): done(.refused(error))
             }
-            manager.reloaded(statusLine, problem: nil)
+            manager.reloaded(statusLine)
         }
         handle(.reload(configuration, token))
     }

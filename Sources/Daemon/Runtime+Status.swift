@@ -13,6 +13,8 @@ extension Runtime {
         let failed = engine.totals[.failed]
         if failed > 0 { parts.append("\(failed) failed") }
         if engine.phase != .running { parts.append(engine.phase.rawValue) }
-        return parts.joined(separator: ", ")
+        let line = parts.joined(separator: ", ")
+        // It stays in sight until a reload succeeds.
+        return refusal.map { "reload refused: \($0.reason); \(line)" } ?? line
     }
 }

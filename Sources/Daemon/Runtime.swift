@@ -41,6 +41,8 @@ final class Runtime {
     var isReloading = false
     /// SIGHUP came while a reload was on its way.
     var mustReloadAgain = false
+    /// Why the last reload was refused, and when; `nil` once one has succeeded.
+    var refusal: (reason: String, since: Int64)?
     /// Inputs that came while actions were performed: they wait, so that actions are performed in their order.
     private var inputs: [Input] = []
     private var isHandling = false

@@ -48,14 +48,13 @@ final class ServiceManager: Sendable {
         send(.reloading(now: Linux.now(.monotonic)))
     }
 
-    func reloaded(_ status: String, problem: String?) {
-        let text = problem.map { "\($0); \(status)" } ?? status
+    func reloaded(_ status: String) {
         let isReady = state.withLock { state in
-            if state.isReady { state.lastStatus = text }
+            if state.isReady { state.lastStatus = status }
             return state.isReady
         }
         guard isReady else { return }
-        send(.ready + .status(text))
+        send(.ready + .status(status))
     }
 
     func stopping(_ status: String) {

@@ -12,10 +12,12 @@ package import WatchFile
 /// Writing may block (a full journal, a paused terminal), so it happens on a context of its own, behind a bounded line.
 /// What does not fit is counted and said; who can wait (handler output) asks `isCongested` and waits with `whenDrained`.
 package final class Logger: Sendable {
-    /// Lines that may wait to be written.
+    /// Lines that may wait to be written, and their bytes.
     private static let waitingLimit = 4096
+    private static let byteLimit = 8 << 20
     /// From here on, those who can wait should.
     private static let congestion = 1024
+    private static let byteCongestion = 1 << 20
 
     /// A line with what it is about.
     package struct Line: Sendable {
@@ -34,6 +36,7 @@ package final class Logger: Sendable {
 
     private struct State {
         var waiting = 0
+        var bytes = 0
         var suppressed = 0
         var waiters: [@Sendable () -> Void] = []
         var level: LogLevel
@@ -73,7 +76,9 @@ package final class Logger: Sendable {
         context.async { try? Linux.writeAll(2, Array("\(line)\n".utf8)) }
     }
 
-    package var isCongested: Bool { state.withLock { $0.waiting >= Self.congestion } }
+    package var isCongested: Bool {
+        state.withLock { $0.waiting >= Self.congestion || $0.bytes >= Self.byteCongestion }
+    }
 
     /// Calls `work` (anywhere) once all that waits has been written; at once when nothing waits.
     package func whenDrained(_ work: @escaping @Sendable () -> Void) {
@@ -95,11 +100,12 @@ package final class Logger: Sendable {
 
     private func enqueue(_ line: Line) {
         let isAccepted = state.withLock { state in
-            guard state.waiting < Self.waitingLimit else {
+            guard state.waiting < Self.waitingLimit, state.bytes < Self.byteLimit else {
                 state.suppressed += 1
                 return false
             }
             state.waiting += 1
+            state.bytes += line.message.utf8.count
             return true
         }
         if isAccepted { context.async { [self] in write(line) } }
@@ -109,6 +115,7 @@ package final class Logger: Sendable {
         emit(line)
         let (suppressed, waiters) = state.withLock { state -> (Int, [@Sendable () -> Void]) in
             state.waiting -= 1
+            state.bytes -= line.message.utf8.count
             guard state.waiting == 0 else { return (0, []) }
             defer { (state.suppressed, state.waiters) = (0, []) }
             return (state.suppressed, state.waiters)

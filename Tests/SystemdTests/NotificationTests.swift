@@ -72,8 +72,8 @@ import Testing
         await #expect(processExitsWith: .success) {
             let none = try ListenSockets.take()
             precondition(none.isEmpty)
-            // The lowest free numbers are given out first, so afterwards 3 and 4 are open.
-            for _ in 0..<2 { _ = try Linux.open("/dev/null").release() }
+            // The lowest free numbers are given out first, so afterwards 3 and 4 are open, whoever had them before.
+            while try Linux.open("/dev/null").release() < 16 {}
             setenv("LISTEN_PID", "\(Linux.processID)", 1)
             setenv("LISTEN_FDS", "2", 1)
             setenv("LISTEN_FDNAMES", "varlink:", 1)

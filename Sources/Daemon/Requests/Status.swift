@@ -85,7 +85,17 @@ extension Runtime {
         let all =
             sources.compactMap { problem($0, role) } + engine.handlerViews.compactMap { problem($0, role) }
             + engine.queueViews.compactMap { problem($0) }
-        return all + limits(role)
+        return refused(role) + all + limits(role)
+    }
+
+    private func refused(_ role: Peer.Role) -> [GetStatus.Problem] {
+        guard let refusal else { return [] }
+        return [
+            GetStatus.Problem(
+                object: "watch file", since: wireTime(refusal.since),
+                problem: role == .administrator ? "reload refused: \(refusal.reason)" : "reload refused",
+                action: "the old one stays active", help: "watchctl reload shows where")
+        ]
     }
 
     private func problem(_ view: SourceView, _ role: Peer.Role) -> GetStatus.Problem? {
