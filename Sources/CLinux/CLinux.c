@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,10 @@ int clinux_processor_count(void) {
 }
 
 int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name); }
+
+void clinux_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
+
+void clinux_trim_memory(void) { malloc_trim(0); }
 
 int clinux_pidfd_open(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 

@@ -1,7 +1,8 @@
 // The one way watchd starts a process.
 //
-// clone(CLONE_VM | CLONE_VFORK): the child borrows the parent's memory on a stack of its own until it executes its
-// file, so a start costs the same however large the daemon is. Therefore the child
+// clone(CLONE_VM | CLONE_VFORK): the child borrows the parent's memory until it executes its file, so a start costs the
+// same however large the daemon is. Its stack is a piece of that of the calling thread, which is stopped meanwhile.
+// The child
 //   - makes raw system calls only (glibc's setters reach for every thread, its locks may be held by one of them),
 //   - is started with every signal blocked, so that no handler of the parent can run in the shared memory,
 //   - tells what failed by writing into that memory.
@@ -14,7 +15,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,8 +27,7 @@
 extern int __clone(int (*child)(void *), void *stack, int flags, void *argument, ...);
 
 enum {
-    STACK_SIZE = 64 * 1024,
-    GUARD_SIZE = 64 * 1024,      // a page on every architecture
+    STACK_SIZE = 16 * 1024, // a few hundred bytes are used
     LAST_SIGNAL = 64,
     LAST_CLOSED_ONE_BY_ONE = 65536,
 };
@@ -112,24 +111,15 @@ int clinux_spawn(const struct clinux_spawn_spec *spec, struct clinux_spawned *re
     if (spec->descriptor_count < 0 || spec->descriptor_count > CLINUX_SPAWN_MAX_DESCRIPTORS)
         return refuse(result, CLINUX_SPAWN_DESCRIPTORS, EINVAL);
 
-    char *memory = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (memory == MAP_FAILED) return refuse(result, CLINUX_SPAWN_CLONE, errno);
-    if (mprotect(memory + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) < 0) {
-        int error = errno;
-        munmap(memory, GUARD_SIZE + STACK_SIZE);
-        return refuse(result, CLINUX_SPAWN_CLONE, error);
-    }
-
+    _Alignas(64) char stack[STACK_SIZE];
     struct child child = {.spec = spec};
     const kernel_signal_set all = ~(kernel_signal_set)0;
     kernel_signal_set before;
     int pidfd = -1;
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
-    int pid = __clone(run_child, memory + GUARD_SIZE + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-                      &child, &pidfd);
+    int pid = __clone(run_child, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &child, &pidfd);
     int error = errno;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
-    munmap(memory, GUARD_SIZE + STACK_SIZE);
 
     if (pid < 0) return refuse(result, CLINUX_SPAWN_CLONE, error);
     if (child.step != 0) {

@@ -53,6 +53,8 @@ package struct Daemon {
         // Before the first other thread, which inherits the mask: signalfd gets only what every thread blocks.
         Linux.blockSignals(.managed)
         Linux.ignoreSignal(13)
+        // Else each of Dispatch's threads has one of its own, which keeps what a burst needed.
+        Linux.limitArenas(2)
         let passed = try ListenSockets.take()
         let listener = try ControlListener(settings: configuration.settings, passed: passed)
         let nice = Linux.nice

@@ -23,6 +23,7 @@ final class Runtime {
     private var sources: SourceSet?
     private var runs: RunSet?
     private var lanes: Lanes?
+    private var memory: MemoryRelease?
     private var timers: ClockTimers?
     private var control: ControlServer?
     private let exit: () -> Void
@@ -72,6 +73,9 @@ final class Runtime {
         runs = RunSet(
             RunEnvironment(
                 core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice, send: send))
+        memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
+            engine.entriesPending == 0 && engine.processesRunning == 0
+        }
         timers = try ClockTimers(on: core) { [unowned self] in handle(.clock) }
     }
 
@@ -217,6 +221,7 @@ final class Runtime {
         switch report {
         case .ended(let view):
             recent.add(view)
+            memory?.operationEnded()
             follow.add(.operation(view))
         case .event(let event, let origin, let handlers): follow.add(.event(event, origin, handlers))
         case .operation(let id, let state):

@@ -20,6 +20,13 @@ extension Linux {
     /// `prctl(2)` PR_SET_NAME: the calling thread's name, of which 15 bytes count.
     package static func setThreadName(_ name: String) { _ = clinux_set_thread_name(name) }
 
+    /// `mallopt(3)` M_ARENA_MAX: threads share this many arenas of the allocator. To be called before other threads
+    /// exist.
+    package static func limitArenas(_ count: Int32) { clinux_limit_arenas(count) }
+
+    /// `malloc_trim(3)`: gives free memory back to the kernel. Takes milliseconds where much was used.
+    package static func trimMemory() { clinux_trim_memory() }
+
     /// `getgrnam_r(3)`: the id of a group; `nil` when there is none. Asks the name service, which may block.
     package static func groupID(named name: String) throws(SystemError) -> UInt32? {
         var entry = group()

@@ -19,14 +19,27 @@ extension Timestamp: CustomStringConvertible {
         let (seconds, fraction) = instant.quotientAndRemainder(dividingBy: 1_000_000)
         let (days, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
         let date = CivilDate(daysSinceEpoch: Int(days))
-        return digits(date.year, 4) + "-" + digits(date.month, 2) + "-" + digits(date.day, 2) + "T"
-            + digits(Int(second) / 3600, 2) + ":" + digits(Int(second) / 60 % 60, 2) + ":" + digits(Int(second) % 60, 2)
-            + "." + digits(Int(fraction), 6) + "Z"
-    }
-
-    private func digits(_ number: Int, _ width: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
+        // In one piece: every event is told with its time.
+        return String(unsafeUninitializedCapacity: 27) { buffer in
+            var end = 0
+            func put(_ number: Int, _ width: Int, then separator: Unicode.Scalar) {
+                var rest = number
+                for position in (end..<end + width).reversed() {
+                    buffer[position] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                buffer[end + width] = UInt8(ascii: separator)
+                end += width + 1
+            }
+            put(date.year, 4, then: "-")
+            put(date.month, 2, then: "-")
+            put(date.day, 2, then: "T")
+            put(Int(second) / 3600, 2, then: ":")
+            put(Int(second) / 60 % 60, 2, then: ":")
+            put(Int(second) % 60, 2, then: ".")
+            put(Int(fraction), 6, then: "Z")
+            return end
+        }
     }
 }
 

@@ -40,6 +40,12 @@ int clinux_processor_count(void);
 /// PR_SET_NAME: the calling thread's name, cut at 15 bytes.
 int clinux_set_thread_name(const char *_Nonnull name);
 
+/// `mallopt(3)` M_ARENA_MAX: how many arenas the allocator may make; by default 8 for each processor.
+void clinux_limit_arenas(int count);
+
+/// `malloc_trim(3)`: gives free memory back to the kernel.
+void clinux_trim_memory(void);
+
 // Processes by descriptor (Linux 5.4 or newer).
 
 int clinux_pidfd_open(int pid);

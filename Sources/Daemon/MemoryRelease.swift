@@ -1,0 +1,39 @@
+import EventSources
+import LinuxSystem
+
+/// Gives memory back to the kernel when a burst is over: the allocator keeps what it once had, some KiB for each
+/// operation that waited. Confined to the core.
+final class MemoryRelease {
+    /// Ended operations from which on it is worth it.
+    private static let burst = 1000
+    /// How long nothing must be going on (microseconds).
+    private static let patience = 10_000_000
+
+    private let core: Context
+    private let slow: Context
+    private let isQuiet: () -> Bool
+    private var ended = 0
+    private var isPlanned = false
+
+    /// - Parameter isQuiet: whether nothing waits and nothing runs.
+    init(core: Context, slow: Context, isQuiet: @escaping () -> Bool) {
+        self.core = core
+        self.slow = slow
+        self.isQuiet = isQuiet
+    }
+
+    func operationEnded() {
+        ended += 1
+        guard ended >= Self.burst, !isPlanned, isQuiet() else { return }
+        isPlanned = true
+        let bound = QueueBound(self, to: core)
+        core.after(Self.patience) { bound.value.release() }
+    }
+
+    private func release() {
+        isPlanned = false
+        guard isQuiet() else { return }
+        ended = 0
+        slow.async { Linux.trimMemory() }
+    }
+}
