@@ -66,8 +66,8 @@ let package = Package(
         tests("Schedule", "Schedule", data: ["Oracle"]),
         tests("WatchFile", "WatchFile", "Schedule", data: ["Diagnostics"]),
         tests("Engine", "Engine", "WatchFile", "Schedule"),
-        tests("LinuxSystem", "LinuxSystem"),
-        tests("ConfigurationFiles", "ConfigurationFiles", "WatchFile", "LinuxSystem"),
+        tests("LinuxSystem", "LinuxSystem", "ProgramKit"),
+        tests("ConfigurationFiles", "ConfigurationFiles", "ProgramKit", "WatchFile", "LinuxSystem"),
         tests("Varlink", "Varlink", "LinuxSystem"),
         // What several tests share: a service that answers as it is told, and values for it to say.
         .target(

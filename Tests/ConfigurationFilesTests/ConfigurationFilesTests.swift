@@ -1,6 +1,7 @@
 import ConfigurationFiles
 import Glibc
 import LinuxSystem
+import ProgramKit
 import Testing
 import WatchFile
 

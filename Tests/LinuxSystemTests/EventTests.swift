@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import ProgramKit
 import Testing
 
 @Suite("Event descriptors") struct EventTests {

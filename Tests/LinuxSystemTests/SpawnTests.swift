@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import ProgramKit
 import Synchronization
 import Testing
 

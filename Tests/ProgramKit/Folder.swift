@@ -1,4 +1,3 @@
-import Glibc
 import LinuxSystem
 
 /// A new folder of a test, with short names for what is in it.
@@ -8,13 +7,11 @@ package struct Folder: Sendable {
 
     /// Runs `body` with a new folder, which is removed afterwards with all that it holds.
     package static func with<Result>(_ body: (Folder) throws -> Result) throws -> Result {
-        var template = Array("/tmp/watchd-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError(call: "mkdtemp", errno: Errno(errno)) }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // Other users are to reach what is in it.
-        try Linux.chmod(path, 0o755)
-        defer { remove(Array(path.utf8)) }
-        return try body(Folder(path: path))
+        try withTemporaryFolder { path in
+            // Other users are to reach what is in it.
+            try Linux.chmod(path, 0o755)
+            return try body(Folder(path: path))
+        }
     }
 
     /// The path of something in it.
@@ -52,12 +49,4 @@ package struct Folder: Sendable {
     }
 
     package func exists(_ name: String) -> Bool { (try? Linux.lstat(self[name])) != nil }
-
-    private static func remove(_ path: [UInt8]) {
-        for entry in (try? Linux.readFolder(path)) ?? [] {
-            let child = path + [UInt8(ascii: "/")] + entry.name
-            if entry.kind == .folder { remove(child) } else { try? Linux.unlink(child) }
-        }
-        try? Linux.rmdir(path)
-    }
 }

@@ -1,8 +1,8 @@
 import Glibc
-import LinuxSystem
+package import LinuxSystem
 
 /// Runs `body` with the path of a new folder, which is removed afterwards with all that it holds.
-func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+package func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
     var template = Array("/tmp/watchd-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
         throw SystemError(call: "mkdtemp", errno: Errno(errno))
@@ -22,7 +22,7 @@ private func removeTree(_ path: [UInt8]) {
 
 extension Linux {
     /// Makes a file, or replaces what it says.
-    static func writeFile(_ path: some SystemPath, _ text: String) throws {
+    package static func writeFile(_ path: some SystemPath, _ text: String) throws {
         try open(path, [.writing, .creating, .truncating]).use { descriptor throws(SystemError) in
             try writeAll(descriptor, text.utf8)
         }
