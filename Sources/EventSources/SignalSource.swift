@@ -29,6 +29,4 @@ package final class SignalSource {
     package func watch(_ signals: SignalSet) throws(SystemError) {
         try Linux.signalSet(source.descriptor, signals)
     }
-
-    package func cancel() { source.cancel() }
 }
