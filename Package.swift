@@ -65,7 +65,11 @@ let package = Package(
 
         tests("Schedule", "Schedule", data: ["Oracle"]),
         tests("WatchFile", "WatchFile", "Schedule", data: ["Diagnostics"]),
-        tests("Engine", "Engine", "WatchFile", "Schedule"),
+        tests("Engine", "Engine", "WatchFile", "Schedule", "SeedKit"),
+        // What tests with random programs share: seeds, and numbers from them.
+        .target(name: "SeedKit", path: "Tests/SeedKit", swiftSettings: settings),
+        // Dispatch and Foundation say what the engine has to do.
+        tests("DispatchOracle", "Engine", "WatchFile", "Schedule", "LinuxSystem", "SeedKit"),
         tests("LinuxSystem", "LinuxSystem", "ProgramKit"),
         tests("ConfigurationFiles", "ConfigurationFiles", "ProgramKit", "WatchFile", "LinuxSystem"),
         tests("Varlink", "Varlink", "LinuxSystem"),
@@ -73,8 +77,10 @@ let package = Package(
         .target(
             name: "ControlKit", dependencies: ["ControlInterface", "Varlink", "LinuxSystem"], path: "Tests/ControlKit",
             swiftSettings: settings),
-        tests("ControlInterface", "ControlInterface", "ControlKit", "Varlink"),
-        tests("watchctl", "watchctl", "ControlInterface", "ControlKit", "Varlink", "Schedule", "LinuxSystem"),
+        tests("ControlInterface", "ControlInterface", "ControlKit", "ProgramKit", "Varlink"),
+        tests(
+            "watchctl", "watchctl", "ControlInterface", "ControlKit", "ProgramKit", "Varlink", "Schedule",
+            "LinuxSystem"),
         // What tests of real programs share: folders, programs, waiting.
         .target(
             name: "ProgramKit", dependencies: ["LinuxSystem"], path: "Tests/ProgramKit", swiftSettings: settings),
@@ -89,8 +95,8 @@ let package = Package(
 
         // Measured, not shipped: what watchd costs, against a floor in C.
         .executableTarget(
-            name: "watchd-bench", dependencies: ["Varlink", "LinuxSystem"], path: "Tests/Benchmarks/watchd-bench",
-            swiftSettings: settings),
+            name: "watchd-bench", dependencies: ["Engine", "WatchFile", "Schedule", "Varlink", "LinuxSystem"],
+            path: "Tests/Benchmarks/watchd-bench", swiftSettings: settings),
         small("watchd-bench-floor", path: "Tests/Benchmarks/watchd-bench-floor"),
         small("watchd-bench-handler", path: "Tests/Benchmarks/watchd-bench-handler"),
     ]

@@ -54,7 +54,14 @@ int clinux_processor_count(void) {
 
 int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name); }
 
+int clinux_io_priority(void) { return (int)syscall(SYS_ioprio_get, 1, 0); } // IOPRIO_WHO_PROCESS
+
 void clinux_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
+
+size_t clinux_allocated_bytes(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
 
 void clinux_trim_memory(void) { malloc_trim(0); }
 

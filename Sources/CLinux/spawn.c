@@ -30,6 +30,7 @@ enum {
     STACK_SIZE = 16 * 1024, // a few hundred bytes are used
     LAST_SIGNAL = 64,
     LAST_CLOSED_ONE_BY_ONE = 65536,
+    IO_PRIORITY_OF_PROCESS = 1, // IOPRIO_WHO_PROCESS of linux/ioprio.h
 };
 
 // The kernel's own signal set and sigaction: glibc's are larger and know signals that it keeps to itself.
@@ -85,6 +86,12 @@ CHILD static int place_descriptors(const struct clinux_spawn_spec *spec) {
     return 0;
 }
 
+// Lowering a nice value needs a privilege, which is missed when the thread that spawns was made nicer than the daemon was
+// started; the idle I/O class needs one of old kernels; and a kernel without block devices has no I/O priorities.
+CHILD static int is_refused(void) {
+    return errno == EPERM || errno == EACCES || errno == ENOSYS;
+}
+
 CHILD static int run_child(void *argument) {
     struct child *child = argument;
     const struct clinux_spawn_spec *spec = child->spec;
@@ -92,8 +99,11 @@ CHILD static int run_child(void *argument) {
     const kernel_signal_set none = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
     if (syscall(SYS_setpgid, 0, 0) < 0) return failed(child, CLINUX_SPAWN_GROUP);
-    if (spec->sets_nice && syscall(SYS_setpriority, PRIO_PROCESS, 0, spec->nice) < 0)
+    if (spec->sets_nice && syscall(SYS_setpriority, PRIO_PROCESS, 0, spec->nice) < 0 && !is_refused())
         return failed(child, CLINUX_SPAWN_NICE);
+    if (spec->sets_io_priority && syscall(SYS_ioprio_set, IO_PRIORITY_OF_PROCESS, 0, spec->io_priority) < 0
+        && !is_refused())
+        return failed(child, CLINUX_SPAWN_IO_PRIORITY);
     if (spec->mask >= 0) syscall(SYS_umask, spec->mask);
     if (spec->folder && syscall(SYS_chdir, spec->folder) < 0) return failed(child, CLINUX_SPAWN_FOLDER);
     if (place_descriptors(spec) < 0) return failed(child, CLINUX_SPAWN_DESCRIPTORS);

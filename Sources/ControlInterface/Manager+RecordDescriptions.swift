@@ -91,7 +91,52 @@ extension Manager {
           # inotify watches it uses.
           watches: int,
           # What it watches.
-          detail: ?string
+          detail: ?string,
+          # Of a group: how it stands.
+          group: ?Group
+        )
+
+        # A [Group] of handlers.
+        type Group (
+          # With its kind: group/deploy.
+          name: string,
+          # Operations of its members that have not ended.
+          outstanding: int,
+          # Clients that have entered and not left.
+          entered: int
+        )
+
+        # A counted resource.
+        type Semaphore (
+          name: string,
+          # Value= of the watch file.
+          value: int,
+          # What is free now; negative after a reload that lowered Value=.
+          available: int,
+          # Operations that stand in its line.
+          waiting: int
+        )
+
+        # Why something waits, or did or did not run.
+        type Step (
+          # Missing: it holds now.
+          time: ?string,
+          # One word for programs. What is waited for: delay, dependency, key, order, barrier, width, target-width, suspended,
+          # semaphore, process-slot, rate-limit, backing-off, reload, turn. What happened: submitted, joined, started, ended,
+          # retried, superseded, cancelled, skipped, dropped, annulled, held. How a queue or handler stands: idle, running,
+          # full.
+          code: string,
+          # What a person needs to know.
+          sentence: string,
+          # The operation that it is about.
+          operation: ?int,
+          # The operation that decided.
+          other: ?int,
+          # The section of the watch file that decided: queue/images.
+          section: ?string,
+          # Where this section stands.
+          file: ?string,
+          line: ?int
         )
 
         # Where operations wait and run.
@@ -100,6 +145,10 @@ extension Manager {
           type: (serial, concurrent),
           # Operations that may run at once.
           width: int,
+          # user-interactive, user-initiated, default, utility or background: QoS= as the targets leave it.
+          qos: string,
+          # The queue through which it runs.
+          target: ?string,
           # Entries (paths, lines, events) that may be pending.
           backlog: int,
           # What happens when the backlog is full: block, drop-oldest or drop-newest.
@@ -140,7 +189,7 @@ extension Manager {
         type OperationState (pending, ready, executing, finished, cancelled)
 
         # How an operation, or one run of it, ended.
-        type OperationResult (done, failed, cancelled, skipped, dropped, annulled)
+        type OperationResult (done, failed, cancelled, skipped, dropped, annulled, superseded)
 
         # A handler and the events that caused it: one unit of work on a queue.
         type OperationSummary (
@@ -156,6 +205,12 @@ extension Manager {
           result: ?OperationResult,
           # Why it does not run yet.
           waiting_for: ?string,
+          # The same as one word, as the code of a Step.
+          wait_reason: ?string,
+          # Operations that have to end first.
+          dependencies: []int,
+          # Of one that was superseded or joined another operation: that one.
+          successor: ?int,
           # Paths, lines and events that it carries.
           entries: int,
           # Deliveries that it stands for.
@@ -170,6 +225,12 @@ extension Manager {
           took_usec: ?int,
           # Counts from 1; 0 before the first.
           attempt: int,
+          # When it is tried again.
+          next_attempt: ?string,
+          # How many parts Stride= makes of it.
+          parts: ?int,
+          # And how many of them have ended.
+          parts_ended: ?int,
           pid: ?int,
           exit_status: ?int,
           # Name of the signal that ended it.
@@ -188,6 +249,9 @@ extension Manager {
           state: OperationState,
           result: ?OperationResult,
           waiting_for: ?string,
+          wait_reason: ?string,
+          dependencies: []int,
+          successor: ?int,
           entries: int,
           deliveries: int,
           cause: string,
@@ -196,6 +260,9 @@ extension Manager {
           ended: ?string,
           took_usec: ?int,
           attempt: int,
+          next_attempt: ?string,
+          parts: ?int,
+          parts_ended: ?int,
           pid: ?int,
           exit_status: ?int,
           signal: ?string,
@@ -230,7 +297,8 @@ extension Manager {
         # One event for EmitAll; as the parameters of Emit.
         type Emission (name: string, data: ?int, payload: ?object)
 
-        # Sequence numbers of the records that are lost, the last one included.
+        # Sequence numbers of the records that are lost, the last one included. With last below first watchd was started anew,
+        # and its numbers with it, after the record before first: what it keeps comes next, from number last + 1 on.
         type Gap (first: int, last: int)
 
 

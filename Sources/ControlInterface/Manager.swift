@@ -7,8 +7,9 @@ package enum Manager {
     package static let softwareVersion = "0.1.0"
 
     package static let methods: [any ControlMethod.Type] = [
-        GetStatus.self, ListSources.self, ListQueues.self, ListHandlers.self, ListOperations.self, GetOperation.self,
-        Emit.self, EmitAll.self, Run.self, Suspend.self, Resume.self, Cancel.self, Reload.self, Stop.self, Follow.self,
+        GetStatus.self, ListSources.self, ListQueues.self, ListSemaphores.self, ListHandlers.self, ListOperations.self,
+        GetOperation.self, Explain.self, Emit.self, EmitAll.self, Run.self, Suspend.self, Resume.self, Signal.self,
+        EnterGroup.self, LeaveGroup.self, Cancel.self, Wait.self, Reload.self, Stop.self, Follow.self,
     ]
 
     /// What `Varlink.Service` serves.
@@ -21,6 +22,6 @@ package enum Manager {
     package static let maximumPage = 1000
     /// Event objects in the reply of `GetOperation`.
     package static let maximumEventsShown = 1000
-    /// Operations in each list of `GetStatus`.
+    /// Operations, semaphores or groups in each list of `GetStatus`.
     package static let maximumShownInStatus = 20
 }

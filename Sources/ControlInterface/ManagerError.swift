@@ -2,12 +2,21 @@ package import Varlink
 
 /// The errors of `io.watchd.Manager`, each with what a person needs to act on it.
 package enum ManagerError: Error, Hashable, Sendable {
-    case noSuchName(name: String, nearest: String?)
+    /// `kinds`: what was looked for. `others`: what has this name, but is something else.
+    case noSuchName(name: String, nearest: String?, kinds: [String] = [], others: [String] = [])
     case ambiguousName(name: String, candidates: [String])
     case noSuchOperation(id: Int)
     case invalidWatchFile(diagnostics: [String])
     case queueFull(queue: String, backlog: Int)
-    case wouldDeadlock(reason: String)
+    /// One sentence for each link, from what is waited for to the caller.
+    case wouldDeadlock(chain: [String])
+    /// Nobody has entered the group with that ticket.
+    case noSuchTicket(group: String, ticket: Int)
+    /// A ticket cannot be bound to a process that does not run.
+    case noSuchProcess(pid: Int)
+    case tooManyTickets(limit: Int)
+    /// What a `Wait` waited for has not come in time.
+    case timedOut(what: String, state: String)
     case notSuspended(name: String)
     case notCustom(name: String)
     case draining
@@ -18,9 +27,13 @@ package enum ManagerError: Error, Hashable, Sendable {
     /// As it travels.
     package var reply: ErrorReply {
         switch self {
-        case .noSuchName(let name, let nearest?):
-            Self.make("NoSuchName", ["name": .string(name), "nearest": .string(nearest)])
-        case .noSuchName(let name, nil): Self.make("NoSuchName", ["name": .string(name)])
+        case .noSuchName(let name, let nearest, let kinds, let others):
+            Self.make(
+                "NoSuchName",
+                [
+                    "name": .string(name), "nearest": nearest.map { .string($0) }, "kinds": Self.list(kinds),
+                    "others": Self.list(others),
+                ].compactMapValues { $0 })
         case .ambiguousName(let name, let candidates):
             Self.make("AmbiguousName", ["name": .string(name), "candidates": .array(candidates.map { .string($0) })])
         case .noSuchOperation(let id): Self.make("NoSuchOperation", ["id": .int(Int64(id))])
@@ -28,7 +41,13 @@ package enum ManagerError: Error, Hashable, Sendable {
             Self.make("InvalidWatchFile", ["diagnostics": .array(diagnostics.map { .string($0) })])
         case .queueFull(let queue, let backlog):
             Self.make("QueueFull", ["queue": .string(queue), "backlog": .int(Int64(backlog))])
-        case .wouldDeadlock(let reason): Self.make("WouldDeadlock", ["reason": .string(reason)])
+        case .wouldDeadlock(let chain): Self.make("WouldDeadlock", ["chain": .array(chain.map { .string($0) })])
+        case .noSuchTicket(let group, let ticket):
+            Self.make("NoSuchTicket", ["group": .string(group), "ticket": .int(Int64(ticket))])
+        case .noSuchProcess(let pid): Self.make("NoSuchProcess", ["pid": .int(Int64(pid))])
+        case .tooManyTickets(let limit): Self.make("TooManyTickets", ["limit": .int(Int64(limit))])
+        case .timedOut(let what, let state):
+            Self.make("TimedOut", ["what": .string(what), "state": .string(state)])
         case .notSuspended(let name): Self.make("NotSuspended", ["name": .string(name)])
         case .notCustom(let name): Self.make("NotCustom", ["name": .string(name)])
         case .draining: Self.make("Draining")
@@ -47,12 +66,19 @@ package enum ManagerError: Error, Hashable, Sendable {
             if case .array(let values) = parameters[name] { values.compactMap(\.string) } else { [] }
         }
         switch reply.name.dropFirst(Manager.name.count + 1) {
-        case "NoSuchName": self = .noSuchName(name: text("name"), nearest: parameters["nearest"]?.string)
+        case "NoSuchName":
+            self = .noSuchName(
+                name: text("name"), nearest: parameters["nearest"]?.string, kinds: texts("kinds"),
+                others: texts("others"))
         case "AmbiguousName": self = .ambiguousName(name: text("name"), candidates: texts("candidates"))
         case "NoSuchOperation": self = .noSuchOperation(id: number("id"))
         case "InvalidWatchFile": self = .invalidWatchFile(diagnostics: texts("diagnostics"))
         case "QueueFull": self = .queueFull(queue: text("queue"), backlog: number("backlog"))
-        case "WouldDeadlock": self = .wouldDeadlock(reason: text("reason"))
+        case "WouldDeadlock": self = .wouldDeadlock(chain: texts("chain"))
+        case "NoSuchTicket": self = .noSuchTicket(group: text("group"), ticket: number("ticket"))
+        case "NoSuchProcess": self = .noSuchProcess(pid: number("pid"))
+        case "TooManyTickets": self = .tooManyTickets(limit: number("limit"))
+        case "TimedOut": self = .timedOut(what: text("what"), state: text("state"))
         case "NotSuspended": self = .notSuspended(name: text("name"))
         case "NotCustom": self = .notCustom(name: text("name"))
         case "Draining": self = .draining
@@ -60,6 +86,11 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "TooSlow": self = .tooSlow
         default: return nil
         }
+    }
+
+    /// `nil` for an empty one: it is left out.
+    private static func list(_ texts: [String]) -> JSONValue? {
+        texts.isEmpty ? nil : .array(texts.map { .string($0) })
     }
 
     private static func make(_ name: String, _ parameters: [String: JSONValue] = [:]) -> ErrorReply {

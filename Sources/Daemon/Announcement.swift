@@ -9,7 +9,7 @@ enum Announcement {
         let queues = configuration.queues.filter { !QueueDefinition.builtInNames.contains($0.name) }
         var lines = [
             "watchd \(Manager.softwareVersion), process \(Linux.processID): \(configuration.sources.count) sources, "
-                + "\(configuration.handlers.count) handlers, \(queues.count) queues from "
+                + "\(configuration.handlers.count) handlers, \(queues.count) queue\(queues.count == 1 ? "" : "s") from "
                 + (files.isEmpty ? "no file" : files.joined(separator: " "))
         ]
         let hints = configuration.sources.compactMap { source in
@@ -32,7 +32,7 @@ enum Announcement {
 
     private static func hint(_ trigger: Trigger, _ name: String, _ socket: [UInt8]) -> String? {
         switch trigger {
-        case .timer: return nil
+        case .timer, .group: return nil
         case .signal(let trigger):
             return trigger.signals.first.map { "kill -s \(LinuxSignal.name($0).dropFirst(3)) \(Linux.processID)" }
         case .path(let trigger):

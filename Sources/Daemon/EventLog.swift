@@ -11,6 +11,8 @@ enum EventLog {
             let level: LogLevel = logger.isJournal ? .debug : .info
             logger.log(level, "\(origin)  \(EventText.sentence(event)) → \(handlers.joined(separator: ", "))")
         case .operation: break
+        case .retrying(let view):
+            logger.log(.warning, "\(view.handler) \(view.id)  \(retry(view))", fields(view, .failed))
         case .ended(let view): log(view, logger)
         case .refused(let event, let origin, let handler, let result, let reason):
             let level: LogLevel = result == .skipped ? .info : .warning
@@ -22,7 +24,7 @@ enum EventLog {
         guard let result = view.result else { return }
         let level: LogLevel =
             switch result {
-            case .done, .skipped, .annulled: .info
+            case .done, .skipped, .annulled, .superseded: .info
             case .cancelled: .notice
             case .dropped, .failed: .warning
             }
@@ -34,7 +36,14 @@ enum EventLog {
         if let started = view.started, let ended = view.ended { text += " in \(span(ended - started))" }
         if let exit = view.exit, exit != .exited(0) { text += ", \(EventText.exit(exit))" }
         if let reason = view.reason { text += ": \(reason)" }
+        if let successor = view.successor { text += "; its events are in operation \(successor)" }
         return text
+    }
+
+    /// `try 1 failed in 40s, exit 12; again in 10s`.
+    private static func retry(_ view: OperationView) -> String {
+        let again = view.nextAttempt.map { "in \(span(max(0, $0 - (view.ended ?? $0))))" }
+        return "try \(view.attempt) \(sentence(view, .failed)); again \(again ?? "soon")"
     }
 
     private static func fields(
@@ -78,6 +87,8 @@ enum EventText {
         case .process(let process): "process \(process.pid) ended" + (process.exit.map { ", \(exit($0))" } ?? "")
         case .custom(let custom):
             (custom.data.map { "data \($0)" } ?? "emitted") + (custom.payload == nil ? "" : " with a payload")
+        case .group(let group):
+            "\(group.ran) ran, \(group.failed) failed, \(group.cancelled) cancelled"
         case .completion(let completion):
             "operation \(completion.operation) \(completion.result.rawValue)"
         }

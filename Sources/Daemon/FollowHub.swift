@@ -4,16 +4,22 @@ import LinuxSystem
 /// The last records of what happened, and followers who read them at their own pace. Confined to the core.
 ///
 /// A follower asks for what comes next and gets it now or when it comes; nothing is kept for one but its place. Who
-/// falls so far behind that records are gone is told which.
+/// falls so far behind that records are gone is told which. One that begins now is first told how the operations stand,
+/// page by page as it reads; what a page has told already is left out of the changes that come after. While nobody
+/// follows, of a change only the operation and its state are kept: the rest is looked up for who comes later.
 final class FollowHub {
     /// Records kept for who comes later with `since`.
-    static let limit = 512
+    static let limit = 1024
     /// Records kept while somebody follows: several full turns of a source, so that only who does not read misses any.
     static let limitWhileFollowed = 16_384
+    /// Operations of the initial state that are looked up at once.
+    static let statePage = 256
 
     enum Content: Sendable {
-        case event(Event, Origin, [String])
-        case operation(OperationView)
+        indirect case event(Event, Origin, [String])
+        indirect case operation(OperationView)
+        /// An operation that had not ended came to this state.
+        case state(UInt64, OperationState)
     }
 
     struct Record: Sendable {
@@ -21,17 +27,48 @@ final class FollowHub {
         /// Wall clock, microseconds.
         var time: Int64
         var content: Content
+        /// No change: how an operation stands for one who begins to follow. `sequence` is of the record before.
+        var isInitial = false
     }
 
     /// What comes next, and what was missed before it.
     struct Batch: Sendable {
         var records: [Record]
-        var missed: ClosedRange<Int>?
+        var missed: Missed?
+    }
+
+    /// The numbers of records that are gone. `last` is below `first` where watchd was started anew, and its numbers with it,
+    /// after the record before `first`.
+    struct Missed: Sendable {
+        var first: Int
+        var last: Int
     }
 
     private struct Follower {
         var last: Int
+        /// The number it knows is of a daemon before this one, and it has not been told so.
+        var formerLast: Int?
         var waiting: ((Batch) -> Void)?
+        var initial: InitialState?
+    }
+
+    /// What a follower has been told of the operations that had not ended when it began.
+    private struct InitialState {
+        /// The newest operation when it began.
+        let newest: UInt64
+        /// The record before.
+        let sequence: Int
+        /// Of each page the last operation, and the last record that is contained in what was told.
+        var pages: [(operation: UInt64, sequence: Int)] = []
+        var isComplete = false
+
+        /// It was told by a page later than the record. The end of an operation never is.
+        func contains(_ record: Record) -> Bool {
+            guard case .operation(let view) = record.content, view.id <= newest,
+                ![.finished, .cancelled].contains(view.state)
+            else { return false }
+            return pages.first { view.id <= $0.operation }.map { record.sequence <= $0.sequence } ?? false
+        }
     }
 
     /// Bytes of their events, all together: a line or a payload may be large.
@@ -43,19 +80,30 @@ final class FollowHub {
     private var lastSequence = 0
     private var followers: [Int: Follower] = [:]
     private var lastFollower = 0
+    /// The highest id of an operation so far.
+    private var newestOperation: UInt64 = 0
+    private let state: (_ after: UInt64, _ limit: Int) -> [OperationView]
+    private let operation: (UInt64) -> OperationView?
 
     var isFollowed: Bool { !followers.isEmpty }
 
+    /// - Parameters:
+    ///   - operation: one that has not ended; `nil`: it has.
+    ///   - state: operations that have not ended, with an id above `after`, in the order of their ids.
+    init(
+        operation: @escaping (UInt64) -> OperationView?,
+        state: @escaping (_ after: UInt64, _ limit: Int) -> [OperationView]
+    ) {
+        self.operation = operation
+        self.state = state
+    }
+
+    /// There is an operation of this id.
+    func note(_ operation: UInt64) { newestOperation = max(newestOperation, operation) }
+
     func add(_ content: Content) {
         lastSequence += 1
-        var content = content
-        if case .operation(var view) = content {
-            // The events have been told; the newest says what it is about.
-            view.events = Array(view.events.suffix(1))
-            view.output = []
-            content = .operation(view)
-        }
-        let record = Record(sequence: lastSequence, time: Linux.now(.realtime), content: content)
+        let record = Record(sequence: lastSequence, time: Linux.now(.realtime), content: content.short)
         records.append(record)
         bytes += record.content.size
         trim()
@@ -66,18 +114,24 @@ final class FollowHub {
         }
     }
 
-    /// A new follower: of what comes after record `since`, or from now on.
+    /// A new follower: of what comes after record `since`, or of how all stands and what comes from now on.
     func begin(since: Int?) -> Int {
         lastFollower += 1
-        followers[lastFollower] = Follower(last: min(max(since ?? lastSequence, 0), lastSequence))
+        var follower = Follower(last: max(since ?? lastSequence, 0))
+        if follower.last > lastSequence { (follower.last, follower.formerLast) = (0, follower.last) }
+        if since == nil { follower.initial = InitialState(newest: newestOperation, sequence: lastSequence) }
+        followers[lastFollower] = follower
         return lastFollower
     }
 
-    /// Calls `done` once, with at most `limit` records: now if there are any, else with the next one.
+    /// Calls `done` once, with at most `limit` records (`statePage` of the initial state): now if there are any, else
+    /// with the next one.
     func next(_ id: Int, limit: Int, _ done: @escaping (Batch) -> Void) {
-        guard let last = followers[id]?.last else { return }
-        guard last < lastSequence else {
-            followers[id]?.waiting = done
+        guard let follower = followers[id] else { return }
+        if let records = nextState(id), !records.isEmpty { return done(Batch(records: records)) }
+        let last = follower.last
+        guard last < lastSequence || follower.formerLast != nil else {
+            followers[id] = Follower(last: last, waiting: done)
             return
         }
         // Their numbers are consecutive.
@@ -85,7 +139,44 @@ final class FollowHub {
         let batch = Array(records[start...].prefix(limit))
         let first = batch.first?.sequence ?? lastSequence
         followers[id]?.last = batch.last?.sequence ?? lastSequence
-        done(Batch(records: batch, missed: first > last + 1 ? (last + 1)...(first - 1) : nil))
+        followers[id]?.formerLast = nil
+        let news = followers[id]?.initial.map { initial in batch.filter { !initial.contains($0) } }
+        var missed = first > last + 1 ? Missed(first: last + 1, last: first - 1) : nil
+        if let former = follower.formerLast {
+            missed = Missed(first: min(former, .max - 1) + 1, last: max(0, first - 1))
+        }
+        done(Batch(records: (news ?? batch).map(whole), missed: missed))
+    }
+
+    /// A record with all that is known of its operation: as it is now, or as it was at the end, which stands further on.
+    private func whole(_ record: Record) -> Record {
+        guard case .state(let id, let state) = record.content else { return record }
+        var whole = record
+        if var view = operation(id) ?? laterView(of: id) {
+            view.becomeAgain(state)
+            whole.content = .operation(view).short
+        }
+        return whole
+    }
+
+    private func laterView(of id: UInt64) -> OperationView? {
+        for case .operation(let view) in records.reversed().lazy.map(\.content) where view.id == id { return view }
+        return nil
+    }
+
+    /// The next page of the initial state; `nil`: it has been told.
+    private func nextState(_ id: Int) -> [Record]? {
+        guard var initial = followers[id]?.initial, !initial.isComplete else { return nil }
+        let views = state(initial.pages.last?.operation ?? 0, Self.statePage)
+        let told = views.filter { $0.id <= initial.newest }
+        initial.isComplete = views.count < Self.statePage || told.count < views.count
+        let last = initial.isComplete ? initial.newest : views.last?.id ?? initial.newest
+        initial.pages.append((last, lastSequence))
+        followers[id]?.initial = initial
+        let now = Linux.now(.realtime)
+        return told.map {
+            Record(sequence: initial.sequence, time: now, content: .operation($0).short, isInitial: true)
+        }
     }
 
     func end(_ id: Int) {
@@ -110,12 +201,32 @@ final class FollowHub {
 }
 
 extension FollowHub.Content {
+    /// Without what has been told: of an operation's events the newest says what it is about.
+    fileprivate var short: FollowHub.Content {
+        guard case .operation(var view) = self else { return self }
+        view.events = Array(view.events.suffix(1))
+        view.output = []
+        return .operation(view)
+    }
+
     /// About the bytes it keeps alive.
     fileprivate var size: Int {
         switch self {
         case .event(let event, _, _): event.size
         case .operation(let view): view.events.reduce(0) { $0 + $1.size }
+        case .state: 0
         }
+    }
+}
+
+extension OperationView {
+    /// Takes back what became of it after it came to this state.
+    fileprivate mutating func becomeAgain(_ state: OperationState) {
+        guard state != self.state else { return }
+        self.state = state
+        (result, reason, exit, ended) = (nil, nil, nil, nil)
+        (waitingFor, waitReason, nextAttempt, successor) = (nil, nil, nil, nil)
+        if state != .executing { (started, pid) = (nil, nil) }
     }
 }
 
@@ -125,6 +236,7 @@ extension Event {
         switch fact {
         case .path(let fact): fact.path.count + (fact.oldPath?.count ?? 0) + 200
         case .line(let fact): fact.bytes.count + 200
+        case .group: 200
         case .custom(let fact): (fact.payload?.count ?? 0) + 200
         case .completion(let fact): fact.output.count + fact.cause.size
         case .timer, .signal, .process: 200

@@ -48,7 +48,7 @@ extension Runtime {
             case .success(let change):
                 refusal = nil
                 self.files = files
-                sections = configuration.locations.count
+                locations = configuration.locations
                 logger.level = configuration.settings.logLevel
                 done(.done(change))
             case .failure(let error): done(.refused(error))

@@ -16,9 +16,10 @@ final class Runtime {
     let logger: Logger
     let manager: ServiceManager
     private(set) var engine: Engine
+    let epoll: EpollSet
     var files: [String]
-    /// Sections of the files in force.
-    var sections: Int
+    /// Where the sections of the files in force stand, by their full names.
+    var locations: [String: SourceLocation]
     private(set) var hasStarted = false
     private var sources: SourceSet?
     private var runs: RunSet?
@@ -30,13 +31,22 @@ final class Runtime {
     var bound: QueueBound<Runtime> { QueueBound(self, to: core) }
 
     let recent = RecentOperations()
-    let follow = FollowHub()
+    let attempts = FailedAttempts()
+    private(set) lazy var follow = FollowHub { [unowned self] id in
+        engine.operation(id)
+    } state: { [unowned self] after, limit in
+        engine.operationViews(queue: nil, handler: nil, after: after, limit: limit)
+    }
+    let tickets = Tickets()
+    private(set) var running = RunningProcesses()
     /// Since when a source has been where it is.
     private(set) var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
 
     /// Sources that READY still waits for, and whether they must be armed.
     private var untried: [SourceID: Bool] = [:]
     private var replies: [Token: (EngineReply) -> Void] = [:]
+    /// The command that each connection waits for.
+    private var calls: [Int: Token] = [:]
     var reloads: [Token: (Swift.Result<ConfigurationChange, EngineProblem>) -> Void] = [:]
     private var lastToken: UInt64 = 0
     var isReloading = false
@@ -54,14 +64,14 @@ final class Runtime {
         self.exit = exit
         logger = parts.logger
         files = parts.files
-        sections = parts.configuration.locations.count
+        locations = parts.configuration.locations
         engine = Engine(parts.configuration, at: .current)
+        epoll = try EpollSet(on: core)
         manager = ServiceManager(logger: parts.logger)
         try makeRim()
     }
 
     private func makeRim() throws {
-        let epoll = try EpollSet(on: core)
         let inotify = try InotifyHub(on: core)
         let send: (Input) -> Void = { [unowned self] in handle($0) }
         let lanes = Lanes(core: core, count: min(4, max(2, Linux.processorCount)))
@@ -86,7 +96,7 @@ final class Runtime {
         announce()
         for source in parts.configuration.sources {
             switch source.trigger {
-            case .timer, .custom: break
+            case .timer, .custom, .group: break
             case .signal, .path, .descriptor, .process: untried[source.id] = source.isRequired
             }
         }
@@ -166,7 +176,11 @@ final class Runtime {
         manager.statusMayHaveChanged({ statusLine }) { [core, bound] in core.async { bound.value.refreshStatus() } }
     }
 
+    /// A question is no input: how long something waits still is told as of now.
+    func lookAtClocks() { engine.look(at: .current) }
+
     private func note(_ input: Input) {
+        running.note(input)
         guard case .source(let id, let condition) = input, conditions[id]?.condition != condition else { return }
         conditions[id] = (condition, Linux.now(.realtime))
         if untried[id] == false || condition == .armed { untried[id] = nil }
@@ -225,8 +239,13 @@ final class Runtime {
             follow.add(.operation(view))
         case .event(let event, let origin, let handlers): follow.add(.event(event, origin, handlers))
         case .operation(let id, let state):
-            guard follow.isFollowed, var view = engine.operation(id) else { break }
+            follow.note(id)
+            guard follow.isFollowed, var view = engine.operation(id) else { return follow.add(.state(id, state)) }
             view.state = state
+            follow.add(.operation(view))
+        case .retrying(var view):
+            view.ended = view.ended ?? Linux.now(.realtime)
+            attempts.add(view)
             follow.add(.operation(view))
         case .refused: break
         }
@@ -234,10 +253,25 @@ final class Runtime {
 
     // MARK: Commands
 
-    func command(_ command: EngineCommand, _ reply: @escaping (EngineReply) -> Void) {
+    /// - Parameter peer: who waits for the answer; the command is withdrawn when he goes before it comes.
+    func command(_ command: EngineCommand, of peer: Peer? = nil, _ reply: @escaping (EngineReply) -> Void) {
         let token = newToken()
         replies[token] = reply
+        if let connection = peer?.connection {
+            calls[connection] = token
+            replies[token] = { [unowned self] answer in
+                calls[connection] = nil
+                reply(answer)
+            }
+        }
         handle(.command(command, token))
+    }
+
+    /// Nobody reads the answer any more that this connection waits for, if it waits for one.
+    func abandonCall(of connection: Int) {
+        guard let token = calls[connection], let reply = replies.removeValue(forKey: token) else { return }
+        handle(.abandon(token))
+        reply(.failure(.draining))
     }
 
     func newToken() -> Token {

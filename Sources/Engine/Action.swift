@@ -3,7 +3,7 @@ package import WatchFile
 /// What the engine wants done; the runtime performs it after `handle` has returned.
 package enum Action: Sendable {
     /// Watch this source (never a timer or a custom one: those live in the engine).
-    case open(SourceDefinition)
+    indirect case open(SourceDefinition)
     case close(SourceID)
     /// Take in no more of a source until `release`; what cannot wait is remembered as "something changed". What has
     /// already been read may still be handed in, up to 1 000 events.
@@ -11,16 +11,16 @@ package enum Action: Sendable {
     case release(SourceID)
     /// Send `Input.clock` at this microsecond of the clock.
     case arm(Clock, at: Int64)
-    case start(StartRequest)
+    indirect case start(StartRequest)
     /// Send a signal to a run; one whose spawn is on its way gets it as soon as it is there, one that waits for another
     /// try is not started any more.
     case signal(RunID, number: Int32, mode: KillMode)
     /// A `Log=` handler's line.
-    case log(handler: String, operation: UInt64, text: [UInt8])
+    indirect case log(handler: String, operation: UInt64, text: [UInt8])
     case reply(Token, Reply)
     case report(Report)
     /// A reload has been applied.
-    case reloaded(Token, ConfigurationChange)
+    indirect case reloaded(Token, ConfigurationChange)
     /// A drain is over: nothing runs any more (or what runs could not be ended).
     case drained(leftBehind: [UInt64])
 }
@@ -35,6 +35,10 @@ package struct StartRequest: Sendable {
     package var run: RunID
     package var definition: SharedDefinition
     package var queue: String
+    /// The lowest of the queue's and its targets': nice, I/O class and CPU weight of the children.
+    package var qos: QoS
+    /// `Environment=` of the queue and its targets, the queue's own last; the handler's own comes behind it.
+    package var environment: [EnvironmentVariable]
     package var origin: Origin
     /// The entries, in the order they came. Never empty.
     package var events: [Event]
@@ -43,13 +47,16 @@ package struct StartRequest: Sendable {
 /// What happened, for logs and followers.
 package enum Report: Sendable {
     /// An event was accepted, for these handlers.
-    case event(Event, Origin, handlers: [String])
+    indirect case event(Event, Origin, handlers: [String])
     /// An operation changed its state; `Engine.operation(_:)` tells the rest.
     case operation(UInt64, OperationState)
     /// An operation has ended and is gone from the engine.
-    case ended(OperationView)
+    indirect case ended(OperationView)
+    /// An attempt has failed and another one comes: `result`, `exit`, `output` and `reason` are the attempt's,
+    /// `nextAttempt` is set.
+    indirect case retrying(OperationView)
     /// Deliveries that ended without an operation of their own.
-    case refused(Event, Origin, handler: String, Result, reason: String)
+    indirect case refused(Event, Origin, handler: String, Result, reason: String)
 }
 
 package enum OperationState: String, CaseIterable, Sendable {
@@ -62,11 +69,19 @@ package enum Reply: Sendable {
     case events([UInt64])
     case operations([UInt64])
     /// The end of the operations that a `Run` with `wait` started; the worst one.
-    case ran(OperationView)
+    indirect case ran(OperationView)
     /// A run that the policies of its handler did not let start.
     case refused(Result, reason: String)
     case cancelled(Int)
-    case failure(CommandError)
+    /// What of a semaphore is free now; negative after a reload that lowered `Value=`.
+    case signaled(available: Int)
+    /// A group was entered.
+    case ticket(UInt64)
+    /// What a `wait` waited for has come; of a single operation, its end.
+    indirect case waited(OperationView?)
+    /// It has not come in time.
+    case timedOut
+    indirect case failure(CommandError)
 }
 
 package enum CommandError: Error, Equatable, Sendable {
@@ -77,6 +92,12 @@ package enum CommandError: Error, Equatable, Sendable {
     case notSuspended(String)
     case notCustom(String)
     case draining
+    /// Nobody has entered the group with that ticket.
+    case noSuchTicket(group: String, ticket: UInt64)
+    /// A count below 1, or one that would overflow.
+    case badCount(Int)
+    /// It could only end after the caller ends. One sentence for each link, from what is waited for to the caller.
+    case wouldDeadlock(chain: [String])
     case notSupported(String)
 }
 

@@ -3,7 +3,15 @@
 struct Deadlines: Sendable {
     enum Kind: Hashable, Sendable {
         case timer(source: Int)
-        case run(OperationRef)
+        case run(OperationRef, part: Int)
+        /// The end of `DelaySec=`.
+        case submission(OperationRef)
+        case startTimeout(OperationRef)
+        /// The end of the pause before another attempt.
+        case retry(OperationRef)
+        case queueRate(Int)
+        case sourceRate(Int)
+        case wait(Token)
         case resumeSource(Int)
         case resumeQueue(Int)
         case reload

@@ -42,4 +42,26 @@ struct Deque<Element: Sendable>: Sendable {
         head = 0
         storage.removeAll(where: isGone)
     }
+
+    // MARK: By position, counted from the front
+
+    mutating func modify(_ index: Int, _ change: (inout Element) -> Void) { change(&storage[head + index]) }
+
+    mutating func modifyLast(_ change: (inout Element) -> Void) { change(&storage[storage.count - 1]) }
+
+    /// O(n), but at either end.
+    mutating func remove(at index: Int) -> Element {
+        if index == 0, let first = removeFirst() { return first }
+        return storage.remove(at: head + index)
+    }
+
+    /// How many at the front satisfy a condition that holds for a front part only. O(log n).
+    func partition(where isInFront: (Element) -> Bool) -> Int {
+        var (low, high) = (head, storage.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if isInFront(storage[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low - head
+    }
 }

@@ -36,11 +36,14 @@ extension Engine {
         if !heldByTotal.isEmpty, entries * 8 < settings.maxOperations * 7 { isTotalRoomy = true }
     }
 
-    /// An operation that waited has started or ended, and is no longer `isWaiting`.
+    /// An operation that did not run has started or ended.
     mutating func waitsNoMore(_ queue: Int) {
         queues[queue].waiting -= 1
-        let waiting = queues[queue].waiting
+        let (waiting, running) = (queues[queue].waiting, queues[queue].running)
+        let station: Operation.Station? = queues[queue].isSerial ? nil : .queue
         queues[queue].arrivals.trim(waiting: waiting, in: operations)
-        queues[queue].line.trim(waiting: waiting, in: operations)
+        // Those that have gone are dropped from the front of a serial line at once: its head is looked at often.
+        if station == nil { _ = queues[queue].line.first(level: 2, in: operations, at: nil) }
+        queues[queue].line.trim(waiting + running, in: operations, at: station)
     }
 }

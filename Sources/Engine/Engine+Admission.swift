@@ -7,7 +7,8 @@ extension Engine {
     enum Admission: Equatable {
         /// Joined an operation, or made one.
         case operation(UInt64)
-        case ended(Result, reason: String)
+        /// `seenAs`: what those that depend on it see.
+        case ended(Result, reason: String, seenAs: Result)
     }
 
     /// Takes in what a source saw. It is held back while the source is, else admitted.
@@ -21,12 +22,13 @@ extension Engine {
         actions.append(.report(accepted(event, source)))
         if phase == .running || phase == .reloading {
             if isSuspended || (depth == 0 && !sources[source].held.isEmpty) { return hold(event, source: source) }
-            if depth == 0, let obstacle = obstacle(event, source: source, isFirst: false) {
+            if depth == 0, let obstacle = rateObstacle(source) ?? obstacle(event, source: source, isFirst: false) {
                 hold(event, source: source)
                 return wait(source, for: obstacle)
             }
+            passRate(source)
         }
-        for target in sources[source].targets { admit(event, source: source, target, depth: depth) }
+        admitAll(event, source: source, sources[source].targets, depth: depth)
         sourceMayHaveEnded(source)
     }
 
@@ -36,44 +38,89 @@ extension Engine {
     }
 
     func accepted(_ event: Event, _ source: Int) -> Report {
-        .event(event, sources[source].origin, handlers: sources[source].targets.map { handlers[$0.handler].name })
+        .event(event, sources[source].origin, handlers: sources[source].handlerNames)
     }
 
-    // MARK: One delivery
+    // MARK: The deliveries of one event
 
-    /// Brings a delivery to its place: into an operation, or to its end. `isCounted`: it stands at `pending` already.
+    /// Brings every delivery of an event to its place. `targets`: those first that others wait for. `isCounted`: they
+    /// stand at `pending` already.
     @discardableResult
-    mutating func admit(
-        _ event: Event, source: Int, _ target: SourceState.Target, depth: Int, isCounted: Bool = false
+    mutating func admitAll(
+        _ event: Event, source: Int, _ targets: [SourceState.Target], depth: Int, isCounted: Bool = false,
+        isByHand: Bool = false
+    ) -> [Admission] {
+        if targets.count == 1 {
+            return [admit(event, source: source, targets[0], .none, depth, isCounted: isCounted, isByHand: isByHand)]
+        }
+        var admissions: Admissions = []
+        for target in targets {
+            let dependencies = dependencies(target.handler, admissions)
+            let admission = admit(
+                event, source: source, target, dependencies, depth, isCounted: isCounted, isByHand: isByHand)
+            admissions.append((target.handler, admission))
+        }
+        return admissions.map(\.admission)
+    }
+
+    /// Brings a delivery to its place: into an operation, or to its end.
+    private mutating func admit(
+        _ event: Event, source: Int, _ target: SourceState.Target, _ dependencies: Dependencies, _ depth: Int,
+        isCounted: Bool, isByHand: Bool
     ) -> Admission {
         if !isCounted { enter(event.count, at: .pending, source: source, target) }
-        if phase == .draining || phase == .drained {
-            return end(event, .cancelled, "watchd is stopping", source: source, target)
+        if let (result, reason) = refusal(dependencies, depth) {
+            return end(event, result, reason, source: source, target)
         }
-        if depth > Self.chainLimit {
-            return end(event, .dropped, "a chain of more than \(Self.chainLimit) handlers", source: source, target)
-        }
-        if depth > 0, entries >= settings.maxOperations + Self.overLimit {
-            let reason = "more than \(Self.overLimit) entries over MaxOperations=\(settings.maxOperations)"
-            return end(event, .dropped, reason, source: source, target)
+        let constraints = handlers[target.handler].definition.value.constraints
+        if handlers[target.handler].isOnceDone, !isByHand, let once = constraints.once {
+            return end(
+                event, .skipped, "Once=\(once.rawValue): it has run", source: source, target, seenAs: .done)
         }
         let names = keyNames(event, source: source, target)
-        if overlap(source, target) == .skip, let runner = runner(names) {
-            return end(event, .skipped, "Overlap=skip: \(runner) still runs", source: source, target)
+        if overlap(source, target.handler) == .skip, let runner = runner(names) {
+            return end(
+                event, .skipped, "Overlap=skip: \(runner) still runs", source: source, target, other: runner)
         }
         if depth == 0, let refusal = makeRoom(for: event, source: source, target) {
             return end(event, .dropped, refusal, source: source, target)
         }
-        let operation = enqueue(event, names, source: source, target, depth: depth)
-        return .operation(operation)
+        let draft = draft(event, source: source, target, depth: depth, isByHand: isByHand)
+        return .operation(enqueue(event, names, draft, dependencies))
+    }
+
+    /// Why a delivery may not become a part of an operation.
+    private func refusal(_ dependencies: Dependencies, _ depth: Int) -> (Result, String)? {
+        if phase == .draining || phase == .drained { return (.cancelled, "watchd is stopping") }
+        if depth > Self.chainLimit { return (.dropped, "a chain of more than \(Self.chainLimit) handlers") }
+        if depth > 0, entries >= settings.maxOperations + Self.overLimit {
+            return (.dropped, "more than \(Self.overLimit) entries over MaxOperations=\(settings.maxOperations)")
+        }
+        if let refusal = dependencies.refusal { return (.skipped, refusal) }
+        return nil
+    }
+
+    private func draft(
+        _ event: Event, source: Int, _ target: SourceState.Target, depth: Int, isByHand: Bool
+    ) -> Operation {
+        var operation = Operation()
+        operation.handler = target.handler
+        operation.queue = target.queue
+        operation.source = source
+        operation.depth = Int16(clamping: depth)
+        operation.isClosed = sources[source].merge == nil
+        operation.isByHand = isByHand
+        _ = operation.entries.add(event, merge: nil)
+        return operation
     }
 
     private mutating func end(
-        _ event: Event, _ result: Result, _ reason: String, source: Int, _ target: SourceState.Target
+        _ event: Event, _ result: Result, _ reason: String, source: Int, _ target: SourceState.Target,
+        other: UInt64 = 0, seenAs: Result? = nil
     ) -> Admission {
         move(event.count, from: .pending, to: Place(result), source: source, target)
-        reportRefusal(event, result, reason, source: source, target)
-        return .ended(result, reason: reason)
+        reportRefusal(event, result, reason, source: source, target, other: other)
+        return .ended(result, reason: reason, seenAs: seenAs ?? result)
     }
 
     /// A delivery that never was more than accepted.
@@ -85,27 +132,15 @@ extension Engine {
     }
 
     private mutating func reportRefusal(
-        _ event: Event, _ result: Result, _ reason: String, source: Int, _ target: SourceState.Target
+        _ event: Event, _ result: Result, _ reason: String, source: Int, _ target: SourceState.Target,
+        other: UInt64 = 0
     ) {
         let handler = handlers[target.handler].name
         actions.append(.report(.refused(event, sources[source].origin, handler: handler, result, reason: reason)))
-    }
-
-    private func overlap(_ source: Int, _ target: SourceState.Target) -> Overlap {
-        if let written = handlers[target.handler].definition.value.overlap { return written }
-        if case .timer = sources[source].definition?.trigger, sources[source].definition?.key != KeyRule.none {
-            return .skip
-        }
-        return .wait
-    }
-
-    /// The operation that runs with one of these keys.
-    private func runner(_ names: [KeyTable.Name]) -> UInt64? {
-        for name in names {
-            guard let key = keys.index(of: name), let first = keys[key].line.first else { continue }
-            if operations[first].run != nil { return operations[first].id }
-        }
-        return nil
+        trail.note(
+            Trail.Step(
+                time: now.realtime, code: ReasonCode(result), handler: target.handler, queue: target.queue,
+                operation: 0, other: other, event: event.id, detail: .text(reason)))
     }
 
     /// Drops what the queue's policy says to drop. Returns why the delivery itself must be dropped, if it must.
@@ -147,32 +182,49 @@ extension Engine {
         var found: [OperationRef] = []
         for name in names {
             guard let key = keys.index(of: name) else { continue }
-            for ref in keys[key].open where !found.contains(ref) {
-                if operations[ref].source == source, operations[ref].queue == target.queue { found.append(ref) }
+            keys[key].open.forEach { ref in
+                guard operations[ref].source == source, operations[ref].queue == target.queue else { return }
+                if !found.contains(ref) { found.append(ref) }
             }
         }
         return found.count > 1 ? found.sorted() : found
     }
 
+    /// Joins an operation that waits and may take it in, or makes one.
     private mutating func enqueue(
-        _ event: Event, _ names: [KeyTable.Name], source: Int, _ target: SourceState.Target, depth: Int
+        _ event: Event, _ names: [KeyTable.Name], _ draft: Operation, _ dependencies: Dependencies
     ) -> UInt64 {
+        let (source, target) = (draft.source, SourceState.Target(handler: draft.handler, queue: draft.queue))
         let merge = sources[source].merge
-        let candidates = merge == nil ? [] : mergeCandidates(names, source: source, target)
+        var candidates = merge == nil ? [] : mergeCandidates(names, source: source, target)
+        for other in candidates where !mayJoin(other, dependencies) {
+            close(other)
+            candidates.removeAll { $0 == other }
+        }
+        // Who has its place cannot wait for what another one waits for.
+        if let oldest = candidates.first, operations[oldest].station != .unsubmitted {
+            candidates.removeAll { operations[$0].blockers > 0 }
+        }
         guard let oldest = candidates.first else {
-            return insert(event, names, source: source, target, depth: depth)
+            let ref = insert(draft, names)
+            note(.submitted, ref, event: event.id)
+            depend(ref, dependencies)
+            begin(ref)
+            return ref.id
         }
         var change = EntryList.Change()
         for other in candidates.dropFirst() { change += absorb(other, into: oldest, merge: merge) }
         joinKeys(names, oldest)
+        depend(oldest, dependencies)
         change += operations[oldest].entries.add(event, merge: merge)
         operations[oldest].joined += event.count
+        operations[oldest].isByHand = operations[oldest].isByHand || draft.isByHand
         countCoalesced(event.count, source: source, target)
-        let id = operations[oldest].id
+        note(.joined, oldest, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)
         changeEntries(change.entries, queue: target.queue)
         if operations[oldest].entries.isEmpty { finish(oldest, .annulled, reason: "its changes cancel each other out") }
-        return id
+        return oldest.id
     }
 
     /// A rename made two waiting operations one: the older keeps its place and takes all.
@@ -185,58 +237,48 @@ extension Engine {
         countCoalesced(newlyJoined, source: absorbed.source, target)
         joinKeys(absorbed.keys.map { keys[$0].name }, ref)
         operations[ref].waiters += absorbed.waiters
+        for id in dependencies.dependencies(of: other.id) {
+            let isRequired = dependencies.isRequired(id, by: other)
+            depend(ref, Dependencies(operations: [(id, isRequired)]))
+        }
         operations[ref].joined += absorbed.entries.deliveries
         operations[other].waiters = []
         operations[other].entries = EntryList()
         changeEntries(-absorbed.entries.count, queue: absorbed.queue)
-        finish(other, .annulled, reason: "joined operation \(operations[ref].id)")
+        finish(other, .annulled, reason: "joined operation \(operations[ref].id)", successor: ref.id)
         return operations[ref].entries.absorb(absorbed.entries, merge: merge)
     }
 
     private mutating func joinKeys(_ names: [KeyTable.Name], _ ref: OperationRef) {
         let have = operations[ref].keys.map { keys[$0].name }
         for name in names where !have.contains(name) {
-            let key = keys.join(name, ref, isOpen: true, in: operations)
+            let key = keys.enter(name, ref, isOpen: true)
             operations[ref].keys.append(key)
+            guard operations[ref].isExclusive, operations[ref].place != 0 else { continue }
+            let ticket = operations.ticket(ref)
+            keys.stand(key, ticket, in: operations)
             // Being older, it may have stepped in before one that was ready.
-            if keys[key].line.first == ref, let displaced = keys[key].line.second { readyNoMore(displaced) }
+            if keys[key].line.first == ticket, let displaced = keys[key].line.second {
+                readyNoMore(operations.ref(displaced))
+            }
         }
-        if !hasKeys(ref) { readyNoMore(ref) }
+        if operations[ref].place != 0, !hasKeys(ref) {
+            readyNoMore(ref)
+            noteRestart(ref)
+        }
     }
 
     private mutating func readyNoMore(_ ref: OperationRef) {
-        guard operations.isWaiting(ref), case .ready = operations[ref].state else { return }
-        operations[ref].state = .pending
-        actions.append(.report(.operation(operations[ref].id, .pending)))
-        // Who stands behind it may need less: no process slot.
-        touch(queue: operations[ref].queue)
-    }
-
-    private mutating func insert(
-        _ event: Event, _ names: [KeyTable.Name], source: Int, _ target: SourceState.Target, depth: Int
-    ) -> UInt64 {
-        lastOperationID += 1
-        var operation = Operation()
-        operation.id = lastOperationID
-        operation.handler = target.handler
-        operation.queue = target.queue
-        operation.source = source
-        operation.depth = depth
-        operation.submitted = now.realtime
-        operation.state = .pending
-        operation.isClosed = sources[source].merge == nil
-        _ = operation.entries.add(event, merge: nil)
-        let ref = operations.insert(operation)
-        for name in names {
-            operations[ref].keys.append(keys.join(name, ref, isOpen: !operation.isClosed, in: operations))
+        guard operations.isWaiting(ref) else { return }
+        switch operations[ref].station {
+        case .semaphores: countParked(ref, -1)
+        case .queue: break
+        case .unsubmitted, .keys, .backingOff, .none, .gone: return
         }
-        handlers[target.handler].operations += 1
-        sources[source].operations += 1
-        queues[target.queue].waiting += 1
-        queues[target.queue].arrivals.append(ref)
-        changeEntries(1, queue: target.queue)
-        takePlace(ref)
-        return operation.id
+        operations[ref].station = .keys
+        report(ref)
+        // Who stands behind it may need less.
+        touch(queue: operations[ref].queue)
     }
 }
 
@@ -248,7 +290,7 @@ extension Place {
         case .cancelled: self = .cancelled
         case .skipped: self = .skipped
         case .dropped: self = .dropped
-        case .annulled: self = .annulled
+        case .annulled, .superseded: self = .annulled
         }
     }
 }

@@ -20,6 +20,14 @@ extension Engine {
                 actions.append(.reply(token, .cancelled(1)))
             case .cancelQueue(let name):
                 actions.append(.reply(token, .cancelled(try cancel(queue: name))))
+            case .signal(let name, let count):
+                actions.append(.reply(token, .signaled(available: try signal(semaphore: name, count: count))))
+            case .enterGroup(let name): actions.append(.reply(token, .ticket(try enterGroup(name))))
+            case .leaveGroup(let name, let ticket):
+                try leaveGroup(name, ticket)
+                actions.append(.reply(token, .done))
+            case .wait(let awaited, let span, let caller):
+                try wait(awaited, after: span, caller: caller, token)
             }
         } catch {
             actions.append(.reply(token, .failure(error)))
@@ -30,7 +38,16 @@ extension Engine {
 
     /// Something a name may mean, and its full name.
     enum Named: Equatable {
-        case source(Int), queue(Int), handler(Int)
+        case source(Int), queue(Int), handler(Int), semaphore(Int)
+
+        var isSemaphore: Bool { if case .semaphore = self { true } else { false } }
+        /// Counted suspensions are for these.
+        var isSuspendable: Bool {
+            switch self {
+            case .source, .queue: true
+            case .handler, .semaphore: false
+            }
+        }
     }
 
     /// Finds what `name` (`uploads`, or with its kind, `path/uploads`) means among what the verb takes.
@@ -60,13 +77,16 @@ extension Engine {
         let queueName = QueueDefinition.aliases[bare] ?? bare
         if kind ?? "queue" == "queue", let queue = queues.index(of: queueName) { found.append(.queue(queue)) }
         if kind ?? "handler" == "handler", let handler = handlers.index(of: bare) { found.append(.handler(handler)) }
+        if kind ?? "semaphore" == "semaphore", let semaphore = semaphores.index(of: bare) {
+            found.append(.semaphore(semaphore))
+        }
         return found.filter(isListed)
     }
 
     private var everything: [Named] {
         let all =
             sources.indices.map { .source($0) } + queues.indices.map { .queue($0) }
-            + handlers.indices.map { Named.handler($0) }
+            + handlers.indices.map { .handler($0) } + semaphores.indices.map { Named.semaphore($0) }
         return all.filter(isListed)
     }
 
@@ -76,6 +96,7 @@ extension Engine {
         case .source(let index): !sources[index].isRemoved && sources[index].definition != nil
         case .queue: true
         case .handler(let index): !handlers[index].isRemoved
+        case .semaphore(let index): !semaphores[index].isRemoved
         }
     }
 
@@ -84,6 +105,7 @@ extension Engine {
         case .source(let index): sources[index].origin.description
         case .queue(let index): "queue/\(queues[index].definition.name)"
         case .handler(let index): "handler/\(handlers[index].name)"
+        case .semaphore(let index): "semaphore/\(semaphores[index].definition.name)"
         }
     }
 
@@ -95,28 +117,30 @@ extension Engine {
         let resumesAt = until.map { now.boottime + min(max($0, now.realtime) - now.realtime, Int64.max / 4) }
         let suspension = Suspension(
             by: by, reason: reason, since: now.realtime, until: until, resumesAt: resumesAt)
-        switch try resolve(name, among: { if case .handler = $0 { false } else { true } }) {
+        switch try resolve(name, among: \.isSuspendable) {
         case .source(let index): suspend(source: index, suspension)
         case .queue(let index): suspend(queue: index, suspension)
-        case .handler: break
+        case .handler, .semaphore: break
         }
     }
 
     private mutating func resume(_ name: String) throws(CommandError) {
         let isResumed =
-            switch try resolve(name, among: { if case .handler = $0 { false } else { true } }) {
+            switch try resolve(name, among: \.isSuspendable) {
             case .source(let index): resume(source: index)
             case .queue(let index): resume(queue: index)
-            case .handler: false
+            case .handler, .semaphore: false
             }
         guard isResumed else { throw .notSuspended(name) }
     }
 
     /// A waiting operation never starts; a running one is terminated.
     mutating func cancel(_ ref: OperationRef) {
-        if operations.isWaiting(ref) {
-            finish(ref, .cancelled, reason: "cancelled before it started")
+        if operations[ref].runs.isEmpty {
+            let isNew = operations.isWaiting(ref)
+            finish(ref, .cancelled, reason: isNew ? "cancelled before it started" : "cancelled between two runs")
         } else {
+            startNoMore(ref, .cancelled)
             terminate(ref, .cancelled)
         }
     }

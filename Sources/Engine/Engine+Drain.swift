@@ -35,9 +35,13 @@ extension Engine {
         }
         // What waits is cancelled while `running` still starts nothing: the phase changes first.
         phase = .draining
-        for ref in operations.refs.reversed() where operations.isWaiting(ref) {
-            finish(ref, .cancelled, reason: "watchd stopped before it started")
+        for ref in operations.refs.reversed() where operations.isAlive(ref) && operations[ref].runs.isEmpty {
+            let isNew = operations.isWaiting(ref)
+            finish(
+                ref, .cancelled,
+                reason: isNew ? "watchd stopped before it started" : "watchd stopped between two runs")
         }
+        for ref in operations.refs { startNoMore(ref, .cancelled) }
         for call in waitingEmits { actions.append(.reply(call.token, .failure(.draining))) }
         waitingEmits = []
         if let pendingReload { actions.append(.reply(pendingReload.token, .failure(.draining))) }
@@ -49,7 +53,7 @@ extension Engine {
     func isInRim(_ source: Int) -> Bool {
         switch sources[source].definition?.trigger {
         case .signal, .path, .descriptor, .process: true
-        case .timer, .custom, nil: false
+        case .timer, .custom, .group, nil: false
         }
     }
 
@@ -78,12 +82,18 @@ extension Engine {
     /// The next, harder step.
     mutating func hurryDrain() {
         guard let step = drain?.step else { return }
+        // A finalizer that has not started has lost its time.
+        for ref in operations.refs where operations[ref].runs.isEmpty {
+            finish(ref, .cancelled, reason: "watchd had no time left for it")
+        }
         let refs = operations.refs
         switch step {
         case .waiting:
             drain?.step = .terminating
             for ref in refs { terminate(ref, .stopped) }
-            let patience = refs.compactMap { operations[$0].run?.definition.value.timeoutStop.microseconds }.max() ?? 0
+            let patience =
+                refs.compactMap { operations[$0].runs.map(\.definition.value.timeoutStop.microseconds).max() }.max()
+                ?? 0
             if patience < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(patience) + 1_000_000) }
         case .terminating, .killing:
             drain?.step = .killing
@@ -102,6 +112,10 @@ extension Engine {
             actions.append(.reply(token, .failure(.draining)))
         }
         runCalls = [:]
+        for token in waitCalls.keys.sorted(by: { $0.value < $1.value }) {
+            actions.append(.reply(token, .failure(.draining)))
+        }
+        waitCalls = [:]
         actions.append(.drained(leftBehind: leftBehind))
     }
 }

@@ -115,7 +115,8 @@ extension Engine {
 
     /// For a source that cannot keep the events of a call with those it holds: what then.
     private func roomInHeld(source: Int, in call: EmitCall) -> Room? {
-        let isSuspended = sources[source].isSuspended
+        // What its rate holds back is kept, as while it is suspended.
+        let isSuspended = sources[source].isSuspended || sources[source].rateDeadline != nil
         guard isSuspended || !sources[source].held.isEmpty, let queue = sources[source].targets.first?.queue else {
             return nil
         }
@@ -161,8 +162,8 @@ extension Engine {
             if isNoEvent(event, source) {
                 ids.append(0)
             } else {
+                ids.append(lastEventID + 1)
                 accept(event.fact, from: source)
-                ids.append(lastEventID)
             }
         }
         actions.append(.reply(call.token, .events(ids)))

@@ -9,6 +9,8 @@ extension Engine {
     /// Where a source has to wait.
     enum Obstacle: Equatable {
         case queue(Int), total
+        /// `RateLimit=` of the source.
+        case rate
     }
 
     /// What keeps an event back: a queue of the source that holds back when it is full has no room for it. `isFirst`:
@@ -21,6 +23,24 @@ extension Engine {
             return isQueueFull ? .queue(target.queue) : .total
         }
         return nil
+    }
+
+    /// The obstacle that comes before all others: the source has made too many events lately.
+    mutating func rateObstacle(_ source: Int) -> Obstacle? {
+        guard let limit = sources[source].rateLimit,
+            sources[source].rate.next(limit, now: now.monotonic) > now.monotonic
+        else { return nil }
+        return .rate
+    }
+
+    mutating func passRate(_ source: Int) {
+        if let limit = sources[source].rateLimit { sources[source].rate.pass(limit, now: now.monotonic) }
+    }
+
+    mutating func sourceRateMayBeBack(_ source: Int) {
+        guard sources.isInUse(source), let time = sources[source].rateDeadline, time <= now.monotonic else { return }
+        sources[source].rateDeadline = nil
+        dirtySources.append(source)
     }
 
     func isFull(_ queue: Int) -> Bool { queues[queue].entries >= queues[queue].definition.backlog }
@@ -61,6 +81,11 @@ extension Engine {
         switch obstacle {
         case .queue(let queue): queues[queue].heldSources.append(source)
         case .total: heldByTotal.append(source)
+        case .rate:
+            guard let limit = sources[source].rateLimit, sources[source].rateDeadline == nil else { return }
+            let time = sources[source].rate.next(limit, now: now.monotonic)
+            sources[source].rateDeadline = time
+            deadlines.add(.sourceRate(source), .monotonic, at: time)
         }
     }
 
@@ -78,7 +103,10 @@ extension Engine {
     mutating func letGo(_ source: Int, isFirst: Bool) {
         guard sources.isInUse(source), !sources[source].isSuspended else { return }
         while let event = sources[source].held.next() {
-            if let obstacle = obstacle(event, source: source, isFirst: isFirst) { return wait(source, for: obstacle) }
+            if let obstacle = rateObstacle(source) ?? obstacle(event, source: source, isFirst: isFirst) {
+                return wait(source, for: obstacle)
+            }
+            passRate(source)
             letGoNext(source, mayDrop: true)
         }
         isRoomNew = true
@@ -98,8 +126,8 @@ extension Engine {
         guard let event = sources[source].held.removeNext() else { return }
         for target in sources[source].targets {
             move(event.count, from: .held, to: .pending, source: source, target)
-            admit(event, source: source, target, depth: mayDrop ? 0 : 1, isCounted: true)
         }
+        admitAll(event, source: source, sources[source].targets, depth: mayDrop ? 0 : 1, isCounted: true)
     }
 
     mutating func letGo(heldBy queue: Int) {

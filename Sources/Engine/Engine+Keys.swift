@@ -4,7 +4,11 @@ import WatchFile
 extension Engine {
     /// The keys of a delivery: none with `Key=none`, two for a rename whose key depends on the path.
     func keyNames(_ event: Event, source: Int, _ target: SourceState.Target) -> [KeyTable.Name] {
-        switch sources[source].definition?.key ?? .handler {
+        // Whatever it is about, it runs once: one after the other, until it has succeeded.
+        if handlers[target.handler].definition.value.constraints.once != nil {
+            return [KeyTable.Name(handler: target.handler, bytes: [])]
+        }
+        switch sources[source].key {
         case .none:
             return []
         case .handler:

@@ -31,7 +31,7 @@ extension Engine {
     /// A reload is applied between two operations of `main`.
     var mayApplyReload: Bool {
         guard let pendingReload, let main = queues.index(of: "main") else { return true }
-        return queues[main].running == 0 || pendingReload.deadline <= now.monotonic
+        return queues[main].runsThrough == 0 || pendingReload.deadline <= now.monotonic
     }
 
     func isWaitingForReload(_ queue: Int) -> Bool {
@@ -48,7 +48,9 @@ extension Engine {
         for queue in queues.indices {
             touch(queue: queue)
             roomyQueues.append(queue)
+            queueMayBeEmpty(queue)
         }
+        if processes < settings.maxProcesses { slotsFullSince = nil }
         isTotalRoomy = true
         isRoomNew = true
     }
@@ -58,15 +60,19 @@ extension Engine {
         var change = ConfigurationChange()
         settings = configuration.settings
         closeSources(configuration.sources, &change)
+        applySemaphores(configuration.semaphores, &change)
         applyQueues(configuration.queues, &change)
         applyHandlers(configuration.handlers, &change)
         for definition in configuration.sources { applySource(definition, &change) }
+        linkGroups()
+        formLines()
         for index in sources.indices where sources[index].definition == nil {
             sources[index].isRemoved = !isWanted(sources[index].origin)
             releaseSourceIfUnused(index)
         }
         for handler in handlers.indices { releaseHandlerIfUnused(handler) }
         for queue in queues.indices { releaseQueueIfUnused(queue) }
+        for semaphore in semaphores.indices { releaseSemaphoreIfUnused(semaphore) }
         return change
     }
 
@@ -89,6 +95,7 @@ extension Engine {
             }
             let (old, wasRemoved) = (queues[index].definition, queues[index].isRemoved)
             queues[index].isRemoved = false
+            queues[index].isFinalized = false
             if wasRemoved { change.added.append("queue/\(definition.name)") }
             guard old != definition else { continue }
             if !wasRemoved { change.changed.append("queue/\(definition.name)") }
@@ -96,7 +103,6 @@ extension Engine {
             if old.isSuspended != definition.isSuspended {
                 setFileSuspension(&queues[index].suspensions, definition.isSuspended)
             }
-            if (old.kind == .serial) != (definition.kind == .serial) { rebuildLine(index) }
         }
     }
 
@@ -107,14 +113,6 @@ extension Engine {
             suspensions.insert(fileSuspension, at: 0)
         } else if let index = suspensions.firstIndex(where: { $0.by == "file" }) {
             suspensions.remove(at: index)
-        }
-    }
-
-    /// A serial queue has all its operations in line, a concurrent one only those that have their key.
-    private mutating func rebuildLine(_ queue: Int) {
-        queues[queue].line = QueueLine()
-        for ref in operations.refs where operations[ref].queue == queue && operations.isWaiting(ref) {
-            if queues[queue].isSerial || hasKeys(ref) { queues[queue].line.insert(ref) }
         }
     }
 
@@ -138,6 +136,9 @@ extension Engine {
             let isChanged = handlers[index].definition.value != definition
             if isChanged, !handlers[index].isRemoved { change.changed.append("handler/\(definition.name)") }
             handlers[index].isRemoved = false
+            if handlers[index].definition.value.constraints.once != definition.constraints.once {
+                handlers[index].isOnceDone = false
+            }
             guard isChanged else { continue }
             handlers[index].definition = SharedDefinition(definition)
         }
@@ -175,24 +176,28 @@ extension Engine {
     }
 
     private mutating func applySource(_ definition: SourceDefinition, _ change: inout ConfigurationChange) {
-        let targets = definition.routes.compactMap { route -> SourceState.Target? in
+        let routes = definition.routes.compactMap { route -> SourceState.Target? in
             guard let handler = handlers.index(of: route.handler), let queue = queues.index(of: route.queue) else {
                 return nil
             }
             return SourceState.Target(handler: handler, queue: queue)
         }
+        let targets = withRequired(routes)
         guard let index = sources.index(of: .source(definition.id)), let old = sources[index].definition else {
             change.added.append(definition.id.description)
             var state = SourceState(origin: .source(definition.id))
             state.definition = definition
             state.targets = targets
+            state.handlerNames = targets.map { handlers[$0.handler].name }
             if definition.isSuspended { state.suspensions = [fileSuspension] }
             openSource(sources.insert(state, name: .source(definition.id)), definition)
             return
         }
         let wasRemoved = sources[index].isRemoved
+        if sources[index].targets != targets { letGoAll(index) }
         sources[index].isRemoved = false
         sources[index].targets = targets
+        sources[index].handlerNames = targets.map { handlers[$0.handler].name }
         guard old != definition || wasRemoved else { return }
         if wasRemoved {
             change.added.append(definition.id.description)
@@ -214,7 +219,7 @@ extension Engine {
         sources[index].condition = .opening
         switch definition.trigger {
         case .timer: openTimer(index)
-        case .custom: sources[index].condition = .armed
+        case .custom, .group: sources[index].condition = .armed
         case .signal, .path, .descriptor, .process: actions.append(.open(definition))
         }
         if sources[index].isSuspended { holdSuspended(index) }
@@ -222,34 +227,54 @@ extension Engine {
 
     // MARK: What is removed
 
-    /// Forgets what was removed and has no operation left.
-    mutating func releaseUnused(_ operation: Operation) {
-        releaseSourceIfUnused(operation.source)
-        releaseHandlerIfUnused(operation.handler)
-        releaseQueueIfUnused(operation.queue)
-    }
-
     mutating func releaseSourceIfUnused(_ index: Int) {
         guard sources.isInUse(index), sources[index].isRemoved else { return }
-        guard sources[index].operations == 0, sources[index].held.isEmpty else { return }
+        guard sources[index].operations == 0, sources[index].held.isEmpty, sources[index].group.tickets.isEmpty else {
+            return
+        }
         retired.filtered += sources[index].counters.filtered
         retired.gap += sources[index].counters.gap
+        for token in sources[index].group.waiters { answerWait(token, .waited(nil)) }
         sources.removeName(sources[index].origin)
         sources.release(index)
     }
 
-    private mutating func releaseHandlerIfUnused(_ index: Int) {
-        guard handlers.isInUse(index), handlers[index].isRemoved, handlers[index].operations == 0 else { return }
+    mutating func releaseHandlerIfUnused(_ index: Int) {
+        guard handlers.isInUse(index), handlers[index].isRemoved, handlers[index].operations == 0,
+            !isFinalizer(handlers[index].name)
+        else { return }
         retired = retired + handlers[index].counters
+        let demands = handlers[index].demands
+        handlers[index].demands = []
+        for demand in demands { releaseSemaphoreIfUnused(demand.semaphore) }
+        handlers[index].groups = []
+        trail.forget { $0.handler == index }
         handlers.removeName(handlers[index].name)
         handlers.release(index)
     }
 
-    private mutating func releaseQueueIfUnused(_ index: Int) {
-        guard queues.isInUse(index), queues[index].isRemoved, queues[index].waiting + queues[index].running == 0 else {
-            return
+    /// A queue that was removed has yet to run it.
+    private func isFinalizer(_ name: String) -> Bool {
+        queues.indices.contains {
+            queues[$0].isRemoved && !queues[$0].isFinalized && queues[$0].definition.finalizer == name
         }
+    }
+
+    /// Nothing waits or runs there or in a queue that runs through it, and its finalizer has run.
+    mutating func releaseQueueIfUnused(_ index: Int) {
+        guard queues.isInUse(index), queues[index].isRemoved, queues[index].isEmpty,
+            queues[index].runsThrough == 0, queues[index].through.count <= 1
+        else { return }
+        if phase == .running || phase == .reloading, finalize(index) { return }
+        let chain = queues[index].chain
+        for token in queues[index].waiters { answerWait(token, .waited(nil)) }
+        queues[index].waiters = []
+        trail.forget { $0.queue == index }
         queues.removeName(queues[index].definition.name)
         queues.release(index)
+        for target in chain where target != index {
+            queues[target].through.removeAll { $0 == index }
+            releaseQueueIfUnused(target)
+        }
     }
 }

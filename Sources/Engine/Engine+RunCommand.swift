@@ -7,31 +7,52 @@ extension Engine {
     struct RunCall: Sendable {
         var remaining: Int
         var worst: OperationView?
+        /// The operation of whose run the client is a part.
+        var caller: UInt64?
     }
 
     mutating func run(_ command: Command.RunCommand, _ token: Token) throws(CommandError) {
         guard phase == .running || phase == .reloading else { throw .draining }
         let source: Int
         let targets: [SourceState.Target]
-        switch try resolve(command.name, among: { if case .queue = $0 { false } else { true } }) {
-        case .queue: return
+        switch try resolve(command.name, among: { isRunnable($0) }) {
+        case .queue, .semaphore: return
         case .source(let index):
             source = index
             targets = sources[index].targets
         case .handler(let handler):
             source = internalSource(.run(handler: handlers[handler].name))
-            targets = target(handler: handlers[handler].name).map { [$0] } ?? []
+            // What it requires is started with it; what it only comes after is not.
+            targets = withRequired(target(handler: handlers[handler].name).map { [$0] } ?? [])
         }
         let facts = facts(command, source: source)
         try checkRoom(for: facts, source: source, targets)
-        var admissions: [Admission] = []
-        for fact in facts {
+        if command.waits, let caller = command.caller {
+            // What would be started only to wait for itself is not started at all.
+            var trial = self
+            for case .operation(let id) in trial.admit(facts, source: source, targets) {
+                guard let chain = trial.deadlock(of: caller, waitingFor: .operation(id)) else { continue }
+                throw .wouldDeadlock(chain: chain)
+            }
+        }
+        let admissions = admit(facts, source: source, targets)
+        answer(admissions, command, token)
+    }
+
+    private mutating func admit(_ facts: [Fact], source: Int, _ targets: [SourceState.Target]) -> [Admission] {
+        facts.flatMap { fact in
             let event = makeEvent(fact)
             let names = targets.map { handlers[$0.handler].name }
             actions.append(.report(.event(event, sources[source].origin, handlers: names)))
-            for target in targets { admissions.append(admit(event, source: source, target, depth: 0)) }
+            return admitAll(event, source: source, targets, depth: 0, isByHand: true)
         }
-        answer(admissions, command, token)
+    }
+
+    private func isRunnable(_ named: Named) -> Bool {
+        switch named {
+        case .source, .handler: true
+        case .queue, .semaphore: false
+        }
     }
 
     /// A queue that holds back when it is full takes in a run as a whole or not at all; nobody waits for room.
@@ -61,18 +82,20 @@ extension Engine {
         return [.custom(CustomFact(data: command.data ?? 1))]
     }
 
-    private mutating func answer(_ admissions: [Admission], _ command: Command.RunCommand, _ token: Token) {
+    private mutating func answer(
+        _ admissions: [Admission], _ command: Command.RunCommand, _ token: Token
+    ) {
         var ids: [UInt64] = []
         var refusal: Reply = .operations([])
         for admission in admissions {
             switch admission {
             case .operation(let id): if !ids.contains(id) { ids.append(id) }
-            case .ended(let result, let reason): refusal = .refused(result, reason: reason)
+            case .ended(let result, let reason, _): refusal = .refused(result, reason: reason)
             }
         }
         let refs = ids.compactMap { operations.ref(id: $0) }
         if command.waits, !refs.isEmpty {
-            runCalls[token] = RunCall(remaining: refs.count)
+            runCalls[token] = RunCall(remaining: refs.count, caller: command.caller)
             for ref in refs { operations[ref].waiters.append(token) }
         } else {
             actions.append(.reply(token, ids.isEmpty ? refusal : .operations(ids)))
@@ -82,6 +105,7 @@ extension Engine {
     /// An operation that callers wait for has ended.
     mutating func tell(_ waiters: [Token], _ view: OperationView) {
         for token in waiters {
+            answerWait(token, .waited(view))
             guard var call = runCalls[token] else { continue }
             call.remaining -= 1
             if (call.worst?.result?.severity ?? -1) < (view.result?.severity ?? -1) { call.worst = view }
@@ -101,6 +125,7 @@ extension Result {
         case .dropped: 3
         case .cancelled: 4
         case .failed: 5
+        case .superseded: 6
         }
     }
 }

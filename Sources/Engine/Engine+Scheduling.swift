@@ -2,109 +2,196 @@ import Schedule
 import WatchFile
 
 /// Who starts when.
+///
+/// Each queue names one operation that it wants to start: its *candidate*. With it the queue stands in one line: before
+/// a target without free width, before the process slots, or, if it needs neither, on the agenda. Whatever frees
+/// something wakes the first in its line, so that nothing is ever looked for, and who is fed is looked at anew, so that
+/// a line may hold what is no longer true.
 extension Engine {
+    // MARK: The candidate
+
     /// Whether an operation stands first in the lines of all its keys.
     func hasKeys(_ ref: OperationRef) -> Bool {
-        operations[ref].keys.allSatisfy { keys[$0].line.first == ref }
+        guard operations[ref].isExclusive else { return true }
+        let ticket = operations.ticket(ref)
+        return operations[ref].keys.allSatisfy { keys[$0].line.first == ticket }
     }
 
-    /// Takes its place in the line of its queue: at once on a serial queue, when its key is free on a concurrent one.
-    mutating func takePlace(_ ref: OperationRef) {
-        let queue = operations[ref].queue
-        let isReady = hasKeys(ref)
-        operations[ref].state = isReady ? .ready : .pending
-        if isReady || queues[queue].isSerial { queues[queue].line.insert(ref) }
-        actions.append(.report(.operation(operations[ref].id, isReady ? .ready : .pending)))
-        touch(queue: queue)
+    /// Nothing that its queue runs through is suspended.
+    func isOpen(_ queue: Int) -> Bool {
+        switch phase {
+        case .running, .reloading: break
+        // Only finalizers are left then.
+        case .draining: return true
+        case .drained: return false
+        }
+        return queues[queue].chain.allSatisfy { !queues[$0].isSuspended && !isWaitingForReload($0) }
     }
 
-    /// Stands first in one of its keys' lines now.
-    private mutating func keyFreed(_ ref: OperationRef) {
-        guard operations.isWaiting(ref), hasKeys(ref), case .pending = operations[ref].state else { return }
-        let queue = operations[ref].queue
-        operations[ref].state = .ready
-        if !queues[queue].isSerial { queues[queue].line.insert(ref) }
-        actions.append(.report(.operation(operations[ref].id, .ready)))
-        touch(queue: queue)
+    /// The operation that a queue wants to start now, as far as its own order and barriers are concerned.
+    mutating func candidate(_ queue: Int) -> Ticket? {
+        if queues[queue].isSerial {
+            guard let head = queues[queue].line.first(level: 2, in: operations, at: nil),
+                operations[head].station == .queue
+            else { return nil }
+            return barrier(before: head, of: queue) == nil ? head : nil
+        }
+        for level in queues[queue].line.usedLevels {
+            guard let ticket = queues[queue].line.first(level: level, in: operations, at: .queue) else { continue }
+            if barrier(before: ticket, of: queue) == nil { return ticket }
+        }
+        guard let first = queues[queue].barriers.first, queues[queue].barriers.isFirstFree,
+            operations[first].station == .queue, barrier(before: first, of: queue) == nil,
+            // After a reload something younger may run.
+            operations[first].isRunning || queues[queue].runsThrough == 0
+        else { return nil }
+        return first
     }
 
-    /// Starts what may start on a queue. A command asks for a process slot first.
+    /// The queue, of those that `queue` runs through, whose barrier keeps an operation waiting; it will wake it.
+    private mutating func barrier(before ticket: Ticket, of queue: Int) -> Int? {
+        guard let place = barrierPlace(before: ticket, of: queue) else { return nil }
+        if place != queue, !queues[place].behindBarrier.contains(queue) { queues[place].behindBarrier.append(queue) }
+        return place
+    }
+
+    func barrierPlace(before ticket: Ticket, of queue: Int) -> Int? {
+        queues[queue].chain.first { place in
+            guard let first = queues[place].barriers.first, first != ticket else { return false }
+            // After a reload somebody older may stand behind one that runs.
+            return first < ticket || (queues[place].runningBarriers > 0 && !operations[ticket].isRunning)
+        }
+    }
+
+    // MARK: Standing in line
+
+    /// Lets a queue stand in line with its candidate.
     mutating func pump(_ queue: Int) {
-        guard queues.isInUse(queue) else { return }
-        while mayStart(queue), let ref = queues[queue].line.first(in: operations) {
-            guard hasKeys(ref) else {
-                operations[ref].state = .pending
-                if queues[queue].isSerial { return }
-                queues[queue].line.removeFirst(ref)
-                continue
+        guard queues.isInUse(queue), isOpen(queue), let ticket = candidate(queue) else { return }
+        if let standing = queues[queue].standing, standing.ticket == ticket { return }
+        guard isWithinRate(queue) else { return }
+        if let full = queues[queue].chain.first(where: { queues[$0].runsThrough >= queues[$0].width }) {
+            queues[queue].standing = nil
+            // Where nothing else runs through it, only a run of its own can end, and that wakes it anyway.
+            if queues[full].through.count > 1 { stand(queue, ticket, .target(full)) }
+            return
+        }
+        stand(queue, ticket, needsProcess(ticket) ? .slots : .agenda)
+    }
+
+    private mutating func stand(_ queue: Int, _ ticket: Ticket, _ spot: QueueState.Standing.Spot) {
+        queues[queue].standing = QueueState.Standing(ticket: ticket, spot: spot)
+        let contender = SlotLines.Contender(ticket: ticket, queue: queue)
+        switch spot {
+        case .agenda: agenda.insert(contender)
+        case .slots:
+            slotLines.insert(contender, queues[queue].qos)
+            slotLines.trim(in: queues)
+        case .target(let target):
+            queues[target].contenders.insert(contender)
+            if queues[target].contenders.count > 2 * queues.count + 64 {
+                let queues = queues
+                self.queues[target].contenders.removeAll { !queues.isStanding($0, at: spot) }
             }
-            if needsProcess(ref) { return stand(ref, queue) }
-            start(ref)
         }
     }
 
-    private func mayStart(_ queue: Int) -> Bool {
-        guard phase == .running || phase == .reloading else { return false }
-        return queues[queue].running < queues[queue].width && !queues[queue].isSuspended && !isWaitingForReload(queue)
-    }
-
-    /// Stands in the line for process slots; with a new first operation at a new place.
-    private mutating func stand(_ ref: OperationRef, _ queue: Int) {
-        guard queues[queue].standing != ref else { return }
-        queues[queue].standing = ref
-        processLine.insert(Standing(first: ref, queue: queue))
-        // Places given up are dropped when they come to the front, or when they are many.
-        if processLine.count > 2 * queues.count + 64 {
-            var line = processLine
-            line.removeAll { queues[$0.queue].standing != $0.first }
-            processLine = line
-        }
-    }
-
-    /// There is a process slot for the queue whose operation is the oldest. It starts this one, then stands in line
-    /// again: slots go by age over all queues.
-    mutating func feed(_ next: Standing) {
-        let queue = next.queue
-        guard queues.isInUse(queue), queues[queue].standing == next.first else { return }
-        queues[queue].standing = nil
-        if mayStart(queue), queues[queue].line.first(in: operations) == next.first, hasKeys(next.first) {
-            start(next.first)
-        }
-        touch(queue: queue)
-    }
-
-    private func needsProcess(_ ref: OperationRef) -> Bool {
-        if case .exec = handlers[operations[ref].handler].definition.value.action { return true }
+    func needsProcess(_ ticket: Ticket) -> Bool {
+        if case .exec = handlers[operations[ticket].handler].definition.value.action { return true }
         return false
     }
 
-    private mutating func start(_ ref: OperationRef) {
-        let (queue, source) = (operations[ref].queue, operations[ref].source)
-        let definition = handlers[operations[ref].handler].definition
-        let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
-        let entries = operations[ref].entries
-        close(ref)
-        operations[ref].state = .executing(Run(definition: definition, started: now.realtime))
-        waitsNoMore(queue)
-        queues[queue].running += 1
-        move(entries.deliveries, from: .pending, to: .running, source: source, target)
-        changeEntries(-entries.count, queue: queue)
-        actions.append(.report(.operation(operations[ref].id, .executing)))
-        perform(ref, definition, entries)
-    }
-
-    /// From now on events make the next operation.
-    private mutating func close(_ ref: OperationRef) {
-        guard !operations[ref].isClosed else { return }
-        operations[ref].isClosed = true
-        for key in operations[ref].keys { keys.close(key, ref) }
-    }
-
-    /// An operation has ended and leaves every line it stands in.
-    mutating func leaveLines(_ ref: OperationRef) {
-        for key in operations[ref].keys {
-            if let next = keys.leave(key, ref, in: operations) { keyFreed(next) }
+    /// Feeds the contender whose turn it is. False: there is none.
+    mutating func feedNext() -> Bool {
+        while let first = agenda.first, !queues.isStanding(first, at: .agenda) { agenda.removeFirst() }
+        let slot = slotLines.first(processes: processes, maxProcesses: settings.maxProcesses, in: queues)
+        if let first = agenda.first, slot.map({ first < $0.contender }) ?? true {
+            agenda.removeFirst()
+            feed(first)
+        } else if let slot {
+            slotLines.remove(slot.contender, slot.qos)
+            feed(slot.contender)
+        } else {
+            return false
         }
-        touch(queue: operations[ref].queue)
+        return true
+    }
+
+    private mutating func feed(_ contender: SlotLines.Contender) {
+        let queue = contender.queue
+        queues[queue].standing = nil
+        touch(queue: queue)
+        guard isOpen(queue), candidate(queue) == contender.ticket, isWithinRate(queue),
+            queues[queue].chain.allSatisfy({ queues[$0].runsThrough < queues[$0].width })
+        else { return }
+        if mayTake(contender.ticket) {
+            start(operations.ref(contender.ticket))
+        } else {
+            park(contender.ticket)
+        }
+    }
+
+    /// A target has width again: as many of its oldest contenders as it has width for may try. Those behind them may
+    /// when these have been fed, if there is width still: they may be kept from starting by something else.
+    mutating func wakeContenders(of target: Int) {
+        var free = queues[target].width - queues[target].runsThrough
+        while free > 0, let first = queues[target].contenders.removeFirst() {
+            guard queues.isStanding(first, at: .target(target)) else { continue }
+            queues[first.queue].standing = nil
+            touch(queue: first.queue)
+            free -= 1
+        }
+        queues[target].isWide = false
+        if free == 0, queues[target].width > queues[target].runsThrough { noteWide(target, isFed: true) }
+    }
+
+    func hasContenders(_ target: Int) -> Bool { queues[target].contenders.count > 0 }
+
+    /// `isFed`: its oldest contenders have been woken already.
+    mutating func noteWide(_ target: Int, isFed: Bool = false) {
+        guard hasContenders(target), !queues[target].isWide else { return }
+        queues[target].isWide = true
+        if isFed { stillWideTargets.append(target) } else { wideTargets.append(target) }
+    }
+
+    // MARK: Rates
+
+    mutating func isWithinRate(_ queue: Int) -> Bool {
+        guard let limit = queues[queue].definition.rateLimit else { return true }
+        let next = queues[queue].rate.next(limit, now: now.monotonic)
+        guard next > now.monotonic else { return true }
+        if queues[queue].rateDeadline != next {
+            queues[queue].rateDeadline = next
+            deadlines.add(.queueRate(queue), .monotonic, at: next)
+        }
+        return false
+    }
+
+    mutating func queueRateMayBeBack(_ queue: Int) {
+        guard queues.isInUse(queue), let time = queues[queue].rateDeadline, time <= now.monotonic else { return }
+        queues[queue].rateDeadline = nil
+        touch(queue: queue)
+        if !restarting.isEmpty { areRestartsMoved = true }
+    }
+
+    // MARK: Width
+
+    /// A run takes its place on its queue and the targets.
+    mutating func takeWidth(_ queue: Int) {
+        for place in queues[queue].chain {
+            queues[place].runsThrough += 1
+            if queues[place].parkedThrough > 0 { areSemaphoresMoved = true }
+        }
+    }
+
+    mutating func giveWidth(_ places: [Int]) {
+        for place in places {
+            queues[place].runsThrough -= 1
+            if queues[place].parkedThrough > 0 { areSemaphoresMoved = true }
+            noteWide(place)
+            touch(queue: place)
+            if queues[place].isRemoved { releaseQueueIfUnused(place) }
+        }
+        if !restarting.isEmpty { areRestartsMoved = true }
     }
 }

@@ -33,7 +33,7 @@ extension Engine {
 
     /// `AfterSec=` begins anew when all operations of the source have ended, in whatever way.
     mutating func sourceMayHaveEnded(_ source: Int) {
-        guard case .timer = sources[source].definition?.trigger, sources[source].counters.outstanding == 0,
+        guard sources[source].isTimer, sources[source].counters.outstanding == 0,
             let after = sources[source].timer.restart(now: now)
         else { return }
         deadlines.add(.timer(source: source), .monotonic, at: after)
@@ -60,6 +60,7 @@ extension Engine {
 
     mutating func suspend(queue: Int, _ suspension: Suspension) {
         queues[queue].suspensions.append(suspension)
+        suspensionChanged(queue)
         if let time = suspension.resumesAt { deadlines.add(.resumeQueue(queue), .boottime, at: time) }
     }
 
@@ -72,7 +73,7 @@ extension Engine {
 
     mutating func resume(queue: Int) -> Bool {
         guard queues[queue].suspensions.popLast() != nil else { return false }
-        touch(queue: queue)
+        suspensionChanged(queue)
         return true
     }
 
@@ -87,7 +88,15 @@ extension Engine {
         guard queues.isInUse(queue) else { return }
         let time = now.boottime
         queues[queue].suspensions.removeAll { $0.isOver(at: time) }
-        touch(queue: queue)
+        suspensionChanged(queue)
+    }
+
+    /// It may start something, and whatever runs through it; who waits for a semaphore steps in or out of its line.
+    private mutating func suspensionChanged(_ queue: Int) {
+        if queues[queue].parkedThrough > 0 { areSemaphoresMoved = true }
+        areRestartsMoved = true
+        guard !queues[queue].isSuspended else { return }
+        for other in queues[queue].through { touch(queue: other) }
     }
 }
 

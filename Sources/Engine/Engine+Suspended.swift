@@ -3,10 +3,10 @@ import WatchFile
 extension Engine {
     /// The full name of the source or queue that `name` means, and how often it is suspended.
     package func suspensions(of name: String) -> (name: String, count: Int)? {
-        switch try? resolve(name, among: { if case .handler = $0 { false } else { true } }) {
+        switch try? resolve(name, among: \.isSuspendable) {
         case .source(let index): (sources[index].origin.description, sources[index].suspensions.count)
         case .queue(let index): ("queue/\(queues[index].definition.name)", queues[index].suspensions.count)
-        case .handler, nil: nil
+        case .handler, .semaphore, nil: nil
         }
     }
 }

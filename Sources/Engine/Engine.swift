@@ -8,12 +8,16 @@ package import WatchFile
 /// inputs at the same times give the same decisions.
 ///
 /// An event that is accepted becomes one *delivery* for each handler of its source. A delivery joins an operation that
-/// still waits, or makes a new one; the operation takes its place in the line of its queue and in the line of its key.
-/// It starts when it stands first in both, the queue has room and is not suspended, and there is a process slot. Every
-/// change goes through `Engine+Accounting`, so that the counts of source, queue and handler always add up.
+/// still waits, or makes a new one (`Engine+Admission`). The operation is *submitted* when its delay and what it depends
+/// on have ended (`Engine+Submission`, `Engine+Dependencies`); then it takes its place in the line of its key and of its
+/// queue. It starts when it stands first in both, no barrier is before it, the queue and its targets have width and are
+/// not suspended, there is a process slot, and the semaphores it needs are there: all of it is taken in one step, and
+/// who waits holds nothing but its key (`Engine+Scheduling`, `Engine+Semaphores`, `Engine+Starting`). Its attempts end in
+/// `Engine+Attempts`, it ends in `Engine+Ending`. Every change goes through `Engine+Accounting`, so that the counts of
+/// source, queue and handler always add up.
 ///
 /// Nothing on the path of an event looks at all waiting operations; work that follows from a change is put on
-/// work-lists (`dirtyQueues`, `dirtySources`, `roomyQueues`) and done by `settle` before `handle` returns.
+/// work-lists (`dirtyQueues`, `wideTargets`, `dirtySources`, …) and done by `settle` before `handle` returns.
 package struct Engine: Sendable {
     /// The longest chain of `Emit=` and `On…=` from an outside event.
     package static let chainLimit = 16
@@ -21,6 +25,8 @@ package struct Engine: Sendable {
     package static let overLimit = 10_000
     /// Callers of `Emit` that may wait for room.
     package static let waitingEmitLimit = 64
+    /// What a semaphore can count to.
+    package static let semaphoreLimit = 1_000_000_000
 
     package enum Phase: String, Sendable {
         case running, reloading, draining, drained
@@ -34,8 +40,17 @@ package struct Engine: Sendable {
     var handlers = Registry<String, HandlerState>()
     var queues = Registry<String, QueueState>()
     var sources = Registry<Origin, SourceState>()
+    var semaphores = Registry<String, SemaphoreState>()
     var operations = OperationTable()
     var keys = KeyTable()
+    var dependencies = DependencyTable()
+    /// Of operations split by `Stride=` that have started.
+    var splits: [UInt64: Split] = [:]
+    /// Of operations that have failed and are tried again.
+    var attempts: [UInt64: Attempts] = [:]
+    /// Operations that wait for their keys and may end who has them (`Overlap=restart`).
+    var restarting: [OperationRef] = []
+    var trail = Trail()
     var deadlines = Deadlines()
 
     /// Entries that wait, over all queues.
@@ -46,22 +61,40 @@ package struct Engine: Sendable {
     var retired = Counters()
     /// Commands that run (`MaxProcesses=`).
     var processes = 0
-    /// The queues that could start a command, by the age of the operation: process slots are given out here only.
-    var processLine = Heap<Standing>()
+    /// Since when all process slots are taken, on the wall clock (microseconds); `nil`: there is a free one.
+    package internal(set) var slotsFullSince: Int64?
+    /// The queues that want to start a command: process slots are given out here only.
+    var slotLines = SlotLines()
+    /// The queues that want to start what needs no process.
+    var agenda = Heap<SlotLines.Contender>()
     /// Callers of `Emit` that wait for room, in the order they came.
     var waitingEmits: [EmitCall] = []
     /// Callers of `Run` that wait for its end.
     var runCalls: [Token: RunCall] = [:]
+    /// Callers of `Wait`.
+    var waitCalls: [Token: WaitCall] = [:]
     var pendingReload: PendingReload?
     var drain: DrainState?
 
     var lastEventID: UInt64 = 0
     var lastOperationID: UInt64 = 0
+    /// Of `EnterGroup`.
+    var lastTicket: UInt64 = 0
 
     var now: Moment
     var actions: [Action] = []
     /// Queues on which something may start now.
     var dirtyQueues = Deque<Int>()
+    /// Queues that have width again for others that run through them.
+    var wideTargets = Deque<Int>()
+    /// Those of them whose oldest contenders have been woken and did not take it all.
+    var stillWideTargets = Deque<Int>()
+    /// Operations that wait for semaphores.
+    var parked = 0
+    /// There may be enough of a semaphore for somebody who waits.
+    var areSemaphoresMoved = false
+    /// Somebody may have to end for a newer operation now.
+    var areRestartsMoved = false
     /// Sources that may let go what they hold: they were resumed.
     var dirtySources = WaitingLine()
     /// Queues with room again for the sources they hold back.
@@ -69,13 +102,6 @@ package struct Engine: Sendable {
     var isTotalRoomy = false
     /// A caller of `Emit` that waits may find room now.
     var isRoomNew = false
-
-    struct Standing: Comparable, Sendable {
-        var first: OperationRef
-        var queue: Int
-
-        static func < (left: Standing, right: Standing) -> Bool { left.first < right.first }
-    }
 
     /// Starts empty but for the configuration; `start()` returns the first actions.
     package init(_ configuration: Configuration, at now: Moment) {
@@ -95,6 +121,7 @@ package struct Engine: Sendable {
     /// Takes one input and decides. The times of `now` never run backwards but for the wall clock.
     package mutating func handle(_ input: Input, at now: Moment) -> [Action] {
         self.now = now
+        actions.reserveCapacity(8)
         switch input {
         case .event(let id, let fact, let count):
             // A source that was removed may still hold what its operations need, but takes nothing in any more.
@@ -117,6 +144,8 @@ package struct Engine: Sendable {
             runEnded(run, exit: exit, output: output, reason: reason)
         case .command(let command, let token):
             perform(command, token)
+        case .abandon(let token):
+            abandon(token)
         case .reload(let configuration, let token):
             requestReload(configuration, token)
         case .drain:
@@ -128,6 +157,9 @@ package struct Engine: Sendable {
         settle()
         return takeActions()
     }
+
+    /// Lets views tell how long something waits still, not how long it did at the last input.
+    package mutating func look(at now: Moment) { self.now = now }
 
     private mutating func takeActions() -> [Action] {
         defer { actions = [] }
@@ -145,7 +177,13 @@ package struct Engine: Sendable {
     private mutating func pass(_ kind: Deadlines.Kind, _ clock: Clock) {
         switch kind {
         case .timer(let source): timerElapsed(source)
-        case .run(let ref): runDeadline(ref)
+        case .run(let ref, let part): runDeadline(ref, part: part)
+        case .submission(let ref): submitIfFree(ref)
+        case .startTimeout(let ref): startTimedOut(ref)
+        case .retry(let ref): pauseIsOver(ref)
+        case .queueRate(let queue): queueRateMayBeBack(queue)
+        case .sourceRate(let source): sourceRateMayBeBack(source)
+        case .wait(let token): waitTimedOut(token)
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
@@ -153,13 +191,24 @@ package struct Engine: Sendable {
         }
     }
 
-    /// Whether a deadline is still meant.
+    /// Whether a deadline is still meant. Inlined, it would cost a copy of the engine for every input.
+    @inline(never)
     private func holds(_ kind: Deadlines.Kind, _ time: Int64, _ clock: Clock) -> Bool {
         switch kind {
         case .timer(let source):
             guard sources.isInUse(source) else { return false }
             return (clock == .boottime ? sources[source].timer.next : sources[source].timer.after) == time
-        case .run(let ref): return operations.isAlive(ref) && operations[ref].run?.deadline == time
+        case .run(let ref, let part):
+            return operations.isAlive(ref)
+                && operations[ref].runs.contains { $0.part == part && $0.deadline == time }
+        case .submission(let ref):
+            return operations.isAlive(ref) && operations[ref].station == .unsubmitted && operations[ref].wakeUp == time
+        case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
+        case .retry(let ref):
+            return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time
+        case .queueRate(let queue): return queues.isInUse(queue) && queues[queue].rateDeadline == time
+        case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
+        case .wait(let token): return waitCalls[token]?.deadline == time
         case .resumeSource(let source):
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
         case .resumeQueue(let queue):
@@ -174,7 +223,10 @@ package struct Engine: Sendable {
     /// Does what follows from the changes made, until nothing is left to do.
     mutating func settle() {
         while settleOnce() {}
-        if let drain, !drain.isOver, isIdle { finishDrain(leftBehind: []) }
+        if let drain, !drain.isOver, isIdle {
+            if finalizeAll() { return settle() }
+            finishDrain(leftBehind: [])
+        }
         armClocks()
     }
 
@@ -183,8 +235,16 @@ package struct Engine: Sendable {
         if let queue = dirtyQueues.removeFirst() {
             queues[queue].isDirty = false
             pump(queue)
-        } else if processes < settings.maxProcesses, let next = processLine.removeFirst() {
-            feed(next)
+        } else if let target = wideTargets.removeFirst() {
+            wakeContenders(of: target)
+        } else if feedNext() {
+            return true
+        } else if let target = stillWideTargets.removeFirst() {
+            wakeContenders(of: target)
+        } else if areSemaphoresMoved {
+            feedSemaphores()
+        } else if areRestartsMoved {
+            restartWhatMay()
         } else if let source = dirtySources.first {
             dirtySources.removeFirst()
             letGo(source, isFirst: false)
@@ -215,6 +275,7 @@ package struct Engine: Sendable {
         }
     }
 
+    @inline(never)
     private mutating func trimDeadlines(_ clock: Clock) {
         var trimmed = deadlines
         trimmed.trim(clock) { holds($0, $1, clock) }

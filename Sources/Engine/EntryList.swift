@@ -50,7 +50,7 @@ package struct EntryList: Sendable {
             case .path(let fact): annulled = addPath(event, fact)
             case .timer: fold(event) { if case .timer = $0 { event.fact } else { nil } }
             case .custom(let fact): addCustom(event, fact, merge)
-            case .signal, .line, .process, .completion: append(event)
+            case .signal, .line, .process, .group, .completion: append(event)
             }
         } else {
             append(event)
@@ -64,7 +64,7 @@ package struct EntryList: Sendable {
         case .path(let fact): slot(at: fact.path) != nil || fact.oldPath.flatMap(slot(at:)) != nil
         case .timer: slots.contains { if case .timer = $0.fact { $0.count > 0 } else { false } }
         case .custom(let fact): customSlot(fact, merge) != nil
-        case .signal, .line, .process, .completion: false
+        case .signal, .line, .process, .group, .completion: false
         }
     }
 
@@ -85,6 +85,37 @@ package struct EntryList: Sendable {
             }
         }
         return Change(entries: live - before, annulled: annulled)
+    }
+
+    /// Puts the entries of an operation that had started, and was ended for this one, before its own. Of a path that both
+    /// know the newer fact counts; nothing is annulled, since the handler may have seen it.
+    mutating func rejoin(_ older: EntryList, merge: CustomTrigger.Merge?) {
+        let newer = waiting
+        let newerPaths = Set(newer.compactMap { $0.event.path })
+        var counts: [[UInt8]: Int] = [:]
+        self = EntryList()
+        for var event in older.events {
+            if merge != nil, let path = event.path, newerPaths.contains(path) {
+                counts[path, default: 0] += event.count
+            } else {
+                event.tellKnown()
+                append(event)
+            }
+        }
+        for (event, isNew) in newer {
+            guard let path = event.path else {
+                _ = add(event, merge: merge)
+                continue
+            }
+            var event = event
+            if let count = counts.removeValue(forKey: path) {
+                event.count += count
+                event.tellKnown()
+                append(event)
+            } else {
+                append(event, isNew: isNew)
+            }
+        }
     }
 
     private var waiting: [(event: Event, isNew: Bool)] {
@@ -259,6 +290,17 @@ package struct EntryList: Sendable {
             if fact.change == .renamed, let oldPath = fact.oldPath { left[oldPath] = slot }
         }
         index = paths
+    }
+}
+
+extension Event {
+    fileprivate var path: [UInt8]? { if case .path(let fact) = fact { fact.path } else { nil } }
+
+    /// The handler may have been told of the path before: nothing is new about it any more.
+    fileprivate mutating func tellKnown() {
+        guard case .path(var fact) = fact, fact.change == .created else { return }
+        fact.change = .written
+        self.fact = .path(fact)
     }
 }
 

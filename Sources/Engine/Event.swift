@@ -7,12 +7,15 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
     case completion(handler: String)
     /// `watchctl run` of the handler named.
     case run(handler: String)
+    /// `Finalizer=` of the queue named.
+    case finalizer(queue: String)
 
     package var description: String {
         switch self {
         case .source(let id): id.description
         case .completion(let handler): "completion/\(handler)"
         case .run(let handler): "run/\(handler)"
+        case .finalizer(let queue): "finalizer/\(queue)"
         }
     }
 
@@ -21,6 +24,7 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .source(let id): id.name
         case .completion(let handler), .run(let handler): handler
+        case .finalizer(let queue): queue
         }
     }
 }
@@ -52,6 +56,7 @@ package enum Fact: Equatable, Sendable {
     case line(LineFact)
     case process(ProcessFact)
     case custom(CustomFact)
+    case group(GroupFact)
     indirect case completion(CompletionFact)
 
     /// The `kind` a handler is told.
@@ -63,6 +68,7 @@ package enum Fact: Equatable, Sendable {
         case .line: "descriptor"
         case .process: "process"
         case .custom: "custom"
+        case .group: "group"
         case .completion: "completion"
         }
     }
@@ -76,6 +82,7 @@ package enum Fact: Equatable, Sendable {
         case .line: "line"
         case .process: "exit"
         case .custom: "emitted"
+        case .group: "finished"
         case .completion(let completion): completion.outcome.rawValue
         }
     }
@@ -166,6 +173,19 @@ package struct CustomFact: Equatable, Sendable {
     }
 }
 
+/// The members of a group since it fired last: how many operations ran (failed ones too), failed, were cancelled.
+package struct GroupFact: Equatable, Sendable {
+    package var ran: Int
+    package var failed: Int
+    package var cancelled: Int
+
+    package init(ran: Int = 0, failed: Int = 0, cancelled: Int = 0) {
+        self.ran = ran
+        self.failed = failed
+        self.cancelled = cancelled
+    }
+}
+
 /// How a process ended.
 package enum Exit: Hashable, Sendable {
     case exited(Int32)
@@ -175,7 +195,7 @@ package enum Exit: Hashable, Sendable {
 /// The record of a run, as a completion handler is told it.
 package struct CompletionFact: Equatable, Sendable {
     package enum Outcome: String, Sendable {
-        case success, failure, finished
+        case success, failure, retry, change, finished
     }
 
     package var outcome: Outcome
@@ -205,4 +225,6 @@ package struct CompletionFact: Equatable, Sendable {
 /// How an operation ended.
 package enum Result: String, CaseIterable, Sendable {
     case done, failed, cancelled, skipped, dropped, annulled
+    /// `Overlap=restart`: terminated for a newer operation, which has its events now.
+    case superseded
 }

@@ -6,6 +6,8 @@ struct Heap<Element: Comparable & Sendable>: Sendable {
 
     var count: Int { storage.count }
     var first: Element? { storage.first }
+    /// In no order.
+    var elements: [Element] { storage }
 
     mutating func insert(_ element: Element) {
         storage.append(element)

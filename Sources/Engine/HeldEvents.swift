@@ -11,7 +11,6 @@ struct HeldEvents: Sendable {
 
     var isEmpty: Bool { list.isEmpty }
     var count: Int { list.count }
-    var oldest: Event? { list.oldest }
     var deliveries: Int { list.deliveries }
 
     /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
@@ -29,7 +28,7 @@ struct HeldEvents: Sendable {
         case .line:
             // Read before the descriptor was held: one read of the rim, and nothing of it may be lost.
             return add(event, merge: merge, below: .max)
-        case .custom, .completion:
+        case .custom, .group, .completion:
             return add(event, merge: merge, below: limit)
         }
     }

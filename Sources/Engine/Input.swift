@@ -18,6 +18,8 @@ package enum Input: Sendable {
     /// `output`: the end of what it wrote. `reason`: what the rim adds to a failure.
     case runEnded(RunID, Exit?, output: [UInt8] = [], reason: String? = nil)
     case command(Command, Token)
+    /// Who sent a command does not wait for its answer any more: it gets none.
+    case abandon(Token)
     case reload(Configuration, Token)
     /// Starts nothing more and ends when what runs has ended.
     case drain
@@ -47,6 +49,26 @@ package enum Command: Sendable {
     case resume(name: String)
     case cancel(operation: UInt64)
     case cancelQueue(name: String)
+    /// Gives to a semaphore.
+    case signal(semaphore: String, count: Int)
+    /// Answered with a ticket. The rim leaves for clients that go without leaving.
+    case enterGroup(name: String)
+    case leaveGroup(name: String, ticket: UInt64)
+    /// Answered when it has come, or `after` that many microseconds. `caller`: the operation of whose run the client is
+    /// a part; a wait that could only end after it is refused.
+    case wait(Awaited, after: Int64?, caller: UInt64?)
+}
+
+/// What a client may wait for.
+package enum Awaited: Hashable, Sendable {
+    /// The end of an operation.
+    case operation(UInt64)
+    /// That a queue (or group) is empty: nothing waits or runs there.
+    case named(String)
+    /// That a reload has been applied.
+    case reload
+    /// That watchd has stopped.
+    case drain
 }
 
 /// `Engine.Command`, where `Command` alone could also be the watch file's.
@@ -74,15 +96,19 @@ extension Command {
         package var data: Int64?
         /// Answer when it has ended.
         package var waits: Bool
+        /// The operation of whose run the client is a part.
+        package var caller: UInt64?
 
         package init(
-            name: String, paths: [[UInt8]] = [], lines: [[UInt8]] = [], data: Int64? = nil, waits: Bool = false
+            name: String, paths: [[UInt8]] = [], lines: [[UInt8]] = [], data: Int64? = nil, waits: Bool = false,
+            caller: UInt64? = nil
         ) {
             self.name = name
             self.paths = paths
             self.lines = lines
             self.data = data
             self.waits = waits
+            self.caller = caller
         }
     }
 }

@@ -2,71 +2,82 @@ package import WatchFile
 
 /// One queued unit of work: a handler plus the events that caused it.
 ///
-/// Its states are those of Foundation's `Operation`: pending → ready → executing → finished | cancelled.
+/// Its states are those of Foundation's `Operation`: pending → ready → executing → finished | cancelled. Between two
+/// attempts it is pending again.
 struct Operation: Sendable {
-    enum State: Sendable {
-        /// Waits for its key.
-        case pending
-        /// Waits for nothing but its turn.
-        case ready
-        case executing(Run)
+    /// Where it waits, as long as it has something to start.
+    enum Station: UInt8, Sendable {
+        /// Not submitted yet: its delay or what it depends on has not ended.
+        case unsubmitted
+        /// Does not stand first in the lines of its keys.
+        case keys
+        /// Ready: in the line of its queue.
+        case queue
+        /// Lacked nothing but semaphores when its turn came.
+        case semaphores
+        /// Between two attempts.
+        case backingOff
+        /// Everything is started.
+        case none
         /// Its slot in the table is free.
         case gone
     }
 
     var id: UInt64 = 0
-    /// Its place in line: the order of submission. Never used twice.
-    var sequence: UInt64 = 0
+    /// Its place in every line: the order of submission. Never used twice; 0 before submission.
+    var place: UInt64 = 0
     var handler = 0
     var queue = 0
     var source = 0
     var keys = KeySet()
     var entries = EntryList()
-    var state = State.gone
+    /// The runs of this attempt that have not ended.
+    var runs: [Run] = []
     /// Deliveries that joined it, counted as coalesced.
     var joined = 0
-    /// No longer takes events in.
-    var isClosed = false
-    /// How many completions or `Emit=` lie between an outside event and this operation.
-    var depth = 0
     /// Wall clock, microseconds.
     var submitted: Int64 = 0
-    /// Callers of `Run` with `wait`, answered when it ends.
+    /// Monotonic microsecond.
+    var made: Int64 = 0
+    /// Monotonic microsecond at which its delay or its pause between two attempts is over.
+    var wakeUp: Int64 = 0
+    /// Callers of `Run` and `Wait`, answered when it ends.
     var waiters: [Token] = []
+    /// Runs of this attempt still to be started: one, unless `Stride=` splits it.
+    var toStart: Int32 = 1
+    /// From 1.
+    var attempt: Int32 = 1
+    /// Operations it depends on that have not ended.
+    var blockers: Int32 = 0
+    /// How many completions or `Emit=` lie between an outside event and this operation.
+    var depth: Int16 = 0
+    /// `Priority=`, 0 the highest.
+    var level: UInt8 = 2
+    var station = Station.unsubmitted
+    var isBarrier = false
+    /// Others with one of its keys exclude it: not with `Overlap=parallel`.
+    var isExclusive = true
+    /// No longer takes events in.
+    var isClosed = false
+    /// An attempt has been started.
+    var hasStarted = false
+    /// An attempt has begun and not ended. Between two parts there may be no run.
+    var isRunning = false
+    /// It has taken what `Consume=` takes.
+    var hasConsumed = false
+    /// Carries the events of one that was superseded: it supersedes nobody itself.
+    var isRerun = false
+    /// `watchctl run` made it.
+    var isByHand = false
 
-    var isWaiting: Bool {
-        switch state {
-        case .pending, .ready: true
-        case .executing, .gone: false
+    var state: OperationState {
+        if isRunning { return .executing }
+        switch station {
+        case .queue, .semaphores: return .ready
+        case .unsubmitted, .keys, .backingOff: return .pending
+        case .none, .gone: return .finished
         }
     }
-
-    var run: Run? { if case .executing(let run) = state { run } else { nil } }
-}
-
-/// One attempt of an operation.
-struct Run: Sendable {
-    enum Phase: Sendable {
-        /// The spawn is on its way.
-        case starting
-        case running(pid: Int32)
-    }
-
-    /// Why it is being ended before its time, and so how it will be judged.
-    enum Ending: Equatable, Sendable {
-        case timedOut, cancelled, stopped
-    }
-
-    var phase = Phase.starting
-    /// The definition it was started with: a reload does not change it.
-    var definition: SharedDefinition
-    /// Wall clock, microseconds.
-    var started: Int64
-    var ending: Ending?
-    /// SIGKILL has been sent.
-    var isKilled = false
-    /// Monotonic microsecond of the next step of its end (time-out, then SIGKILL).
-    var deadline: Int64?
 }
 
 /// A handler's definition, shared by its operations: one word instead of a copy each.
@@ -83,23 +94,20 @@ package struct Token: Hashable, Sendable {
     package init(_ value: UInt64) { self.value = value }
 }
 
-/// One attempt of an operation, named for the rim.
-package struct RunID: Hashable, Sendable {
-    package var operation: UInt64
-    package var attempt: Int
-
-    package init(operation: UInt64, attempt: Int) {
-        self.operation = operation
-        self.attempt = attempt
-    }
-}
-
-/// An operation by slot, valid while its sequence number is still the one there.
+/// An operation by slot, valid while its id is still the one there. Compares by age.
 struct OperationRef: Hashable, Comparable, Sendable {
-    var sequence: UInt64
+    var id: UInt64
     var slot: Int
 
-    static func < (left: OperationRef, right: OperationRef) -> Bool { left.sequence < right.sequence }
+    static func < (left: OperationRef, right: OperationRef) -> Bool { left.id < right.id }
+}
+
+/// An operation in a line, by its place: valid while its place is still the one there.
+struct Ticket: Hashable, Comparable, Sendable {
+    var place: UInt64
+    var slot: Int
+
+    static func < (left: Ticket, right: Ticket) -> Bool { left.place < right.place }
 }
 
 /// All operations that have not ended, in reused slots.
@@ -107,14 +115,12 @@ struct OperationTable: Sendable {
     private var slots: [Operation] = []
     private var free: [Int] = []
     private var byID: [UInt64: Int] = [:]
-    private var lastSequence: UInt64 = 0
+    private var lastPlace: UInt64 = 0
 
     var count: Int { byID.count }
 
-    mutating func insert(_ operation: Operation) -> OperationRef {
-        lastSequence += 1
-        var operation = operation
-        operation.sequence = lastSequence
+    mutating func insert(_ operation: consuming Operation) -> OperationRef {
+        let id = operation.id
         let slot: Int
         if let reused = free.popLast() {
             slot = reused
@@ -123,41 +129,57 @@ struct OperationTable: Sendable {
             slot = slots.count
             slots.append(operation)
         }
-        byID[operation.id] = slot
-        return OperationRef(sequence: lastSequence, slot: slot)
+        byID[id] = slot
+        return OperationRef(id: id, slot: slot)
+    }
+
+    /// Gives it the place behind all others.
+    mutating func submit(_ ref: OperationRef) -> Ticket {
+        lastPlace += 1
+        slots[ref.slot].place = lastPlace
+        return Ticket(place: lastPlace, slot: ref.slot)
     }
 
     mutating func remove(_ ref: OperationRef) {
-        byID[slots[ref.slot].id] = nil
+        byID[ref.id] = nil
         slots[ref.slot] = Operation()
+        slots[ref.slot].station = .gone
         free.append(ref.slot)
     }
 
     subscript(ref: OperationRef) -> Operation {
-        _read { yield slots[ref.slot] }
-        _modify { yield &slots[ref.slot] }
+        @inline(__always) _read { yield slots[ref.slot] }
+        @inline(__always) _modify { yield &slots[ref.slot] }
     }
 
-    func isWaiting(_ ref: OperationRef) -> Bool {
-        slots[ref.slot].sequence == ref.sequence && slots[ref.slot].isWaiting
+    subscript(ticket: Ticket) -> Operation {
+        @inline(__always) _read { yield slots[ticket.slot] }
+        @inline(__always) _modify { yield &slots[ticket.slot] }
     }
 
-    func isAlive(_ ref: OperationRef) -> Bool { slots[ref.slot].sequence == ref.sequence }
+    func isAlive(_ ref: OperationRef) -> Bool { slots[ref.slot].id == ref.id }
+    func isAlive(_ ticket: Ticket) -> Bool { slots[ticket.slot].place == ticket.place }
 
-    func ref(id: UInt64) -> OperationRef? {
-        byID[id].map { OperationRef(sequence: slots[$0].sequence, slot: $0) }
+    /// Whether it still waits at that station; `nil`: whether it has not ended.
+    func isHere(_ ticket: Ticket, _ station: Operation.Station?) -> Bool {
+        slots[ticket.slot].place == ticket.place && (station == nil || slots[ticket.slot].station == station)
     }
+
+    /// No attempt has been started.
+    func isWaiting(_ ref: OperationRef) -> Bool { isAlive(ref) && !slots[ref.slot].hasStarted }
+
+    func ref(_ ticket: Ticket) -> OperationRef { OperationRef(id: slots[ticket.slot].id, slot: ticket.slot) }
+    func ticket(_ ref: OperationRef) -> Ticket { Ticket(place: slots[ref.slot].place, slot: ref.slot) }
+    func ref(id: UInt64) -> OperationRef? { byID[id].map { OperationRef(id: id, slot: $0) } }
 
     /// Every operation that has not ended, oldest first. O(n log n): for readers and reloads, not for the event path.
-    var refs: [OperationRef] {
-        byID.values.map { OperationRef(sequence: slots[$0].sequence, slot: $0) }.sorted()
-    }
+    var refs: [OperationRef] { byID.map { OperationRef(id: $0.key, slot: $0.value) }.sorted() }
 
     /// The oldest for which `isWanted` holds, at most `limit`. One look at each, and no sorting but of what is kept.
     func oldest(_ limit: Int, where isWanted: (Operation) -> Bool) -> [OperationRef] {
         var kept: [OperationRef] = []
-        for slot in byID.values where isWanted(slots[slot]) {
-            kept.append(OperationRef(sequence: slots[slot].sequence, slot: slot))
+        for (id, slot) in byID where isWanted(slots[slot]) {
+            kept.append(OperationRef(id: id, slot: slot))
             if kept.count >= 2 * limit { kept = Array(kept.sorted().prefix(limit)) }
         }
         return Array(kept.sorted().prefix(limit))

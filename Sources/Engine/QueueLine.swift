@@ -1,35 +1,84 @@
-/// The operations of a queue that wait for their turn, oldest first.
+/// Operations that wait for their turn, in order of submission.
 ///
-/// They come almost always in order, so a deque serves; who was held up by its key and now steps in with an older
-/// place goes to a heap beside it. Operations that have ended meanwhile are skipped over when they come to the front.
-struct QueueLine: Sendable {
-    private var inOrder = Deque<OperationRef>()
-    private var late = Heap<OperationRef>()
+/// They come almost always in order, so a deque serves; who was held up and now steps in with an older place goes to a
+/// heap beside it. Who does not wait here any more is skipped over when it comes to the front.
+struct TicketLine: Sendable {
+    private var inOrder = Deque<Ticket>()
+    private var late = Heap<Ticket>()
 
-    mutating func insert(_ ref: OperationRef) {
-        if let last = inOrder.last, ref < last { late.insert(ref) } else { inOrder.append(ref) }
+    var isEmpty: Bool { inOrder.isEmpty && late.count == 0 }
+
+    mutating func insert(_ ticket: Ticket) {
+        if let last = inOrder.last, ticket < last { late.insert(ticket) } else { inOrder.append(ticket) }
     }
 
-    /// The oldest that still waits.
-    mutating func first(in operations: OperationTable) -> OperationRef? {
-        while let ref = inOrder.first, !operations.isWaiting(ref) { _ = inOrder.removeFirst() }
-        while let ref = late.first, !operations.isWaiting(ref) { late.removeFirst() }
+    /// The first that still waits at `station` (`nil`: that has not ended); the others before it are dropped.
+    mutating func first(in operations: OperationTable, at station: Operation.Station?) -> Ticket? {
+        while let ticket = inOrder.first, !operations.isHere(ticket, station) { _ = inOrder.removeFirst() }
+        while let ticket = late.first, !operations.isHere(ticket, station) { late.removeFirst() }
         guard let ordered = inOrder.first else { return late.first }
         guard let other = late.first else { return ordered }
         return min(ordered, other)
     }
 
-    /// Takes out what `first` returned.
-    mutating func removeFirst(_ ref: OperationRef) {
-        if inOrder.first == ref { _ = inOrder.removeFirst() }
-        if late.first == ref { late.removeFirst() }
+    /// As `first`, but looks only: O(1) while it has been asked for `first` lately. `others`: not these.
+    func peek(
+        in operations: OperationTable, at station: Operation.Station?, but others: Set<Ticket> = []
+    ) -> Ticket? {
+        let ordered = inOrder.elements.first { operations.isHere($0, station) && !others.contains($0) }
+        guard late.count > 0 else { return ordered }
+        let other = late.elements.filter { operations.isHere($0, station) && !others.contains($0) }.min()
+        guard let ordered, let other else { return ordered ?? other }
+        return min(ordered, other)
     }
 
-    /// `waiting`: how many still wait at most.
-    mutating func trim(waiting: Int, in operations: OperationTable) {
-        inOrder.trim(waiting: waiting, in: operations)
-        if late.count > 2 * waiting + 64 { late.removeAll { !operations.isWaiting($0) } }
+    /// Drops those that are not here any more, once they are the greater part. `count`: how many are here at most.
+    mutating func trim(_ count: Int, in operations: OperationTable, at station: Operation.Station?) {
+        if inOrder.count > 2 * count + 64 { inOrder.removeAll { !operations.isHere($0, station) } }
+        if late.count > 2 * count + 64 { late.removeAll { !operations.isHere($0, station) } }
     }
+
+    /// All that may be here, in no order.
+    var tickets: [Ticket] { Array(inOrder.elements) + late.elements }
+}
+
+/// The line of a queue: on a concurrent one, one for each level of `Priority=`; on a serial one, one for all.
+struct QueueLine: Sendable {
+    static let levels = 5
+    private static let normal = 2
+
+    private var normal = TicketLine()
+    /// The others, once they are used.
+    private var others: [TicketLine] = []
+
+    mutating func insert(_ ticket: Ticket, level: Int) {
+        if level == Self.normal { return normal.insert(ticket) }
+        if others.isEmpty { others = Array(repeating: TicketLine(), count: Self.levels) }
+        others[level].insert(ticket)
+    }
+
+    /// From the highest to the lowest, without those that nobody has used.
+    var usedLevels: Range<Int> { others.isEmpty ? Self.normal..<(Self.normal + 1) : 0..<Self.levels }
+
+    /// The first of a level.
+    mutating func first(level: Int, in operations: OperationTable, at station: Operation.Station?) -> Ticket? {
+        if level == Self.normal { return normal.first(in: operations, at: station) }
+        return others.isEmpty ? nil : others[level].first(in: operations, at: station)
+    }
+
+    func peek(
+        level: Int, in operations: OperationTable, at station: Operation.Station?, but excluded: Set<Ticket> = []
+    ) -> Ticket? {
+        if level == Self.normal { return normal.peek(in: operations, at: station, but: excluded) }
+        return others.isEmpty ? nil : others[level].peek(in: operations, at: station, but: excluded)
+    }
+
+    mutating func trim(_ count: Int, in operations: OperationTable, at station: Operation.Station?) {
+        normal.trim(count, in: operations, at: station)
+        for level in others.indices { others[level].trim(count, in: operations, at: station) }
+    }
+
+    var tickets: [Ticket] { normal.tickets + others.flatMap(\.tickets) }
 }
 
 extension Deque<OperationRef> {

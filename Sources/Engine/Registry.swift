@@ -42,7 +42,7 @@ struct Registry<Name: Hashable & Sendable, Element: Sendable>: Sendable {
     }
 
     subscript(index: Int) -> Element {
-        _read { yield slots[index] }
-        _modify { yield &slots[index] }
+        @inline(__always) _read { yield slots[index] }
+        @inline(__always) _modify { yield &slots[index] }
     }
 }

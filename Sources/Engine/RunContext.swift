@@ -83,6 +83,7 @@ extension Fact {
             return specifier == .pid ? Array(String(fact.pid).utf8) : fact.exit.map { $0.value(specifier) } ?? []
         case .custom(let fact):
             return specifier == .data ? fact.data.map { Array(String($0).utf8) } ?? [] : []
+        case .group: return []
         case .completion(let fact):
             switch specifier {
             case .result: return Array(fact.result.rawValue.utf8)
@@ -98,7 +99,7 @@ extension Fact {
         case .path(let fact): [fact.path]
         case .line(let fact): [fact.bytes]
         case .completion(let fact): fact.cause.fact.words
-        case .timer, .signal, .process, .custom: []
+        case .timer, .signal, .process, .custom, .group: []
         }
     }
 }

@@ -18,38 +18,104 @@ struct HandlerState: Sendable {
     var isRemoved = false
     /// Operations that have not ended.
     var operations = 0
+    /// How the last one ended.
     var lastResult: Result?
     var lastEnded: Int64?
+    /// Whether it was done or failed last; `nil`: neither yet.
+    var lastVerdict: Result?
+    /// `Once=`: it has succeeded.
+    var isOnceDone = false
+    /// What its runs take of semaphores.
+    var demands: [SemaphoreDemand] = []
+    /// The sources (`[Group]`) whose member it is.
+    var groups: [Int] = []
 
     var name: String { definition.value.name }
 }
 
 struct QueueState: Sendable {
+    /// Where a queue stands with the operation it wants to start.
+    struct Standing: Equatable, Sendable {
+        enum Spot: Equatable, Sendable {
+            /// What needs no process slot.
+            case agenda
+            case slots
+            /// Before a target without free width.
+            case target(Int)
+        }
+
+        var ticket: Ticket
+        var spot: Spot
+    }
+
     var definition: QueueDefinition
     var counters = Counters()
     var isRemoved = false
     var suspensions: [Suspension] = []
-    /// Those that may start when their turn comes; on a serial queue also those that wait for their key.
+
+    // MARK: Its place among the queues
+
+    /// Itself, its target, the target's target ….
+    var chain: [Int] = []
+    /// Itself and every queue that runs through it.
+    var through: [Int] = []
+    /// The lowest of its own QoS and its targets'.
+    var qos = QoS.default
+    /// `Environment=` of its targets and its own.
+    var environment: [EnvironmentVariable] = []
+
+    // MARK: Who waits
+
+    /// On a concurrent queue: those that are ready, but for barriers. On a serial one: all that have not ended.
     var line = QueueLine()
-    /// Every waiting operation, oldest first.
+    /// Its barriers, and what runs through it before and behind them.
+    var barriers = BarrierLine()
+    /// Operations that were never started, oldest first.
     var arrivals = Deque<OperationRef>()
-    /// Entries and operations that wait.
+    /// Entries that wait, and operations that do not run.
     var entries = 0
     var waiting = 0
+    /// Operations of its own that run.
     var running = 0
-    /// The operation with which it stands in the line for process slots.
-    var standing: OperationRef?
+    /// Barriers of its own that run.
+    var runningBarriers = 0
+    /// Runs that take its width: its own and those that run through it.
+    var runsThrough = 0
+    /// Operations that run through it and wait for semaphores.
+    var parkedThrough = 0
+    var standing: Standing?
+    /// Queues that run through it and found no width.
+    var contenders = Heap<SlotLines.Contender>()
+    /// Queues that found a barrier of this one before them.
+    var behindBarrier: [Int] = []
+    var rate = RateWindow()
+    /// Monotonic microsecond at which `RateLimit=` lets the next one start.
+    var rateDeadline: Int64?
     /// Sources held back because this queue is full.
     var heldSources = WaitingLine()
+    /// Callers of `Wait`.
+    var waiters: [Token] = []
+    /// Its finalizer has been started.
+    var isFinalized = false
     /// Stands on the work-list.
     var isDirty = false
+    var isWide = false
 
     var width: Int { if case .concurrent(let width) = definition.kind { width } else { 1 } }
     var isSerial: Bool { definition.kind == .serial }
+    /// A barrier means nothing on a serial queue, and on a global one it is refused or, with `run`, left out of account.
+    var takesBarriers: Bool { !isSerial && !QueueDefinition.builtInNames.contains(definition.name) }
     var isSuspended: Bool { !suspensions.isEmpty }
     /// Sources that were held back may go on.
     var hasRoom: Bool { entries * 8 < definition.backlog * 7 }
     var holdsBack: Bool { definition.overflow == .block }
+    var isEmpty: Bool { waiting + running == 0 }
+}
+
+extension Registry<String, QueueState> {
+    func isStanding(_ contender: SlotLines.Contender, at spot: QueueState.Standing.Spot) -> Bool {
+        self[contender.queue].standing == QueueState.Standing(ticket: contender.ticket, spot: spot)
+    }
 }
 
 struct SourceState: Sendable {
@@ -60,8 +126,17 @@ struct SourceState: Sendable {
 
     let origin: Origin
     /// `nil`: made by watchd itself.
-    var definition: SourceDefinition?
+    var definition: SourceDefinition? {
+        didSet { noteDefinition() }
+    }
+    /// How events of one key combine while they wait; `nil`: not at all.
+    private(set) var merge: CustomTrigger.Merge? = .add
+    private(set) var key = KeyRule.handler
+    private(set) var rateLimit: RateLimit?
+    private(set) var isTimer = false
     var targets: [Target] = []
+    /// The names of their handlers.
+    var handlerNames: [String] = []
     var counters = Counters()
     var isRemoved = false
     var suspensions: [Suspension] = []
@@ -70,16 +145,44 @@ struct SourceState: Sendable {
     /// The rim has been told to hold it.
     var isHeldInRim = false
     var timer = TimerState()
+    /// Of a `[Group]`.
+    var group = GroupState()
+    var rate = RateWindow()
+    /// Monotonic microsecond at which `RateLimit=` lets the next event pass.
+    var rateDeadline: Int64?
     var operations = 0
     var lastEvent: Int64?
 
     var isSuspended: Bool { !suspensions.isEmpty }
 
-    /// How events of one key combine while they wait; `nil`: not at all.
-    var merge: CustomTrigger.Merge? {
-        guard let definition else { return .add }
-        guard definition.coalesces, definition.key != .none else { return nil }
-        if case .custom(let custom) = definition.trigger { return custom.merge }
-        return .add
+    /// What every event asks for, so that nobody has to copy the definition to know it.
+    private mutating func noteDefinition() {
+        key = definition?.key ?? .handler
+        rateLimit = definition?.rateLimit
+        merge = .add
+        isTimer = false
+        guard let definition else { return }
+        switch definition.trigger {
+        case .timer: isTimer = true
+        case .custom(let custom): merge = custom.merge
+        case .signal, .path, .descriptor, .process, .group: break
+        }
+        if !definition.coalesces || definition.key == .none { merge = nil }
     }
+}
+
+/// What a `[Group]` counts.
+struct GroupState: Sendable {
+    /// Operations of its members that have not ended.
+    var outstanding = 0
+    /// Who entered and has not left.
+    var tickets: Set<UInt64> = []
+    /// Since it fired last.
+    var tally = GroupFact()
+    /// The deepest chain among the operations that ended since.
+    var depth = 0
+    /// Callers of `Wait`.
+    var waiters: [Token] = []
+
+    var isEmpty: Bool { outstanding == 0 && tickets.isEmpty }
 }

@@ -14,6 +14,17 @@ package struct OperationView: Sendable {
     package var reason: String?
     /// What it waits for, as a sentence.
     package var waitingFor: String?
+    /// The same as a code.
+    package var waitReason: ReasonCode?
+    /// Operations it depends on that have not ended.
+    package var dependencies: [UInt64] = []
+    /// Of one that was superseded or joined another: that one.
+    package var successor: UInt64?
+    /// When it is tried again (wall clock, microseconds), while it is backing off.
+    package var nextAttempt: Int64?
+    /// Parts by `Stride=`, and how many of them have ended; 1 and 0 for one that is not split.
+    package var parts = 1
+    package var partsEnded = 0
     /// Empty where its changes came to nothing.
     package var events: [Event]
     /// How many events it carries; who remembers it may keep fewer.
@@ -24,7 +35,9 @@ package struct OperationView: Sendable {
     package var submitted: Int64
     package var started: Int64?
     package var ended: Int64?
+    /// From 1.
     package var attempt: Int
+    /// Of its oldest run.
     package var pid: Int32?
     package var exit: Exit?
     package var output: [UInt8] = []
@@ -48,12 +61,34 @@ package struct QueueView: Sendable {
     package var isRemoved: Bool
     package var suspensions: [Suspension]
     package var counters: Counters
-    /// Entries and operations that wait.
+    /// Entries that wait.
     package var entries: Int
+    /// Operations of its own that do not run, and that run.
     package var waiting: Int
     package var running: Int
+    /// `QoS=` as its targets leave it.
+    package var qos: QoS
+    /// Entries above `Backlog=`, made by watchd itself.
+    package var over: Int
     /// When the oldest waiting operation was submitted.
     package var oldest: Int64?
+}
+
+package struct SemaphoreView: Sendable {
+    package var definition: SemaphoreDefinition
+    package var isRemoved: Bool
+    /// Negative after a reload that lowered `Value=`.
+    package var available: Int
+    /// Operations that stand in its line.
+    package var waiting: Int
+}
+
+package struct GroupView: Sendable {
+    package var id: SourceID
+    /// Operations of its members that have not ended.
+    package var outstanding: Int
+    /// Clients that have entered and not left.
+    package var entered: Int
 }
 
 package struct HandlerView: Sendable {
@@ -86,7 +121,7 @@ extension Engine {
 
     /// The oldest operations that run (or wait), at most `limit`.
     package func oldestViews(_ limit: Int, running isRunning: Bool) -> [OperationView] {
-        operations.oldest(limit) { ($0.run != nil) == isRunning }.map { view($0) }
+        operations.oldest(limit) { $0.isRunning == isRunning }.map { view($0) }
     }
 
     /// At most `limit` operations that have not ended, with an id above `after`, oldest first.
@@ -132,6 +167,7 @@ extension Engine {
             return QueueView(
                 definition: state.definition, isRemoved: state.isRemoved, suspensions: state.suspensions,
                 counters: state.counters, entries: state.entries, waiting: state.waiting, running: state.running,
+                qos: state.qos, over: max(0, state.entries - state.definition.backlog),
                 oldest: oldest.map { operations[$0].submitted })
         }
     }
@@ -139,9 +175,7 @@ extension Engine {
     package var handlerViews: [HandlerView] {
         var pids: [Int: [Int32]] = [:]
         for ref in operations.refs {
-            if case .running(let pid) = operations[ref].run?.phase {
-                pids[operations[ref].handler, default: []].append(pid)
-            }
+            pids[operations[ref].handler, default: []] += operations[ref].runs.compactMap(\.pid)
         }
         return handlers.indices.map { index in
             let state = handlers[index]
@@ -151,57 +185,52 @@ extension Engine {
         }
     }
 
+    package var semaphoreViews: [SemaphoreView] {
+        semaphores.indices.map { index in
+            let state = semaphores[index]
+            return SemaphoreView(
+                definition: state.definition, isRemoved: state.isRemoved, available: state.available,
+                waiting: state.waiting)
+        }
+    }
+
+    package var groupViews: [GroupView] {
+        sources.indices.compactMap { index in
+            guard isGroup(index), !sources[index].isRemoved, case .source(let id) = sources[index].origin else {
+                return nil
+            }
+            let group = sources[index].group
+            return GroupView(id: id, outstanding: group.outstanding, entered: group.tickets.count)
+        }
+    }
+
     private func nextElapse(_ state: SourceState) -> Int64? {
         let boot = state.timer.next.map { now.realtime + ($0 - now.boottime) }
         let monotonic = state.timer.after.map { now.realtime + ($0 - now.monotonic) }
         return [boot, monotonic].compactMap { $0 }.min()
     }
 
+    func view(_ ref: OperationRef) -> OperationView { view(operations[ref], isEnding: false) }
+
     /// `isEnding`: it waits for nothing any more.
-    func view(_ ref: OperationRef, isEnding: Bool = false) -> OperationView {
-        let operation = operations[ref]
+    func view(_ operation: Operation, isEnding: Bool) -> OperationView {
         var view = OperationView(
             id: operation.id, handler: handlers[operation.handler].name,
             queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
-            key: operation.keys.first.map { keys[$0].name.bytes }, state: .pending, events: operation.entries.events,
-            entries: operation.entries.count, deliveries: operation.entries.deliveries, depth: operation.depth,
-            submitted: operation.submitted, attempt: 1
-        )
-        switch operation.state {
-        case .pending, .ready:
-            if case .ready = operation.state { view.state = .ready }
-            if !isEnding { view.waitingFor = waitingFor(ref) }
-        case .executing(let run):
-            view.state = .executing
-            view.started = run.started
-            if case .running(let pid) = run.phase { view.pid = pid }
-        case .gone:
-            view.state = .finished
+            key: operation.keys.first.map { keys[$0].name.bytes }, state: operation.state,
+            events: operation.entries.events, entries: operation.entries.count,
+            deliveries: operation.entries.deliveries, depth: Int(operation.depth), submitted: operation.submitted,
+            started: operation.runs.first?.started ?? (operation.isRunning ? splits[operation.id]?.started : nil),
+            attempt: Int(operation.attempt),
+            pid: operation.runs.lazy.compactMap(\.pid).first)
+        if let split = splits[operation.id] { (view.parts, view.partsEnded) = (split.count, split.ended) }
+        guard !isEnding else { return view }
+        view.dependencies = dependencies.dependencies(of: operation.id)
+        if operation.station == .backingOff { view.nextAttempt = now.realtime + operation.wakeUp - now.monotonic }
+        if !operation.isRunning, let ref = operations.ref(id: operation.id), let wait = waits(of: ref).first {
+            view.waitingFor = wait.sentence
+            view.waitReason = wait.code
         }
         return view
-    }
-
-    /// What an operation waits for, the first reason that holds.
-    private func waitingFor(_ ref: OperationRef) -> String? {
-        let operation = operations[ref]
-        for key in operation.keys {
-            if let first = keys[key].line.first, first != ref, operations.isAlive(first) {
-                return "\(operations[first].id) (same key)"
-            }
-        }
-        let queue = queues[operation.queue]
-        if let suspension = queue.suspensions.last {
-            return "queue \(queue.definition.name) suspended by \(suspension.by)"
-        }
-        if queue.running >= queue.width {
-            return queue.isSerial
-                ? "queue \(queue.definition.name): one at a time"
-                : "queue \(queue.definition.name): Width=\(queue.width) in use"
-        }
-        if queue.standing != nil, processes >= settings.maxProcesses {
-            return "MaxProcesses=\(settings.maxProcesses) in use"
-        }
-        if isWaitingForReload(operation.queue) { return "a reload" }
-        return "its turn on queue \(queue.definition.name)"
     }
 }

@@ -30,7 +30,7 @@ package final class SourceSet {
         let id = definition.id
         let source: any EventSource
         switch definition.trigger {
-        case .timer, .custom: return
+        case .timer, .custom, .group: return
         case .signal(let trigger): return openSignals(id, trigger)
         case .path(let trigger): source = PathSource(id, trigger, environment)
         case .process(let trigger): source = ProcessSource(id, trigger, environment)

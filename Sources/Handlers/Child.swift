@@ -20,6 +20,7 @@ struct Child: Sendable {
 
     let request: StartRequest
     let command: Int
+    /// The daemon's own.
     let nice: Int32
 
     func start() throws(Failure) -> Started {
@@ -50,7 +51,8 @@ struct Child: Sendable {
     private func spawn() throws -> Started {
         let context = RunContext(request)
         let words = try words(context)
-        let environment = ChildEnvironment.variables(context, definition)
+        let environment = ChildEnvironment.variables(context, definition, queue: request.environment)
+        let priority = ChildPriority(request.qos, nice: nice, io: Linux.ioPriority)
         let path = try lookUp(words[0], environment)
         var owned = Descriptors()
         defer { owned.closeAll() }
@@ -68,7 +70,7 @@ struct Child: Sendable {
                 SpawnSpecification(
                     path: path, arguments: words, environment: environment,
                     folder: definition.workingDirectory ?? Array("/".utf8), descriptors: descriptors, umask: 0o022,
-                    nice: nice))
+                    nice: priority.nice, ioPriority: priority.io))
         } catch {
             if let output { FileDescriptor(owning: output.read).close() }
             throw error

@@ -2,8 +2,8 @@ package import Engine
 import LinuxSystem
 package import WatchFile
 
-/// The environment of a command: a base that is the same everywhere, what its handler says, and the event's scalars.
-/// Nothing of the daemon's own service environment.
+/// The environment of a command: a base that is the same everywhere, what its queue and then its handler say, and
+/// the event's scalars, each above what is named before it. Nothing of the daemon's own service environment.
 package enum ChildEnvironment {
     /// Where commands without a slash are looked for, unless the handler sets its own `PATH`.
     package static let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -11,12 +11,16 @@ package enum ChildEnvironment {
     /// limit (`execve(2)`).
     static let longestValue = 100_000
 
-    /// `NAME=VALUE` each. What does not apply to the event, or has a NUL in it, is absent.
-    package static func variables(_ context: RunContext, _ definition: HandlerDefinition) -> [[UInt8]] {
+    /// `NAME=VALUE` each, no name twice. What does not apply to the event, or has a NUL in it, is absent.
+    ///
+    /// - Parameter queue: `Environment=` of the queue and its targets; a later one of the same name wins.
+    package static func variables(
+        _ context: RunContext, _ definition: HandlerDefinition, queue: [EnvironmentVariable]
+    ) -> [[UInt8]] {
         var values: [(name: String, value: [UInt8])] = [
             ("PATH", Array(path.utf8)), ("LANG", Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
         ]
-        for variable in definition.environment {
+        for variable in queue + definition.environment {
             values.removeAll { $0.name == variable.name }
             values.append((variable.name, variable.value))
         }

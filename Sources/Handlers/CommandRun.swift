@@ -31,7 +31,11 @@ package final class CommandRun {
     /// Why it cannot be started yet.
     private(set) var delay: String?
 
-    var name: String { "\(request.definition.value.name) \(request.run.operation)" }
+    /// `thumbnail 4711`; the parts of one operation are told apart.
+    var name: String {
+        let part = request.run.part == 0 ? "" : " part \(request.run.part)"
+        return "\(request.definition.value.name) \(request.run.operation)\(part)"
+    }
 
     func start() {
         let child = Child(request: request, command: command, nice: environment.nice)
@@ -185,7 +189,7 @@ package struct RunEnvironment {
     }
 }
 
-/// The runs that are going on. Confined to the core.
+/// The runs that are going on; of one operation several at once, when it is split. Confined to the core.
 package final class RunSet {
     private let environment: RunEnvironment
     private var runs: [RunID: CommandRun] = [:]

@@ -50,7 +50,7 @@ package enum EventMessage {
     private struct Body: Encodable {
         enum CodingKeys: String, CodingKey {
             case id, source, kind, event, time, count, scheduled, signal, number, value, path, recovered, replaced, line
-            case incomplete, peer, pid, data, of, result, output
+            case incomplete, peer, pid, data, of, result, output, ran, failed, cancelled
             case senderPID = "sender_pid"
             case senderUID = "sender_uid"
             case pathBase64 = "path_base64"
@@ -90,6 +90,9 @@ package enum EventMessage {
         var of: UInt64?
         var result: String?
         var output: String?
+        var ran: Int?
+        var failed: Int?
+        var cancelled: Int?
 
         init(_ event: Event, _ origin: Origin) {
             id = event.id
@@ -117,6 +120,7 @@ package enum EventMessage {
                 take(fact.exit)
                 runTime = fact.runTime
             case .custom(let fact): data = fact.data
+            case .group(let fact): (ran, failed, cancelled) = (fact.ran, fact.failed, fact.cancelled)
             case .completion: break
             }
         }

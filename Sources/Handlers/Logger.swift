@@ -148,6 +148,6 @@ extension [UInt8] {
     /// it is.
     package var printableText: String {
         contains { $0 < 0x20 || $0 == 0x7F || $0 >= 0x80 }
-            ? printable.replacing("\\\\", with: "\\") : String(decoding: self, as: UTF8.self)
+            ? printable(doublingBackslashes: false) : String(decoding: self, as: UTF8.self)
     }
 }

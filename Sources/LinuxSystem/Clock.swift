@@ -25,6 +25,13 @@ extension Linux {
         clock_gettime(clock.id, &time)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
+
+    /// CLOCK_THREAD_CPUTIME_ID: for how long the calling thread has been on a processor, in ns.
+    package static var threadTime: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
 }
 
 extension Linux {

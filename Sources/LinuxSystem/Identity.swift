@@ -24,6 +24,9 @@ extension Linux {
     /// exist.
     package static func limitArenas(_ count: Int32) { clinux_limit_arenas(count) }
 
+    /// `mallinfo2(3)`: bytes that the allocator has given out.
+    package static var allocatedBytes: Int { Int(clinux_allocated_bytes()) }
+
     /// `malloc_trim(3)`: gives free memory back to the kernel. Takes milliseconds where much was used.
     package static func trimMemory() { clinux_trim_memory() }
 

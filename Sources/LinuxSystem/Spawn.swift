@@ -18,10 +18,12 @@ package struct SpawnSpecification: Sendable {
     package var umask: UInt32?
     /// Absolute; `nil`: that of the calling thread, which Dispatch may have changed.
     package var nice: Int32?
+    /// `nil`: that of the calling thread.
+    package var ioPriority: IOPriority?
 
     package init(
         path: [UInt8], arguments: [[UInt8]], environment: [[UInt8]] = [], folder: [UInt8]? = nil, descriptors: [Int32],
-        umask: UInt32? = nil, nice: Int32? = nil
+        umask: UInt32? = nil, nice: Int32? = nil, ioPriority: IOPriority? = nil
     ) {
         self.path = path
         self.arguments = arguments
@@ -30,6 +32,7 @@ package struct SpawnSpecification: Sendable {
         self.descriptors = descriptors
         self.umask = umask
         self.nice = nice
+        self.ioPriority = ioPriority
     }
 }
 
@@ -48,7 +51,7 @@ package struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
         case arguments
         /// Making the process.
         case clone
-        case processGroup, nice, folder, descriptors, execute
+        case processGroup, nice, ioPriority, folder, descriptors, execute
     }
 
     package let step: Step
@@ -68,7 +71,8 @@ package struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
 extension Linux {
     /// Starts a process by the one spawn (`CLinux/spawn.c`); returns once it has executed its file, so it blocks as
     /// long as reading that file does. The child's signal mask is empty, every signal at its default, and it leads a
-    /// process group of its own.
+    /// process group of its own. A nice value or an I/O priority that the kernel refuses for want of a privilege is
+    /// left as it is.
     package static func spawn(_ specification: SpawnSpecification) throws(SpawnError) -> SpawnedProcess {
         try check(specification)
         let arguments = CStrings(specification.arguments)
@@ -81,7 +85,9 @@ extension Linux {
                 folder: specification.folder == nil ? nil : paths[1], descriptors: descriptors.baseAddress,
                 descriptor_count: Int32(descriptors.count),
                 mask: specification.umask.map { Int32($0 & 0o777) } ?? -1,
-                sets_nice: specification.nice == nil ? 0 : 1, nice: specification.nice ?? 0)
+                sets_nice: specification.nice == nil ? 0 : 1, nice: specification.nice ?? 0,
+                sets_io_priority: specification.ioPriority == nil ? 0 : 1,
+                io_priority: specification.ioPriority?.rawValue ?? 0)
             return clinux_spawn(&call, &spawned)
         }
         if result != 0 { throw failure(spawned, specification) }
@@ -104,6 +110,7 @@ extension Linux {
             case CLINUX_SPAWN_CLONE.rawValue: (.clone, "clone")
             case CLINUX_SPAWN_GROUP.rawValue: (.processGroup, "setpgid")
             case CLINUX_SPAWN_NICE.rawValue: (.nice, "setpriority \(specification.nice ?? 0)")
+            case CLINUX_SPAWN_IO_PRIORITY.rawValue: (.ioPriority, "ioprio_set")
             case CLINUX_SPAWN_FOLDER.rawValue: (.folder, "chdir \((specification.folder ?? []).printable)")
             case CLINUX_SPAWN_DESCRIPTORS.rawValue: (.descriptors, "dup3")
             default: (.execute, "execve \(specification.path.printable)")

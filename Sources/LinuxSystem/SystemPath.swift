@@ -14,35 +14,39 @@ extension [UInt8]: SystemPath {
 extension [UInt8] {
     /// The bytes as text to print: what is not UTF-8, and control characters, as `\xHH`; a backslash doubled. So two
     /// different names never look the same and none can forge a line of a log.
-    package var printable: String {
-        var result = ""
-        var rest = self[...]
-        while !rest.isEmpty {
-            let text = String(decoding: rest, as: UTF8.self)
-            let valid = text.utf8.elementsEqual(rest) ? text : validPrefix(of: rest)
-            for scalar in valid.unicodeScalars {
-                if scalar.value < 0x20 || scalar.value == 0x7F || (0x80..<0xA0).contains(scalar.value) {
-                    for byte in String(scalar).utf8 { result += escaped(byte) }
+    package var printable: String { printable(doublingBackslashes: true) }
+
+    /// Without doubled backslashes it reads better, but what looks like an escape may have stood there before.
+    package func printable(doublingBackslashes: Bool) -> String {
+        var result = String.UnicodeScalarView()
+        var parser = Unicode.UTF8.ForwardParser()
+        var (input, index) = (makeIterator(), startIndex)
+        while true {
+            switch parser.parseScalar(from: &input) {
+            case .valid(let encoded):
+                let scalar = UTF8.decode(encoded)
+                if scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) {
+                    escape(encoded, into: &result)
                 } else {
-                    result += scalar == "\\" ? "\\\\" : String(scalar)
+                    if scalar == "\\" && doublingBackslashes { result.append(scalar) }
+                    result.append(scalar)
                 }
+                index += encoded.count
+            case .error(let length):
+                escape(self[index..<(index + length)], into: &result)
+                index += length
+            case .emptyInput: return String(result)
             }
-            rest = rest.dropFirst(valid.utf8.count)
-            if let bad = rest.popFirst() { result += escaped(bad) }
         }
-        return result
     }
 
-    private func validPrefix(of bytes: ArraySlice<UInt8>) -> String {
-        var decoder = UTF8()
-        var input = bytes.makeIterator()
-        var text = String.UnicodeScalarView()
-        while case .scalarValue(let scalar) = decoder.decode(&input) { text.append(scalar) }
-        return String(text)
-    }
-
-    private func escaped(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 16)
-        return "\\x" + (digits.count < 2 ? "0" + digits : digits)
+    private func escape(_ bytes: some Sequence<UInt8>, into text: inout String.UnicodeScalarView) {
+        for byte in bytes {
+            text.append("\\")
+            text.append("x")
+            for digit in [byte >> 4, byte & 0xF] {
+                text.append(Unicode.Scalar(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10))
+            }
+        }
     }
 }

@@ -5,7 +5,8 @@
 /// - while `wantsInput`, reads and gives what came to `receive`, the end of the stream to `receiveEnd`;
 /// - after that, and after each reply and each write, takes calls with `next` until there is none;
 /// - answers each call exactly once, now or later, a call with `wantsMore` by any number of continued replies before
-///   that; a oneway call is answered like any other, and nothing is sent;
+///   that; a oneway call is answered like any other, and nothing is sent; of a stream that has no end it says so with
+///   `beginStream`;
 /// - writes `pendingOutput`, as much as the socket takes, and says how much with `consumeOutput`;
 /// - closes the socket when `isFinished`, and at the latest `closingGrace` seconds after `ending` was set.
 ///
@@ -43,6 +44,9 @@ package struct ServerConnection: Sendable {
     private var output = OutputQueue()
     private var current: Call?
     private var callCount = 0
+    private var isInputClosed = false
+    /// The last call that was a stream without an end.
+    private var endlessCall: Int?
     private let slowSubscriberError: ErrorReply
 
     /// - Parameter slowSubscriberError: the last reply of a stream that is cut off.
@@ -62,10 +66,21 @@ package struct ServerConnection: Sendable {
     package mutating func receiveEnd() {
         guard ending == nil else { return }
         input.close()
-        if let current, current.wantsMore {
-            self.current = nil
-            ending = .closed
-        }
+        isInputClosed = true
+        endStreamOfNobody()
+    }
+
+    /// The call to be answered now is answered by a stream that goes on until its client goes. Ignored like `reply`.
+    package mutating func beginStream(_ call: Int) {
+        guard ending == nil, let current, current.number == call, current.wantsMore else { return }
+        endlessCall = call
+        endStreamOfNobody()
+    }
+
+    private mutating func endStreamOfNobody() {
+        guard isInputClosed, let current, current.number == endlessCall else { return }
+        self.current = nil
+        ending = .closed
     }
 
     /// The next call, if the one before has been answered and the client reads its replies.

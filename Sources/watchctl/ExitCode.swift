@@ -9,4 +9,7 @@ enum ExitCode: Int32 {
     case permissionDenied = 4
     /// EX_CONFIG of `sysexits.h`.
     case badWatchFile = 78
+    /// Of a command that could not be run, as shells have it.
+    case commandNotExecutable = 126
+    case commandNotFound = 127
 }

@@ -59,7 +59,9 @@ extension Failure {
                 help: "this needs root, watchd's own user, or membership in the group watchd",
                 exitCode: .permissionDenied)
         case .invalidParameter(parameter):
-            self.init(message: "watchd refuses the value of “\(parameter)”", exitCode: .failed)
+            // Of a semaphore: the only count there is.
+            let help = parameter == "count" ? "from 1 to 1000000000, and the semaphore cannot hold more than that" : nil
+            self.init(message: "watchd refuses the value of “\(parameter)”", help: help, exitCode: .failed)
         default:
             let known = ["InterfaceNotFound", "MethodNotFound", "MethodNotImplemented"].map {
                 "org.varlink.service.\($0)"
@@ -73,38 +75,78 @@ extension Failure {
     }
 
     private init(_ error: ManagerError) {
-        var details: [String] = []
-        var exitCode = ExitCode.failed
-        let message: String
-        var help: String?
+        let (message, help) = Self.words(error)
+        self.init(message: message, help: help, exitCode: .failed)
         switch error {
-        case .noSuchName(let name, let nearest):
-            message = "there is no “\(name)”"
-            help = nearest.map { "did you mean “\($0)”?" } ?? "watchctl sources, queues and handlers show what there is"
-        case .ambiguousName(let name, let candidates):
-            message = "“\(name)” is more than one thing"
-            help = "say which: \(candidates.joined(separator: ", "))"
-        case .noSuchOperation(let id):
-            message = "there is no operation \(id), or it is forgotten"
-            help = "watchctl operations shows what there is"
         case .invalidWatchFile(let diagnostics):
             details = diagnostics
-            message = "the watch file has errors; nothing was changed"
             exitCode = .badWatchFile
-        case .queueFull(let queue, let backlog):
-            message = "queue “\(queue)” is full (Backlog=\(backlog))"
-            help = "try again when it has worked some off: watchctl operations --queue \(queue)"
-        case .wouldDeadlock(let reason): message = "that would wait for itself: \(reason)"
-        case .notSuspended(let name): message = "“\(name)” is not suspended"
-        case .notCustom(let name):
-            message = "“\(name)” is not a [Custom] source"
-            help = "watchctl run \(name) starts its handlers"
-        case .draining: message = "watchd is stopping and accepts nothing new"
-        case .notSupported(let what): message = "not supported by this version: \(what)"
-        case .tooSlow:
-            message = "watchd has cut this client off because it did not read"
-            help = "follow again, --since the last record"
+        case .wouldDeadlock(let chain): details = chain
+        default: break
         }
-        self.init(message: message, help: help, details: details, exitCode: exitCode)
+    }
+
+    /// What happened, and what would help.
+    private static func words(_ error: ManagerError) -> (message: String, help: String?) {
+        switch error {
+        case .noSuchName(let name, let nearest, let kinds, let others): words(name, nearest, kinds, others)
+        case .ambiguousName(let name, let candidates):
+            ("“\(name)” is more than one thing", "say which: \(candidates.joined(separator: ", "))")
+        case .noSuchOperation(let id):
+            ("there is no operation \(id), or it is forgotten", "watchctl operations shows what there is")
+        case .invalidWatchFile: ("the watch file has errors; nothing was changed", nil)
+        case .queueFull(let queue, let backlog):
+            (
+                "queue “\(queue)” is full (Backlog=\(backlog))",
+                "try again when it has worked some off: watchctl operations --queue \(queue)"
+            )
+        case .notSuspended(let name): ("“\(name)” is not suspended", nil)
+        case .notCustom(let name): ("“\(name)” is not a [Custom] source", "watchctl run \(name) starts its handlers")
+        case .draining: ("watchd is stopping and accepts nothing new", nil)
+        case .notSupported(let what): ("not supported by this version: \(what)", nil)
+        case .tooSlow:
+            (
+                "watchd has cut this client off because it did not read",
+                "follow again, --since the last record"
+            )
+        case .wouldDeadlock, .timedOut, .noSuchTicket, .noSuchProcess, .tooManyTickets: wordsOfWaiting(error)
+        }
+    }
+
+    private static func words(
+        _ name: String, _ nearest: String?, _ kinds: [String], _ others: [String]
+    ) -> (message: String, help: String?) {
+        let before = kinds.dropLast().joined(separator: ", ")
+        let wanted = (before.isEmpty ? "" : before + " or ") + (kinds.last.map { $0 + " " } ?? "")
+        let similar = nearest.map { "did you mean “\($0)”?" }
+        return (
+            "there is no \(wanted)“\(name)”",
+            others.isEmpty
+                ? similar ?? "watchctl sources, queues, semaphores and handlers show what there is"
+                : "of that name there is \(others.joined(separator: " and "))"
+        )
+    }
+
+    private static func wordsOfWaiting(_ error: ManagerError) -> (message: String, help: String?) {
+        switch error {
+        case .timedOut(let what, let state):
+            (
+                "timed out waiting for \(what): \(state)",
+                "watchctl explain \(what.split(separator: " ").last ?? "")"
+            )
+        case .noSuchTicket(let group, let ticket):
+            (
+                "nobody is in \(group) with ticket \(ticket)",
+                "it has been given back, or its process has ended"
+            )
+        case .noSuchProcess(let pid): ("there is no process \(pid)", nil)
+        case .tooManyTickets(let limit):
+            ("\(limit) clients are in groups already", "watchctl status shows the groups")
+        default:
+            (
+                "this could only end after the handler that asks for it has ended, so it is refused",
+                "do not wait for it here, or use another queue"
+            )
+        }
     }
 }

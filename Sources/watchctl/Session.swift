@@ -4,13 +4,12 @@ import Varlink
 
 /// What a verb works with: the daemon on one side, the terminal on the other.
 struct Session: Sendable {
-    /// How long a daemon may take for a reply that depends on nothing, in ms.
-    static let patience = 30_000
-
     var socketPath: String
     var isJSON: Bool
     var screen: Screen
     var write: @Sendable (String) -> Void
+    /// How long a daemon may take for a reply that depends on nothing, in ms.
+    var patience = 30_000
 
     func connect() throws(Failure) -> Client {
         do throws(ClientError) {
@@ -20,14 +19,19 @@ struct Session: Sendable {
         }
     }
 
-    /// Calls a method once.
-    /// - Parameter timeout: in ms; `nil`: the reply may take as long as it needs.
+    /// Calls a method once. Of one that streams the first reply is what matters.
+    /// - Parameter span: what the call itself may take besides `patience`, in ms; `nil`: as long as it needs.
     func call<Method: ControlMethod>(
-        _ method: Method.Type, _ parameters: Method.Parameters, timeout: Int? = patience
+        _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int? = 0
     ) throws(Failure) -> Reply {
         let client = try connect()
+        let timeout = span.map { $0.addingReportingOverflow(patience) }.map { $0.overflow ? Int.max : $0.partialValue }
         return try attempt { () throws(ClientError) in
-            try client.call(Method.fullName, parameters, timeout: timeout)
+            guard Method.style == .stream else {
+                return try client.call(Method.fullName, parameters, timeout: timeout)
+            }
+            try client.start(Method.fullName, parameters, timeout: patience)
+            return try client.nextReply(timeout: timeout)
         }
     }
 
@@ -35,10 +39,10 @@ struct Session: Sendable {
     /// - Returns: the reply, for an exit code that depends on it.
     @discardableResult
     func show<Method: ControlMethod>(
-        _ method: Method.Type, _ parameters: Method.Parameters, timeout: Int? = patience,
+        _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int? = 0,
         _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) -> Method.Reply {
-        let reply = try call(method, parameters, timeout: timeout)
+        let reply = try call(method, parameters, taking: span)
         let decoded = try attempt { () throws(ClientError) in try reply.parameters(as: Method.Reply.self) }
         if isJSON { try print(reply) } else { print(render(decoded)) }
         return decoded
@@ -54,7 +58,7 @@ struct Session: Sendable {
         var next: JSONValue?
         repeat {
             let page = try attempt { () throws(ClientError) in
-                try client.call(Method.fullName, parameters(next), timeout: Self.patience)
+                try client.call(Method.fullName, parameters(next), timeout: patience)
                     .parameters(as: [String: JSONValue].self)
             }
             next = page["next"]

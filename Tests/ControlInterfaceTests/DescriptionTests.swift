@@ -18,8 +18,8 @@ struct DescriptionTests {
     func aValueWithEveryMemberIsAsDescribed(sample: Sample) throws {
         #expect(sample.losses == [])
         let method = try #require(text.methods[sample.method.name])
-        // Cancel takes exactly one of its two parameters.
-        let isComplete = sample.method.name != "Cancel"
+        // These take exactly one of two parameters.
+        let isComplete = !["Cancel", "Explain", "Wait"].contains(sample.method.name)
         #expect(text.mismatches(of: sample.parameters, with: method.parameters, isComplete: isComplete) == [])
         // A list that is empty would hide its elements.
         #expect(text.mismatches(of: sample.reply, with: method.reply, isComplete: false) == [])
@@ -34,8 +34,10 @@ struct DescriptionTests {
     }
 
     @Test(arguments: [
+        ("Semaphore", Sample.json(Samples.semaphore)), ("Group", Sample.json(Samples.group)),
+        ("Step", Sample.json(Samples.explanation.steps[0])), ("OperationRun", Sample.json(Samples.detail.runs[0])),
         ("Source", Sample.json(Samples.source)), ("Queue", Sample.json(Samples.queue)),
-        ("Handler", Sample.json(Samples.handler)), ("OperationSummary", Sample.json(Samples.operation)),
+        ("Handler", Sample.json(Samples.handler)), ("OperationSummary", Sample.json(Samples.completeOperation)),
         ("OperationDetail", Sample.json(Samples.detail)), ("Problem", Sample.json(Samples.status.problems[0])),
         ("Pause", Sample.json(Samples.status.pauses[0])), ("Elapse", Sample.json(Samples.status.next[0])),
         ("Counters", Sample.json(Counters())), ("Gap", Sample.json(Follow.Gap(first: 1, last: 2))),
@@ -75,9 +77,12 @@ struct DescriptionTests {
 
     private static let errors: [ManagerError] = [
         .noSuchName(name: "a", nearest: "b"), .noSuchName(name: "a", nearest: nil),
+        .noSuchName(name: "a", nearest: nil, kinds: ["queue", "group"], others: ["handler/a"]),
         .ambiguousName(name: "a", candidates: ["path/a", "queue/a"]), .noSuchOperation(id: 7),
         .invalidWatchFile(diagnostics: ["a.watch:1:1: error: no"]), .queueFull(queue: "q", backlog: 10),
-        .wouldDeadlock(reason: "a waits for b"), .notSuspended(name: "a"), .notCustom(name: "a"), .draining,
+        .wouldDeadlock(chain: ["a waits for b", "b waits for a"]), .noSuchTicket(group: "group/g", ticket: 3),
+        .noSuchProcess(pid: 77), .tooManyTickets(limit: 512), .timedOut(what: "images", state: "3 wait"),
+        .notSuspended(name: "a"), .notCustom(name: "a"), .draining,
         .notSupported(what: "plan"), .tooSlow,
     ]
 

@@ -43,6 +43,18 @@ struct ParameterTests {
         }
     }
 
+    @Test func waitAndExplainTakeExactlyOneTarget() throws {
+        #expect(try parameters(#"{"id":3,"timeout_usec":0}"#) == Wait.Parameters(id: 3, timeoutUsec: 0))
+        #expect(try parameters(#"{"name":"q"}"#) == Explain.Parameters(name: "q"))
+        for text in ["{}", #"{"id":3,"name":"q"}"#] {
+            #expect(throws: ErrorReply.self) { try parameters(text, as: Wait.Parameters.self) }
+            #expect(throws: ErrorReply.self) { try parameters(text, as: Explain.Parameters.self) }
+        }
+        #expect(throws: ErrorReply.invalidParameter("timeout_usec")) {
+            try parameters(#"{"id":3,"timeout_usec":-1}"#, as: Wait.Parameters.self)
+        }
+    }
+
     @Test func cancelTakesExactlyOneTarget() throws {
         #expect(try parameters(#"{"id":3}"#) == Cancel.Parameters(id: 3))
         #expect(try parameters(#"{"queue":"q"}"#) == Cancel.Parameters(queue: "q"))

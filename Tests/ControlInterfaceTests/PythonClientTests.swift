@@ -1,6 +1,7 @@
 import ControlInterface
 import ControlKit
-import Foundation
+import FoundationEssentials
+import ProgramKit
 import Testing
 import Varlink
 
@@ -34,26 +35,15 @@ struct PythonClientTests {
         """
 
     /// The interpreter of a new virtual environment with the package in it; `nil` where PyPI cannot be reached.
-    private static func interpreter(in folder: URL) throws -> URL? {
-        let environment = folder.appendingPathComponent("venv")
-        let made = try run("/usr/bin/env", ["python3", "-m", "venv", environment.path])
-        let pip = environment.appendingPathComponent("bin/pip").path
-        guard made.status == 0,
-            try run(pip, ["install", "--quiet", "--disable-pip-version-check", "varlink==31.0.0"]).status == 0
+    private static func interpreter(in folder: URL) throws -> String? {
+        let environment = folder.appendingPathComponent("venv").path
+        let install = [
+            "\(environment)/bin/pip", "install", "--quiet", "--disable-pip-version-check", "varlink==31.0.0",
+        ]
+        guard try Program.run(["python3", "-m", "venv", environment], seconds: 120).code == 0,
+            try Program.run(install, seconds: 120).code == 0
         else { return nil }
-        return environment.appendingPathComponent("bin/python")
-    }
-
-    private static func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: Data) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, output)
+        return "\(environment)/bin/python"
     }
 
     private struct Result: Decodable {
@@ -94,17 +84,18 @@ struct PythonClientTests {
         }
         let file = folder.appendingPathComponent("samples.json")
         try Data(JSON.encode(calls)).write(to: file)
-        let (status, output) = try Self.run(python.path, ["-c", Self.script, server.path, file.path])
-        try #require(status == 0)
-        let result = try JSON.decode(Result.self, from: Array(output))
+        let finished = try Program.run([python, "-c", Self.script, server.path, file.path])
+        try #require(finished.code == 0, "\(finished)")
+        let result = try JSON.decode(Result.self, from: finished.output)
 
         #expect(Set(result.interfaces.keys) == ["org.varlink.service", "io.systemd.service", "io.watchd.Manager"])
         #expect(result.interfaces["io.watchd.Manager"] == Manager.methods.map { $0.name }.sorted())
         #expect(result.interfaces["org.varlink.service"] == ["GetInfo", "GetInterfaceDescription"])
         for (sample, reply) in zip(samples, result.replies) {
             let expected =
-                sample.method.style == .stream
-                ? JSONValue.array(Samples.followed.dropFirst().map(Sample.json)) : sample.reply
+                sample.method.name == Follow.name
+                ? JSONValue.array(Samples.followed.dropFirst().map(Sample.json))
+                : sample.method.style == .stream ? .array([sample.reply]) : sample.reply
             #expect(reply == expected, "\(sample.method.name)")
         }
         #expect(result.replies.count == samples.count)

@@ -1,8 +1,8 @@
-import Foundation
+import Dispatch
 import LinuxSystem
 package import Varlink
 
-/// A service on a socket of its own that gives each call the answer it is told to; a thread for each connection.
+/// A service on a socket of its own that gives each call the answer it is told to; a queue for each connection.
 package final class SampleServer: Sendable {
     package enum Answer: Sendable {
         case reply(JSONValue)
@@ -40,8 +40,7 @@ package final class SampleServer: Sendable {
         try Linux.bind(listener.rawValue, endpoint)
         try Linux.listen(listener.rawValue)
         let descriptor = listener.release()
-        let thread = Thread { [self] in accept(descriptor) }
-        thread.start()
+        DispatchQueue(label: "sample.listener").async { [self] in accept(descriptor) }
     }
 
     /// Ends all threads and removes the socket.
@@ -56,7 +55,7 @@ package final class SampleServer: Sendable {
         while wait(listener, .readable) {
             guard let connection = try? Linux.accept(listener) else { continue }
             let descriptor = connection.release()
-            Thread { [self] in serve(descriptor) }.start()
+            DispatchQueue(label: "sample.connection").async { [self] in serve(descriptor) }
         }
     }
 

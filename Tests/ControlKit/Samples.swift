@@ -9,7 +9,7 @@ package enum Samples {
     package static let now = "2026-11-20T09:48:02.000000Z"
 
     private static func make(isFull: Bool) -> [Sample] {
-        let id = isFull ? operation : waitingOperation
+        let id = isFull ? completeOperation : waitingOperation
         return [
             Sample(GetStatus.self, .init(), isFull ? status : idleStatus),
             Sample(
@@ -18,6 +18,24 @@ package enum Samples {
             Sample(
                 ListQueues.self, isFull ? .init(name: "images", after: "a", limit: 10) : .init(),
                 .init(queues: [isFull ? queue : plainQueue], next: isFull ? "images" : nil)),
+            Sample(
+                ListSemaphores.self, isFull ? .init(name: "archive", after: "a", limit: 10) : .init(),
+                .init(
+                    semaphores: [isFull ? semaphore : .init(name: "archive", value: 0, available: 0)],
+                    next: isFull ? "archive" : nil)),
+            Sample(
+                Explain.self, isFull ? .init(id: 4711) : .init(name: "images"),
+                isFull ? explanation : .init(object: "queue/images", steps: [.init(code: "idle", sentence: "idle")])),
+            Sample(
+                Signal.self, isFull ? .init(name: "archive", count: 2) : .init(name: "archive"),
+                .init(available: 2)),
+            Sample(
+                EnterGroup.self, isFull ? .init(name: "deploy", pid: 4242) : .init(name: "deploy"),
+                .init(ticket: 17)),
+            Sample(LeaveGroup.self, .init(name: "deploy", ticket: 17), .init()),
+            Sample(
+                Wait.self, isFull ? .init(id: 4711, timeoutUsec: 5_000_000) : .init(name: "images"),
+                isFull ? .init(operation: completeOperation) : .init()),
             Sample(
                 ListHandlers.self, isFull ? .init(name: "thumbnail", after: "a", limit: 10) : .init(),
                 .init(handlers: [isFull ? handler : plainHandler], next: isFull ? "thumbnail" : nil)),
@@ -79,8 +97,10 @@ package enum Samples {
             .init(source: "timer/nightly", time: "2026-11-21T02:30:00.000000Z", handlers: ["backup", "tell"]),
         ]
         status.running = [operationRunning]
-        status.waiting = [waitingOperation]
-        status.recent = [operation, yesterdaysOperation]
+        status.waiting = [waitingOperation, backingOff]
+        status.recent = [superseded, operation, yesterdaysOperation]
+        status.semaphores = [semaphore]
+        status.groups = [group]
         return status
     }()
 
@@ -112,6 +132,10 @@ package enum Samples {
 
     // MARK: Lists
 
+    package static let semaphore = ListSemaphores.Semaphore(name: "archive", value: 2, available: 0, waiting: 3)
+
+    package static let group = GroupState(name: "group/deploy", outstanding: 2, entered: 1)
+
     package static let source: ListSources.Source = {
         var source = plainSource
         source.description = "Pictures of the web shop"
@@ -122,6 +146,7 @@ package enum Samples {
         source.nextElapse = "2026-11-20T10:00:02.000000Z"
         source.watches = 12
         source.detail = "/srv/uploads"
+        source.group = group
         return source
     }()
 
@@ -136,6 +161,7 @@ package enum Samples {
         queue.entries = 31
         queue.operations = 9
         queue.running = 2
+        queue.target = "disk"
         queue.oldest = "2026-11-20T09:46:02.000000Z"
         return queue
     }()
@@ -169,6 +195,18 @@ package enum Samples {
         return operation
     }()
 
+    /// It has every member, as no operation ever has.
+    package static let completeOperation: OperationSummary = {
+        var operation = Samples.operation
+        operation.waitReason = "key"
+        operation.dependencies = [4708]
+        operation.successor = 4712
+        operation.nextAttempt = "2026-11-20T09:48:12.000000Z"
+        operation.parts = 4
+        operation.partsEnded = 3
+        return operation
+    }()
+
     package static let yesterdaysOperation: OperationSummary = {
         var operation = OperationSummary(
             id: 4601, handler: "ingest", queue: "default", source: "path/in", state: .finished, entries: 1,
@@ -188,12 +226,34 @@ package enum Samples {
         return operation
     }()
 
+    /// It has failed once and is tried again.
+    package static let backingOff: OperationSummary = {
+        var operation = OperationSummary(
+            id: 4805, handler: "mail", queue: "net", source: "timer/mail", state: .pending, entries: 1, deliveries: 1,
+            cause: "timer/mail", submitted: "2026-11-20T09:47:00.000000Z", attempt: 1)
+        operation.waitReason = "backing-off"
+        operation.nextAttempt = "2026-11-20T09:48:12.000000Z"
+        return operation
+    }()
+
+    package static let superseded: OperationSummary = {
+        var operation = OperationSummary(
+            id: 4649, handler: "build", queue: "net", source: "path/src", state: .finished, entries: 1, deliveries: 1,
+            cause: "path/src", submitted: "2026-11-20T09:46:59.000000Z", attempt: 1)
+        operation.result = .superseded
+        operation.started = "2026-11-20T09:47:00.000000Z"
+        operation.ended = "2026-11-20T09:47:08.000000Z"
+        operation.tookUsec = 8_000_000
+        operation.successor = 4650
+        return operation
+    }()
+
     package static let waitingOperation = OperationSummary(
         id: 4803, handler: "sync", queue: "net", source: nil, state: .pending, entries: 31, deliveries: 31,
         cause: "path/data, 31 changes", submitted: "2026-11-20T09:46:02.000000Z")
 
     package static let detail = OperationDetail(
-        summary: operation, events: [event], eventsOmitted: 3,
+        summary: completeOperation, events: [event], eventsOmitted: 3,
         runs: [
             {
                 var run = OperationRun(attempt: 3, pid: 4242, started: "2026-11-20T02:31:49.000000Z")
@@ -209,6 +269,18 @@ package enum Samples {
     package static let plainDetail = OperationDetail(
         summary: waitingOperation, events: [], runs: [OperationRun(attempt: 1, started: now)])
 
+    package static let explanation: Explain.Reply = {
+        var first = Explain.Step(time: "2026-11-20T02:30:00.001000Z", code: "submitted", sentence: "queued on default")
+        first.operation = 4711
+        first.other = 4709
+        first.section = "timer/nightly"
+        first.file = "/etc/watchd/nightly.watch"
+        first.line = 13
+        var second = Explain.Step(code: "barrier", sentence: "barrier: 4 operations before it")
+        second.section = "queue/default"
+        return Explain.Reply(object: "handler/backup", operation: completeOperation, steps: [first, second])
+    }()
+
     // MARK: Events
 
     package static let payload = JSONValue.object(["a": .array([.int(1), .null])])
@@ -221,12 +293,15 @@ package enum Samples {
     /// The first one has every member, which a daemon never sends.
     package static let followed: [Follow.Reply] = {
         var everything = Follow.Reply(sequence: 7, time: now, event: event, handlers: ["thumbnail"])
-        everything.operation = operation
+        everything.operation = completeOperation
+        everything.initial = true
         everything.gap = .init(first: 3, last: 6)
         return [
             everything, Follow.Reply(sequence: 7, time: now, gap: .init(first: 3, last: 6)),
             Follow.Reply(sequence: 8, time: now, event: event, handlers: ["thumbnail", "tell"]),
+            Follow.Reply(sequence: 8, time: now, operation: waitingOperation, initial: true),
             Follow.Reply(sequence: 9, time: now, operation: waitingOperation),
+            Follow.Reply(sequence: 9, time: now, operation: backingOff),
             Follow.Reply(sequence: 10, time: now, operation: operationRunning),
             Follow.Reply(sequence: 11, time: now, operation: operation),
         ]

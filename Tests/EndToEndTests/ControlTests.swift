@@ -95,6 +95,146 @@ import Varlink
         }
     }
 
+    @Test func whatChangedWhileNobodyFollowedIsToldAfterwards() throws {
+        try Watchd.run(Self.text) { watchd in
+            try watchd.emit("poke", data: 7)
+            try watchd.waitUntilIdle()
+            let client = try watchd.connect()
+            try client.start(Follow.fullName, Follow.Parameters(since: 0), timeout: 30_000)
+            var told: [Follow.Reply] = []
+            while told.last?.operation?.state.isEnded != true {
+                told.append(try client.nextReply(timeout: 30_000).parameters())
+            }
+            #expect(told.map(\.sequence) == Array(1...told.count))
+            let states = told.compactMap(\.operation)
+            #expect(states.map(\.state).contains(.executing), "\(states)")
+            for operation in states.dropLast() {
+                #expect((operation.handler, operation.result, operation.ended) == ("poke", nil, nil))
+            }
+            #expect(states.last?.result == .done)
+        }
+    }
+
+    @Test func aNumberOfADaemonBeforeIsAGap() throws {
+        try Watchd.run(Self.text) { watchd in
+            for isFirst in [true, false] {
+                let client = try watchd.connect()
+                try client.start(Follow.fullName, Follow.Parameters(since: 5000), timeout: 30_000)
+                let gap: Follow.Reply = try client.nextReply(timeout: 30_000).parameters()
+                #expect(gap.gap == Follow.Gap(first: 5001, last: 0))
+                if isFirst { try watchd.emit("poke", data: 1) }
+                let next: Follow.Reply = try client.nextReply(timeout: 30_000).parameters()
+                #expect(next.sequence == 1)
+            }
+        }
+    }
+
+    @Test func anOperationWithADelayIsFollowedFromItsMaking() throws {
+        try Watchd.run("[Custom later]\nLog=later\nDelaySec=1h\n") { watchd in
+            let client = try watchd.connect()
+            try client.start(Follow.fullName, Follow.Parameters(since: 0), timeout: 30_000)
+            try watchd.emit("later")
+            var told: Follow.Reply
+            repeat { told = try client.nextReply(timeout: 30_000).parameters() } while told.operation == nil
+            #expect(told.operation?.handler == "later")
+            #expect(told.operation?.state == .pending)
+            try watchd.call(Cancel.self, .init(id: try #require(told.operation?.id)))
+        }
+    }
+
+    /// More operations than the hub looks up at once, and than fit unread into a socket.
+    private static let many = 3000
+
+    /// A follower that has not read anything, of many operations that wait and one that is younger than all of them.
+    private func withManyWaiting(_ body: (Watchd, Client) throws -> Void) throws {
+        let text = """
+            [Queue off]
+            Suspended=yes
+            [Custom many]
+            Log=%{data}
+            Queue=off
+            Key=none
+            Coalesce=no
+            [Queue held]
+            Suspended=yes
+            [Custom job]
+            Exec=/bin/sh -c 'read -r x <@/gate'
+            Queue=held
+
+            """
+        let prepare: (Folder) throws -> Void = { try Linux.mkfifo($0["gate"]) }
+        try Watchd.run(Self.text + text, settings: "LogLevel=warning\nDrainSec=1", prepare: prepare) { watchd in
+            let events = EmitAll.Parameters(events: Array(repeating: .init(name: "many"), count: Self.many))
+            try watchd.call(EmitAll.self, events)
+            try watchd.emit("job")
+            let client = try watchd.connect()
+            try client.start(Follow.fullName, Follow.Parameters(), timeout: 30_000)
+            try body(watchd, client)
+        }
+    }
+
+    @Test func aFollowerIsToldTheStateFirst() throws {
+        try withManyWaiting { watchd, client in
+            let ids = try watchd.status().operationsPending
+            #expect(ids == Self.many + 1)
+            var first: [Follow.Reply] = []
+            for _ in 0..<ids { first.append(try client.nextReply(timeout: 30_000).parameters()) }
+            #expect(first.allSatisfy { $0.initial == true })
+            #expect(first.map(\.operation?.id) == Array(1...ids))
+            #expect(Set(first.map(\.sequence)).count == 1)
+            // Then what changes, without a gap in its numbers.
+            try watchd.emit("poke", data: 5)
+            let next: Follow.Reply = try client.nextReply(timeout: 30_000).parameters()
+            #expect(next.initial == nil)
+            #expect(next.sequence == (first.first?.sequence ?? 0) + 1)
+            #expect(next.event?.members?["data"] == .int(5))
+        }
+    }
+
+    @Test func whatChangesWhileTheStateIsToldIsToldOnce() throws {
+        try withManyWaiting { watchd, client in
+            try watchd.resume("off")
+            try watchd.resume("held")
+            try wait(for: "the job to run") { try watchd.status().running.first?.pid != nil }
+            try wait(for: "all others to end") { try watchd.status().totals.done == Self.many }
+            try watchd.folder.append("gate", "\n")
+            var states: [Int: [OperationSummary.State]] = [:]
+            var ended = 0
+            while ended <= Self.many {
+                let reply: Follow.Reply = try client.nextReply(timeout: 30_000).parameters()
+                guard let operation = reply.operation else { continue }
+                #expect(reply.initial != true || states[operation.id] == nil, "\(operation)")
+                states[operation.id, default: []].append(operation.state)
+                if operation.state.isEnded { ended += 1 }
+            }
+            #expect(Set(states.keys) == Set(1...(Self.many + 1)))
+            for (id, states) in states {
+                #expect(zip(states, states.dropFirst()).allSatisfy { $0 != $1 }, "\(id): \(states)")
+                #expect(states.last == .finished)
+            }
+        }
+    }
+
+    @Test func aChangeThatTheStateHasToldIsNotToldAgain() throws {
+        try withManyWaiting { watchd, client in
+            try watchd.resume("held")
+            try wait(for: "the job to run") { try watchd.status().running.first?.pid != nil }
+            let job = Self.many + 1
+            var told: [Follow.Reply] = []
+            while told.last?.operation?.state != .executing {
+                let reply: Follow.Reply = try client.nextReply(timeout: 30_000).parameters()
+                if reply.operation?.id == job { told.append(reply) }
+            }
+            try watchd.folder.append("gate", "\n")
+            while told.last?.operation?.state != .finished {
+                let reply: Follow.Reply = try client.nextReply(timeout: 30_000).parameters()
+                if reply.operation?.id == job { told.append(reply) }
+            }
+            #expect(told.map(\.initial) == [true, nil])
+            #expect(told.map(\.operation?.state) == [.executing, .finished])
+        }
+    }
+
     @Test func onewayCallsGetNoReplyAndStreamsNeedMore() throws {
         try Watchd.run(Self.text) { watchd in
             let connection = try RawConnection(watchd.socket)

@@ -17,6 +17,10 @@ import Varlink
                 for reply in getattr(manager, method)(_more=True, **parameters):
                     called[method] = reply
                     return reply
+        def stay(method, **parameters):
+            manager = client.open("io.watchd.Manager")
+            called[method] = getattr(manager, method)(**parameters)
+            return manager, called[method]
         def fails(method, **parameters):
             try:
                 call(method, **parameters)
@@ -29,11 +33,25 @@ import Varlink
         call("Suspend", name="queue/off", reason="a test")
         call("Resume", name="queue/off")
         call("ListSources"); call("ListQueues"); call("ListHandlers"); call("ListOperations", limit=1)
+        call("ListSemaphores"); call("Explain", id=ran["operations"][0])
+        call("Wait", more=True, id=ran["operations"][0], timeout_usec=1000000)
+        call("Signal", name="tokens", count=2)
+        manager, entered = stay("EnterGroup", name="work")
+        late = None
+        try:
+            call("Wait", more=True, name="work", timeout_usec=1)
+        except varlink.VarlinkError as error:
+            late = error.as_dict()["error"]
+        call("LeaveGroup", name="work", ticket=entered["ticket"])
+        manager.close()
+        call("Wait", more=True, name="work")
         call("Follow", more=True, since=0)
         call("Cancel", queue="off")
         call("Reload")
         call("GetStatus")
-        errors = [fails("Emit", name="nobody"), fails("Cancel"), fails("Follow"), fails("GetOperation", id=12345)]
+        errors = [fails("Emit", name="nobody"), fails("Cancel"), fails("Follow"), fails("GetOperation", id=12345), late,
+            fails("Wait", name="work"), fails("LeaveGroup", name="work", ticket=1), fails("Explain"),
+            fails("EnterGroup", name="work", pid=-1)]
         with client.open("io.systemd.service") as service:
             service.Ping()
             service.SetLogLevel(level=6)
@@ -65,6 +83,11 @@ import Varlink
             Exec=/bin/echo said
             [Custom unused]
             Handler=say
+            [Semaphore tokens]
+            Value=0
+            [Group work]
+            Members=say
+            Log=done
             """
         try Folder.with { tools in
             guard let python = try interpreter(in: tools) else {
@@ -78,11 +101,14 @@ import Varlink
                 let called = try #require(result.members?["called"]?.members)
                 #expect(
                     called.keys.sorted() == [
-                        "Cancel", "Emit", "EmitAll", "Follow", "GetOperation", "GetStatus", "ListHandlers",
-                        "ListOperations", "ListQueues", "ListSources", "Reload", "Resume", "Run", "Stop", "Suspend",
+                        "Cancel", "Emit", "EmitAll", "EnterGroup", "Explain", "Follow", "GetOperation", "GetStatus",
+                        "LeaveGroup", "ListHandlers", "ListOperations", "ListQueues", "ListSemaphores", "ListSources",
+                        "Reload", "Resume", "Run", "Signal", "Stop", "Suspend", "Wait",
                     ])
                 #expect(called["Run"]?.members?["result"] == .string("done"))
                 #expect(called["GetOperation"]?.members?["operation"]?.members?["output"] == .string("said\n"))
+                #expect(called["Signal"]?.members?["available"] == .int(2))
+                #expect(called["Explain"]?.members?["object"] == .string("handler/say"))
                 #expect(called["Suspend"]?.members?["suspended"] == .int(2))
                 #expect(called["Cancel"]?.members?["cancelled"] == .int(1))
                 #expect(called["GetStatus"]?.members?["totals"]?.members?["cancelled"] == .int(3))
@@ -91,6 +117,9 @@ import Varlink
                         == .array([
                             .string("io.watchd.Manager.NoSuchName"), .string("org.varlink.service.InvalidParameter"),
                             .string("org.varlink.service.ExpectedMore"), .string("io.watchd.Manager.NoSuchOperation"),
+                            .string("io.watchd.Manager.TimedOut"), .string("org.varlink.service.ExpectedMore"),
+                            .string("io.watchd.Manager.NoSuchTicket"), .string("org.varlink.service.InvalidParameter"),
+                            .string("org.varlink.service.InvalidParameter"),
                         ]))
                 #expect(result.members?["level"]?.members?["level"] == .int(6))
                 #expect(watchd.waitForEnd() == .exited(0))

@@ -14,11 +14,19 @@ import Testing
     /// Where a module may be imported below `Sources`.
     private static let allowed: [String: Set<String>] = [
         "Dispatch": ["EventSources", "Handlers", "Daemon", "watchd"],
+        "CDispatch": [],
         "CSystemd": ["Systemd"],
         "CSQLite": ["Store"],
         "CLinux": ["LinuxSystem"],
         "FoundationEssentials": ["Varlink", "ControlInterface", "Handlers", "Store", "Daemon", "watchctl"],
         "Foundation": [],
+        "FoundationInternationalization": [],
+    ]
+
+    /// Where a module may be imported below `Tests`.
+    private static let allowedInTests: [String: Set<String>] = [
+        "CDispatch": ["DispatchOracleTests"],
+        "Foundation": ["DispatchOracleTests"],
         "FoundationInternationalization": [],
     ]
 
@@ -36,10 +44,10 @@ import Testing
         }
     }
 
-    private static func sources() throws -> [File] {
-        try files("\(root)/Sources").map { path in
+    private static func sources(_ top: String = "Sources") throws -> [File] {
+        try files("\(root)/\(top)").map { path in
             let text = String(decoding: try Linux.readFile(path), as: UTF8.self)
-            let below = path.dropFirst("\(root)/Sources/".count)
+            let below = path.dropFirst("\(root)/\(top)/".count)
             let target = below.split(separator: "/").first.map(String.init) ?? ""
             return File(target: target, path: String(below), lines: text.split(separator: "\n"))
         }
@@ -64,6 +72,27 @@ import Testing
         for file in sources {
             for module in file.lines.compactMap(Self.module) {
                 guard let targets = Self.allowed[module] else { continue }
+                #expect(targets.contains(file.target), "\(file.path) imports \(module)")
+            }
+        }
+    }
+
+    @Test func everyExampleIsAcceptedWithoutAWord() throws {
+        let names = try Linux.readFolder("\(Self.root)/config").map { String(decoding: $0.name, as: UTF8.self) }
+        let files = names.filter { $0.hasSuffix(".watch") }
+        #expect(files.count > 1, "the examples were found")
+        for file in files {
+            // Each is a configuration of its own.
+            let end = try Program.run([Products.path("watchd"), "--check", "\(Self.root)/config/\(file)"])
+            #expect(end.code == 0, "\(file): \(end)")
+            #expect(end.text + end.errorText == "", "\(file)")
+        }
+    }
+
+    @Test func testsImportFoundationOnlyWhereItIsNeeded() throws {
+        for file in try Self.sources("Tests") {
+            for module in file.lines.compactMap(Self.module) {
+                guard let targets = Self.allowedInTests[module] else { continue }
                 #expect(targets.contains(file.target), "\(file.path) imports \(module)")
             }
         }

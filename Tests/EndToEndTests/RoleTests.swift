@@ -23,6 +23,11 @@ struct RoleTests {
             [Custom poke]
             Exec=/bin/echo SECRET
             Queue=off
+            [Semaphore tokens]
+            Value=1
+            [Group work]
+            Members=poke
+            Log=SECRET
             """
         let prepare: (Folder) throws -> Void = { folder in
             try folder.makeFolder(Self.secret)
@@ -32,7 +37,7 @@ struct RoleTests {
             try Linux.chmod(folder["watchctl"], 0o755)
         }
         try Watchd.run(text, prepare: prepare) { watchd in
-            func asNobody(_ words: String...) throws -> Finished {
+            func asNobody(_ words: [String]) throws -> Finished {
                 try Program.run(
                     [
                         "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", watchd.folder["watchctl"],
@@ -49,14 +54,17 @@ struct RoleTests {
 
             let questions: [[String]] = [
                 ["status"], ["sources"], ["queues"], ["handlers"], ["operations"], ["show", "\(id)"],
-                ["show", "\(waiting)"], ["follow", "--since", "0"],
+                ["show", "\(waiting)"], ["semaphores"], ["explain", "\(id)"], ["explain", "\(waiting)"],
+                ["explain", "queue/off"], ["explain", "handler/in"], ["explain", "work"], ["wait", "main"],
+                ["follow", "--since", "0"],
             ]
             for words in questions where words[0] != "follow" {
-                let answer =
-                    words.count == 1 ? try asNobody(words[0]) : try asNobody(words[0], words[1])
+                let answer = try asNobody(words)
                 #expect(answer.code == 0, "\(words): \(answer)")
-                #expect(["poke", "\"in\"", "\"off\""].contains(where: answer.text.contains), "\(words)")
+                let names = ["poke", "\"in\"", "\"off\"", "tokens", "handler/in", "queue/off", "group/work"]
+                #expect(words[0] == "wait" || names.contains(where: answer.text.contains), "\(words)")
                 #expect(!answer.text.contains(Self.secret), "\(words): \(answer)")
+                #expect(!answer.text.contains(watchd.folder.path), "\(words): \(answer)")
             }
             let followed = try Program.run(
                 [
@@ -69,9 +77,10 @@ struct RoleTests {
 
             for words in [
                 ["emit", "poke"], ["run", "poke"], ["suspend", "poke"], ["resume", "off"], ["cancel", "\(waiting)"],
-                ["reload"], ["stop"],
+                ["reload"], ["stop"], ["signal", "tokens"], ["group", "enter", "work"],
+                ["group", "leave", "work", "1"],
             ] {
-                let answer = words.count == 1 ? try asNobody(words[0]) : try asNobody(words[0], words[1])
+                let answer = try asNobody(words)
                 #expect(answer.code == 4, "\(words): \(answer)")
             }
             let status = try watchd.status()

@@ -50,6 +50,56 @@ import Testing
         }
     }
 
+    @Test func whatCannotWorkTogetherIsToldWithTheChain() throws {
+        try expectRefusal(
+            ":4:8: error: ", "these queues target each other: a → b → a",
+            ":7:7: error: ", "a barrier on a global queue", ":9:9: error: ", "Value=2",
+            "a handler cannot wait for itself", "[Group g] starts its own member h"
+        ) { folder in
+            try folder.write(
+                "watch",
+                """
+                [Queue a]
+                Target=b
+                [Queue b]
+                Target=a
+                [Handler h]
+                Log=x
+                Queue=low
+                Barrier=yes
+                Acquire=s:3
+                After=h
+                [Semaphore s]
+                Value=2
+                [Group g]
+                Members=h
+                Handler=h
+                """)
+            return folder["watch"]
+        }
+    }
+
+    @Test func aWarningIsToldAndStopsNothing() throws {
+        let text = "[Queue q]\n[Custom c]\nLog=x\nQueue=q\nBarrier=yes\nOnce=ever\n"
+        let warnings = [":7:7: warning: a barrier on a serial queue", ":9:6: warning: Once= is remembered in memory"]
+        try Watchd.run(text) { watchd in
+            let file = watchd.folder["watch"]
+            let check = try Program.run([Products.path("watchd"), "--check", file])
+            let client = try Program.run([Products.path("watchctl"), "check", file])
+            for end in [check, client] { #expect(end.code == 0, "\(end)") }
+            for warning in warnings {
+                #expect(watchd.logText.contains(warning))
+                #expect(check.errorText.contains(warning))
+                #expect(client.text.contains(warning))
+            }
+            let good = watchd.folder.text("watch")
+            try watchd.folder.write("watch", good + "[Custom more]\nLog=x\nOnce=boot\n")
+            let reload = try watchd.control("reload")
+            #expect(reload.code == 0, "\(reload)")
+            try wait(for: "the warning in the log") { watchd.logText.contains(":12:6: warning: Once= ") }
+        }
+    }
+
     @Test func aPathThatIsNoReadableFileIsRefused() throws {
         try expectRefusal("No such file") { $0["missing"] }
         try expectRefusal("FIFO") { folder in

@@ -14,8 +14,8 @@ struct CompletionTests {
 
     @Test func successFailureAndFinishedStartTheirHandlers() {
         let fixture = fixture {
-            $0.onSuccess = ["after"]
-            $0.onFailure = ["last"]
+            $0.completions.success = ["after"]
+            $0.completions.failure = ["last"]
         }
         fixture.emit("x")
         fixture.endFirst()
@@ -27,7 +27,7 @@ struct CompletionTests {
     }
 
     @Test func finishedIsToldHoweverItEnded() {
-        let fixture = fixture { $0.onFinished = ["after"] }
+        let fixture = fixture { $0.completions.finished = ["after"] }
         for _ in 0..<4 { fixture.emit("x") }
         fixture.command(.cancel(operation: 4))
         #expect(fixture.running == ["h: data:1", "after: finished(4)"])
@@ -41,7 +41,7 @@ struct CompletionTests {
     }
 
     @Test func aCompletionTellsTheRunAndItsCause() {
-        let fixture = fixture { $0.onFailure = ["after"] }
+        let fixture = fixture { $0.completions.failure = ["after"] }
         fixture.emit("x", 42)
         fixture.endFirst(.exited(12), output: "oh no")
         guard let request = fixture.starts.last, case .completion(let fact) = request.events[0].fact else {
@@ -62,7 +62,7 @@ struct CompletionTests {
         let fixture = EngineFixture(
             .of(
                 queues: [.serial("q", backlog: 1, overflow: .dropOldest)],
-                handlers: [.exec("h") { $0.onFinished = ["after"] }, .exec("after")],
+                handlers: [.exec("h") { $0.completions.finished = ["after"] }, .exec("after")],
                 sources: [.path("p", to: "h", on: "q", key: .perPath)]))
         fixture.path("p", .written, "/w/a")
         fixture.path("p", .written, "/w/b")
@@ -74,7 +74,7 @@ struct CompletionTests {
 
     @Test func aChainEndsAfterSixteenHandlers() {
         let fixture = EngineFixture(
-            .of(handlers: [.exec("h") { $0.onSuccess = ["h"] }], sources: [.custom("x", to: "h")]))
+            .of(handlers: [.exec("h") { $0.completions.success = ["h"] }], sources: [.custom("x", to: "h")]))
         fixture.emit("x")
         fixture.endAll()
         #expect(fixture.story.count == 17)
@@ -83,10 +83,134 @@ struct CompletionTests {
     }
 
     @Test func handlersThatWereRemovedAreNotStarted() {
-        let fixture = fixture { $0.onSuccess = ["after"] }
+        let fixture = fixture { $0.completions.success = ["after"] }
         fixture.emit("x")
         fixture.reload(.of(queues: [.serial("q")], handlers: [.exec("h")]))
         fixture.endAll()
         #expect(fixture.story == ["h: data:1"])
+    }
+
+    // MARK: OnRetry, OnChange, OnFinished
+
+    private func outcomes(_ fixture: EngineFixture, of handler: String = "after") -> [String] {
+        fixture.starts.filter { $0.definition.value.name == handler }.flatMap(\.events).map(\.shown)
+    }
+
+    @Test func everyFailedAttemptWithOneToComeIsTold() {
+        let fixture = fixture {
+            $0.retry = .times(2, after: 1)
+            $0.completions.retry = ["after"]
+            $0.completions.failure = ["last"]
+        }
+        fixture.emit("x")
+        fixture.end("h", .exited(4), output: "why")
+        guard case .completion(let fact) = fixture.starts.last?.events.first?.fact else {
+            Issue.record("no completion")
+            return
+        }
+        #expect(fact.outcome == .retry && fact.result == .failed && fact.exit == .exited(4) && fact.operation == 1)
+        #expect(fact.output == Array("why".utf8))
+        fixture.end("after")
+        for _ in 0..<2 {
+            fixture.advance(seconds: 3)
+            fixture.end("h", .exited(1))
+        }
+        fixture.endAll()
+        #expect(outcomes(fixture) == ["retry(1)", "retry(1)"] && outcomes(fixture, of: "last") == ["failure(1)"])
+    }
+
+    @Test func aSuccessAfterARetryIsASuccessAndNoFailure() {
+        let fixture = fixture {
+            $0.retry = .times(2, after: 1)
+            $0.completions.success = ["after"]
+            $0.completions.failure = ["last"]
+        }
+        fixture.emit("x")
+        fixture.endFirst(.exited(1))
+        fixture.advance(seconds: 2)
+        fixture.endFirst()
+        fixture.endAll()
+        #expect(outcomes(fixture) == ["success(1)"] && outcomes(fixture, of: "last") == [])
+    }
+
+    @Test func aChangeFromSuccessToFailureOrBackIsTold() {
+        let fixture = fixture { $0.completions.change = ["after"] }
+        // The first result differs from nothing.
+        for code: Int32 in [0, 0, 1, 2, 0, 0] {
+            fixture.emit("x")
+            fixture.end("h", .exited(code))
+            while !fixture.runs.isEmpty { fixture.endFirst() }
+        }
+        #expect(outcomes(fixture) == outcomes(fixture).filter { $0.hasPrefix("change") })
+        let told = fixture.starts.flatMap(\.events).compactMap { event in
+            if case .completion(let fact) = event.fact { fact.result } else { nil }
+        }
+        #expect(told == [.failed, .done])
+    }
+
+    @Test func aCancelIsNoChange() {
+        let fixture = fixture { $0.completions.change = ["after"] }
+        for _ in 0..<3 { fixture.emit("x") }
+        fixture.endFirst()
+        fixture.cancel(fixture.operations("h")[0].id)
+        fixture.endFirst(.signaled(15))
+        fixture.endFirst()
+        #expect(outcomes(fixture) == [] && fixture.results == ["h done", "h cancelled", "h done"])
+    }
+
+    @Test func attemptsThatAreRetriedAreNoChange() {
+        let fixture = fixture {
+            $0.completions.change = ["after"]
+            $0.retry = .times(1, after: 1)
+        }
+        fixture.emit("x")
+        fixture.endFirst()
+        fixture.emit("x")
+        fixture.endFirst(.exited(1))
+        fixture.advance(seconds: 2)
+        fixture.endFirst()
+        #expect(outcomes(fixture) == [])
+    }
+
+    @Test func finishedIsToldOnceHoweverManyAttempts() {
+        let fixture = fixture {
+            $0.completions.finished = ["after"]
+            $0.retry = .times(1, after: 1)
+        }
+        fixture.emit("x")
+        fixture.endFirst(.exited(1))
+        #expect(outcomes(fixture) == [])
+        fixture.advance(seconds: 2)
+        fixture.endFirst(.exited(1))
+        #expect(outcomes(fixture) == ["finished(1)"])
+    }
+
+    @Test func finishedIsToldAlsoOfWhatWasCancelledWhileItWaitedRanOrBackedOff() {
+        let fixture = fixture {
+            $0.completions.finished = ["after"]
+            $0.retry = .times(1, after: 100)
+        }
+        for _ in 0..<3 { fixture.emit("x") }
+        fixture.cancel(2)
+        fixture.cancel(1)
+        fixture.end("h", .signaled(15))
+        fixture.end("h", .exited(1))
+        fixture.cancel(3)
+        fixture.endAll()
+        let told = fixture.starts.flatMap(\.events).compactMap { event in
+            if case .completion(let fact) = event.fact { "\(fact.operation) \(fact.result)" } else { nil }
+        }
+        #expect(told == ["2 cancelled", "1 cancelled", "3 cancelled"])
+    }
+
+    @Test func aCompletionRunsOnTheQueueOfItsHandler() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.serial("q"), .serial("p")],
+                handlers: [.exec("h", queue: "q") { $0.completions.success = ["after"] }, .exec("after", queue: "p")],
+                sources: [.custom("x", to: "h", on: "q")]))
+        fixture.emit("x")
+        fixture.endFirst()
+        #expect(fixture.starts.last?.queue == "p")
     }
 }

@@ -24,7 +24,7 @@ struct DrainTests {
     }
 
     @Test func whatWaitsIsCancelledAndWhatRunsMayEnd() {
-        let fixture = fixture { $0.onFinished = ["after"] }
+        let fixture = fixture { $0.completions.finished = ["after"] }
         fixture.send(.drain)
         #expect(fixture.engine.phase == .draining && fixture.open.isEmpty)
         #expect(fixture.results == ["h cancelled"])

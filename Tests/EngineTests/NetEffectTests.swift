@@ -1,3 +1,4 @@
+import SeedKit
 import Testing
 import WatchFile
 

@@ -181,7 +181,8 @@ struct OverflowTests {
             .of(
                 queues: [.serial("q", backlog: 1)],
                 handlers: [
-                    .exec("h"), .emit("again", into: "x", queue: "main"), .exec("busy") { $0.onFinished = ["h"] },
+                    .exec("h"), .emit("again", into: "x", queue: "main"),
+                    .exec("busy") { $0.completions.finished = ["h"] },
                 ],
                 sources: [
                     .custom("x", to: "h", on: "q", coalesces: false), .custom("go", to: "again", on: "main"),

@@ -132,7 +132,7 @@ struct ReloadTests {
     @Test func namesOfHandlersThatAreGoneAreForgotten() {
         let fixture = EngineFixture(base)
         for round in 0..<10 {
-            let handler = HandlerDefinition.exec("h\(round)", queue: "q") { $0.onFinished = ["h\(round)"] }
+            let handler = HandlerDefinition.exec("h\(round)", queue: "q") { $0.completions.finished = ["h\(round)"] }
             fixture.reload(.of(queues: [.serial("q")], handlers: [handler]))
             fixture.command(.run(Engine.Command.RunCommand(name: "h\(round)")))
             fixture.endAll()
@@ -284,5 +284,24 @@ struct ReloadTests {
             Issue.record("two at once")
             return
         }
+    }
+
+    @Test func whatWaitsTakesTheStartTimeoutOfTheNewHandler() {
+        func configuration(_ timeout: TimeSpan) -> Configuration {
+            .of(
+                queues: [.serial("q")],
+                handlers: [.exec("busy"), .exec("h") { $0.constraints.startTimeout = timeout }],
+                sources: [.fifo("b", to: "busy", on: "q"), .fifo("f", to: "h", on: "q")])
+        }
+        let fixture = EngineFixture(configuration(.infinity))
+        fixture.line("b", "1")
+        fixture.line("f", "2")
+        fixture.reload(configuration(.seconds(5)))
+        fixture.advance(seconds: 5)
+        #expect(fixture.results == ["h failed"])
+        fixture.line("f", "3")
+        fixture.reload(configuration(.infinity))
+        fixture.advance(seconds: 10)
+        #expect(fixture.operations("h").count == 1)
     }
 }

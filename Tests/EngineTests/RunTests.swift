@@ -191,7 +191,7 @@ struct RunTests {
     }
 
     @Test func aWholeQueueCanBeCancelled() {
-        let fixture = fixture { $0.onFinished = ["after"] }
+        let fixture = fixture { $0.completions.finished = ["after"] }
         for data in 1...3 { fixture.emit("x", Int64(data)) }
         fixture.spawn(fixture.runs[0])
         guard case .cancelled(3) = fixture.reply(fixture.command(.cancelQueue(name: "q"))) else {

@@ -60,7 +60,7 @@ struct TimerTests {
         let fixture = fixture(.timer("t", to: "h", every: .seconds(10)))
         fixture.advance(seconds: 15)
         fixture.endAll()
-        fixture.sleep(seconds: 3600)
+        fixture.machineSleeps(seconds: 3600)
         #expect(elapses(fixture) == ["1010.0", "4610.0x360"])
     }
 
@@ -102,7 +102,7 @@ struct TimerTests {
 
     @Test func aFixedDelayCountsNoSleep() {
         let fixture = fixture(.timer("t", to: "h", after: .seconds(10)))
-        fixture.sleep(seconds: 3600)
+        fixture.machineSleeps(seconds: 3600)
         #expect(fixture.starts.isEmpty)
         fixture.advance(seconds: 10)
         #expect(fixture.starts.count == 1)

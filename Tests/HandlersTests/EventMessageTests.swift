@@ -41,6 +41,20 @@ import WatchFile
         try expect(
             .custom(CustomFact(data: 3, payload: Array("{\"b\":1.50,\"a\":[]}".utf8))),
             "\"data\":3 \"payload\":{\"b\":1.50,\"a\":[]}", kind: "custom", event: "emitted")
+        try expect(
+            .group(GroupFact(ran: 3, failed: 1, cancelled: 0)), "\"ran\":3 \"failed\":1 \"cancelled\":0", kind: "group",
+            event: "finished")
+    }
+
+    @Test(arguments: [CompletionFact.Outcome.success, .failure, .retry, .change, .finished])
+    func aCompletionIsToldUnderItsNameWithTheRunAndItsCause(_ outcome: CompletionFact.Outcome) throws {
+        let fact = CompletionFact(
+            outcome: outcome, operation: 4, result: .failed, exit: .exited(3), output: Array("why".utf8),
+            cause: Event(id: 1, time: 0, fact: .group(GroupFact(ran: 2))), causeOrigin: .source(SourceID(.group, "g")))
+        try expect(
+            .completion(fact),
+            "\"of\":4 \"result\":\"failed\" \"exit_status\":3 \"output\":\"why\" \"ran\":2 \"source\":\"g\"",
+            kind: "completion", event: outcome.rawValue)
     }
 
     @Test func theMessageIsOneLineWithEveryEvent() throws {
@@ -64,7 +78,8 @@ import WatchFile
             let event = Event(id: 1, time: 0, fact: .line(LineFact(line)))
             let context = RunContext(
                 handler: "h", queue: "q", operation: 9, attempt: 1, origin: origin, events: [event])
-            return ChildEnvironment.variables(context, definition).map { String(decoding: $0, as: UTF8.self) }
+            return ChildEnvironment.variables(context, definition, queue: [])
+                .map { String(decoding: $0, as: UTF8.self) }
         }
         #expect(variables([]).contains("WATCHD_LINE="), "an empty line is a line")
         #expect(variables(Array("x".utf8)).contains("WATCHD_LINE=x"))
@@ -72,5 +87,22 @@ import WatchFile
         #expect(!variables(Array(repeating: 1, count: 100_001)).contains { $0.hasPrefix("WATCHD_LINE=") })
         #expect(variables([]).filter { $0.hasPrefix("PATH=") } == ["PATH=/bin"])
         #expect(!variables([]).contains { $0.hasPrefix("WATCHD_PATH=") })
+    }
+
+    @Test func aHandlersOwnVariableIsAboveThatOfItsQueueAndWatchdsAboveBoth() {
+        func set(_ name: String, _ value: String) -> EnvironmentVariable {
+            EnvironmentVariable(name: name, value: Array(value.utf8))
+        }
+        let definition = HandlerDefinition(name: "h", action: .exec([]), environment: [set("B", "handler")])
+        let context = RunContext(
+            handler: "h", queue: "q", operation: 9, attempt: 3, origin: origin,
+            events: [Event(id: 1, time: 0, fact: .custom(CustomFact(data: 5)))])
+        let variables = ChildEnvironment.variables(
+            context, definition, queue: [set("A", "target"), set("B", "queue"), set("A", "queue"), set("PATH", "/q")]
+        ).map { String(decoding: $0, as: UTF8.self) }
+        #expect(variables.filter { $0.hasPrefix("A=") } == ["A=queue"])
+        #expect(variables.filter { $0.hasPrefix("B=") } == ["B=handler"])
+        #expect(variables.filter { $0.hasPrefix("PATH=") } == ["PATH=/q"])
+        #expect(variables.contains("WATCHD_QUEUE=q") && variables.contains("WATCHD_ATTEMPT=3"))
     }
 }

@@ -40,6 +40,8 @@ import Testing
         #expect("\u{1B}[2J\\x1b\u{85}".pathBytes.printable == #"\x1b[2J\\x1b\xc2\x85"#)
         #expect([UInt8]([0xED, 0xA0, 0x80]).printable == #"\xed\xa0\x80"#)
         #expect([UInt8]().printable.isEmpty)
+        #expect([UInt8]([0xE2, 0x82, 0x41, 0xF0]).printable == #"\xe2\x82A\xf0"#)
+        #expect(#"a\b\\c"#.pathBytes.printable(doublingBackslashes: false) == #"a\b\\c"#)
     }
 
     @Test func aFileIsWrittenReadAndDescribed() throws {

@@ -116,6 +116,36 @@ import Testing
         #expect(child.text == "/usr/bin\n0137\n\(Linux.nice + 3)\n")
     }
 
+    @Test func theIOPriorityIsSetAndOtherwiseInherited() throws {
+        let own = try Child.shell("ionice").text
+        #expect(try Child.shell("ionice") { $0.ioPriority = .bestEffort(6) }.text == "best-effort: prio 6\n")
+        #expect(try Child.shell("ionice") { $0.ioPriority = .idle }.text == "idle\n")
+        #expect(try Child.shell("ionice").text == own, "the parent's own is as it was")
+    }
+
+    @Test func anIOPriorityThatDoesNotExistIsAnErrorOfItsStep() {
+        let error = #expect(throws: SpawnError.self) {
+            try Child.run(["/bin/true".pathBytes]) { $0.ioPriority = IOPriority(rawValue: 7 << 13) }
+        }
+        #expect(error == SpawnError(step: .ioPriority, detail: "ioprio_set", errno: .invalidArgument))
+    }
+
+    @Test func aNiceValueThatThePrivilegesDoNotAllowIsNoReasonNotToRun() async {
+        await #expect(processExitsWith: .success) {
+            // Where it may not, it is without privileges already.
+            _ = setuid(65534)
+            let own = Linux.nice
+            let child = try Child.shell("nice") { $0.nice = own - 1 }
+            precondition(child.text == "\(own)\n", child.text)
+        }
+    }
+
+    @Test func theMoreUrgentIOPriorityIsTheGreater() {
+        #expect(IOPriority.idle < .bestEffort(7))
+        #expect(IOPriority.bestEffort(7) < .bestEffort(6))
+        #expect(IOPriority.bestEffort(0) < .none)
+    }
+
     @Test func theChildLeadsAProcessGroupOfItsOwn() throws {
         let child = try Child.shell("cut -d' ' -f1,5 /proc/$$/stat")
         let fields = child.text.split(whereSeparator: \.isWhitespace)

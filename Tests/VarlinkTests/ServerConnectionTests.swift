@@ -216,12 +216,28 @@ struct ServerConnectionTests {
     }
 
     @Test func theEndOfInputEndsAStream() {
+        for isBegunBefore in [true, false] {
+            let connection = ConnectionUnderTest()
+            connection.receive(message(#"{"method":"a.b.C","more":true}"#))
+            #expect(connection.next() != nil)
+            if isBegunBefore { connection.beginStream(1) }
+            connection.receiveEnd()
+            if !isBegunBefore { connection.beginStream(1) }
+            #expect(!connection.continueReply(to: 1, with: ["n": 1]))
+            #expect(connection.isFinished)
+        }
+    }
+
+    @Test func aCallThatAcceptsMoreIsStillAnsweredAfterTheEndOfInput() {
         let connection = ConnectionUnderTest()
         connection.receive(message(#"{"method":"a.b.C","more":true}"#))
         #expect(connection.next() != nil)
         connection.receiveEnd()
-        #expect(!connection.continueReply(to: 1, with: ["n": 1]))
-        #expect(connection.isFinished)
+        #expect(connection.continueReply(to: 1, with: ["n": 1]))
+        connection.reply(to: 1, with: ["n": 2])
+        #expect(connection.next() == nil)
+        #expect(connection.ending == .closed)
+        #expect(connection.output().count == 2)
     }
 
     @Test func halfAMessageIsMalformed() {

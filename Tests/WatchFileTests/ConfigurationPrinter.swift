@@ -12,6 +12,10 @@ struct ConfigurationPrinter {
     mutating func print(_ configuration: Configuration) -> [UInt8] {
         settings(configuration.settings)
         for queue in configuration.queues { section(queue) }
+        for semaphore in configuration.semaphores {
+            line("[Semaphore \(semaphore.name)]")
+            key("Value", "\(semaphore.value)")
+        }
         let sources = Set(configuration.sources.map(\.id.name))
         for handler in configuration.handlers where !sources.contains(handler.name) {
             line("[Handler \(handler.name)]")
@@ -24,27 +28,27 @@ struct ConfigurationPrinter {
         return bytes
     }
 
-    private mutating func line(_ text: String) {
+    mutating func line(_ text: String) {
         if Bool.random(using: &generator) { bytes += Array("  # between\n\n".utf8) }
         bytes += Array(text.utf8) + newline
     }
 
-    private var newline: [UInt8] { generator.state % 3 == 0 ? [13, 10] : [10] }
+    var newline: [UInt8] { generator.state % 3 == 0 ? [13, 10] : [10] }
 
-    private mutating func key(_ name: String, _ value: String) { key(name, Array(value.utf8)) }
+    mutating func key(_ name: String, _ value: String) { key(name, Array(value.utf8)) }
 
-    private mutating func key(_ name: String, _ value: [UInt8]) {
+    mutating func key(_ name: String, _ value: [UInt8]) {
         bytes += Array(name.utf8) + (Bool.random(using: &generator) ? [0x20, 0x3D, 0x09] : [0x3D]) + value + newline
     }
 
-    private mutating func flag(_ name: String, _ value: Bool, default normal: Bool) {
+    mutating func flag(_ name: String, _ value: Bool, default normal: Bool) {
         if value == normal, Bool.random(using: &generator) { return }
         key(
             name,
             (value ? ["yes", "true", "on", "1"] : ["no", "false", "off", "0"]).randomElement(using: &generator) ?? "")
     }
 
-    private mutating func settings(_ settings: DaemonSettings) {
+    mutating func settings(_ settings: DaemonSettings) {
         line("[Watchd]")
         settings.controlSocket.map { key("ControlSocket", path($0)) }
         key("LogLevel", "\(settings.logLevel)")
@@ -53,7 +57,7 @@ struct ConfigurationPrinter {
         key("DrainSec", settings.drain.description)
     }
 
-    private mutating func section(_ queue: QueueDefinition) {
+    mutating func section(_ queue: QueueDefinition) {
         line("[Queue \(queue.name)]")
         if !QueueDefinition.builtInNames.contains(queue.name), case .concurrent(let width) = queue.kind {
             key("Type", "concurrent")
@@ -62,34 +66,96 @@ struct ConfigurationPrinter {
         key("Backlog", "\(queue.backlog)")
         key("Overflow", queue.overflow.rawValue)
         flag("Suspended", queue.isSuspended, default: false)
+        if queue.qos != .default || Bool.random(using: &generator) { key("QoS", queue.qos.rawValue) }
+        queue.target.map { key("Target", alias($0)) }
+        queue.rateLimit.map { key("RateLimit", rate($0)) }
+        environment(queue.environment)
+        queue.finalizer.map { key("Finalizer", $0) }
+    }
+
+    mutating func alias(_ queue: String) -> String {
+        let alias = QueueDefinition.aliases.first { $0.value == queue }?.key
+        return Bool.random(using: &generator) ? alias ?? queue : queue
+    }
+
+    mutating func rate(_ limit: RateLimit) -> String {
+        "\(limit.count)" + (Bool.random(using: &generator) ? "/" : " / ") + limit.span.description
+    }
+
+    mutating func environment(_ variables: [EnvironmentVariable]) {
+        for variable in variables {
+            key("Environment", Array("\(variable.name)=".utf8) + variable.value.flatMap { escaped($0) })
+        }
     }
 
     // MARK: Handlers
 
-    private mutating func handler(_ handler: HandlerDefinition) {
+    mutating func handler(_ handler: HandlerDefinition) {
         action(handler.action)
         handler.overlap.map { key("Overlap", $0.rawValue) }
+        constraints(handler.constraints)
+        handler.stride.map { key("Stride", "\($0)") }
+        retry(handler.retry)
         key("TimeoutSec", handler.timeout.description)
         key("TimeoutStopSec", handler.timeoutStop.description)
         key("KillSignal", signal(handler.killSignal))
         key("KillMode", handler.killMode.rawValue)
-        for code in handler.successExitStatus.codes.sorted() { key("SuccessExitStatus", "\(code)") }
-        for number in handler.successExitStatus.signals.sorted() { key("SuccessExitStatus", LinuxSignal.name(number)) }
+        exitStatuses("SuccessExitStatus", handler.successExitStatus)
         handler.workingDirectory.map { key("WorkingDirectory", path($0)) }
-        for variable in handler.environment {
-            key("Environment", Array("\(variable.name)=".utf8) + variable.value.flatMap { escaped($0) })
-        }
+        environment(handler.environment)
         key("StandardInput", handler.standardInput.rawValue)
         key("StandardOutput", output(handler.standardOutput))
         key("StandardError", output(handler.standardError))
         for (name, list) in [
-            ("OnSuccess", handler.onSuccess), ("OnFailure", handler.onFailure), ("OnFinished", handler.onFinished),
+            ("OnSuccess", handler.completions.success), ("OnFailure", handler.completions.failure),
+            ("OnRetry", handler.completions.retry), ("OnChange", handler.completions.change),
+            ("OnFinished", handler.completions.finished),
         ] {
             for handler in list { key(name, handler) }
         }
     }
 
-    private mutating func action(_ action: HandlerAction) {
+    mutating func constraints(_ constraints: StartConstraints) {
+        flag("Barrier", constraints.isBarrier, default: false)
+        key("Priority", constraints.priority.rawValue)
+        for (name, list) in [
+            ("Acquire", constraints.acquires), ("Release", constraints.releases), ("Consume", constraints.consumes),
+        ] where !list.isEmpty {
+            key(name, list.map { count($0) }.joined(separator: " "))
+        }
+        for handler in constraints.after { key("After", handler) }
+        if !constraints.requires.isEmpty { key("Requires", constraints.requires.joined(separator: " ")) }
+        key("DelaySec", constraints.delay.description)
+        if let once = constraints.once {
+            key("Once", once.rawValue)
+        } else if Bool.random(using: &generator) {
+            key("Once", "no")
+        }
+        key("StartTimeoutSec", constraints.startTimeout.description)
+    }
+
+    /// In one word or, as it adds up, in two.
+    mutating func count(_ count: SemaphoreCount) -> String {
+        if count.count == 1, Bool.random(using: &generator) { return count.name }
+        if count.count > 1, Bool.random(using: &generator) { return "\(count.name):\(count.count - 1) \(count.name)" }
+        return "\(count.name):\(count.count)"
+    }
+
+    mutating func retry(_ retry: RetryPolicy) {
+        key("Retry", retry.limit.map { "\($0)" } ?? "infinity")
+        key("RetrySec", retry.delay.description)
+        if retry.maxDelay != max(.seconds(300), retry.delay) || Bool.random(using: &generator) {
+            key("RetryMaxSec", retry.maxDelay.description)
+        }
+        exitStatuses("RetryPreventExitStatus", retry.preventExitStatus)
+    }
+
+    mutating func exitStatuses(_ name: String, _ set: ExitStatusSet) {
+        for code in set.codes.sorted() { key(name, "\(code)") }
+        for number in set.signals.sorted() { key(name, LinuxSignal.name(number)) }
+    }
+
+    mutating func action(_ action: HandlerAction) {
         switch action {
         case .exec(let commands):
             for command in commands {
@@ -100,7 +166,7 @@ struct ConfigurationPrinter {
         }
     }
 
-    private mutating func word(_ word: Command.Word) -> [UInt8] {
+    mutating func word(_ word: Command.Word) -> [UInt8] {
         guard case .template(let template) = word else { return Array("%@".utf8) }
         let quote = ["", "\"", "'"].randomElement(using: &generator) ?? ""
         let body = template.parts.flatMap { part -> [UInt8] in
@@ -114,13 +180,13 @@ struct ConfigurationPrinter {
     }
 
     /// A byte as itself where that is possible, sometimes as an escape.
-    private mutating func inWord(_ byte: UInt8, _ quote: String) -> [UInt8] {
+    mutating func inWord(_ byte: UInt8, _ quote: String) -> [UInt8] {
         let isSpecial =
             [0x0A, 0x0D, 0x22, 0x27, 0x5C].contains(byte) || quote.isEmpty && [0x09, 0x20, 0x3B].contains(byte)
         return isSpecial || Int.random(in: 0..<8, using: &generator) == 0 ? escaped(byte) : [byte]
     }
 
-    private mutating func escaped(_ byte: UInt8) -> [UInt8] {
+    mutating func escaped(_ byte: UInt8) -> [UInt8] {
         if (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) { return [byte] }
         if byte == 0x20, Bool.random(using: &generator) { return Array("\\s".utf8) }
         let radix = Bool.random(using: &generator) ? 16 : 8
@@ -130,7 +196,7 @@ struct ConfigurationPrinter {
             + Array(digits.utf8)
     }
 
-    private mutating func text(_ template: Template) -> [UInt8] {
+    mutating func text(_ template: Template) -> [UInt8] {
         template.parts.flatMap { part -> [UInt8] in
             switch part {
             case .literal(let bytes): bytes.flatMap { $0 == 0x25 ? [0x25, 0x25] : [$0] }
@@ -139,7 +205,7 @@ struct ConfigurationPrinter {
         }
     }
 
-    private mutating func spelling(_ specifier: Specifier) -> [UInt8] {
+    mutating func spelling(_ specifier: Specifier) -> [UInt8] {
         let names: [Specifier: [String]] = [
             .path: ["%p", "%{path}"], .lastComponent: ["%f"], .relativePath: ["%r"], .source: ["%{source}"],
             .handler: ["%{handler}"], .queue: ["%{queue}"], .operation: ["%{operation}"], .kind: ["%{kind}"],
@@ -152,11 +218,11 @@ struct ConfigurationPrinter {
         return Array((names[specifier]?.randomElement(using: &generator) ?? "").utf8)
     }
 
-    private mutating func path(_ path: [UInt8]) -> [UInt8] {
+    mutating func path(_ path: [UInt8]) -> [UInt8] {
         path.flatMap { $0 == 0x2F ? [$0] : escaped($0) }
     }
 
-    private mutating func output(_ output: StandardOutput) -> [UInt8] {
+    mutating func output(_ output: StandardOutput) -> [UInt8] {
         switch output {
         case .journal: Array("journal".utf8)
         case .null: Array("null".utf8)
@@ -166,83 +232,8 @@ struct ConfigurationPrinter {
         }
     }
 
-    private mutating func signal(_ number: Int32) -> String {
+    mutating func signal(_ number: Int32) -> String {
         let name = LinuxSignal.name(number)
         return [name, String(name.dropFirst(3)), String(number)].randomElement(using: &generator) ?? name
-    }
-
-    // MARK: Sources
-
-    private mutating func section(_ source: SourceDefinition, own: HandlerDefinition?) {
-        let kind = source.id.kind.rawValue
-        line("[\(kind.prefix(1).uppercased() + kind.dropFirst()) \(source.id.name)]")
-        trigger(source.trigger)
-        own.map { handler($0) }
-        for route in source.routes where route.handler != own?.name { key("Handler", route.handler) }
-        let queues = Set(source.routes.map(\.queue))
-        if let own {
-            own.queue.map { key("Queue", $0) }
-        } else if queues.count == 1, let queue = queues.first {
-            key("Queue", queue)
-        }
-        source.summary.map { key("Description", $0) }
-        switch source.key {
-        case .handler: if source.id.kind == .descriptor { key("Key", "") }
-        case .none: key("Key", "none")
-        case .template(let template): key("Key", text(template))
-        }
-        flag("Coalesce", source.coalesces, default: source.id.kind != .descriptor)
-        flag("Suspended", source.isSuspended, default: false)
-        flag("Required", source.isRequired, default: false)
-    }
-
-    private mutating func trigger(_ trigger: Trigger) {
-        switch trigger {
-        case .timer(let timer):
-            timer.every.map { key("EverySec", $0.description) }
-            timer.after.map { key("AfterSec", $0.description) }
-            timer.onStartup.map { key("OnStartupSec", $0.description) }
-            timer.onBoot.map { key("OnBootSec", $0.description) }
-        case .signal(let trigger): key("Signal", trigger.signals.map { signal($0) }.joined(separator: " "))
-        case .path(let trigger):
-            for path in trigger.paths { key("Path", self.path(path)) }
-            key("Events", events(trigger.events))
-            flag("Recursive", false, default: false)
-        case .descriptor(let trigger):
-            switch trigger.listener {
-            case .fifo(let file): key("ListenFIFO", path(file))
-            case .datagram(let address): key("ListenDatagram", self.address(address))
-            }
-            key("Framing", trigger.framing.rawValue)
-            key("MaxLength", trigger.maxLength % 1024 == 0 ? "\(trigger.maxLength / 1024)K" : "\(trigger.maxLength)")
-            key("SocketMode", "0" + String(trigger.mode + 0o1000, radix: 8).dropFirst())
-        case .process(let trigger):
-            key("PIDFile", path(trigger.pidFile))
-            key("Events", "exit")
-        case .custom(let trigger): key("Merge", trigger.merge.rawValue)
-        }
-    }
-
-    private func events(_ events: PathEvents) -> String {
-        let names: [(PathEvents, String)] = [
-            (.written, "written"), (.renamed, "renamed"), (.deleted, "deleted"), (.created, "created"),
-            (.modified, "modified"), (.attributes, "attributes"),
-        ]
-        return names.filter { events.contains($0.0) }.map(\.1).joined(separator: " ")
-    }
-
-    private mutating func address(_ address: SocketAddress) -> [UInt8] {
-        switch address {
-        case .unix(let file): return path(file)
-        case .abstract(let name): return [0x40] + name.flatMap { escaped($0) }
-        case .ipv4(let address, let port):
-            return Array("\(address.map(String.init).joined(separator: ".")):\(port)".utf8)
-        case .ipv6(let address, let port):
-            if address.allSatisfy({ $0 == 0 }) { return Array("\(port)".utf8) }
-            let groups = stride(from: 0, to: 16, by: 2).map {
-                String(Int(address[$0]) << 8 | Int(address[$0 + 1]), radix: 16)
-            }
-            return Array("[\(groups.joined(separator: ":"))]:\(port)".utf8)
-        }
     }
 }

@@ -16,6 +16,62 @@ struct ConfigurationTests {
                 == QueueDefinition(name: "a", kind: .concurrent(width: 6)))
     }
 
+    @Test func theBuiltInQueuesHaveTheQoSOfTheirNamesAndNoTarget() throws {
+        let text =
+            "[Queue]\nQoS=background\nTarget=high\nRateLimit=5/1s\n[Queue utility]\nQoS=utility\nBacklog=1\n[Queue own]\n"
+        let queues = try #require(load(text).configuration?.queues)
+        #expect(
+            queues.map(\.qos) == [
+                .default, .userInteractive, .userInitiated, .default, .utility, .background, .background,
+            ])
+        #expect(queues.map(\.target) == Array(repeating: nil, count: 6) + ["user-initiated"])
+        #expect(queues.allSatisfy { $0.rateLimit == RateLimit(count: 5, span: .seconds(1)) })
+    }
+
+    @Test func unitsOfOneSemaphoreAddUpInOneKey() throws {
+        let text = """
+            [Semaphore a]
+            Value=10
+            [Semaphore b]
+            Value=0
+            [Handler h]
+            Log=x
+            Acquire=a b:3 a:4
+            Acquire=a
+            Release=b
+            """
+        let constraints = try #require(load(text).configuration?.handlers.first?.constraints)
+        #expect(constraints.acquires == [SemaphoreCount(name: "a", count: 6), SemaphoreCount(name: "b", count: 3)])
+        #expect(constraints.releases == [SemaphoreCount(name: "b", count: 1)])
+    }
+
+    @Test func theLongestRetryPauseIsFiveMinutesOrTheFirst() throws {
+        let text =
+            "[Handler a]\nLog=x\nRetry=3\n[Handler b]\nLog=x\nRetrySec=10min\n[Handler c]\nLog=x\nRetry=infinity\nRetrySec=0\n"
+        let handlers = try #require(load(text).configuration?.handlers)
+        #expect(
+            handlers.map(\.retry) == [
+                RetryPolicy(limit: 3), RetryPolicy(delay: .seconds(600), maxDelay: .seconds(600)),
+                RetryPolicy(limit: nil, delay: .milliseconds(1)),
+            ])
+    }
+
+    @Test func aGroupOfASourcesOwnActionHasThatHandler() throws {
+        let text = "[Timer t]\nEverySec=1h\nLog=x\n[Group g]\nMembers=t t\nLog=done\nQueue=main\n"
+        let group = try #require(load(text).configuration?.sources.last)
+        #expect(
+            group
+                == SourceDefinition(
+                    id: .init(.group, "g"), routes: [Route(handler: "g", queue: "main")],
+                    trigger: .group(GroupTrigger(members: ["t"]))))
+    }
+
+    @Test func onceIsAWarningAndTheFileIsUsed() {
+        let result = load("[Handler h]\nLog=x\nOnce=boot\n")
+        #expect(result.configuration?.handlers.first?.constraints.once == .boot)
+        #expect(result.diagnostics.map(\.severity) == [.warning])
+    }
+
     @Test func defaultsOfSourcesDependOnTheirKind() throws {
         let text = """
             [Descriptor d]

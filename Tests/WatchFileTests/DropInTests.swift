@@ -28,6 +28,36 @@ struct DropInTests {
         #expect(result.configuration?.locations["handler/x"] == SourceLocation(file: "a.watch", line: 1))
     }
 
+    @Test func aDropInAddsMembersAndUnitsAndTakesOutATarget() throws {
+        let result = load(
+            (
+                "a.watch",
+                "[Queue q]\nTarget=q\nQoS=utility\n[Semaphore s]\nValue=1\n[Group g]\nMembers=x\nLog=x\n"
+                    + "[Handler x]\nLog=x\nAcquire=s\nAfter=x\n[Handler y]\nLog=x\n", nil
+            ),
+            (
+                "a.watch.d/1.watch",
+                "[Queue q]\nTarget=\nQoS=background\n[Semaphore s]\nValue=3\n[Group g]\nMembers=y\n"
+                    + "[Handler x]\nAcquire=s:2\nAfter=\nAfter=y\n", "a.watch"
+            ))
+        #expect(sentences(result) == [])
+        let configuration = try #require(result.configuration)
+        #expect(configuration.queues.last?.target == nil)
+        #expect(configuration.queues.last?.qos == .background)
+        #expect(configuration.semaphores == [SemaphoreDefinition(name: "s", value: 3)])
+        #expect(configuration.sources.first?.trigger == .group(GroupTrigger(members: ["x", "y"])))
+        let constraints = try #require(configuration.handlers.first { $0.name == "x" }?.constraints)
+        #expect(constraints.acquires == [SemaphoreCount(name: "s", count: 3)])
+        #expect(constraints.after == ["y"])
+    }
+
+    @Test func aDropInThatClosesACycleIsTheOnePointedAt() {
+        let result = load(
+            ("a.watch", "[Handler x]\nLog=x\nAfter=y\n[Handler y]\nLog=x\n", nil),
+            ("a.watch.d/1.watch", "[Handler y]\nRequires=x\n", "a.watch"))
+        #expect(sentences(result) == ["a.watch.d/1.watch:2: these wait for each other: x → y → x"])
+    }
+
     @Test func aDropInMayComeBeforeItsFileAndBringNewSections() throws {
         let result = load(
             ("a.watch.d/1.watch", "[Handler x]\nLog=b\n[Handler y]\nLog=c", "a.watch"),

@@ -13,7 +13,9 @@ struct KeyTableTests {
         case .path: lines.append("Path=/p")
         case .descriptor: if key != "ListenDatagram" { lines.append("ListenFIFO=/f") }
         case .process: lines.append("PIDFile=/p")
-        case .watchd, .queue, .semaphore, .group, .handler, .unit, .custom: break
+        case .semaphore: lines.append("Value=5")
+        case .group: lines.append("Members=member")
+        case .watchd, .queue, .handler, .unit, .custom: break
         }
         if key == "Width" { lines.append("Type=concurrent") }
         let hasAction = kind == .handler || kind.sourceKind != nil
@@ -25,10 +27,18 @@ struct KeyTableTests {
         switch key.type {
         case .flag, .noFlag: "no"
         case .number(let range): "\(range.upperBound)"
+        case .numberOrInfinity: "infinity"
         case .size: "64K"
         case .span: "90s"
         case .choice(let words, _), .choices(let words, _): words.first ?? ""
-        case .names: key.name == "Queue" ? "main" : "other"
+        case .names:
+            switch key.name {
+            case "Queue", "Target": "main"
+            case "Members": "member"
+            default: "other"
+            }
+        case .counts: "units:2 units"
+        case .rate: "100/1s"
         case .signal, .claimedSignals: "SIGUSR2"
         case .exitStatuses: "3 TERM"
         case .text, .template, .key: "some text"
@@ -42,7 +52,8 @@ struct KeyTableTests {
         }
     }
 
-    private static let others = "\n[Handler other]\nLog=x\n[Custom target]\nLog=x\n"
+    private static let others =
+        "\n[Handler other]\nLog=x\n[Handler member]\nLog=x\n[Custom target]\nLog=x\n[Semaphore units]\nValue=3\n"
 
     @Test(arguments: SectionKind.allCases.filter(\.isSupported))
     func everySupportedKeyIsTakenAndEveryOtherRefusedByName(kind: SectionKind) {

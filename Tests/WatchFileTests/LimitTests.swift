@@ -36,6 +36,15 @@ struct LimitTests {
         #expect(result.configuration == nil)
     }
 
+    @Test func aFloodOfWarningsRefusesNothing() {
+        let handlers = (0...WatchFile.maximumDiagnostics).map { "[Handler h\($0)]\nLog=x\nOnce=ever\n" }.joined()
+        let result = load(handlers)
+        #expect(result.configuration != nil)
+        #expect(result.diagnostics.last?.message == "1 more are not shown")
+        #expect(result.diagnostics.allSatisfy { $0.severity == .warning })
+        #expect(load(handlers + "[Handler broken]\nLog=x\nAfter=nobody\n").diagnostics.last?.severity == .error)
+    }
+
     @Test func aLineOfErrorsKeepsOneCopyOfItself() {
         let line = "Exec=/bin/x " + String(repeating: "%q ", count: 300_000)
         #expect(load("[Handler a]\n" + line).diagnostics.count == WatchFile.maximumDiagnostics + 1)
@@ -58,5 +67,73 @@ struct LimitTests {
         #expect(closed.diagnostics.count == 1)
         #expect(closed.diagnostics.first?.message.contains("h0 → h1 → ") == true)
         #expect(closed.diagnostics.first?.message.hasSuffix("h9000 → h0") == true)
+    }
+
+    @Test func aDeepChainOfDependenciesTargetsAndGroupsIsFollowed() {
+        let count = 3000
+        let text = (0..<count).map {
+            "[Queue q\($0)]\nTarget=q\($0 + 1)\n[Handler h\($0)]\nLog=x\n\($0 % 2 == 0 ? "After" : "Requires")=h\($0 + 1)\n"
+        }.joined()
+        let end = "[Queue q\(count)]\n[Handler h\(count)]\nLog=x\n[Group g]\nMembers=h\(count)\nLog=x\n"
+        #expect(load(text + end).diagnostics.isEmpty)
+        let closed = load(
+            text + "[Queue q\(count)]\nTarget=q0\n[Handler h\(count)]\nLog=x\nAfter=h0\n"
+                + "[Handler x]\nLog=x\n[Group g]\nMembers=x h1\nHandler=x\n")
+        let messages = closed.diagnostics.map(\.message)
+        #expect(messages.count == 3)
+        #expect(messages.contains { $0.hasPrefix("these queues target each other: q0 → q1 → ") })
+        #expect(messages.contains { $0.hasPrefix("these wait for each other: h0 → h1 → ") })
+        #expect(messages.contains("[Group g] starts its own member x: group/g → x → group/g"))
+    }
+
+    @Test func countsAndRatesEndAtTheirLimits() throws {
+        let text = """
+            [Watchd]
+            MaxProcesses=4194304
+            MaxOperations=1000000000
+            [Queue q]
+            Type=concurrent
+            Width=1000000
+            Backlog=1000000000
+            RateLimit=100000/1d
+            [Semaphore s]
+            Value=1000000000
+            [Handler h]
+            Log=x
+            Queue=q
+            Acquire=s:500000000
+            Consume=s:500000000
+            Release=s:999999999 s
+            Stride=1000000000
+            Retry=1000000000
+            DelaySec=100y
+            RetrySec=100y
+            """
+        let configuration = try #require(load(text).configuration)
+        let handler = try #require(configuration.handlers.first)
+        #expect(handler.constraints.releases == [SemaphoreCount(name: "s", count: 1_000_000_000)])
+        #expect(handler.retry.maxDelay == handler.retry.delay)
+        for (key, larger) in [
+            ("Width=1000000", "Width=1000001"), ("Backlog=1000000000", "Backlog=1000000001"),
+            ("RateLimit=100000/1d", "RateLimit=100001/1d"), ("RateLimit=100000/1d", "RateLimit=100000/1d 1us"),
+            ("Value=1000000000", "Value=9223372036854775808"), ("Consume=s:500000000", "Consume=s:500000001"),
+            ("s:999999999 s", "s:999999999 s s"), ("Stride=1000000000", "Stride=0"), ("Width=1000000", "Width=0"),
+            ("Backlog=1000000000", "Backlog=0"), ("DelaySec=100y", "DelaySec=100y 1us"),
+        ] {
+            let parts = text.split(separator: key, maxSplits: 1)
+            #expect(load(parts.joined(separator: larger)).diagnostics.map(\.severity) == [.error], "\(larger)")
+        }
+    }
+
+    @Test func aListOfCountsIsBounded() {
+        let semaphores = (0..<WatchFile.maximumNames).map { "s\($0)" }
+        let text = semaphores.map { "[Semaphore \($0)]\nValue=1\n" }.joined() + "[Handler h]\nLog=x\nAcquire="
+        #expect(
+            load(text + semaphores.joined(separator: " ")).configuration?.handlers.first?.constraints.acquires.count
+                == WatchFile.maximumNames)
+        #expect(
+            problems(in: text + semaphores.joined(separator: " ") + " s0") == [
+                "515:9: Acquire= has more than 256 names"
+            ])
     }
 }

@@ -40,6 +40,15 @@ struct InvocationTests {
         #expect(invocation.options.isEmpty)
     }
 
+    @Test func theWordsOfACommandAreItsOwn() throws {
+        for line in ["group run deploy make -j4 --json -- x", "group run deploy -- make -j4 --json -- x"] {
+            let invocation = try parse(line)
+            #expect(invocation.operands == ["run", "deploy", "make", "-j4", "--json", "--", "x"])
+            #expect(invocation.options.isEmpty)
+        }
+        #expect(try parse("group --json run deploy make").has(.json))
+    }
+
     @Test func aValueMayLookLikeAnOption() throws {
         #expect(try parse("emit poke --data -5").number(.data) == -5)
         #expect(try parse("run x -").operands == ["x", "-"])
@@ -72,6 +81,9 @@ struct InvocationTests {
 
     @Test func everyVerbIsInTheHelp() {
         for verb in Verb.all { #expect(Verb.helpText().contains("  \(verb.synopsis)")) }
+        for verb in Verb.all {
+            for line in verb.helpText().split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
+        }
         for line in Verb.helpText().split(separator: "\n") { #expect(line.count <= 120) }
     }
 }

@@ -1,7 +1,6 @@
 import ControlInterface
 import ControlKit
-import Foundation
-import LinuxSystem
+import ProgramKit
 import Testing
 import Varlink
 
@@ -15,20 +14,8 @@ struct ProgramTests {
     }
 
     private func watchctl(_ arguments: [String]) throws -> Outcome {
-        let tests = String(decoding: try Linux.readlink("/proc/self/exe"), as: UTF8.self)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(
-            "watchctl")
-        process.arguments = arguments
-        process.environment = ["TZ": "UTC"]
-        let (output, error) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = error
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let complaint = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return Outcome(status: process.terminationStatus, output: text, error: complaint)
+        let finished = try Program.run([Products.path("watchctl")] + arguments, environment: ["TZ=UTC"])
+        return Outcome(status: finished.code ?? -1, output: finished.text, error: finished.errorText)
     }
 
     @Test func itsExitStatusSaysHowItWent() throws {
@@ -62,6 +49,27 @@ struct ProgramTests {
         let outcome = try watchctl(["--socket", server.path])
         #expect(outcome.output.contains("DEGRADED: 1 problem, 1 pause"))
         #expect(!outcome.output.contains("\u{1b}"))
+    }
+
+    @Test func groupRunEndsAsItsCommandEnds() throws {
+        let server = try SampleServer(interfaces: [Manager.interface]) { call in
+            let name = (try? call.parameters(as: EnterGroup.Parameters.self))?.name
+            return name == "deploy"
+                ? .reply(Sample.json(EnterGroup.Reply(ticket: 1)))
+                : .error(ManagerError.noSuchName(name: "x", nearest: nil).reply)
+        }
+        defer { server.stop() }
+        func group(_ words: String...) throws -> Outcome {
+            try watchctl(["--socket", server.path, "group", "run"] + words)
+        }
+        let outcome = try group("deploy", "/bin/sh", "-c", "echo ran; exit 7")
+        #expect(outcome.status == 7)
+        #expect(outcome.output == "ran\n")
+        #expect(try group("deploy", "/nonexistent").status == 127)
+        #expect(try group("deploy", "/etc/passwd").status == 126)
+        let refused = try group("nobody", "/bin/echo", "ran")
+        #expect(refused.status == 1)
+        #expect(refused.output.isEmpty)
     }
 
     @Test func helpAndVersionNeedNoDaemon() throws {

@@ -33,9 +33,16 @@ struct RenderingTests {
                 RUNNING (1)  HANDLER  QUEUE    FOR  CAUSE
                   4790       sync     net    14min  path/data, 212 changes
 
-                WAITING (5)  HANDLER  QUEUE  SINCE  FOR
-                  4803       sync     net     2min  path/data, 31 changes
-                  4 more: watchctl operations
+                WAITING (5)  HANDLER  QUEUE    SINCE  FOR
+                  4803       sync     net       2min  path/data, 31 changes
+                  4805       mail     net    1min 2s  attempt 2 in 10s
+                  3 more: watchctl operations
+
+                SEMAPHORES  FREE  VALUE  WAITING
+                  archive      0      2        3
+
+                GROUPS          OPERATIONS  ENTERED
+                  group/deploy           2        1
 
                 NEXT
                   10:00      in 12min  timer/report → report
@@ -43,6 +50,7 @@ struct RenderingTests {
 
                 FINISHED    ID    HANDLER  RESULT          TOOK  TRY  CAUSE
                 today, Fri 20 Nov
+                  09:47:08  4649  build    superseded        8s    1  path/src → 4650
                   02:32:30  4711  backup   FAILED SIGKILL   41s    3  timer/nightly 02:30
                 yesterday, Thu 19 Nov
                   18:04:05  4601  ingest   ok                1s    1  /srv/in/a\\x1b[2J.csv
@@ -98,9 +106,9 @@ struct RenderingTests {
         let lines = Lists(screen: try screen()).queues([Samples.queue, Samples.plainQueue])
         #expect(
             try text(lines) == """
-                QUEUE   TYPE          STATE                RUNNING  WAITING  ENTRIES  BACKLOG   DONE  FAILED  OLDEST
-                images  concurrent 4  suspended by root …        2        9       31   10 000  1 601       1    2min
-                images  concurrent 4  idle                       0        0        0   10 000  1 601       1       -
+                QUEUE          TYPE          QOS      STATE       RUNNING  WAITING    BACKLOG   DONE  FAILED  OLDEST
+                images → disk  concurrent 4  default  suspended…        2        9  31/10 000  1 601       1    2min
+                images         concurrent 4  default  idle              0        0   0/10 000  1 601       1       -
 
                 """)
     }
@@ -117,15 +125,83 @@ struct RenderingTests {
     }
 
     @Test func operationsAreATable() throws {
-        let operations = [Samples.operation, Samples.operationRunning, Samples.waitingOperation]
+        let operations = [
+            Samples.operation, Samples.operationRunning, Samples.waitingOperation, Samples.backingOff,
+            Samples.superseded,
+        ]
         #expect(
             try text(Lists(screen: screen()).operations(operations)) == """
-                  ID  HANDLER  QUEUE    STATE           SINCE  TRY  CAUSE                   WAITS FOR
-                4711  backup   default  FAILED SIGKILL     7h    3  timer/nightly 02:30     4709 (same handler)
-                4790  sync     net      running         14min    1  path/data, 212 changes
-                4803  sync     net      pending          2min    -  path/data, 31 changes
+                  ID  HANDLER  QUEUE    STATE             SINCE  TRY  CAUSE                   WAITS FOR
+                4711  backup   default  FAILED SIGKILL       7h    3  timer/nightly 02:30     4709 (same handler)
+                4790  sync     net      running           14min    1  path/data, 212 changes
+                4803  sync     net      pending            2min    -  path/data, 31 changes
+                4805  mail     net      pending         1min 2s    1  timer/mail              attempt 2 in 10s
+                4649  build    net      superseded          54s    1  path/src                → 4650
 
                 """)
+    }
+
+    @Test func semaphoresAreATable() throws {
+        let plain = ListSemaphores.Semaphore(name: "licences", value: 1000, available: 1000)
+        #expect(
+            try text(Lists(screen: screen()).semaphores([Samples.semaphore, plain])) == """
+                SEMAPHORE   FREE  VALUE  WAITING
+                archive        0      2        3
+                licences   1 000  1 000        0
+
+                """)
+    }
+
+    @Test func anExplanationHasThePlacesAtItsRight() throws {
+        var other = Samples.explanation
+        other.operation = nil
+        other.object = "queue/default"
+        #expect(
+            try text(ExplainScreen(explanation: Samples.explanation, screen: screen(width: 80)).lines, width: 80) == """
+                backup, 02:30                                     operation 4711, FAILED SIGKILL
+                  02:30:00.001  submitted  queued on default                nightly.watch:13
+                  now           barrier    barrier: 4 operations before it     queue/default
+
+                """)
+        #expect(
+            try text(ExplainScreen(explanation: other, screen: screen(width: 80)).lines, width: 80) == """
+                queue/default
+                  02:30:00.001  submitted  4711: queued on default          nightly.watch:13
+                  now           barrier    barrier: 4 operations before it     queue/default
+
+                """)
+    }
+
+    @Test func aLongSentenceOfAnExplanationGoesOnBelow() throws {
+        let words = "queue images suspended by root, because the disks of the archive are being changed this week"
+        let step = Explain.Step(time: nil, code: "suspended", sentence: words)
+        let reply = Explain.Reply(object: "queue/images", steps: [step])
+        let lines = ExplainScreen(explanation: reply, screen: try screen(width: 60)).lines
+        #expect(
+            try text(lines, width: 60) == """
+                queue/images
+                  now  suspended  queue images suspended by root, because
+                                  the disks of the archive are being
+                                  changed this week
+
+                """)
+    }
+
+    @Test func aReasonIsToldOnceAndHidesNoColumn() throws {
+        var operation = Samples.operation
+        (operation.signal, operation.exitStatus, operation.waitingFor) = (nil, nil, nil)
+        (operation.nextAttempt, operation.parts, operation.successor) = (nil, nil, nil)
+        let reason = "the program /srv/bin/backup is not there: " + String(repeating: "long ", count: 30)
+        operation.reason = reason
+        let list = try text(Lists(screen: screen()).operations([operation]))
+        for word in ["STATE", "SINCE", "CAUSE", "WAITS FOR", "FAILED", "timer/nightly"] {
+            #expect(list.contains(word), "\(list)")
+        }
+        let record = Follow.Reply(sequence: 1, time: Samples.now, operation: operation)
+        let line = try text([FollowText(screen: screen()).line(record)])
+        #expect(line.split(separator: "the program").count == 2, "\(line)")
+        let anew = Follow.Reply(sequence: 0, time: Samples.now, gap: .init(first: 91, last: 0))
+        #expect(try text([FollowText(screen: screen()).line(anew)]).contains("started anew after record 90"))
     }
 
     @Test func emptyListsSaySo() throws {
@@ -138,18 +214,22 @@ struct RenderingTests {
         #expect(
             try text(lines, width: 80) == """
                 backup, 02:30                                     operation 4711, FAILED SIGKILL
-                  Queue      default
-                  Source     timer/nightly
-                  Key        backup
-                  Cause      timer/nightly 02:30
-                  Submitted  02:30:00, 7h ago
-                  Started    02:30:00, 7h ago
-                  Ended      02:32:30, 7h ago
-                  Took       41s
-                  Pid        4242
-                  Waits for  4709 (same handler)
-                  Reason     rsync: connection refused
-                  Carries    1 entry, 2 deliveries
+                  Queue        default
+                  Source       timer/nightly
+                  Key          backup
+                  Cause        timer/nightly 02:30
+                  Submitted    02:30:00, 7h ago
+                  Started      02:30:00, 7h ago
+                  Ended        02:32:30, 7h ago
+                  Took         41s
+                  Pid          4242
+                  Waits for    4709 (same handler)
+                  Reason       rsync: connection refused
+                  Depends on   4708
+                  Next try     in 10s
+                  Parts        3 of 4 done
+                  Followed by  operation 4712
+                  Carries      1 entry, 2 deliveries
 
                 EVENTS (4)
                   09:44:10  90210  path/uploads  written /srv/uploads/a.jpg, 2 times
@@ -173,7 +253,9 @@ struct RenderingTests {
             try text(Samples.followed.dropFirst().map(follow.line)) == """
                 09:48:02  records 3 to 6 are no longer kept
                 09:48:02  path/uploads  written /srv/uploads/a.jpg, 2 times → thumbnail, tell
+                09:48:02  4803 sync  already pending  path/data, 31 changes
                 09:48:02  4803 sync  pending  path/data, 31 changes
+                09:48:02  4805 mail  pending  attempt 2 in 10s
                 09:48:02  4790 sync  running  pid 4300, path/data, 212 changes
                 09:48:02  4711 backup  FAILED SIGKILL  41s, rsync: connection refused
 
@@ -188,6 +270,8 @@ struct RenderingTests {
                 StatusScreen(status: Samples.status, screen: screen).lines
                 + lists.sources([Samples.source]) + lists.queues([Samples.queue])
                 + lists.handlers([Samples.handler]) + lists.operations([Samples.operation])
+                + lists.semaphores([Samples.semaphore])
+                + ExplainScreen(explanation: Samples.explanation, screen: screen).lines
             for line in lines { #expect(line.width <= width, "\(line.rendered(coloured: false))") }
         }
     }

@@ -1,5 +1,7 @@
 import ControlInterface
 import ControlKit
+import LinuxSystem
+import ProgramKit
 import Schedule
 import Synchronization
 import Testing
@@ -24,13 +26,14 @@ struct VerbTests {
         return try run(arguments, socket: server.path)
     }
 
-    private func run(_ arguments: [String], socket: String) throws -> Outcome {
+    private func run(_ arguments: [String], socket: String, patience: Int = 30_000) throws -> Outcome {
         let output = TextBox()
         let screen = Screen(width: 100, isColoured: false, now: try Timestamp(parsing: Samples.now), local: .utc)
         do throws(Failure) {
             let invocation = try Invocation(arguments: arguments)
             let session = Session(
-                socketPath: socket, isJSON: invocation.has(.json), screen: screen, write: { output.append($0) })
+                socketPath: socket, isJSON: invocation.has(.json), screen: screen, write: { output.append($0) },
+                patience: patience)
             let code = try invocation.verb.run(invocation, session)
             return Outcome(output: output.text, code: code)
         } catch {
@@ -56,6 +59,10 @@ struct VerbTests {
         (["run", "thumbnail"], "thumbnail: operation 5\n"),
         (["suspend", "images"], "queue/images is suspended\n"),
         (["resume", "images"], "queue/images goes on\n"),
+        (["signal", "archive", "2"], "archive: 2 free\n"), (["signal", "archive"], "archive: 2 free\n"),
+        (["group", "enter", "deploy", "--pid", "4242"], "17\n"),
+        (["group", "leave", "deploy", "17"], "left deploy\n"),
+        (["wait", "images"], "images: nothing waits or runs\n"),
         (["cancel", "4711"], "3 operations cancelled\n"),
         (["cancel", "images"], "3 operations cancelled\n"),
         (["reload"], "a.watch:1:1: warning: unused\n+ path/new\n~ queue/images\n- handler/old\n"),
@@ -67,7 +74,8 @@ struct VerbTests {
 
     @Test(arguments: [
         (["status"], "GetStatus"), (["sources"], "ListSources"), (["queues"], "ListQueues"),
-        (["handlers"], "ListHandlers"), (["operations"], "ListOperations"), (["show", "4711"], "GetOperation"),
+        (["handlers"], "ListHandlers"), (["semaphores"], "ListSemaphores"), (["explain", "4711"], "Explain"),
+        (["operations"], "ListOperations"), (["show", "4711"], "GetOperation"),
     ])
     func withJSONTheReplyIsPrinted(arguments: [String], method: String) throws {
         let outcome = try run(arguments + ["--json"]) { call in
@@ -131,6 +139,74 @@ struct VerbTests {
         }
     }
 
+    @Test func waitEndsAsTheOperationEnded() throws {
+        for (result, code) in [
+            (OperationSummary.Result.done, ExitCode.done), (.failed, .failed), (.cancelled, .failed),
+        ] {
+            let outcome = try run(["wait", "4601", "--timeout", "1min 30s"]) { call in
+                var operation = Samples.yesterdaysOperation
+                operation.result = result
+                let isAskedFor =
+                    (try? call.parameters(as: Wait.Parameters.self)) == .init(id: 4601, timeoutUsec: 90_000_000)
+                return isAskedFor ? .reply(Sample.json(Wait.Reply(operation: operation))) : .nothing
+            }
+            #expect(outcome.code == code)
+            #expect(
+                outcome.output.hasPrefix(
+                    "ingest 4601: \(result == .done ? "ok" : result == .failed ? "FAILED" : "cancelled")"))
+        }
+        let endless = try run(["wait", "images", "--timeout", "infinity"], answer: Self.anySample)
+        #expect(endless.code == .done)
+    }
+
+    @Test func aDeadlockIsToldLinkByLink() throws {
+        let chain = ["operation 5 waits for its turn on main", "main runs operation 4", "operation 4 waits for 5"]
+        let outcome = try run(["run", "--wait", "x"]) { _ in .error(ManagerError.wouldDeadlock(chain: chain).reply) }
+        #expect(outcome.failure?.details == chain)
+        #expect(outcome.failure?.exitCode == .failed)
+    }
+
+    @Test func aTicketLastsAsLongAsTheCallerUnlessToldOtherwise() throws {
+        let parent = Int(Linux.parentProcessID)
+        let outcome = try run(["group", "enter", "deploy"]) { call in
+            let pid = (try? call.parameters(as: EnterGroup.Parameters.self))?.pid
+            return pid == parent ? .reply(Sample.json(EnterGroup.Reply(ticket: 3))) : .nothing
+        }
+        #expect(outcome.output == "3\n")
+    }
+
+    @Test func aCallerThatHasEndedIsNoEndOfATicket() throws {
+        let outcome = try run(["group", "enter", "deploy"]) { _ in
+            .error(ManagerError.noSuchProcess(pid: 77).reply)
+        }
+        #expect(outcome.failure?.message == "there is no process 77")
+        #expect(outcome.failure?.exitCode == .failed)
+        #expect(Verb.group.helpText().contains("--pid $$"))
+    }
+
+    @Test(arguments: [[], ["--wait"]])
+    func aRunThatStartsNothingFailsAndSaysWhy(options: [String]) throws {
+        let reply = Run.Reply(operations: [], result: .skipped, reason: "Overlap=skip: operation 4 has not ended")
+        let outcome = try run(["run", "sk"] + options) { _ in .reply(Sample.json(reply)) }
+        #expect(outcome.output == "sk: skipped, Overlap=skip: operation 4 has not ended\n")
+        #expect(outcome.code == .failed)
+        let nothing = try run(["run", "sk"] + options) { _ in .reply(Sample.json(Run.Reply(operations: []))) }
+        #expect(nothing == Outcome(output: "sk: nothing was started\n", code: .failed))
+    }
+
+    @Test func aWaitWithATimeoutGivesUpOnADaemonThatDoesNotAnswer() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/socket"
+            let listener = try Linux.socket(for: .unix(path.pathBytes), .stream)
+            try Linux.bind(listener.rawValue, .unix(path.pathBytes))
+            try Linux.listen(listener.rawValue)
+            let outcome = try run(["wait", "images", "--timeout", "20ms"], socket: path, patience: 30)
+            listener.close()
+            #expect(outcome.failure?.message == "watchd has not answered for 50ms")
+            #expect(outcome.failure?.exitCode == .unreachable)
+        }
+    }
+
     @Test func relativePathsAreMadeAbsolute() throws {
         let outcome = try run(["run", "x", "/a", "b"]) { call in
             let paths = (try? call.parameters(as: Run.Parameters.self).paths) ?? []
@@ -155,6 +231,11 @@ struct VerbTests {
     @Test(arguments: [
         ["suspend", "x", "--for", "soon"], ["suspend", "x", "--for", "0"], ["suspend", "x", "--for", "20000y"],
         ["emit", "x", "--payload", "[1]"], ["emit", "x", "--payload", "{"], ["emit", "x", "--data", "1.5"],
+        ["signal", "x", "0"], ["signal", "x", "much"], ["signal", "x", "1000000001"],
+        ["wait", "x", "--timeout", "soon"],
+        ["group", "enter"],
+        ["group", "join", "x"], ["group", "leave", "x"], ["group", "leave", "x", "y"], ["group", "run", "x"],
+        ["group", "enter", "x", "--pid", "me"], ["group", "leave", "x", "1", "--pid", "1"],
         ["show", "x"], ["operations", "--state", "done"], ["follow", "--since", "x"], ["help", "me"],
     ])
     func valuesAreCheckedBeforeTheCall(arguments: [String]) throws {
@@ -170,12 +251,26 @@ struct VerbTests {
             (ErrorReply("a.b.New", ["x": .int(1)]), .failed, #"watchd answered a.b.New {"x":1}"#, "one version"),
             (ManagerError.noSuchName(name: "a", nearest: "b").reply, .failed, "there is no “a”", "did you mean “b”?"),
             (
+                ManagerError.noSuchName(name: "a", nearest: nil, kinds: ["queue", "group"], others: ["handler/a"])
+                    .reply,
+                .failed, "there is no queue or group “a”", "of that name there is handler/a"
+            ),
+            (.invalidParameter("count"), .failed, "“count”", "from 1 to 1000000000"),
+            (
                 ManagerError.ambiguousName(name: "a", candidates: ["path/a", "queue/a"]).reply, .failed,
                 "more than one", "path/a, queue/a"
             ),
             (ManagerError.noSuchOperation(id: 7).reply, .failed, "no operation 7", "watchctl operations"),
             (ManagerError.queueFull(queue: "q", backlog: 10).reply, .failed, "full (Backlog=10)", "--queue q"),
             (ManagerError.invalidWatchFile(diagnostics: ["x"]).reply, .badWatchFile, "nothing was changed", nil),
+            (ManagerError.noSuchTicket(group: "group/g", ticket: 3).reply, .failed, "group/g with ticket 3", "ended"),
+            (ManagerError.noSuchProcess(pid: 77).reply, .failed, "no process 77", nil),
+            (ManagerError.tooManyTickets(limit: 512).reply, .failed, "512 clients", "status"),
+            (
+                ManagerError.timedOut(what: "images", state: "3 wait").reply, .failed,
+                "timed out waiting for images: 3 wait", "explain images"
+            ),
+            (ManagerError.wouldDeadlock(chain: ["a"]).reply, .failed, "refused", "another queue"),
             (ManagerError.draining.reply, .failed, "is stopping", nil),
         ] as [(ErrorReply, ExitCode, String, String?)])
     func errorsSayWhatHappenedAndWhatHelps(error: ErrorReply, code: ExitCode, message: String, help: String?) throws {

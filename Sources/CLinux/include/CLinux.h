@@ -40,8 +40,14 @@ int clinux_processor_count(void);
 /// PR_SET_NAME: the calling thread's name, cut at 15 bytes.
 int clinux_set_thread_name(const char *_Nonnull name);
 
+/// `ioprio_get(2)`: the calling thread's I/O priority, the class << 13 | the level; 0: none was set.
+int clinux_io_priority(void);
+
 /// `mallopt(3)` M_ARENA_MAX: how many arenas the allocator may make; by default 8 for each processor.
 void clinux_limit_arenas(int count);
+
+/// `mallinfo2(3)`: bytes that the allocator has given out, over all arenas and mappings of their own.
+size_t clinux_allocated_bytes(void);
 
 /// `malloc_trim(3)`: gives free memory back to the kernel.
 void clinux_trim_memory(void);
@@ -79,6 +85,7 @@ enum clinux_spawn_step {
     CLINUX_SPAWN_CLONE = 1, // no process was made
     CLINUX_SPAWN_GROUP,
     CLINUX_SPAWN_NICE,
+    CLINUX_SPAWN_IO_PRIORITY,
     CLINUX_SPAWN_FOLDER,
     CLINUX_SPAWN_DESCRIPTORS,
     CLINUX_SPAWN_EXEC,
@@ -96,6 +103,8 @@ struct clinux_spawn_spec {
     int mask;                                    // umask(2); -1: inherited
     int sets_nice;                               // whether `nice` counts
     int nice;                                    // setpriority(2), absolute
+    int sets_io_priority;                        // whether `io_priority` counts
+    int io_priority;                             // ioprio_set(2): the class << 13 | the level
 };
 
 struct clinux_spawned {
@@ -108,5 +117,6 @@ struct clinux_spawned {
 /// Starts a process; returns once it has executed its file, or failed to. 0, or -1 with `step` and `error` in `result`
 /// (and then nothing is left behind).
 ///
-/// The child has an empty signal mask, every signal at its default, and a process group of its own.
+/// The child has an empty signal mask, every signal at its default, and a process group of its own. A nice value or an
+/// I/O priority that the kernel refuses for want of a privilege is left as it is: that is no reason not to run.
 int clinux_spawn(const struct clinux_spawn_spec *_Nonnull spec, struct clinux_spawned *_Nonnull result);

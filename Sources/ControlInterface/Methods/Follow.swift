@@ -8,7 +8,7 @@ package enum Follow: ControlMethod {
             case since
         }
 
-        /// First what happened after this sequence number; `nil`: only what happens from now on.
+        /// First what happened after this sequence number; `nil`: first how every operation that has not ended stands.
         package var since: Int?
 
         package init(since: Int? = nil) { self.since = since }
@@ -16,6 +16,7 @@ package enum Follow: ControlMethod {
 
     /// One of `event`, `operation` and `gap`.
     package struct Reply: Codable, Equatable, Sendable {
+        /// Of `initial` ones: the number of the record before.
         package var sequence: Int
         package var time: String
         /// As a handler is told it.
@@ -24,6 +25,8 @@ package enum Follow: ControlMethod {
         package var handlers: [String]?
         /// An operation whose state has changed, as it is now.
         package var operation: OperationSummary?
+        /// `true`: the operation has not changed, it stood so when `Follow` began.
+        package var initial: Bool?
         package var gap: Gap?
 
         package init(sequence: Int, time: String, event: JSONValue, handlers: [String]) {
@@ -33,10 +36,11 @@ package enum Follow: ControlMethod {
             self.handlers = handlers
         }
 
-        package init(sequence: Int, time: String, operation: OperationSummary) {
+        package init(sequence: Int, time: String, operation: OperationSummary, initial: Bool? = nil) {
             self.sequence = sequence
             self.time = time
             self.operation = operation
+            self.initial = initial
         }
 
         package init(sequence: Int, time: String, gap: Gap) {
@@ -46,7 +50,8 @@ package enum Follow: ControlMethod {
         }
     }
 
-    /// Records that were asked for and are no longer kept, by their sequence numbers; only as the first reply.
+    /// Records that were asked for and are no longer kept, by their sequence numbers; only as the first reply. `last` below
+    /// `first`: watchd, and its numbers, began anew after the record before `first`; what comes next is all that is kept.
     package struct Gap: Codable, Equatable, Sendable {
         package var first: Int
         package var last: Int

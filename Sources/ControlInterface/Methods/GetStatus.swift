@@ -10,7 +10,7 @@ package enum GetStatus: ControlMethod {
 
         enum CodingKeys: String, CodingKey {
             case version, host, pid, started, state, files, sections, problems, pauses, totals, processes, next
-            case running, waiting, recent
+            case running, waiting, recent, semaphores, groups
             case uptimeUsec = "uptime_usec"
             case maxProcesses = "max_processes"
             case operationsPending = "operations_pending"
@@ -39,6 +39,9 @@ package enum GetStatus: ControlMethod {
         package var running: [OperationSummary]
         package var waiting: [OperationSummary]
         package var recent: [OperationSummary]
+        /// These two: those that are in use, at most `Manager.maximumShownInStatus` each.
+        package var semaphores: [ListSemaphores.Semaphore]
+        package var groups: [GroupState]
 
         /// What is not named here is empty or 0 at first.
         package init(version: String, host: String, pid: Int, started: String, uptimeUsec: Int, state: State) {
@@ -61,6 +64,8 @@ package enum GetStatus: ControlMethod {
             running = []
             waiting = []
             recent = []
+            semaphores = []
+            groups = []
         }
     }
 

@@ -20,13 +20,18 @@ package enum ListQueues: ControlMethod {
         }
 
         enum CodingKeys: String, CodingKey {
-            case name, type, width, backlog, overflow, suspended, entries, operations, running, over, counters, oldest
+            case name, type, width, qos, target, backlog, overflow, suspended, entries, operations, running, over,
+                counters, oldest
             case suspendedBy = "suspended_by"
         }
 
         package var name: String
         package var type: Kind
         package var width: Int
+        /// `user-interactive` … `background`: `QoS=` as its targets leave it.
+        package var qos: String
+        /// The queue through which it runs.
+        package var target: String?
         /// Entries that may be pending.
         package var backlog: Int
         /// As in the watch file: `block`, `drop-oldest`, `drop-newest`.
@@ -44,10 +49,14 @@ package enum ListQueues: ControlMethod {
         package var oldest: String?
 
         /// What is not named here is `nil`, empty or 0 at first.
-        package init(name: String, type: Kind, width: Int, backlog: Int, overflow: String, counters: Counters) {
+        package init(
+            name: String, type: Kind, width: Int, qos: String = "default", backlog: Int, overflow: String,
+            counters: Counters
+        ) {
             self.name = name
             self.type = type
             self.width = width
+            self.qos = qos
             self.backlog = backlog
             self.overflow = overflow
             self.counters = counters

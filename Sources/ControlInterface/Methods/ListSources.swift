@@ -21,7 +21,7 @@ package enum ListSources: ControlMethod {
         }
 
         enum CodingKeys: String, CodingKey {
-            case name, kind, description, state, reason, suspended, required, handlers, counters, watches, detail
+            case name, kind, description, state, reason, suspended, required, handlers, counters, watches, detail, group
             case suspendedBy = "suspended_by"
             case lastEvent = "last_event"
             case nextElapse = "next_elapse"
@@ -44,6 +44,8 @@ package enum ListSources: ControlMethod {
         package var watches: Int
         /// What it watches: `/srv/uploads`, `every 5s`.
         package var detail: String?
+        /// Of a `[Group]`.
+        package var group: GroupState?
 
         /// What is not named here is `nil`, empty or 0 at first.
         package init(name: String, kind: String, state: State, required: Bool, handlers: [String], counters: Counters) {

@@ -8,13 +8,16 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     }
 
     package enum Result: String, Codable, CaseIterable, Sendable {
-        case done, failed, cancelled, skipped, dropped, annulled
+        case done, failed, cancelled, skipped, dropped, annulled, superseded
     }
 
     package enum CodingKeys: String, CodingKey {
         case id, handler, queue, source, key, state, result, entries, deliveries, cause, submitted, started, ended
-        case attempt, pid, signal, reason
+        case attempt, pid, signal, reason, dependencies, successor, parts
         case waitingFor = "waiting_for"
+        case waitReason = "wait_reason"
+        case nextAttempt = "next_attempt"
+        case partsEnded = "parts_ended"
         case tookUsec = "took_usec"
         case exitStatus = "exit_status"
     }
@@ -29,6 +32,12 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var result: Result?
     /// Why it does not run yet: a phrase.
     package var waitingFor: String?
+    /// The same as one word for programs: `barrier`, `semaphore`, …
+    package var waitReason: String?
+    /// Operations that have to end first.
+    package var dependencies: [Int]
+    /// Of one that was superseded or joined another: that one.
+    package var successor: Int?
     package var entries: Int
     package var deliveries: Int
     /// `/srv/a.jpg`, or `path/data, 212 changes`.
@@ -39,6 +48,11 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var tookUsec: Int?
     /// Counts from 1; 0 before the first.
     package var attempt: Int
+    /// When it is tried again.
+    package var nextAttempt: String?
+    /// By `Stride=`, and how many of them have ended; `nil` for one that is not split.
+    package var parts: Int?
+    package var partsEnded: Int?
     package var pid: Int?
     package var exitStatus: Int?
     /// `SIGKILL`.
@@ -46,7 +60,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     /// Why it ended as it did, where its exit status does not say it.
     package var reason: String?
 
-    /// What is not named here is `nil` at first.
+    /// What is not named here is `nil` or empty at first.
     package init(
         id: Int, handler: String, queue: String, source: String?, state: State, entries: Int, deliveries: Int,
         cause: String, submitted: String, attempt: Int = 0
@@ -61,5 +75,6 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         self.cause = cause
         self.submitted = submitted
         self.attempt = attempt
+        dependencies = []
     }
 }

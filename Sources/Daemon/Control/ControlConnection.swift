@@ -23,6 +23,10 @@ final class ControlConnection {
     private var isClosing = false
     private var isWaitingForGrace = false
     private var stream: Stream?
+    /// The call that is being answered.
+    private var current: Call?
+    /// It has closed its side too: nobody reads answers any more.
+    private var isPeerGone = false
     private var bound: QueueBound<ControlConnection> { QueueBound(self, to: context) }
 
     init(
@@ -62,6 +66,7 @@ final class ControlConnection {
         // Behind a stream nothing is reached any more, and nobody is there to read it.
         if !events.isDisjoint(with: [.hangUp, .peerHangUp]), stream != nil { return close() }
         if !events.isDisjoint(with: [.readable, .hangUp]) { read(number) }
+        if events.contains(.hangUp) { peerHasGone() }
         advance()
     }
 
@@ -81,9 +86,11 @@ final class ControlConnection {
     private func advance() {
         guard let number else { return }
         while !isClosing, let call = protocolState.next() { answer(call) }
-        tellRecords()
-        write(number)
-        guard self.number != nil else { return }
+        repeat {
+            tellRecords()
+            write(number)
+            guard self.number != nil else { return }
+        } while stream?.records.isEmpty == false && !protocolState.isOutputFull
         if protocolState.isFinished || (isClosing && protocolState.pendingOutput.isEmpty) { return close() }
         if protocolState.ending != nil || isClosing { closeAfterGrace() }
         fetch()
@@ -118,10 +125,12 @@ final class ControlConnection {
         if !protocolState.pendingOutput.isEmpty { wanted.insert(.writable) }
         // A stream's client may go at any time, and then nothing else would tell.
         if stream != nil { wanted.insert(.peerHangUp) }
-        guard wanted != events else { return }
+        // A hang-up is reported without being asked for, as long as the socket is in the set.
+        let mustStay = isAwaited && !isPeerGone
+        guard wanted != events || (wanted.isEmpty && !mustStay && token != nil) else { return }
         events = wanted
         do throws(SystemError) {
-            if wanted.isEmpty {
+            if wanted.isEmpty, !mustStay {
                 if let token { epoll.remove(token) }
                 token = nil
             } else if let token {
@@ -134,6 +143,16 @@ final class ControlConnection {
         }
     }
 
+    /// Somebody waits for an answer.
+    private var isAwaited: Bool { current.map { !$0.isOneway } ?? false }
+
+    /// What was asked for still happens, but nothing waits for it any more.
+    private func peerHasGone() {
+        isPeerGone = true
+        guard isAwaited else { return }
+        requests.tell(of: peer.connection) { [connection = peer.connection] in $0.abandonCall(of: connection) }
+    }
+
     private func closeAfterGrace() {
         guard !isWaitingForGrace else { return }
         isWaitingForGrace = true
@@ -143,6 +162,9 @@ final class ControlConnection {
     private func close() {
         guard socket != nil else { return }
         endStream()
+        requests.tell(of: peer.connection) { [connection = peer.connection, isAwaited] in
+            $0.clientHasGone(connection, abandoning: isAwaited)
+        }
         if let token { epoll.remove(token) }
         token = nil
         socket.take()?.close()
@@ -165,15 +187,16 @@ final class ControlConnection {
             } catch {
                 return protocolState.fail(number, with: error)
             }
-            requests.core.async { [requests, context] in
-                request.perform(requests.runtime.value) { answer in
-                    context.async { bound.value.send(answer, to: number) }
-                }
+            current = call
+            requests.perform(request, of: peer) { [context] answer in
+                context.async { bound.value.send(answer, to: number) }
             }
+            if isPeerGone { peerHasGone() }
         }
     }
 
     private func send(_ answer: Request.Answer, to call: Int) {
+        current = nil
         switch answer {
         case .error(let error): protocolState.fail(call, with: error)
         case .reply(let reply): reply(&protocolState, call)
@@ -188,6 +211,7 @@ final class ControlConnection {
         do throws(ErrorReply) { parameters = try call.parameters() } catch {
             return protocolState.fail(call.number, with: error)
         }
+        protocolState.beginStream(call.number)
         let (bound, number) = (bound, call.number)
         requests.core.async { [requests, context] in
             let follower = requests.runtime.value.follow.begin(since: parameters.since)

@@ -1,5 +1,6 @@
 import WatchFile
 import ControlInterface
+import Engine
 import EventSources
 import Handlers
 import LinuxSystem
@@ -19,7 +20,8 @@ final class ControlServer {
 
     /// `runtime` is reached on `core` only.
     init(_ listener: ControlListener, core: Context, runtime: QueueBound<Runtime>, logger: Logger) {
-        let requests = RequestTarget(core: core, runtime: runtime)
+        let lookups = PeerLookups(core: core, processes: Context("watchd.peers"))
+        let requests = RequestTarget(core: core, runtime: runtime, lookups: QueueBound(lookups, to: core))
         let server = Acceptor(listener.descriptor, context: context, requests: requests, logger: logger)
         self.server = QueueBound(server, to: context)
         context.async { [bound = self.server] in bound.value.start() }
@@ -36,6 +38,29 @@ final class ControlServer {
 struct RequestTarget: Sendable {
     let core: Context
     let runtime: QueueBound<Runtime>
+    let lookups: QueueBound<PeerLookups>
+
+    /// Has a request answered; `done` is called on the core.
+    func perform(_ request: Request, of peer: Peer, _ done: @escaping Request.Completion) {
+        core.async {
+            let runtime = runtime.value
+            runtime.lookAtClocks()
+            let done = runtime.namingKinds(request.kinds, done)
+            switch request.work {
+            case .plain(let work): work(runtime, done)
+            case .waiting(let work):
+                // A client cannot be a part of a run where none is.
+                guard runtime.engine.processesRunning > 0 else { return work(runtime, .unknown, done) }
+                let isTaken = lookups.value.look(up: peer) { [unowned runtime] in work(runtime, $0, done) }
+                if !isTaken { done(.error(.system(Errno.wouldBlock.code, Errno.wouldBlock.name))) }
+            }
+        }
+    }
+
+    /// Tells the core something of a client, behind all that this client has asked for.
+    func tell(of connection: Int, _ news: @escaping @Sendable (Runtime) -> Void) {
+        core.async { lookups.value.behind(connection) { news(runtime.value) } }
+    }
 }
 
 /// The listening side, confined to the control context.
@@ -102,11 +127,12 @@ final class Acceptor {
     private static let pauseMicroseconds = 1_000_000
 
     private func take(_ socket: consuming FileDescriptor) {
-        guard let epoll, let peer = try? Peer(socket.rawValue, group: group), mayConnect(peer) else {
-            return socket.close()
-        }
         lastConnection += 1
         let number = lastConnection
+        guard let epoll, let peer = try? Peer(socket.rawValue, group: group, connection: number), mayConnect(peer)
+        else {
+            return socket.close()
+        }
         connections[number] = ControlConnection(
             socket, peer: peer, context: context, epoll: epoll, service: service, requests: requests
         ) { [unowned self] in

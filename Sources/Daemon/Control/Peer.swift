@@ -12,9 +12,12 @@ struct Peer: Sendable {
     let userID: UInt32
     let processID: Int32
     let role: Role
+    /// Counts the connections of this daemon.
+    let connection: Int
 
     /// `group`: the number of the group `watchd`, where there is one.
-    init(_ socket: Int32, group: UInt32?) throws(SystemError) {
+    init(_ socket: Int32, group: UInt32?, connection: Int) throws(SystemError) {
+        self.connection = connection
         let credentials = try Linux.peerCredentials(socket)
         userID = credentials.userID
         processID = credentials.processID

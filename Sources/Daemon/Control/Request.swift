@@ -19,24 +19,45 @@ struct Request: Sendable {
 
     typealias Completion = @Sendable (Answer) -> Void
 
-    private let work: @Sendable (Runtime, @escaping Completion) -> Void
+    /// What is done on the core; it calls its completion once, now or later.
+    enum Work: Sendable {
+        case plain(@Sendable (Runtime, @escaping Completion) -> Void)
+        /// It may have to wait, and must not wait for the run that its client is a part of.
+        case waiting(@Sendable (Runtime, Ancestry, @escaping Completion) -> Void)
+    }
+
+    let work: Work
+    /// What its names may be names of; empty: it has none.
+    let kinds: [String]
 
     /// - Throws: what the client did wrong: parameters that are none, or a right that it has not.
     init(_ call: Call, _ peer: Peer) throws(ErrorReply) {
         work = try Self.method(call, peer)
+        kinds = Self.kinds(call.method)
     }
 
-    /// On the core; `done` is called once, now or later.
-    func perform(_ runtime: Runtime, _ done: @escaping Completion) { work(runtime, done) }
-
-    private typealias Work = @Sendable (Runtime, @escaping Completion) -> Void
+    private static func kinds(_ method: String) -> [String] {
+        switch method {
+        case ListSources.fullName, Emit.fullName, EmitAll.fullName: ["source"]
+        case ListQueues.fullName, Cancel.fullName: ["queue"]
+        case ListHandlers.fullName: ["handler"]
+        case ListSemaphores.fullName, Signal.fullName: ["semaphore"]
+        case ListOperations.fullName: ["queue", "handler"]
+        case EnterGroup.fullName, LeaveGroup.fullName: ["group"]
+        case Wait.fullName: ["queue", "group"]
+        case Run.fullName: ["handler", "source"]
+        case Suspend.fullName, Resume.fullName: ["source", "queue"]
+        case Explain.fullName: ["queue", "handler", "group", "semaphore"]
+        default: []
+        }
+    }
 
     private static func method(_ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
         switch call.method {
-        case "io.systemd.service.Ping": return { _, done in done(.of(NoParameters())) }
+        case "io.systemd.service.Ping": return .plain { _, done in done(.of(NoParameters())) }
         case "io.systemd.service.GetLogLevel":
-            return { runtime, done in done(.of(Varlink.LogLevel(level: runtime.logger.level.rawValue))) }
-        case GetStatus.fullName: return { runtime, done in done(.of(runtime.status(peer.role))) }
+            return .plain { runtime, done in done(.of(Varlink.LogLevel(level: runtime.logger.level.rawValue))) }
+        case GetStatus.fullName: return .plain { runtime, done in done(.of(runtime.status(peer.role))) }
         case ListSources.fullName:
             return try list(call) { runtime, parameters throws(ManagerError) in
                 try runtime.sources(parameters, peer.role)
@@ -45,16 +66,30 @@ struct Request: Sendable {
             return try list(call) { runtime, parameters throws(ManagerError) in
                 try runtime.queues(parameters, peer.role)
             }
+        case ListSemaphores.fullName:
+            return try list(call) { runtime, parameters throws(ManagerError) in try runtime.semaphores(parameters) }
         case ListHandlers.fullName:
             return try list(call) { runtime, parameters throws(ManagerError) in
                 try runtime.handlers(parameters, peer.role)
             }
         case ListOperations.fullName:
             let parameters: ListOperations.Parameters = try call.parameters()
-            return { runtime, done in done(.of(runtime.operations(parameters, peer.role))) }
+            return .plain { runtime, done in
+                do throws(ManagerError) {
+                    done(.of(try runtime.operations(parameters, peer.role)))
+                } catch {
+                    done(.of(error))
+                }
+            }
         case GetOperation.fullName:
             let parameters: GetOperation.Parameters = try call.parameters()
-            return { runtime, done in done(runtime.operation(parameters, peer.role)) }
+            return .plain { runtime, done in done(runtime.operation(parameters, peer.role)) }
+        case Explain.fullName:
+            let parameters: Explain.Parameters = try call.parameters()
+            return .plain { runtime, done in done(runtime.explain(parameters, peer.role)) }
+        case Wait.fullName:
+            let parameters: Wait.Parameters = try call.parameters()
+            return .waiting { runtime, ancestry, done in runtime.wait(parameters, peer, ancestry, done) }
         default: return try change(call, peer)
         }
     }
@@ -64,7 +99,7 @@ struct Request: Sendable {
         _ answer: @escaping @Sendable (Runtime, NamedListParameters) throws(ManagerError) -> Reply
     ) throws(ErrorReply) -> Work {
         let parameters: NamedListParameters = try call.parameters()
-        return { runtime, done in
+        return .plain { runtime, done in
             do throws(ManagerError) { done(.of(try answer(runtime, parameters))) } catch { done(.of(error)) }
         }
     }
@@ -73,32 +108,52 @@ struct Request: Sendable {
     private static func change(_ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
         guard peer.role == .administrator else { throw .permissionDenied }
         switch call.method {
-        case "io.systemd.service.Reload": return { runtime, done in runtime.reload(Reload.Parameters(), done) }
+        case "io.systemd.service.Reload":
+            return .waiting { runtime, ancestry, done in runtime.reload(Reload.Parameters(), ancestry, done) }
         case "io.systemd.service.SetLogLevel":
             let level = try call.parameters(as: Varlink.LogLevel.self).level
-            return { runtime, done in runtime.setLogLevel(level, done) }
+            return .plain { runtime, done in runtime.setLogLevel(level, done) }
         case Emit.fullName:
             let parameters: Emit.Parameters = try call.parameters()
-            return { runtime, done in runtime.emit(parameters, done) }
+            return .plain { runtime, done in runtime.emit(parameters, peer, done) }
         case EmitAll.fullName:
             let parameters: EmitAll.Parameters = try call.parameters()
-            return { runtime, done in runtime.emitAll(parameters, done) }
+            return .plain { runtime, done in runtime.emitAll(parameters, peer, done) }
         case Run.fullName:
             let parameters: Run.Parameters = try call.parameters()
-            return { runtime, done in runtime.run(parameters, done) }
-        case Suspend.fullName:
-            let parameters: Suspend.Parameters = try call.parameters()
-            return { runtime, done in runtime.suspend(parameters, peer, done) }
-        case Resume.fullName:
-            let parameters: Resume.Parameters = try call.parameters()
-            return { runtime, done in runtime.resume(parameters, done) }
-        case Cancel.fullName:
-            let parameters: Cancel.Parameters = try call.parameters()
-            return { runtime, done in runtime.cancel(parameters, done) }
+            guard parameters.wait == true else {
+                return .plain { runtime, done in runtime.run(parameters, peer, nil, done) }
+            }
+            return .waiting { runtime, ancestry, done in runtime.run(parameters, peer, ancestry, done) }
         case Reload.fullName:
             let parameters: Reload.Parameters = try call.parameters()
-            return { runtime, done in runtime.reload(parameters, done) }
-        case Stop.fullName: return { runtime, done in runtime.stop(done) }
+            return .waiting { runtime, ancestry, done in runtime.reload(parameters, ancestry, done) }
+        case Stop.fullName: return .plain { runtime, done in runtime.stop(done) }
+        default: return try steer(call, peer)
+        }
+    }
+
+    /// What changes the course of queues, semaphores, groups and operations.
+    private static func steer(_ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
+        switch call.method {
+        case Suspend.fullName:
+            let parameters: Suspend.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.suspend(parameters, peer, done) }
+        case Resume.fullName:
+            let parameters: Resume.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.resume(parameters, done) }
+        case Signal.fullName:
+            let parameters: Signal.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.signal(parameters, done) }
+        case EnterGroup.fullName:
+            let parameters: EnterGroup.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.enterGroup(parameters, peer, done) }
+        case LeaveGroup.fullName:
+            let parameters: LeaveGroup.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.leaveGroup(parameters, peer, done) }
+        case Cancel.fullName:
+            let parameters: Cancel.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.cancel(parameters, done) }
         default: throw .methodNotImplemented(call.method)
         }
     }

@@ -7,16 +7,16 @@ import WatchFile
 
 /// The requests that change something. Each calls `done` once.
 extension Runtime {
-    func emit(_ parameters: Emit.Parameters, _ done: @escaping Request.Completion) {
-        emit([parameters]) { ids in
+    func emit(_ parameters: Emit.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
+        emit([parameters], peer) { ids in
             .of(Emit.Reply(event: ids.first ?? 0))
         } done: {
             done($0)
         }
     }
 
-    func emitAll(_ parameters: EmitAll.Parameters, _ done: @escaping Request.Completion) {
-        emit(parameters.events) { ids in
+    func emitAll(_ parameters: EmitAll.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
+        emit(parameters.events, peer) { ids in
             .of(EmitAll.Reply(events: ids))
         } done: {
             done($0)
@@ -24,14 +24,15 @@ extension Runtime {
     }
 
     private func emit(
-        _ list: [Emit.Parameters], reply: @escaping ([Int]) -> Request.Answer, done: @escaping Request.Completion
+        _ list: [Emit.Parameters], _ peer: Peer, reply: @escaping ([Int]) -> Request.Answer,
+        done: @escaping Request.Completion
     ) {
         let emissions = list.map { one in
             let payload = one.payload.flatMap { try? JSON.encode($0) }
             let data = one.data.map(Int64.init) ?? (payload == nil ? 1 : nil)
             return EngineCommand.Emission(name: one.name, fact: CustomFact(data: data, payload: payload))
         }
-        command(.emit(emissions)) { answer in
+        command(.emit(emissions), of: peer) { answer in
             switch answer {
             case .events(let ids): done(reply(ids.map(Int.init)))
             default: done(Self.failure(answer))
@@ -39,12 +40,15 @@ extension Runtime {
         }
     }
 
-    func run(_ parameters: Run.Parameters, _ done: @escaping Request.Completion) {
+    /// - Parameter ancestry: of a client that waits.
+    func run(
+        _ parameters: Run.Parameters, _ peer: Peer, _ ancestry: Ancestry?, _ done: @escaping Request.Completion
+    ) {
         let request = EngineCommand.RunCommand(
             name: parameters.name, paths: (parameters.paths ?? []).map { Array($0.utf8) },
             lines: (parameters.lines ?? []).map { Array($0.utf8) }, data: parameters.data.map(Int64.init),
-            waits: parameters.wait ?? false)
-        command(.run(request)) { answer in
+            waits: parameters.wait ?? false, caller: ancestry.flatMap(operation(of:)))
+        command(.run(request), of: peer) { answer in
             switch answer {
             case .operations(let ids): done(.of(Run.Reply(operations: ids.map(Int.init))))
             case .ran(let view):
@@ -87,12 +91,28 @@ extension Runtime {
         done(.of(SuspensionCount(name: found?.name ?? name, suspended: found?.count ?? 0)))
     }
 
+    func signal(_ parameters: Signal.Parameters, _ done: @escaping Request.Completion) {
+        command(.signal(semaphore: parameters.name, count: parameters.count ?? 1)) { [unowned self] answer in
+            switch answer {
+            case .signaled(let given):
+                // Who waited for it has taken it by now.
+                let name = Self.shortName(parameters.name)
+                let left = engine.semaphoreViews.first { $0.definition.name == name }?.available
+                done(.of(Signal.Reply(available: left ?? given)))
+            default: done(Self.failure(answer))
+            }
+        }
+    }
+
     func cancel(_ parameters: Cancel.Parameters, _ done: @escaping Request.Completion) {
         let request: EngineCommand
         if let queue = parameters.queue {
             request = .cancelQueue(name: queue)
         } else {
-            request = .cancel(operation: UInt64(exactly: parameters.id ?? 0) ?? 0)
+            guard let id = parameters.id.flatMap({ UInt64(exactly: $0) }) else {
+                return done(.error(.invalidParameter("id")))
+            }
+            request = .cancel(operation: id)
         }
         command(request) { answer in
             switch answer {
@@ -102,8 +122,9 @@ extension Runtime {
         }
     }
 
-    func reload(_ parameters: Reload.Parameters, _ done: @escaping Request.Completion) {
+    func reload(_ parameters: Reload.Parameters, _ ancestry: Ancestry, _ done: @escaping Request.Completion) {
         guard parameters.plan != true else { return done(.of(.notSupported(what: "a plan of a reload"))) }
+        if let refusal = refusal(of: ancestry, waitingFor: .reload) { return done(.of(refusal)) }
         reload { outcome in
             switch outcome {
             case .done(let change):
@@ -119,15 +140,19 @@ extension Runtime {
         done(.of(NoParameters()))
     }
 
+    /// It is answered before anything has ended, so that a handler may ask for it too.
     func stop(_ done: @escaping Request.Completion) {
         done(.of(NoParameters()))
         logger.log(.notice, "stopping: a client asked for it")
         drain()
     }
 
-    private static func failure(_ reply: EngineReply) -> Request.Answer {
-        guard case .failure(let error) = reply else { return .of(.notSupported(what: "\(reply)")) }
-        return .of(ManagerError(error))
+    static func failure(_ reply: EngineReply) -> Request.Answer {
+        switch reply {
+        case .failure(.badCount): .error(.invalidParameter("count"))
+        case .failure(let error): .of(ManagerError(error))
+        default: .of(.notSupported(what: "\(reply)"))
+        }
     }
 }
 
@@ -142,6 +167,9 @@ extension ManagerError {
             case .notSuspended(let name): .notSuspended(name: name)
             case .notCustom(let name): .notCustom(name: name)
             case .draining: .draining
+            case .wouldDeadlock(let chain): .wouldDeadlock(chain: chain)
+            case .noSuchTicket(let group, let ticket): .noSuchTicket(group: group, ticket: Int(clamping: ticket))
+            case .badCount(let count): .notSupported(what: "a count of \(count)")
             case .notSupported(let what): .notSupported(what: what)
             }
     }

@@ -1,5 +1,6 @@
 import ControlInterface
 import Engine
+import EventSources
 import LinuxSystem
 import Varlink
 import WatchFile
@@ -7,7 +8,8 @@ import WatchFile
 /// The requests that list.
 extension Runtime {
     func sources(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListSources.Reply {
-        let all = engine.sourceViews.map { source($0, role) }
+        let groups = Dictionary(engine.groupViews.map { ($0.id, $0) }) { first, _ in first }
+        let all = engine.sourceViews.map { source($0, groups[$0.id], role) }
         let page = try page(of: all, parameters, \.name)
         return ListSources.Reply(sources: page.items, next: page.next)
     }
@@ -15,6 +17,11 @@ extension Runtime {
     func queues(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListQueues.Reply {
         let page = try page(of: engine.queueViews.map { queue($0) }, parameters, \.name)
         return ListQueues.Reply(queues: page.items, next: page.next)
+    }
+
+    func semaphores(_ parameters: NamedListParameters) throws(ManagerError) -> ListSemaphores.Reply {
+        let page = try page(of: engine.semaphoreViews.map(ListSemaphores.Semaphore.init), parameters, \.name)
+        return ListSemaphores.Reply(semaphores: page.items, next: page.next)
     }
 
     func handlers(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListHandlers.Reply {
@@ -31,7 +38,7 @@ extension Runtime {
             return Page(of: sorted, by: name, after: parameters.after, limit: parameters.limit)
         }
         let short = wanted.split(separator: "/").last.map(String.init) ?? wanted
-        let kinds = ["queue", "handler"]
+        let kinds = ["queue", "handler", "semaphore"]
         let found = items.filter { item in
             let full = name(item)
             return full == wanted || full.hasSuffix("/" + wanted)
@@ -45,7 +52,7 @@ extension Runtime {
 
     // MARK: Items
 
-    private func source(_ view: SourceView, _ role: Peer.Role) -> ListSources.Source {
+    private func source(_ view: SourceView, _ group: GroupView?, _ role: Peer.Role) -> ListSources.Source {
         var source = ListSources.Source(
             name: view.id.description, kind: view.id.kind.rawValue, state: state(view),
             required: view.definition.isRequired, handlers: view.definition.routes.map(\.handler),
@@ -56,6 +63,7 @@ extension Runtime {
         source.lastEvent = view.lastEvent.map(wireTime)
         source.nextElapse = view.nextElapse.map(wireTime)
         source.watches = watchCount(view.id)
+        source.group = group.map(GroupState.init)
         if role == .administrator {
             source.detail = view.definition.trigger.text
             switch view.condition {
@@ -80,17 +88,17 @@ extension Runtime {
         let definition = view.definition
         var width = 1
         if case .concurrent(let most) = definition.kind { width = most }
-        let over = max(0, view.entries - definition.backlog)
         var queue = ListQueues.Queue(
             name: definition.name, type: definition.kind == .serial ? .serial : .concurrent, width: width,
-            backlog: definition.backlog, overflow: definition.overflow.rawValue,
-            counters: ControlInterface.Counters(view.counters, over: over))
+            qos: view.qos.rawValue, backlog: definition.backlog, overflow: definition.overflow.rawValue,
+            counters: ControlInterface.Counters(view.counters, over: view.over))
         queue.suspended = view.suspensions.count
         queue.suspendedBy = view.suspensions.map(ControlInterface.Suspension.init)
         queue.entries = view.entries
         queue.operations = view.waiting
         queue.running = view.running
-        queue.over = over
+        queue.over = view.over
+        queue.target = definition.target
         queue.oldest = view.oldest.map(wireTime)
         return queue
     }
@@ -106,9 +114,15 @@ extension Runtime {
 
     // MARK: Operations
 
-    func operations(_ parameters: ListOperations.Parameters, _ role: Peer.Role) -> ListOperations.Reply {
-        let queue = parameters.queue.map(Self.shortName)
-        let handler = parameters.handler.map(Self.shortName)
+    func operations(
+        _ parameters: ListOperations.Parameters, _ role: Peer.Role
+    ) throws(ManagerError) -> ListOperations.Reply {
+        let queue = try parameters.queue.map { name throws(ManagerError) in
+            try known(name, "queue", engine.queueViews.map(\.definition.name) + recent.newestFirst.map(\.queue))
+        }
+        let handler = try parameters.handler.map { name throws(ManagerError) in
+            try known(name, "handler", engine.handlerViews.map(\.definition.name) + recent.newestFirst.map(\.handler))
+        }
         let limit = min(max(parameters.limit ?? Manager.maximumPage, 1), Manager.maximumPage)
         let views: [OperationView]
         if parameters.state?.isEnded ?? false {
@@ -127,8 +141,41 @@ extension Runtime {
         return ListOperations.Reply(operations: page.items.map { OperationSummary($0, role) }, next: page.next)
     }
 
+    /// The bare name of a queue or handler that there is, or was while what is remembered ended.
+    private func known(_ name: String, _ kind: String, _ names: [String]) throws(ManagerError) -> String {
+        let bare = name.hasPrefix(kind + "/") ? String(name.dropFirst(kind.count + 1)) : name
+        let meant = kind == "queue" ? QueueDefinition.aliases[bare] ?? bare : bare
+        guard names.contains(meant) else {
+            let candidates = name.contains("/") ? Set(names).map { "\(kind)/\($0)" } : Array(Set(names))
+            throw .noSuchName(
+                name: name, nearest: Spelling.nearest(to: name, among: candidates.sorted()), kinds: [kind],
+                others: named(Self.shortName(name)))
+        }
+        return meant
+    }
+
+    /// Says of a name that is not found what was looked for, and what else has it.
+    func namingKinds(_ kinds: [String], _ done: @escaping Request.Completion) -> Request.Completion {
+        guard !kinds.isEmpty else { return done }
+        return { [bound] answer in
+            guard case .error(let reply) = answer, case .noSuchName(let name, let nearest, [], []) = ManagerError(reply)
+            else { return done(answer) }
+            let others = bound.value.named(Self.shortName(name))
+            done(.of(.noSuchName(name: name, nearest: nearest, kinds: kinds, others: others)))
+        }
+    }
+
+    /// Everything that has this bare name, with its kind.
+    private func named(_ bare: String) -> [String] {
+        engine.sourceViews.filter { !$0.isRemoved && $0.id.name == bare }.map(\.id.description)
+            + engine.queueViews.filter { $0.definition.name == bare }.map { _ in "queue/\(bare)" }
+            + engine.handlerViews.filter { !$0.isRemoved && $0.definition.name == bare }.map { _ in "handler/\(bare)" }
+            + engine.semaphoreViews.filter { !$0.isRemoved && $0.definition.name == bare }
+            .map { _ in "semaphore/\(bare)" }
+    }
+
     /// `images` of `queue/images`.
-    private static func shortName(_ name: String) -> String {
+    static func shortName(_ name: String) -> String {
         name.split(separator: "/").last.map(String.init) ?? name
     }
 
@@ -136,7 +183,7 @@ extension Runtime {
         guard let id = UInt64(exactly: parameters.id), let view = engine.operation(id) ?? recent.view(id) else {
             return .of(.noSuchOperation(id: parameters.id))
         }
-        var detail = OperationDetail(view, role)
+        var detail = OperationDetail(view, attempts: attempts.of(id), role)
         detail.startedOperations =
             recent.startedBy(id) + engine.operationViews(startedBy: id).map { Int($0.id) }
         return .of(GetOperation.Reply(operation: detail))
@@ -151,6 +198,7 @@ extension Trigger {
         case .signal(let trigger): trigger.signals.map(LinuxSignal.name).joined(separator: " ")
         case .path(let trigger): trigger.paths.map(\.printable).joined(separator: " ")
         case .process(let trigger): trigger.pidFile.printable
+        case .group(let trigger): "Members=\(trigger.members.joined(separator: " "))"
         case .custom(let trigger): "Merge=\(trigger.merge.rawValue)"
         case .descriptor(let trigger):
             switch trigger.listener {

@@ -41,6 +41,19 @@ extension ControlInterface.Suspension {
     }
 }
 
+extension ListSemaphores.Semaphore {
+    init(_ view: SemaphoreView) {
+        self.init(
+            name: view.definition.name, value: view.definition.value, available: view.available, waiting: view.waiting)
+    }
+}
+
+extension GroupState {
+    init(_ view: GroupView) {
+        self.init(name: view.id.description, outstanding: view.outstanding, entered: view.entered)
+    }
+}
+
 extension OperationSummary.Result {
     init(_ result: EngineResult) {
         self =
@@ -51,6 +64,7 @@ extension OperationSummary.Result {
             case .skipped: .skipped
             case .dropped: .dropped
             case .annulled: .annulled
+            case .superseded: .superseded
             }
     }
 }
@@ -74,10 +88,16 @@ extension OperationSummary {
             id: Int(view.id), handler: view.handler, queue: view.queue, source: view.sourceName,
             state: State(view.state), entries: view.entries, deliveries: view.deliveries,
             cause: view.cause(role), submitted: wireTime(view.submitted),
-            attempt: view.started == nil ? 0 : view.attempt)
+            // One that waits for an attempt has not made it yet.
+            attempt: view.started == nil ? view.attempt - 1 : view.attempt)
         if role == .administrator { key = view.key.flatMap { $0.isEmpty ? nil : $0.printable } }
         result = view.result.map(Result.init)
         waitingFor = view.waitingFor
+        waitReason = view.waitReason?.rawValue
+        dependencies = view.dependencies.map(Int.init)
+        successor = view.successor.map(Int.init)
+        nextAttempt = view.nextAttempt.map(wireTime)
+        if view.parts > 1 { (parts, partsEnded) = (view.parts, view.partsEnded) }
         started = view.started.map(wireTime)
         ended = view.ended.map(wireTime)
         if let started = view.started, let ended = view.ended { tookUsec = Int(ended - started) }
@@ -109,22 +129,18 @@ extension OperationView {
         switch newest.fact {
         case .path(let fact): return fact.path.printable
         case .completion(let fact): return "\(origin.name) \(fact.operation) \(fact.result.rawValue)"
-        case .timer, .signal, .line, .process, .custom: return "\(origin), \(EventText.sentence(newest))"
+        case .timer, .signal, .line, .process, .custom, .group: return "\(origin), \(EventText.sentence(newest))"
         }
     }
 }
 
 extension OperationDetail {
-    init(_ view: OperationView, _ role: Peer.Role) {
+    /// - Parameter attempts: those that failed and were tried again, the first one first.
+    init(_ view: OperationView, attempts: [OperationView], _ role: Peer.Role) {
         self.init(summary: OperationSummary(view, role), events: [])
-        if let started = view.started {
-            var run = OperationRun(attempt: view.attempt, pid: view.pid.map(Int.init), started: wireTime(started))
-            run.ended = view.ended.map(wireTime)
-            run.result = view.result.map(OperationSummary.Result.init)
-            (run.exitStatus, run.signal) = view.exit.wire
-            run.reason = role == .administrator ? view.reason : nil
-            runs = [run]
-        }
+        runs = attempts.compactMap { OperationRun($0, role) }
+        // While it is backing off it stands as its last attempt left it.
+        if attempts.last?.attempt != view.attempt, let run = OperationRun(view, role) { runs.append(run) }
         guard role == .administrator else {
             eventsOmitted = view.entries
             return
@@ -143,26 +159,42 @@ extension OperationDetail {
     }
 }
 
+extension OperationRun {
+    /// The attempt that a view tells of; `nil`: it has not started.
+    init?(_ view: OperationView, _ role: Peer.Role) {
+        guard let started = view.started else { return nil }
+        self.init(attempt: view.attempt, pid: view.pid.map(Int.init), started: wireTime(started))
+        ended = view.ended.map(wireTime)
+        result = view.result.map(OperationSummary.Result.init)
+        (exitStatus, signal) = view.exit.wire
+        reason = role == .administrator ? view.reason : nil
+    }
+}
+
 enum FollowRecord {
     /// `nil`: nothing of it is for this role.
     static func reply(_ record: FollowHub.Record, _ role: Peer.Role) -> Follow.Reply? {
         let time = wireTime(record.time)
         switch record.content {
         case .operation(let view):
-            return Follow.Reply(sequence: record.sequence, time: time, operation: OperationSummary(view, role))
+            return Follow.Reply(
+                sequence: record.sequence, time: time, operation: OperationSummary(view, role),
+                initial: record.isInitial ? true : nil)
         case .event(let event, let origin, let handlers):
             guard let text = try? EventMessage.object(event, origin: origin),
                 let object = try? JSON.decode(JSONValue.self, from: text)
             else { return nil }
             return Follow.Reply(
                 sequence: record.sequence, time: time, event: shown(object, role), handlers: handlers)
+        // It has ended, and its end has been told or is among what is missed.
+        case .state: return nil
         }
     }
 
-    static func gap(_ missed: ClosedRange<Int>) -> Follow.Reply {
+    static func gap(_ missed: FollowHub.Missed) -> Follow.Reply {
         Follow.Reply(
-            sequence: missed.upperBound, time: wireTime(Linux.now(.realtime)),
-            gap: Follow.Gap(first: missed.lowerBound, last: missed.upperBound))
+            sequence: missed.last, time: wireTime(Linux.now(.realtime)),
+            gap: Follow.Gap(first: missed.first, last: missed.last))
     }
 
     private static let forEverybody = ["id", "source", "kind", "event", "time", "count"]

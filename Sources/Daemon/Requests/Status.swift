@@ -14,7 +14,7 @@ extension Runtime {
             uptimeUsec: Int(Linux.now(.boottime) - engine.started.boottime), state: state)
         let sources = engine.sourceViews
         reply.files = role == .administrator ? files : []
-        reply.sections = sections
+        reply.sections = locations.count
         reply.problems = problems(sources, role)
         reply.pauses = pauses(sources)
         reply.totals = ControlInterface.Counters(engine.totals)
@@ -27,6 +27,10 @@ extension Runtime {
         reply.running = engine.oldestViews(shown, running: true).map { OperationSummary($0, role) }
         reply.waiting = engine.oldestViews(shown, running: false).map { OperationSummary($0, role) }
         reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary($0, role) }
+        let semaphores = engine.semaphoreViews.filter { $0.waiting > 0 || $0.available != $0.definition.value }
+        reply.semaphores = semaphores.prefix(shown).map(ListSemaphores.Semaphore.init)
+        let groups = engine.groupViews.filter { $0.outstanding > 0 || $0.entered > 0 }
+        reply.groups = groups.prefix(shown).map(GroupState.init)
         return reply
     }
 
@@ -148,6 +152,20 @@ extension Runtime {
                 object: "run \($0.name)", since: now,
                 problem: role == .administrator ? $0.reason : "something it needs is used up", action: "the run waits")
         }
-        return hung + delayed
+        return hung + delayed + (slots.map { [$0] } ?? [])
+    }
+
+    /// Every process slot taken, and for how long that is nobody's worry.
+    private static let slotPatience: Int64 = 60_000_000
+
+    private var slots: GetStatus.Problem? {
+        guard let since = engine.slotsFullSince, Linux.now(.realtime) - since >= Self.slotPatience else { return nil }
+        let oldest = engine.oldestViews(1, running: true).first
+        return GetStatus.Problem(
+            object: "watchd", since: wireTime(since),
+            problem: "MaxProcesses=\(engine.settings.maxProcesses) in use"
+                + (oldest.map { ", the longest by \($0.handler) \($0.id)" } ?? ""),
+            action: "what is ready waits for the end of a run",
+            help: (oldest.map { "watchctl cancel \($0.id), or " } ?? "") + "a larger MaxProcesses=")
     }
 }

@@ -1,74 +1,100 @@
-/// Handlers that start each other without end.
+/// What would go round for ever. Each cycle is told about once, at the reference that closes it.
 extension Checker {
-    /// An edge of the graph of who starts whom: a handler its completion handlers, `Emit=` a custom source, a custom
-    /// source its handlers.
-    private struct Edge {
-        var target: Int
-        var text: SourceText
-        var isDefault = false
+    // MARK: Queues that target each other
+
+    mutating func checkTargets() {
+        let indices = Dictionary(
+            queues.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var graph = ReferenceGraph(nodes: queues.count)
+        for (index, entry) in targets {
+            guard let target = queues[index].target.flatMap({ indices[$0] }) else { continue }
+            graph.edges[index] = [.init(target: target, text: entry.text, isDefault: entry.isDefault)]
+        }
+        graph.forEachCycle(from: Array(queues.indices)) { cycle in
+            guard let last = cycle.last else { return }
+            let chain = ReferenceGraph.chain(cycle) { queues[$0].name }
+            let what = cycle.count == 1 ? "a queue cannot target itself" : "these queues target each other"
+            report("\(what): \(chain)", last.edge, in: "[Queue \(queues[last.node].name)]")
+        }
     }
 
-    /// Tells about each cycle once, at the reference that closes it.
+    // MARK: Handlers that wait for each other
+
+    mutating func checkDependencies() {
+        var graph = ReferenceGraph(nodes: handlers.count)
+        for (index, handler) in handlers.enumerated() { graph.edges[index] = edges(handler.dependencies) }
+        graph.forEachCycle(from: Array(handlers.indices)) { cycle in
+            guard let last = cycle.last else { return }
+            let chain = ReferenceGraph.chain(cycle) { handlers[$0].name }
+            let what = cycle.count == 1 ? "a handler cannot wait for itself" : "these wait for each other"
+            report("\(what): \(chain)", last.edge, in: handlers[last.node].title)
+        }
+    }
+
+    // MARK: Handlers that start each other
+
     mutating func checkCycles() {
-        let edges = startGraph
-        /// Where a node stands on the current way from its root.
-        var depth: [Int?] = Array(repeating: nil, count: edges.count)
-        var isDone = Array(repeating: false, count: edges.count)
-        for root in handlers.indices where !isDone[root] {
-            var way: [(node: Int, next: Int)] = [(root, 0)]
-            depth[root] = 0
-            while let (node, next) = way.last {
-                guard next < edges[node].count else {
-                    (depth[node], isDone[node]) = (nil, true)
-                    way.removeLast()
-                    continue
-                }
-                way[way.count - 1].next += 1
-                let edge = edges[node][next]
-                if let start = depth[edge.target] {
-                    report(way[start...], edges)
-                } else if !isDone[edge.target] {
-                    depth[edge.target] = way.count
-                    way.append((edge.target, 0))
-                }
+        let graph = startGraph
+        // From the groups first, so that a cycle through one begins with it.
+        let groups = sources.indices.filter { sources[$0].id.kind == .group }.map { handlers.count + $0 }
+        graph.forEachCycle(from: groups + Array(handlers.indices)) { cycle in
+            if let index = cycle.firstIndex(where: { $0.edge.kind == .membership }) {
+                reportGroup(Array(cycle[(index + 1)...] + cycle[...index]))
+            } else if !cycle.allSatisfy({ $0.edge.kind == .requirement }),
+                // The reference stands in a handler: a custom source merely passes it on.
+                let last = cycle.last(where: { $0.node < handlers.count })
+            {
+                let chain = ReferenceGraph.chain(cycle) { name(ofNode: $0) }
+                report("these start each other without end: \(chain)", last.edge, in: handlers[last.node].title)
             }
         }
     }
 
-    /// Handlers first, then custom sources, each by its index.
-    private var startGraph: [[Edge]] {
-        var edges: [[Edge]] = Array(repeating: [], count: handlers.count + sources.count)
+    /// The cycle begins at the group and ends with one of its members.
+    private mutating func reportGroup(_ cycle: [ReferenceGraph.Step]) {
+        guard let group = cycle.first?.node, let member = cycle.last else { return }
+        let title = sources[group - handlers.count].title
+        let chain = ReferenceGraph.chain(cycle) { name(ofNode: $0) }
+        report("\(title) starts its own member \(name(ofNode: member.node)): \(chain)", member.edge, in: title)
+    }
+
+    /// Who starts whom: handlers first, then sources, each by its index. A handler starts its completion handlers, those
+    /// that it requires, and through `Emit=` a custom source; a source its handlers; the end of a member its group.
+    private var startGraph: ReferenceGraph {
+        var graph = ReferenceGraph(nodes: handlers.count + sources.count)
         for (index, handler) in handlers.enumerated() {
-            edges[index] = handler.completions.compactMap { reference in
-                handlerIndices[reference.name.string].map {
-                    Edge(target: $0, text: reference.name.text, isDefault: reference.isDefault)
-                }
-            }
+            graph.edges[index] = edges(handler.completions) + edges(handler.required)
             if let emission = handler.emission, let source = customIndices[emission.source.string] {
-                edges[index].append(Edge(target: handlers.count + source, text: emission.source.text))
+                graph.edges[index].append(.init(target: handlers.count + source, text: emission.source.text))
             }
         }
-        for source in customIndices.values {
-            edges[handlers.count + source] = sources[source].routes.compactMap { route in
-                handlerIndices[route.handler].map { Edge(target: $0, text: sources[source].header) }
+        for (index, source) in sources.enumerated() where [.custom, .group].contains(source.id.kind) {
+            graph.edges[handlers.count + index] = source.routes.compactMap { route in
+                handlerIndices[route.handler].map { .init(target: $0, text: source.header) }
+            }
+            for (name, entry) in source.entries.names("Members") where source.id.kind == .group {
+                guard let member = handlerIndices[name.string] else { continue }
+                graph.edges[member].append(
+                    .init(
+                        target: handlers.count + index, text: name.text, isDefault: entry.isDefault, kind: .membership))
             }
         }
-        return edges
+        return graph
     }
 
-    /// Each element of the cycle is a node and the edge behind the one it took.
-    private mutating func report(_ cycle: ArraySlice<(node: Int, next: Int)>, _ edges: [[Edge]]) {
-        // A long chain is told by its ends. The reference stands in a handler: a custom source merely passes it on.
-        guard let first = cycle.first, let last = cycle.last(where: { $0.node < handlers.count }) else { return }
-        let shown = cycle.count > 20 ? [cycle.prefix(10), cycle.suffix(9)] : [cycle]
-        let chain = shown.map { part in part.map { name(ofNode: $0.node) }.joined(separator: " → ") }
-        let edge = edges[last.node][last.next - 1]
-        var message =
-            "these start each other without end: \(chain.joined(separator: " → … → ")) → \(name(ofNode: first.node))"
-        if edge.isDefault {
-            message += "; an empty assignment in \(handlers[last.node].title) takes it out of the defaults"
+    private func edges(_ references: [HandlerDraft.Reference]) -> [ReferenceGraph.Edge] {
+        references.compactMap { reference in
+            handlerIndices[reference.name.string].map {
+                .init(
+                    target: $0, text: reference.name.text, isDefault: reference.isDefault,
+                    kind: reference.key == "Requires" ? .requirement : .plain)
+            }
         }
-        problems.error(message, at: edge.text)
+    }
+
+    private mutating func report(_ message: String, _ edge: ReferenceGraph.Edge, in title: String) {
+        let hint = edge.isDefault ? "; an empty assignment in \(title) takes it out of the defaults" : ""
+        problems.error(message + hint, at: edge.text)
     }
 
     private func name(ofNode node: Int) -> String {

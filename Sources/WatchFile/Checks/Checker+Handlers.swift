@@ -43,11 +43,13 @@ extension Checker {
             }
         }
         checkLength(of: "Handler", entries)
+        checkLength(of: "Members", entries)
+        let trigger = trigger(of: section, entries)
         if kind == .custom { customIndices[section.name] = sources.count }
         sources.append(
             SourceDraft(
                 id: SourceID(kind, section.name), header: section.header, title: section.title, entries: entries,
-                hasOwnHandler: hasAction, trigger: trigger(of: section, entries)))
+                hasOwnHandler: hasAction, trigger: trigger))
     }
 
     /// Without an action there is nothing that they could be about.
@@ -69,7 +71,9 @@ extension Checker {
         }
         var draft = draft
         readAction(of: &draft)
-        for key in HandlerDraft.completionKeys { checkLength(of: key, draft.entries) }
+        for key in HandlerDraft.referenceKeys + HandlerDraft.semaphoreKeys { checkLength(of: key, draft.entries) }
+        checkRetry(of: draft)
+        checkOnce(of: draft)
         let specifiers =
             draft.commands.flatMap { $0.items.flatMap(\.specifiers) } + draft.templates.flatMap(\.specifiers)
         draft.specifiers = Array(specifiers.prefix(HandlerDraft.maximumSpecifiers))
@@ -80,11 +84,29 @@ extension Checker {
     private mutating func checkLength(of key: String, _ entries: Entries) {
         var count = 0
         for entry in entries.list(key) {
-            count += entry.value?.names.count ?? 0
+            count += (entry.value?.names.count ?? 0) + (entry.value?.counts.count ?? 0)
             guard count > WatchFile.maximumNames else { continue }
             problems.error("\(key)= has more than \(WatchFile.maximumNames) names", at: entry.text)
             return
         }
+    }
+
+    private mutating func checkRetry(of draft: HandlerDraft) {
+        guard let longest = draft.entries.entry("RetryMaxSec") else { return }
+        let (policy, first) = (draft.retry, draft.entries.entry("RetrySec"))
+        guard policy.maxDelay < policy.delay, first?.isUnreadable != true else { return }
+        // What the handler says itself is what has to be changed.
+        let place = longest.isDefault ? first ?? longest : longest
+        problems.error(
+            "RetryMaxSec=\(policy.maxDelay) is shorter than RetrySec=\(policy.delay)"
+                + (first == nil ? ", its default" : ""), at: place.text)
+    }
+
+    private mutating func checkOnce(of draft: HandlerDraft) {
+        guard let entry = draft.entries.entry("Once"), entry.value?.word.flatMap(Once.init) != nil else { return }
+        problems.warning(
+            "Once= is remembered in memory only by this version: the handler runs once more after watchd was restarted",
+            at: entry.text)
     }
 
     private mutating func readAction(of draft: inout HandlerDraft) {

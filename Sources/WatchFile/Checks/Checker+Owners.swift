@@ -45,18 +45,31 @@ extension Checker {
         }
     }
 
-    /// `Overlap=skip` speaks of operations with the same key.
+    /// `Overlap=skip` and `Overlap=restart` speak of operations with the same key.
     mutating func checkOverlap() {
-        for source in sources {
-            guard case .none = source.key else { continue }
-            for route in source.routes {
-                guard let index = handlerIndices[route.handler], let entry = handlers[index].entries.entry("Overlap"),
-                    entry.value?.word == "skip"
+        for source in sources where source.hasNoKey {
+            for index in handlersStarted(by: source) {
+                guard let entry = handlers[index].entries.entry("Overlap"), let word = entry.value?.word,
+                    ["skip", "restart"].contains(word)
                 else { continue }
                 let origin = source.entries.has("Key") ? "" : ", as that of descriptors is by default"
                 problems.error(
-                    "Overlap=skip never skips for \(source.title), whose Key= is none\(origin)", at: entry.text)
+                    "Overlap=\(word) never \(word)s for \(source.title), whose Key= is none\(origin)", at: entry.text)
             }
         }
+    }
+
+    /// Those of its routes, and what they require, each once.
+    private func handlersStarted(by source: SourceDraft) -> [Int] {
+        var started = source.routes.compactMap { handlerIndices[$0.handler] }.withoutRepeats
+        var seen = Set(started)
+        var next = 0
+        while next < started.count {
+            for name in handlers[started[next]].required.map(\.name.string) {
+                if let index = handlerIndices[name], seen.insert(index).inserted { started.append(index) }
+            }
+            next += 1
+        }
+        return started
     }
 }

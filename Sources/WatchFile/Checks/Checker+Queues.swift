@@ -6,7 +6,9 @@ extension Checker {
             let section = written.first { $0.name == name }
             let kind: QueueDefinition.Kind = name == "main" ? .serial : .concurrent(width: settings.maxProcesses)
             if let section { checkBuiltIn(section, kind) }
-            queues.append(queue(name, kind, Entries(defaultEntries(.queue), section?.entries ?? [])))
+            var queue = queue(name, kind, Entries(defaultEntries(.queue), section?.entries ?? []))
+            queue.qos = QoS(rawValue: name) ?? .default
+            queues.append(queue)
         }
         for section in written where !QueueDefinition.builtInNames.contains(section.name) {
             if let meant = QueueDefinition.aliases[section.name] {
@@ -15,9 +17,16 @@ extension Checker {
                 continue
             }
             let entries = Entries(defaultEntries(.queue), section.entries)
-            queues.append(queue(section.name, kind(of: section, entries), entries))
+            if entries.entry("Type")?.isUnreadable == true { queuesOfUnknownType.insert(section.name) }
+            targets[queues.count] = entries.entry("Target")
+            var queue = queue(section.name, kind(of: section, entries), entries)
+            queue.qos = entries["QoS"]?.word.flatMap(QoS.init) ?? queue.qos
+            queues.append(queue)
         }
         queueNames = Set(queues.map(\.name))
+        for (index, entry) in targets {
+            queues[index].target = entry.value?.names.first.flatMap { queueName($0.string) }
+        }
     }
 
     /// The queue that a name means; `nil` where there is none.
@@ -31,6 +40,9 @@ extension Checker {
         queue.backlog = entries["Backlog"]?.number ?? queue.backlog
         queue.overflow = entries["Overflow"]?.word.flatMap(QueueDefinition.Overflow.init) ?? queue.overflow
         queue.isSuspended = entries["Suspended"]?.flag ?? queue.isSuspended
+        queue.rateLimit = entries["RateLimit"]?.rate
+        queue.environment = entries.list("Environment").flatMap { $0.value?.environment ?? [] }
+        queue.finalizer = entries["Finalizer"]?.names.first?.string
         return queue
     }
 
@@ -54,6 +66,13 @@ extension Checker {
         if let entry = entries.entry("Width") {
             let reason = kind == .serial ? "is serial" : "is as wide as MaxProcesses="
             problems.error("the built-in queue \(section.name) \(reason)", at: entry.keyText)
+        }
+        let qos = QoS(rawValue: section.name) ?? .default
+        if let entry = entries.entry("QoS"), let word = entry.value?.word, word != qos.rawValue {
+            problems.error("the built-in queue \(section.name) has QoS=\(qos.rawValue)", at: entry.text)
+        }
+        if let entry = entries.entry("Target"), !entry.isUnreadable {
+            problems.error("the built-in queue \(section.name) has no target", at: entry.keyText)
         }
     }
 }

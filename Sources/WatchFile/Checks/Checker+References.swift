@@ -7,10 +7,14 @@ extension Checker {
         // Each written entry once: those that a drop-in clears or replaces must be right too.
         for entry in (sections + defaults.values.sorted { $0.kind.prefix < $1.kind.prefix }).flatMap(\.entries) {
             switch entry.key.name {
-            case "Handler", "OnSuccess", "OnFailure", "OnFinished":
+            case "Handler", "Members", "After", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry",
+                "OnChange",
+                "OnFinished":
                 for name in entry.value?.names ?? [] { check(name, "handler", among: handlerNames) }
-            case "Queue":
+            case "Queue", "Target":
                 for name in entry.value?.names ?? [] { check(name, "queue", among: queuesAndAliases) }
+            case "Acquire", "Release", "Consume":
+                for count in entry.value?.counts ?? [] { check(count.name, "semaphore", among: semaphoreNames) }
             case "Emit":
                 if let emission = entry.value?.emission { check(emission.source, "custom source", among: customNames) }
             default: break

@@ -1,29 +1,69 @@
 /// Specifiers that cannot mean anything where they stand.
 extension Checker {
     mutating func checkSpecifiers() {
-        for source in sources { checkOneEntry(source) }
+        for source in sources {
+            let ambiguous = ambiguousSpecifiers(of: source)
+            if ambiguous.isEmpty { continue }
+            for index in source.routes.compactMap({ handlerIndices[$0.handler] }) {
+                checkOneEntry(ambiguous, source, handlers[index])
+            }
+        }
+        checkRequired()
         checkData()
     }
 
     // MARK: One path of several
 
     /// An operation whose events were merged has several paths or lines, and a specifier names one of them only. It is
-    /// sound where all of them agree: where the key says what the specifier says.
-    private mutating func checkOneEntry(_ source: SourceDraft) {
-        guard source.coalesces else { return }
-        let ambiguous = ambiguousSpecifiers(of: source)
-        if ambiguous.isEmpty { return }
-        for route in source.routes {
-            guard let index = handlerIndices[route.handler] else { continue }
-            let handler = handlers[index]
-            for located in handler.specifiers where ambiguous.contains(located.specifier) {
-                let isCommand = !handler.commands.isEmpty
-                problems.error(
-                    source.id.kind == .path
-                        ? "\(located.text.shown) is of one path, but an operation of \(source.title) may carry several: "
-                            + "add Key=%p\(isCommand ? ", or use %@" : "")"
-                        : "\(located.text.shown) is of one line, but an operation of \(source.title) may carry several: "
-                            + "add Coalesce=no\(isCommand ? ", or use %@" : "")", at: located.text)
+    /// sound where all of them agree: where the key says what the specifier says. Without `Coalesce=` too, a restart
+    /// adds the events of the operation that it ends.
+    private mutating func checkOneEntry(_ ambiguous: Set<Specifier>, _ source: SourceDraft, _ handler: HandlerDraft) {
+        guard source.coalesces || handler.overlap == .restart && !source.hasNoKey else { return }
+        for located in handler.specifiers where ambiguous.contains(located.specifier) {
+            let advice =
+                if source.id.kind == .path {
+                    "add Key=%p"
+                } else if source.coalesces {
+                    "add Coalesce=no"
+                } else {
+                    "drop Overlap=restart"
+                }
+            problems.error(
+                "\(located.text.shown) is of one \(source.id.kind == .path ? "path" : "line"), but an operation of "
+                    + "\(source.title) may carry several: \(advice)\(handler.commands.isEmpty ? "" : ", or use %@")",
+                at: located.text)
+        }
+    }
+
+    /// What `Requires=` pulls in sees the same events.
+    private mutating func checkRequired() {
+        /// A specifier, and whether the events merge.
+        struct Doubt: Hashable {
+            var specifier: Specifier
+            var coalesces: Bool
+        }
+        /// By handler: the first source that raises each doubt.
+        var doubts: [Int: [Doubt: Int]] = [:]
+        var pending: [Int] = []
+        for (index, source) in sources.enumerated() {
+            let ambiguous = ambiguousSpecifiers(of: source).map { Doubt(specifier: $0, coalesces: source.coalesces) }
+            for handler in source.routes.compactMap({ handlerIndices[$0.handler] }) where !ambiguous.isEmpty {
+                doubts[handler, default: [:]].merge(
+                    ambiguous.map { ($0, index) }, uniquingKeysWith: { first, _ in first })
+                pending.append(handler)
+            }
+        }
+        while let index = pending.popLast() {
+            let raised = doubts[index] ?? [:]
+            for required in handlers[index].required.compactMap({ handlerIndices[$0.name.string] }) {
+                let known = doubts[required, default: [:]].count
+                doubts[required, default: [:]].merge(raised, uniquingKeysWith: { first, _ in first })
+                if doubts[required]?.count != known { pending.append(required) }
+            }
+        }
+        for (index, raised) in doubts.sorted(by: { $0.key < $1.key }) {
+            for (doubt, source) in raised.sorted(by: { $0.value < $1.value }) {
+                checkOneEntry([doubt.specifier], sources[source], handlers[index])
             }
         }
     }
@@ -38,7 +78,7 @@ extension Checker {
             return isOnePath ? [] : Self.pathSpecifiers.subtracting(key)
         case .descriptor:
             return key.contains(.line) ? [] : Self.lineSpecifiers.subtracting(key)
-        case .timer, .signal, .process, .custom, nil:
+        case .timer, .signal, .process, .custom, .group, nil:
             return []
         }
     }
@@ -78,7 +118,9 @@ extension Checker {
         }
         while let index = pending.popLast() {
             let kinds = causes[index] ?? []
-            for target in handlers[index].completions.compactMap({ handlerIndices[$0.name.string] }) {
+            for target in (handlers[index].completions + handlers[index].required)
+                .compactMap({ handlerIndices[$0.name.string] })
+            {
                 guard !kinds.isSubset(of: causes[target] ?? []) else { continue }
                 causes[target, default: []].formUnion(kinds)
                 pending.append(target)

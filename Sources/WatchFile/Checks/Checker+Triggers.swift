@@ -11,7 +11,8 @@ extension Checker {
         case .descriptor: descriptor(section, entries)
         case .process: process(section, entries)
         case .custom: .custom(CustomTrigger(merge: entries["Merge"]?.word.flatMap(CustomTrigger.Merge.init) ?? .add))
-        case .watchd, .queue, .semaphore, .group, .handler, .unit: nil
+        case .group: group(section, entries)
+        case .watchd, .queue, .semaphore, .handler, .unit: nil
         }
     }
 
@@ -89,5 +90,10 @@ extension Checker {
         let given = keys.compactMap { entries.entry($0) }
         guard !given.isEmpty else { return missing("PIDFile=", section) }
         return entries["PIDFile"]?.path.map { .process(ProcessTrigger(pidFile: $0)) }
+    }
+
+    private mutating func group(_ section: Section, _ entries: Entries) -> Trigger? {
+        guard entries.has("Members") else { return missing("Members=", section) }
+        return .group(GroupTrigger(members: entries.names("Members").map(\.name.string).withoutRepeats))
     }
 }

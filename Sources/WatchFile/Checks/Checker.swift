@@ -13,6 +13,13 @@ struct Checker {
     var settings: DaemonSettings
     var queues: [QueueDefinition] = []
     var queueNames: Set<String> = []
+    /// Those whose `Type=` could not be read.
+    var queuesOfUnknownType: Set<String> = []
+    /// `Target=` of each queue that has one, by its index in `queues`.
+    var targets: [Int: Entry] = [:]
+    var semaphores: [SemaphoreDefinition] = []
+    /// Also of those whose `Value=` could not be read.
+    var semaphoreNames: Set<String> = []
     var handlers: [HandlerDraft] = []
     var sources: [SourceDraft] = []
     /// Index in `handlers` by name.
@@ -34,16 +41,21 @@ struct Checker {
     mutating func check() -> Configuration {
         readSettings()
         readQueues()
+        readSemaphores()
         readHandlersAndSources()
         checkReferences()
         connectRoutes()
+        checkTargets()
+        checkDependencies()
         checkCycles()
+        checkSemaphores()
         checkOwners()
         checkOverlap()
+        checkPlacements()
         checkSpecifiers()
         checkScripts()
         return Configuration(
-            settings: settings, queues: queues, handlers: handlers.compactMap(\.definition),
+            settings: settings, queues: queues, semaphores: semaphores, handlers: handlers.compactMap(\.definition),
             sources: sources.compactMap(\.definition), locations: locations)
     }
 

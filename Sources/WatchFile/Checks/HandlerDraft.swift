@@ -12,8 +12,10 @@ struct HandlerDraft {
     let header: SourceText
     let title: String
     let entries: Entries
-    /// Of `OnSuccess=`, `OnFailure=`, `OnFinished=`.
+    /// Of `OnSuccess=` and the other completions.
     let completions: [Reference]
+    /// Of `After=` and `Requires=`.
+    let dependencies: [Reference]
     /// `nil` when it could not be read; it has been told about.
     var action: HandlerAction?
     var commands: [CommandText] = []
@@ -25,7 +27,9 @@ struct HandlerDraft {
     /// `Queue=`, an alias resolved.
     var queue: String?
 
-    static let completionKeys = ["OnSuccess", "OnFailure", "OnFinished"]
+    private static let completionKeys = ["OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished"]
+    private static let dependencyKeys = ["After", "Requires"]
+    static let referenceKeys = completionKeys + dependencyKeys
     static let maximumSpecifiers = 200
 
     init(name: String, header: SourceText, title: String, entries: Entries) {
@@ -33,36 +37,53 @@ struct HandlerDraft {
         self.header = header
         self.title = title
         self.entries = entries
-        completions = Self.completionKeys.flatMap { key in
-            entries.names(key).map { Reference(key: key, name: $0, isDefault: $1.isDefault) }
+        func references(_ keys: [String]) -> [Reference] {
+            keys.flatMap { key in
+                entries.names(key).map { Reference(key: key, name: $0, isDefault: $1.isDefault) }
+            }
         }
+        completions = references(Self.completionKeys)
+        dependencies = references(Self.dependencyKeys)
     }
+
+    var overlap: Overlap? { entries["Overlap"]?.word.flatMap(Overlap.init) }
+
+    var required: [Reference] { dependencies.filter { $0.key == "Requires" } }
 
     var definition: HandlerDefinition? {
         guard let action else { return nil }
         var result = HandlerDefinition(name: name, action: action, queue: queue)
-        result.overlap = entries["Overlap"]?.word.flatMap(Overlap.init)
+        result.overlap = overlap
+        result.constraints = constraints
+        result.stride = entries["Stride"]?.number
+        result.retry = retry
         result.timeout = entries["TimeoutSec"]?.span ?? result.timeout
         result.timeoutStop = entries["TimeoutStopSec"]?.span ?? result.timeoutStop
         result.killSignal = entries["KillSignal"]?.signals.first?.number ?? result.killSignal
         result.killMode = entries["KillMode"]?.word.flatMap(KillMode.init) ?? result.killMode
-        for set in entries.list("SuccessExitStatus").compactMap({ $0.value?.exitStatuses }) {
-            result.successExitStatus.codes.formUnion(set.codes)
-            result.successExitStatus.signals.formUnion(set.signals)
-        }
+        result.successExitStatus = exitStatuses("SuccessExitStatus")
         result.workingDirectory = entries["WorkingDirectory"]?.path
         result.environment = entries.list("Environment").flatMap { $0.value?.environment ?? [] }
         result.standardInput = entries["StandardInput"]?.word.flatMap(StandardInput.init) ?? result.standardInput
         result.standardOutput = entries["StandardOutput"]?.output ?? result.standardOutput
         result.standardError = entries["StandardError"]?.output ?? result.standardError
-        result.onSuccess = names("OnSuccess")
-        result.onFailure = names("OnFailure")
-        result.onFinished = names("OnFinished")
+        result.completions.success = names("OnSuccess", of: completions)
+        result.completions.failure = names("OnFailure", of: completions)
+        result.completions.retry = names("OnRetry", of: completions)
+        result.completions.change = names("OnChange", of: completions)
+        result.completions.finished = names("OnFinished", of: completions)
         return result
     }
 
-    private func names(_ key: String) -> [String] {
-        completions.filter { $0.key == key }.map(\.name.string).withoutRepeats
+    func names(_ key: String, of references: [Reference]) -> [String] {
+        references.filter { $0.key == key }.map(\.name.string).withoutRepeats
+    }
+
+    func exitStatuses(_ key: String) -> ExitStatusSet {
+        entries.list(key).compactMap { $0.value?.exitStatuses }.reduce(into: ExitStatusSet()) { result, set in
+            result.codes.formUnion(set.codes)
+            result.signals.formUnion(set.signals)
+        }
     }
 }
 

@@ -17,6 +17,8 @@ struct SourceDraft {
         entries["Key"]?.key ?? (id.kind == .descriptor ? .none : .handler)
     }
 
+    var hasNoKey: Bool { if case .none = key { true } else { false } }
+
     var coalesces: Bool { entries["Coalesce"]?.flag ?? (id.kind != .descriptor) }
 
     var keySpecifiers: [TemplateText.Located] {
@@ -33,7 +35,8 @@ struct SourceDraft {
             }
         return SourceDefinition(
             id: id, summary: entries["Description"]?.text, routes: routes, key: rule, coalesces: coalesces,
-            isSuspended: entries["Suspended"]?.flag ?? false, isRequired: entries["Required"]?.flag ?? false,
+            rateLimit: entries["RateLimit"]?.rate, isSuspended: entries["Suspended"]?.flag ?? false,
+            isRequired: entries["Required"]?.flag ?? false,
             trigger: trigger)
     }
 }

@@ -8,6 +8,7 @@ package struct Configuration: Sendable {
     package var settings: DaemonSettings
     /// The built-in queues first, then those of the files, in the order of the files.
     package var queues: [QueueDefinition]
+    package var semaphores: [SemaphoreDefinition]
     /// In the order of the files; a source's own action is a handler of the source's name.
     package var handlers: [HandlerDefinition]
     package var sources: [SourceDefinition]
@@ -15,11 +16,12 @@ package struct Configuration: Sendable {
     package var locations: [String: SourceLocation]
 
     package init(
-        settings: DaemonSettings, queues: [QueueDefinition] = [], handlers: [HandlerDefinition] = [],
-        sources: [SourceDefinition] = [], locations: [String: SourceLocation] = [:]
+        settings: DaemonSettings, queues: [QueueDefinition] = [], semaphores: [SemaphoreDefinition] = [],
+        handlers: [HandlerDefinition] = [], sources: [SourceDefinition] = [], locations: [String: SourceLocation] = [:]
     ) {
         self.settings = settings
         self.queues = queues
+        self.semaphores = semaphores
         self.handlers = handlers
         self.sources = sources
         self.locations = locations

@@ -8,6 +8,11 @@ package struct HandlerDefinition: Equatable, Sendable {
     package var queue: String?
     /// `Overlap=`; `nil`: not written, so `wait`, for timers `skip`.
     package var overlap: Overlap?
+    /// What decides when an operation of it may start.
+    package var constraints: StartConstraints
+    /// `Stride=`: at most so many entries in a run, at least 1; `nil`: all.
+    package var stride: Int?
+    package var retry: RetryPolicy
     /// `TimeoutSec=`; `.infinity`: none.
     package var timeout: TimeSpan
     /// `TimeoutStopSec=`: from `KillSignal=` to SIGKILL.
@@ -24,24 +29,26 @@ package struct HandlerDefinition: Equatable, Sendable {
     package var standardInput: StandardInput
     package var standardOutput: StandardOutput
     package var standardError: StandardOutput
-    /// `OnSuccess=`, `OnFailure=`, `OnFinished=`: names of handlers.
-    package var onSuccess: [String]
-    package var onFailure: [String]
-    package var onFinished: [String]
+    /// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: names of handlers.
+    package var completions: Completions
 
     package init(
         name: String, action: HandlerAction, queue: String? = nil, overlap: Overlap? = nil,
+        constraints: StartConstraints = StartConstraints(), stride: Int? = nil, retry: RetryPolicy = RetryPolicy(),
         timeout: TimeSpan = .infinity,
         timeoutStop: TimeSpan = .seconds(10), killSignal: Int32 = 15, killMode: KillMode = .tree,
         successExitStatus: ExitStatusSet = ExitStatusSet(), workingDirectory: [UInt8]? = nil,
         environment: [EnvironmentVariable] = [], standardInput: StandardInput = .event,
-        standardOutput: StandardOutput = .journal, standardError: StandardOutput = .journal, onSuccess: [String] = [],
-        onFailure: [String] = [], onFinished: [String] = []
+        standardOutput: StandardOutput = .journal, standardError: StandardOutput = .journal,
+        completions: Completions = Completions()
     ) {
         self.name = name
         self.action = action
         self.queue = queue
         self.overlap = overlap
+        self.constraints = constraints
+        self.stride = stride
+        self.retry = retry
         self.timeout = timeout
         self.timeoutStop = timeoutStop
         self.killSignal = killSignal
@@ -52,9 +59,7 @@ package struct HandlerDefinition: Equatable, Sendable {
         self.standardInput = standardInput
         self.standardOutput = standardOutput
         self.standardError = standardError
-        self.onSuccess = onSuccess
-        self.onFailure = onFailure
-        self.onFinished = onFinished
+        self.completions = completions
     }
 }
 
@@ -87,6 +92,10 @@ package enum Overlap: String, CaseIterable, Sendable {
     case wait
     /// The delivery ends skipped.
     case skip
+    /// The one that runs is terminated when the new one may start, and its events join it.
+    case restart
+    /// Both run.
+    case parallel
 }
 
 /// `KillMode=`: whom the signals of a time-out or a cancel reach.

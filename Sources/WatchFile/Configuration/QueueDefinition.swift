@@ -1,3 +1,5 @@
+package import Schedule
+
 /// `[Queue NAME]`.
 package struct QueueDefinition: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
@@ -16,21 +18,37 @@ package struct QueueDefinition: Equatable, Sendable {
 
     package var name: String
     package var kind: Kind
+    /// `QoS=`: its own; a target with a lower one lowers it.
+    package var qos: QoS
+    /// `Target=`: the queue through which it runs, an alias already resolved. There are no cycles.
+    package var target: String?
     /// `Backlog=`: entries pending, at least 1.
     package var backlog: Int
     package var overflow: Overflow
     /// `Suspended=`: start suspended.
     package var isSuspended: Bool
+    /// `RateLimit=`: runs started per span.
+    package var rateLimit: RateLimit?
+    /// `Environment=`: inherited by every handler that runs here or on a queue that targets this one.
+    package var environment: [EnvironmentVariable]
+    /// `Finalizer=`: the handler that runs when the queue is removed or at stop, after its last operation.
+    package var finalizer: String?
 
     package init(
-        name: String, kind: Kind = .serial, backlog: Int = 10_000, overflow: Overflow = .block,
-        isSuspended: Bool = false
+        name: String, kind: Kind = .serial, qos: QoS = .default, target: String? = nil, backlog: Int = 10_000,
+        overflow: Overflow = .block, isSuspended: Bool = false, rateLimit: RateLimit? = nil,
+        environment: [EnvironmentVariable] = [], finalizer: String? = nil
     ) {
         self.name = name
         self.kind = kind
+        self.qos = qos
+        self.target = target
         self.backlog = backlog
         self.overflow = overflow
         self.isSuspended = isSuspended
+        self.rateLimit = rateLimit
+        self.environment = environment
+        self.finalizer = finalizer
     }
 
     /// The queues that always exist: `main`, which is serial, and the global concurrent ones.
@@ -40,4 +58,50 @@ package struct QueueDefinition: Equatable, Sendable {
 
     /// Other names of built-in queues.
     package static let aliases = ["high": "user-initiated", "low": "utility"]
+}
+
+/// `QoS=`: Dispatch's classes, the most urgent first.
+package enum QoS: String, CaseIterable, Comparable, Sendable {
+    case userInteractive = "user-interactive"
+    case userInitiated = "user-initiated"
+    case `default`
+    case utility
+    case background
+
+    /// 0 is the most urgent.
+    package var rank: Int {
+        switch self {
+        case .userInteractive: 0
+        case .userInitiated: 1
+        case .default: 2
+        case .utility: 3
+        case .background: 4
+        }
+    }
+
+    /// The less urgent is the lesser.
+    package static func < (left: QoS, right: QoS) -> Bool { left.rank > right.rank }
+}
+
+/// `RateLimit=COUNT/SPAN`: no more than `count` (at least 1) in any span of that length (at least 1 ms).
+package struct RateLimit: Equatable, Sendable {
+    package var count: Int
+    package var span: TimeSpan
+
+    package init(count: Int, span: TimeSpan) {
+        self.count = count
+        self.span = span
+    }
+}
+
+/// `[Semaphore NAME]`: a counted resource.
+package struct SemaphoreDefinition: Equatable, Sendable {
+    package var name: String
+    /// `Value=`: what there is at the start, at least 0.
+    package var value: Int
+
+    package init(name: String, value: Int) {
+        self.name = name
+        self.value = value
+    }
 }

@@ -28,6 +28,8 @@ package struct SourceDefinition: Equatable, Sendable {
     package var key: KeyRule
     /// `Coalesce=`: merge events of one key while they wait.
     package var coalesces: Bool
+    /// `RateLimit=`: events taken in per span; above it they wait and merge.
+    package var rateLimit: RateLimit?
     package var isSuspended: Bool
     /// `Required=`: the daemon is not ready before this source is armed.
     package var isRequired: Bool
@@ -35,13 +37,14 @@ package struct SourceDefinition: Equatable, Sendable {
 
     package init(
         id: SourceID, summary: String? = nil, routes: [Route], key: KeyRule = .handler, coalesces: Bool = true,
-        isSuspended: Bool = false, isRequired: Bool = false, trigger: Trigger
+        rateLimit: RateLimit? = nil, isSuspended: Bool = false, isRequired: Bool = false, trigger: Trigger
     ) {
         self.id = id
         self.summary = summary
         self.routes = routes
         self.key = key
         self.coalesces = coalesces
+        self.rateLimit = rateLimit
         self.isSuspended = isSuspended
         self.isRequired = isRequired
         self.trigger = trigger
@@ -76,6 +79,15 @@ package enum Trigger: Equatable, Sendable {
     case descriptor(DescriptorTrigger)
     case process(ProcessTrigger)
     case custom(CustomTrigger)
+    case group(GroupTrigger)
+}
+
+/// `[Group]`: fires when the last operation of its members has ended (`dispatch_group_notify`).
+package struct GroupTrigger: Equatable, Sendable {
+    /// Names of handlers; none of them is started by this group. Never empty.
+    package var members: [String]
+
+    package init(members: [String]) { self.members = members }
 }
 
 /// `[Timer]`: at least one of the four; a span is at least 1 ms.

@@ -3,6 +3,7 @@ struct Problems {
     private var found: [(file: Int, diagnostic: Diagnostic)] = []
     private var seen: Set<Place> = []
     private var untold = 0
+    private var hasUntoldError = false
     private(set) var hasError = false
     /// The line told about last: many diagnostics of one long line share its bytes.
     private var lastLine: (file: Int, number: Int, bytes: [UInt8])?
@@ -41,7 +42,9 @@ struct Problems {
         var result = ordered.map(\.element.diagnostic)
         if untold > 0, let last = result.last {
             result.append(
-                Diagnostic(location: .init(file: last.location.file), message: "\(untold) more are not shown"))
+                Diagnostic(
+                    severity: hasUntoldError ? .error : .warning, location: .init(file: last.location.file),
+                    message: "\(untold) more are not shown"))
         }
         return result
     }
@@ -52,6 +55,7 @@ struct Problems {
         if severity == .error { hasError = true }
         guard found.count < WatchFile.maximumDiagnostics else {
             untold += 1
+            if severity == .error { hasUntoldError = true }
             return
         }
         let (line, column) = text.position

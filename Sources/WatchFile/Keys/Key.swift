@@ -32,6 +32,7 @@ enum ValueType {
     /// A boolean of which this version knows only `no`.
     case noFlag
     case number(ClosedRange<Int>)
+    case numberOrInfinity(ClosedRange<Int>)
     /// Bytes, with the suffixes `K`, `M`, `G` (1024).
     case size(ClosedRange<Int>)
     case span(SpanRule)
@@ -41,6 +42,10 @@ enum ValueType {
     case choices([String], later: [String] = [])
     /// A name; several, where the key is a list.
     case names
+    /// Names of semaphores, each with or without `:COUNT`.
+    case counts(ClosedRange<Int>)
+    /// `COUNT/SPAN`.
+    case rate
     case signal
     /// Several signals, none of those that watchd refuses to claim.
     case claimedSignals
@@ -67,6 +72,8 @@ enum ValueType {
 enum SpanRule {
     /// 0 and `infinity` too.
     case any
+    /// 0 too, but not `infinity`.
+    case finite
     /// Longer than 0; `infinity` means no limit.
     case limit
     /// At least 1 ms, and not `infinity`.

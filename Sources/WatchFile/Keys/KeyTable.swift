@@ -36,14 +36,15 @@ enum KeyTable {
             (kind, Dictionary(keys(of: kind).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }))
         })
 
-    private static let count = 1...1_000_000_000
+    /// Bounds of what is counted: entries, attempts, units of a semaphore.
+    static let count = 1...1_000_000_000
 
     private static func own(_ kind: SectionKind) -> [Key] {
         switch kind {
         case .watchd: watchd
         case .queue: queue
-        case .semaphore: [.later("Value", .number(0...count.upperBound))]
-        case .group: [.laterList("Members", .names)]
+        case .semaphore: [.one("Value", .number(0...count.upperBound))]
+        case .group: [.list("Members", .names)]
         case .handler: []
         case .timer: timer
         case .signal: [.list("Signal", .claimedSignals)]
@@ -76,15 +77,15 @@ enum KeyTable {
     private static let queue: [Key] = [
         .one("Type", .choice(["serial", "concurrent"])),
         .one("Width", .number(1...1_000_000)),
-        .later("QoS", .names),
-        .later("Target", .names),
+        .one("QoS", .choice(["user-interactive", "user-initiated", "default", "utility", "background"])),
+        .one("Target", .names),
         .one("Backlog", .number(count)),
         .one("Overflow", .choice(["block", "drop-oldest", "drop-newest"])),
-        .later("RateLimit", .text),
+        .one("RateLimit", .rate),
         .one("Suspended", .flag),
         .later("Durable", .flag),
-        .laterList("Environment", .environment),
-        .later("Finalizer", .names),
+        .list("Environment", .environment),
+        .one("Finalizer", .names),
     ]
 
     private static let actions: [Key] = [
@@ -104,31 +105,31 @@ enum KeyTable {
             .later("UnitAction", .choice([], later: ["start", "restart", "reload", "reload-or-restart", "stop"])),
             .later("UnitWait", .flag),
             .one("Queue", .names),
-            .later("Barrier", .flag),
-            .later("Priority", .choice([], later: ["very-low", "low", "normal", "high", "very-high"])),
-            .laterList("Acquire", .text),
-            .laterList("Release", .text),
-            .laterList("Consume", .text),
-            .laterList("After", .names),
-            .laterList("Requires", .names),
-            .later("DelaySec", .span(.any)),
-            .later("Once", .choice([], later: ["no", "boot", "ever"])),
-            .one("Overlap", .choice(["wait", "skip"], later: ["restart", "parallel"])),
-            .later("Stride", .number(count)),
-            .later("StartTimeoutSec", .span(.limit)),
+            .one("Barrier", .flag),
+            .one("Priority", .choice(["very-low", "low", "normal", "high", "very-high"])),
+            .list("Acquire", .counts(count)),
+            .list("Release", .counts(count)),
+            .list("Consume", .counts(count)),
+            .list("After", .names),
+            .list("Requires", .names),
+            .one("DelaySec", .span(.finite)),
+            .one("Once", .choice(["no", "boot", "ever"])),
+            .one("Overlap", .choice(["wait", "skip", "restart", "parallel"])),
+            .one("Stride", .number(count)),
+            .one("StartTimeoutSec", .span(.limit)),
             .one("TimeoutSec", .span(.limit)),
             .one("KillSignal", .signal),
             .one("KillMode", .choice(["tree", "process", "none"])),
             .one("TimeoutStopSec", .span(.any)),
-            .later("Retry", .text),
-            .later("RetrySec", .span(.any)),
-            .later("RetryMaxSec", .span(.any)),
-            .laterList("RetryPreventExitStatus", .exitStatuses),
+            .one("Retry", .numberOrInfinity(0...count.upperBound)),
+            .one("RetrySec", .span(.delay)),
+            .one("RetryMaxSec", .span(.limit)),
+            .list("RetryPreventExitStatus", .exitStatuses),
             .list("SuccessExitStatus", .exitStatuses),
             .list("OnSuccess", .names),
             .list("OnFailure", .names),
-            .laterList("OnRetry", .names),
-            .laterList("OnChange", .names),
+            .list("OnRetry", .names),
+            .list("OnChange", .names),
             .list("OnFinished", .names),
             .laterList("ExecCondition", .command),
             .laterList("ConditionPathExists", .path),
@@ -169,7 +170,7 @@ enum KeyTable {
         .one("Required", .flag),
         .one("Key", .key),
         .one("Coalesce", .flag),
-        .later("RateLimit", .text),
+        .one("RateLimit", .rate),
         .later("SilenceSec", .span(.period)),
         .laterList("OnSilence", .names),
         .laterList("OnSound", .names),

@@ -16,8 +16,8 @@ enum SectionKind: String, CaseIterable {
     /// The others are known, but their feature is not built yet.
     var isSupported: Bool {
         switch self {
-        case .semaphore, .group, .unit: false
-        case .watchd, .queue, .handler, .timer, .signal, .path, .descriptor, .process, .custom: true
+        case .unit: false
+        case .watchd, .queue, .semaphore, .group, .handler, .timer, .signal, .path, .descriptor, .process, .custom: true
         }
     }
 

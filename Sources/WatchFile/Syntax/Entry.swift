@@ -39,6 +39,11 @@ struct Entries {
         return names.prefix(WatchFile.maximumNames).map { ($0, $1) }
     }
 
+    /// As `names`, of a list of names with counts.
+    func counts(_ key: String) -> [Value.Count] {
+        Array(list(key).lazy.flatMap { ($0.value?.counts ?? []).lazy }.prefix(WatchFile.maximumNames))
+    }
+
     /// A single value; `nil` where there is none, or none that could be read.
     subscript(name: String) -> Value? { entry(name)?.value }
 

@@ -4,10 +4,14 @@ import Schedule
 enum Value {
     case flag(Bool)
     case number(Int)
+    /// `nil`: `infinity`.
+    case limit(Int?)
     case span(TimeSpan)
     case word(String)
     case words([String])
     case names([Name])
+    case counts([Count])
+    case rate(RateLimit)
     case signals([NumberedSignal])
     case exitStatuses(ExitStatusSet)
     case text(String)
@@ -24,6 +28,14 @@ enum Value {
     /// A reference, and where it stands.
     struct Name {
         var string: String
+        var text: SourceText
+    }
+
+    /// `NAME` or `NAME:COUNT`.
+    struct Count {
+        var name: Name
+        var count: Int
+        /// The whole word.
         var text: SourceText
     }
 
@@ -48,10 +60,13 @@ enum Value {
 extension Value {
     var flag: Bool? { if case .flag(let value) = self { value } else { nil } }
     var number: Int? { if case .number(let value) = self { value } else { nil } }
+    var limit: Int?? { if case .limit(let value) = self { .some(value) } else { nil } }
     var span: TimeSpan? { if case .span(let value) = self { value } else { nil } }
     var word: String? { if case .word(let value) = self { value } else { nil } }
     var words: [String] { if case .words(let value) = self { value } else { [] } }
     var names: [Name] { if case .names(let value) = self { value } else { [] } }
+    var counts: [Count] { if case .counts(let value) = self { value } else { [] } }
+    var rate: RateLimit? { if case .rate(let value) = self { value } else { nil } }
     var signals: [NumberedSignal] { if case .signals(let value) = self { value } else { [] } }
     var exitStatuses: ExitStatusSet? { if case .exitStatuses(let value) = self { value } else { nil } }
     var text: String? { if case .text(let value) = self { value } else { nil } }

@@ -21,7 +21,7 @@ extension ValueReader {
         return Value.Emission(source: source, data: data)
     }
 
-    private func name(_ word: SourceText, _ problems: inout Problems) -> Value.Name? {
+    func name(_ word: SourceText, _ problems: inout Problems) -> Value.Name? {
         guard TextCheck.isName(word.bytes) else {
             problems.error(
                 "\(word.shown) is not a name: 1 to \(TextCheck.maximumNameLength) characters of A-Za-z0-9_.-", at: word)

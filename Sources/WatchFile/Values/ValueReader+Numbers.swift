@@ -30,6 +30,18 @@ extension ValueReader {
         return check(Int(text.string), in: range, &problems)
     }
 
+    /// `nil` in the inner optional: `infinity`.
+    func limit(in range: ClosedRange<Int>, _ problems: inout Problems) -> Int?? {
+        if text.string == "infinity" { return .some(nil) }
+        guard text.bytes.allSatisfy(\.isDigit) else {
+            refuse(
+                &problems, "is neither a whole number nor infinity",
+                suggestion: problems.nearest(to: text.string, among: ["infinity"]))
+            return nil
+        }
+        return check(Int(text.string), in: range, &problems).map { .some($0) }
+    }
+
     func size(in range: ClosedRange<Int>, _ problems: inout Problems) -> Int? {
         let shifts: [UInt8: Int] = [UInt8(ascii: "K"): 10, UInt8(ascii: "M"): 20, UInt8(ascii: "G"): 30]
         let shift = text.bytes.last.flatMap { shifts[$0] }
@@ -94,6 +106,8 @@ extension ValueReader {
         }
         switch rule {
         case .any: return span
+        case .finite where span == .infinity: refuse(&problems, "never comes")
+        case .finite: return span
         case .limit where span == .zero: refuse(&problems, "leaves no time; infinity means no limit")
         case .limit: return span
         case .period where span == .infinity, .delay where span == .infinity: refuse(&problems, "never comes")

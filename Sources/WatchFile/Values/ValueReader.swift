@@ -11,6 +11,7 @@ struct ValueReader {
         case .flag: return flag(&problems).map(Value.flag)
         case .noFlag: return noFlag(&problems).map(Value.flag)
         case .number(let range): return number(in: range, &problems).map(Value.number)
+        case .numberOrInfinity(let range): return limit(in: range, &problems).map(Value.limit)
         case .size(let range): return size(in: range, &problems).map(Value.number)
         case .span(let rule): return span(rule, &problems).map(Value.span)
         case .choice(let words, let later):
@@ -18,6 +19,8 @@ struct ValueReader {
         case .choices(let words, let later):
             return all(text.words) { choose($0, of: words, later: later, &problems) }.map(Value.words)
         case .names: return names(&problems).map(Value.names)
+        case .counts(let range): return counts(in: range, &problems).map(Value.counts)
+        case .rate: return rate(&problems).map(Value.rate)
         case .signal: return signal(text, &problems).map { .signals([$0]) }
         case .claimedSignals: return all(text.words) { claimedSignal($0, &problems) }.map(Value.signals)
         case .exitStatuses: return exitStatuses(&problems).map(Value.exitStatuses)

@@ -30,6 +30,10 @@ extension Invocation {
         var options: [Option: String] = [:]
         var rest = arguments[...]
         while let argument = rest.popFirst() {
+            if argument != "--", Self.beginsCommand(words) {
+                words += [argument] + rest
+                break
+            }
             if argument == "--" {
                 words += rest
                 break
@@ -54,6 +58,10 @@ extension Invocation {
         }
         self.init(verb: verb, options: options, operands: Array(words.dropFirst()), isBare: words.isEmpty)
         try check()
+    }
+
+    private static func beginsCommand(_ words: [String]) -> Bool {
+        Verb.all.first { $0.name == words.first }?.beginsCommand(words) ?? false
     }
 
     /// The option that an argument names, and the value that it carries.

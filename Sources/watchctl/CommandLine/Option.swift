@@ -14,6 +14,8 @@ enum Option: String, CaseIterable {
     case queue = "--queue"
     case handler = "--handler"
     case state = "--state"
+    case pid = "--pid"
+    case timeout = "--timeout"
 
     /// Those of every verb.
     static let global: Set<Option> = [.socket, .json, .noColor, .help, .version]
@@ -23,7 +25,8 @@ enum Option: String, CaseIterable {
         switch self {
         case .json, .noColor, .help, .version, .wait: nil
         case .socket: "PATH"
-        case .duration: "SPAN"
+        case .duration, .timeout: "SPAN"
+        case .pid: "PID"
         case .reason: "TEXT"
         case .data: "N"
         case .payload: "JSON"
@@ -45,10 +48,12 @@ enum Option: String, CaseIterable {
         case .reason: "why, for people who wonder"
         case .data: "the number that comes with the event"
         case .payload: "a JSON object that comes with the event"
-        case .wait: "wait until it has ended, and end as it ended"
+        case .wait: "wait until it has ended; status 0 only if it went well"
         case .since: "first what happened after this record"
         case .queue: "only those on this queue"
         case .handler: "only those of this handler"
+        case .pid: "stay in the group until this process ends, such as $$; without it, the parent of watchctl"
+        case .timeout: "wait no longer than this, such as 1h 30min"
         case .state: "only those that are pending, ready, executing, finished or cancelled"
         }
     }

@@ -6,14 +6,18 @@ struct Verb: Sendable {
     var operandCount: ClosedRange<Int> = 0...0
     /// Besides those of every verb.
     var options: [Option] = []
+    /// Whether the words so far, the verb first, are followed by a command: nothing of that is an option.
+    var beginsCommand: @Sendable ([String]) -> Bool = { _ in false }
     /// One line, starting with a verb.
     var summary: String
+    /// What the help of this verb alone says besides: lines of at most 120 columns.
+    var notes: [String] = []
     var run: @Sendable (Invocation, Session) throws(Failure) -> ExitCode
 
     /// In the order of the help; the first one is the default.
     static let all: [Verb] = [
-        .status, .sources, .queues, .handlers, .operations, .show, .follow, .emit, .run, .suspend, .resume, .cancel,
-        .reload, .stop, .check, .help,
+        .status, .sources, .queues, .semaphores, .handlers, .operations, .show, .explain, .follow, .emit, .run, .signal,
+        .group, .suspend, .resume, .cancel, .wait, .reload, .stop, .check, .help,
     ]
 
     /// `emit [--data N] [--payload JSON] NAME`.

@@ -12,9 +12,14 @@ struct FollowText {
         }
         if let operation = record.operation {
             let name = Styled("\(operation.id) \(operation.handler)  ", .bold)
-            return time + name + OperationText.result(operation) + Styled("  " + detail(of: operation))
+            let before = record.initial == true ? Styled("already ", .dim) : Styled("")
+            return time + name + before + OperationText.brief(operation) + Styled("  " + detail(of: operation))
         }
         if let gap = record.gap {
+            if gap.last < gap.first {
+                let text = "watchd was started anew after record \(gap.first - 1); what came next there is not kept"
+                return time + Styled(text, .yellow)
+            }
             return time + Styled("records \(gap.first) to \(gap.last) are no longer kept", .yellow)
         }
         return time + Styled("record \(record.sequence) of a kind that this watchctl does not know")
@@ -22,11 +27,15 @@ struct FollowText {
 
     private func detail(of operation: OperationSummary) -> String {
         switch operation.state {
-        case .pending, .ready: operation.waitingFor.map { "waits for \($0)" } ?? operation.cause
+        case .pending, .ready:
+            operation.nextAttempt.map { "attempt \(operation.attempt + 1) \(screen.ahead($0))" }
+                ?? operation.waitingFor.map { "waits for \($0)" } ?? operation.cause
         case .executing: operation.pid.map { "pid \($0), \(operation.cause)" } ?? operation.cause
         case .finished, .cancelled:
-            [operation.tookUsec.map { OperationText.took($0) }, operation.reason].compactMap(\.self)
-                .joined(separator: ", ")
+            [
+                operation.tookUsec.map { OperationText.took($0) }, operation.reason,
+                operation.successor.map { "→ \($0)" },
+            ].compactMap(\.self).joined(separator: ", ")
         }
     }
 }

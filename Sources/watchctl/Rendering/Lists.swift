@@ -27,21 +27,44 @@ struct Lists {
 
     func queues(_ queues: [ListQueues.Queue]) -> [Styled] {
         var table = Table([
-            .init(title: "QUEUE"), .init(title: "TYPE"), .init(title: "STATE", isFlexible: true),
-            .init(title: "RUNNING", isNumber: true), .init(title: "WAITING", isNumber: true),
-            .init(title: "ENTRIES", isNumber: true), .init(title: "BACKLOG", isNumber: true),
-            .init(title: "DONE", isNumber: true), .init(title: "FAILED", isNumber: true),
-            .init(title: "OLDEST", isNumber: true),
+            .init(title: "QUEUE"), .init(title: "TYPE"), .init(title: "QOS", isFlexible: true),
+            .init(title: "STATE", isFlexible: true), .init(title: "RUNNING", isNumber: true),
+            .init(title: "WAITING", isNumber: true),
+            .init(title: "BACKLOG", isNumber: true), .init(title: "DONE", isNumber: true),
+            .init(title: "FAILED", isNumber: true), .init(title: "OLDEST", isNumber: true),
         ])
         for queue in queues {
             table.add([
-                Styled(queue.name), Styled(queue.type == .serial ? "serial" : "concurrent \(queue.width)"),
-                state(of: queue), number(queue.running), number(queue.operations), number(queue.entries),
-                number(queue.backlog), number(queue.counters.done), failures(queue.counters),
+                Styled(queue.name + (queue.target.map { " → \($0)" } ?? "")),
+                Styled(queue.type == .serial ? "serial" : "concurrent \(queue.width)"), Styled(queue.qos),
+                state(of: queue), number(queue.running), number(queue.operations),
+                Styled("\(Phrases.count(queue.entries))/\(Phrases.count(queue.backlog))"), number(queue.counters.done),
+                failures(queue.counters),
                 Styled(screen.age(queue.oldest)),
             ])
         }
         return lines(table, none: "There are no queues.")
+    }
+
+    func semaphores(_ semaphores: [ListSemaphores.Semaphore]) -> [Styled] {
+        lines(semaphoreTable("SEMAPHORE", semaphores), none: "The watch file has no semaphores.")
+    }
+
+    /// - Parameter title: of the first column.
+    func semaphoreTable(_ title: String, _ semaphores: [ListSemaphores.Semaphore], indent: String = "") -> Table {
+        var table = Table([
+            .init(title: title, isFlexible: true), .init(title: "FREE", isNumber: true),
+            .init(title: "VALUE", isNumber: true), .init(title: "WAITING", isNumber: true),
+        ])
+        for semaphore in semaphores {
+            let isShort = semaphore.available <= 0 && semaphore.waiting > 0
+            table.add([
+                Styled(indent + semaphore.name),
+                Styled(Phrases.count(semaphore.available), isShort ? .yellow : .plain), number(semaphore.value),
+                number(semaphore.waiting),
+            ])
+        }
+        return table
     }
 
     func handlers(_ handlers: [ListHandlers.Handler]) -> [Styled] {
@@ -70,10 +93,10 @@ struct Lists {
         for operation in operations {
             table.add([
                 Styled(String(operation.id)), Styled(operation.handler), Styled(operation.queue),
-                OperationText.result(operation),
+                OperationText.brief(operation),
                 Styled(screen.age(operation.ended ?? operation.started ?? operation.submitted)),
                 Styled(OperationText.attempt(operation)), Styled(operation.cause),
-                Styled(operation.waitingFor ?? operation.reason ?? ""),
+                Styled(OperationText.detail(operation, screen)),
             ])
         }
         return lines(table, none: "There are no such operations.")
@@ -105,6 +128,7 @@ struct Lists {
             return Styled("suspended by \(newest.by)\(until)", .yellow)
         }
         if queue.suspended > 0 { return Styled("suspended", .yellow) }
+        if queue.over > 0 { return Styled("full, \(Phrases.count(queue.over)) over", .red) }
         if queue.entries >= queue.backlog { return Styled("full", .red) }
         return Styled(queue.running > 0 ? "busy" : "idle", queue.running > 0 ? .green : .plain)
     }

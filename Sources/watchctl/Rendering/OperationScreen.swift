@@ -19,12 +19,15 @@ struct OperationScreen {
 
     private var head: [Styled] {
         let title = Styled("\(summary.handler), \(screen.short(summary.submitted))", .bold)
-        let state = Styled("operation \(summary.id), ") + OperationText.result(summary)
+        let state = Styled("operation \(summary.id), ") + OperationText.brief(summary)
         var facts: [(String, String?)] = [
             ("Queue", summary.queue), ("Source", summary.source), ("Key", summary.key), ("Cause", summary.cause),
             ("Submitted", screen.full(summary.submitted)), ("Started", summary.started.map(screen.full)),
             ("Ended", summary.ended.map(screen.full)), ("Took", summary.tookUsec.map { OperationText.took($0) }),
             ("Pid", summary.pid.map(String.init)), ("Waits for", summary.waitingFor), ("Reason", summary.reason),
+            ("Depends on", dependencies), ("Next try", summary.nextAttempt.map { screen.ahead($0) }),
+            ("Parts", summary.parts.map { "\(summary.partsEnded ?? 0) of \($0) done" }),
+            ("Followed by", summary.successor.map { "operation \($0)" }),
         ]
         if summary.deliveries > 1 || summary.entries > 1 {
             let entries = Phrases.count(summary.entries, "entry", "entries")
@@ -33,6 +36,10 @@ struct OperationScreen {
         var table = Table([.init(title: ""), .init(title: "", isFlexible: true)])
         for case (let name, let value?) in facts { table.add([Styled(name, .dim), Styled(value)]) }
         return screen.spread(title, state) + table.lines(width: screen.width, indent: 2, titled: false)
+    }
+
+    private var dependencies: String? {
+        summary.dependencies.isEmpty ? nil : summary.dependencies.map(String.init).joined(separator: ", ")
     }
 
     private var events: [Styled] {
@@ -60,7 +67,7 @@ struct OperationScreen {
         ])
         for run in operation.runs {
             let result = run.result.map {
-                OperationText.result($0, exitStatus: run.exitStatus, signal: run.signal, reason: run.reason)
+                OperationText.result($0, exitStatus: run.exitStatus, signal: run.signal)
             }
             table.add([
                 Styled(String(run.attempt)), Styled(screen.clock(run.started)), Styled(screen.clock(run.ended)),

@@ -9,6 +9,13 @@ enum OperationText {
             result, exitStatus: operation.exitStatus, signal: operation.signal, reason: operation.reason)
     }
 
+    /// The same without a reason: for where `detail` says it too.
+    static func brief(_ operation: OperationSummary) -> Styled {
+        var operation = operation
+        operation.reason = nil
+        return result(operation)
+    }
+
     static func result(
         _ result: OperationSummary.Result, exitStatus: Int? = nil, signal: String? = nil, reason: String? = nil
     ) -> Styled {
@@ -23,7 +30,7 @@ enum OperationText {
                 Styled(reason.map { "FAILED \($0)" } ?? "FAILED", .red)
             }
         case .dropped: Styled("dropped", .red)
-        case .cancelled, .skipped, .annulled: Styled(result.rawValue, .yellow)
+        case .cancelled, .skipped, .annulled, .superseded: Styled(result.rawValue, .yellow)
         }
     }
 
@@ -32,6 +39,15 @@ enum OperationText {
         case .executing: Styled("running", .green)
         case .pending, .ready, .finished, .cancelled: Styled(state.rawValue)
         }
+    }
+
+    /// What it waits for, how far it is, or why it ended as it did.
+    static func detail(_ operation: OperationSummary, _ screen: Screen) -> String {
+        let again = operation.nextAttempt.map { "attempt \(operation.attempt + 1) \(screen.ahead($0))" }
+        let parts = operation.parts.map { "\(operation.partsEnded ?? 0) of \($0) parts done" }
+        let successor = operation.successor.map { "→ \($0)" }
+        return [again ?? operation.waitingFor ?? operation.reason, parts, successor].compactMap(\.self)
+            .joined(separator: ", ")
     }
 
     /// `1`, and `-` before the first.

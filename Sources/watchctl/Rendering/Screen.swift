@@ -36,6 +36,13 @@ struct Screen: Sendable {
     /// `09:48:02`; `-` for no time.
     func clock(_ text: String?) -> String { instant(text).map { local.clock($0) } ?? "-" }
 
+    /// `09:48:02.125`; `now` for no time.
+    func precise(_ text: String?) -> String {
+        guard let instant = instant(text) else { return "now" }
+        let milliseconds = String(1000 + ((instant.microseconds / 1000) % 1000 + 1000) % 1000)
+        return local.clock(instant) + "." + milliseconds.dropFirst()
+    }
+
     /// `09:48:02, 40min ago`, with the day if it is not today.
     func full(_ text: String) -> String {
         guard let instant = instant(text) else { return "-" }

@@ -12,7 +12,7 @@ struct StatusScreen {
 
     var lines: [Styled] {
         var lines = head
-        for section in [problems, running, waiting, next, finished] where !section.isEmpty {
+        for section in [problems, running, waiting, semaphores, groups, next, finished] where !section.isEmpty {
             lines.append(Styled(""))
             lines += section
         }
@@ -117,9 +117,35 @@ struct StatusScreen {
         let lines = operations(
             "WAITING (\(Phrases.count(status.operationsPending)))", status.waiting,
             last: [.init(title: "SINCE", isNumber: true), .init(title: "FOR", isFlexible: true)]
-        ) { [Styled(screen.age($0.submitted)), Styled($0.waitingFor ?? $0.cause)] }
+        ) { [Styled(screen.age($0.submitted)), Styled(reason($0))] }
         guard more > 0, !lines.isEmpty else { return lines }
         return lines + [Styled("  \(Phrases.count(more)) more: watchctl operations", .dim)]
+    }
+
+    private func reason(_ operation: OperationSummary) -> String {
+        let detail = OperationText.detail(operation, screen)
+        return detail.isEmpty ? operation.cause : detail
+    }
+
+    private var semaphores: [Styled] {
+        guard !status.semaphores.isEmpty else { return [] }
+        return Lists(screen: screen).semaphoreTable("SEMAPHORES", status.semaphores, indent: "  ")
+            .lines(width: screen.width)
+    }
+
+    private var groups: [Styled] {
+        guard !status.groups.isEmpty else { return [] }
+        var table = Table([
+            .init(title: "GROUPS", isFlexible: true), .init(title: "OPERATIONS", isNumber: true),
+            .init(title: "ENTERED", isNumber: true),
+        ])
+        for group in status.groups {
+            table.add([
+                Styled("  " + group.name), Styled(Phrases.count(group.outstanding)),
+                Styled(Phrases.count(group.entered)),
+            ])
+        }
+        return table.lines(width: screen.width)
     }
 
     private func operations(
@@ -159,7 +185,8 @@ struct StatusScreen {
             table.add([
                 Styled("  " + screen.clock(operation.ended)), Styled(String(operation.id)), Styled(operation.handler),
                 OperationText.result(operation), Styled(OperationText.took(operation.tookUsec)),
-                Styled(OperationText.attempt(operation)), Styled(operation.cause),
+                Styled(OperationText.attempt(operation)),
+                Styled(operation.cause + (operation.successor.map { " → \($0)" } ?? "")),
             ])
         }
         let lines = table.lines(width: screen.width)

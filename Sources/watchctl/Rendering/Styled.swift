@@ -62,6 +62,34 @@ struct Styled: Equatable {
         return result
     }
 
+    /// As many lines of at most `width` columns (at least 2) as it takes, broken between words where there are any.
+    func wrapped(to width: Int) -> [Styled] {
+        let width = max(width, 2)
+        var rest = spans.flatMap { span in span.text.unicodeScalars.map { (scalar: $0, colour: span.colour) } }[...]
+        var lines: [Styled] = []
+        repeat {
+            var room = width
+            var end = rest.startIndex
+            while end < rest.endIndex, room >= Self.width(rest[end].scalar) {
+                room -= Self.width(rest[end].scalar)
+                end += 1
+            }
+            if end < rest.endIndex, let blank = rest[...end].lastIndex(where: { $0.scalar == " " }),
+                blank > rest.startIndex
+            {
+                end = blank
+            }
+            var line = Styled("")
+            for (scalar, colour) in rest[..<end] {
+                if line.spans.last?.colour != colour { line.spans.append(Span(text: "", colour: colour)) }
+                line.spans[line.spans.endIndex - 1].text.unicodeScalars.append(scalar)
+            }
+            lines.append(line)
+            rest = rest[end...].drop { $0.scalar == " " }
+        } while !rest.isEmpty
+        return lines
+    }
+
     func padded(to width: Int, right: Bool = false) -> Styled {
         let space = Styled(String(repeating: " ", count: max(0, width - self.width)))
         return right ? space + self : self + space

@@ -6,6 +6,8 @@ struct Table {
         var isNumber = false
         /// Narrowed where the rows are too wide.
         var isFlexible = false
+        /// What does not fit goes on below instead of being cut.
+        var isWrapped = false
     }
 
     private static let gap = 2
@@ -29,13 +31,23 @@ struct Table {
         let titles = columns.map { Styled($0.title, .bold) }
         let all = titled ? [titles] + rows : rows
         let widths = widths(of: all, room: width - indent)
-        return all.map { row in
+        return all.flatMap { wrapped($0, widths) }.map { row in
             let cells = zip(zip(row, columns), widths).map { cell, width in
                 cell.0.cut(to: width).padded(to: width, right: cell.1.isNumber)
             }
             let gap = Styled(String(repeating: " ", count: Self.gap))
             let line = cells.dropFirst().reduce(cells.first ?? Styled("")) { $0 + gap + $1 }
             return (Styled(String(repeating: " ", count: indent)) + line).cut(to: width)
+        }
+    }
+
+    /// The lines of one row.
+    private func wrapped(_ row: [Styled], _ widths: [Int]) -> [[Styled]] {
+        let cells = zip(zip(row, columns), widths).map { cell, width in
+            cell.1.isWrapped ? cell.0.wrapped(to: width) : [cell.0]
+        }
+        return (0..<(cells.map(\.count).max() ?? 0)).map { line in
+            cells.map { $0.indices.contains(line) ? $0[line] : Styled("") }
         }
     }
 

@@ -9,7 +9,7 @@ extension Verb {
         let parameters = Emit.Parameters(
             name: invocation.operands[0], data: try invocation.number(.data), payload: try payload(invocation))
         // A source that is held back accepts the event when its queue has room again.
-        try session.show(Emit.self, parameters, timeout: nil) { [Styled("event \($0.event)")] }
+        try session.show(Emit.self, parameters, taking: nil) { [Styled("event \($0.event)")] }
         return .done
     }
 

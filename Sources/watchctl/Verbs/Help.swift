@@ -37,7 +37,7 @@ extension Verb {
         return """
             watchctl \(synopsis)
 
-            \(summary.prefix(1).uppercased() + summary.dropFirst()).
+            \((["\(summary.prefix(1).uppercased() + summary.dropFirst())."] + notes).joined(separator: "\n"))
 
             \(Self.columns(entries))
 

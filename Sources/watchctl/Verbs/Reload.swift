@@ -1,13 +1,13 @@
 import ControlInterface
 
 extension Verb {
-    /// A reload waits for the running operation of the queue `main`, and for the new sources.
-    private static let patienceForReload = 90_000
+    /// In ms: a reload waits for the running operation of the queue `main`, and for the new sources.
+    private static let spanOfReload = 60_000
 
     static let reload = Verb(
         name: "reload", summary: "read the watch files again; if they have errors, nothing changes"
     ) { (_, session) throws(Failure) in
-        try session.show(Reload.self, .init(), timeout: patienceForReload) { reply in
+        try session.show(Reload.self, .init(), taking: spanOfReload) { reply in
             var lines = reply.diagnostics.flatMap(Styled.block)
             lines += reply.added.map { Styled("+ \($0)", .green) }
             lines += reply.changed.map { Styled("~ \($0)", .yellow) }

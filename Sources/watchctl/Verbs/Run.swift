@@ -11,15 +11,23 @@ extension Verb {
         let waits = invocation.has(.wait)
         let reply = try session.show(
             Run.self, .init(name: name, paths: paths.isEmpty ? nil : paths, wait: waits ? true : nil),
-            timeout: waits ? nil : Session.patience
+            taking: waits ? nil : 0
         ) { reply in
+            if reply.operations.isEmpty { return [Styled("\(name): ") + refusal(reply)] }
             let ids = reply.operations.map(String.init).joined(separator: ", ")
             let text = Styled("\(name): \(reply.operations.count == 1 ? "operation" : "operations") \(ids)")
             guard let result = reply.result else { return [text] }
             let end = OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
             return [text + Styled(": ") + end]
         }
-        return waits && reply.result != .done ? .failed : .done
+        let isRefused = reply.operations.isEmpty
+        return isRefused || (waits && reply.result != .done) ? .failed : .done
+    }
+
+    /// Nothing was started: `skipped, Overflow=skip: operation 4 has not ended`.
+    private static func refusal(_ reply: Run.Reply) -> Styled {
+        guard let result = reply.result else { return Styled("nothing was started", .yellow) }
+        return OperationText.result(result) + Styled(reply.reason.map { ", \($0)" } ?? "")
     }
 
     /// The daemon has another working directory than the caller.

@@ -1,12 +1,15 @@
 /// The command line, understood.
 struct Invocation {
     enum Verb: String, CaseIterable {
-        case latency, idle
+        case latency, idle, queue
+
+        static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
 
     static let usage = """
         watchd-bench latency [--kind KIND] [--rounds N] [--events N] [--gap MS] [--json] [--watchd PATH]
         watchd-bench idle [--seconds N] [--runs N] [--starts N] [--json] [--watchd PATH]
+        watchd-bench queue [--rounds N] [--operations N] [--json]
 
         latency   from an event to the moment its handler begins, for watchd and for a floor in C, in turn
           --kind      path, fifo, signal, exit or timer; without it all of them
@@ -18,6 +21,11 @@ struct Invocation {
           --seconds   how long it is watched, just started and again after the burst (30)
           --runs      handlers run in the burst (5000)
           --starts    starts that are timed (20)
+
+        queue     operations through the engine alone, no process: submitted, started, ended, while 1, 1 000 and
+                  100 000 others wait, on one queue and over 1 000 queues, each in turn
+          --rounds      rounds of each (5)
+          --operations  operations of a round (50000)
 
           --json      one JSON object instead of the table
           --watchd    the program to measure (that beside watchd-bench)
@@ -32,6 +40,7 @@ struct Invocation {
     private(set) var watchd: String?
     private(set) var latency = LatencyBenchmark.Settings()
     private(set) var idle = IdleBenchmark.Settings()
+    private(set) var queue = QueueBenchmark.Settings()
 
     /// - Parameter arguments: without the program's name.
     /// - Throws: a usage error.
@@ -53,8 +62,8 @@ struct Invocation {
             if !isValueTaken { throw .usage("\(parts[0]) takes no value") }
         }
         if wantsHelp { return }
-        guard let name else { throw .usage("what is to be measured? latency or idle") }
-        guard let verb = Verb(rawValue: name) else { throw .usage("there is no “\(name)”, only latency and idle") }
+        guard let name else { throw .usage("what is to be measured? \(Verb.list)") }
+        guard let verb = Verb(rawValue: name) else { throw .usage("there is no “\(name)”, only \(Verb.list)") }
         self.verb = verb
     }
 
@@ -74,6 +83,8 @@ struct Invocation {
         case ("--rounds", "latency"): latency.rounds = try number(option, value(), 1...1000)
         case ("--events", "latency"): latency.events = try number(option, value(), 1...1_000_000)
         case ("--gap", "latency"): latency.gap = try number(option, value(), 0...60_000)
+        case ("--rounds", "queue"): queue.rounds = try number(option, value(), 1...1000)
+        case ("--operations", "queue"): queue.operations = try number(option, value(), 1...1_000_000)
         case ("--seconds", "idle"): idle.seconds = try number(option, value(), 1...86_400)
         case ("--runs", "idle"): idle.runs = try number(option, value(), 1...1_000_000)
         case ("--starts", "idle"): idle.starts = try number(option, value(), 1...1000)

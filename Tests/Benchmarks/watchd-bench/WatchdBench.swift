@@ -6,6 +6,11 @@
 //           machine. The time is taken by the handler before it does anything; how it is reported costs nothing.
 // idle      What watchd does when nothing happens, just started and after a burst of runs, and how long it takes to
 //           READY, for which the benchmark plays the service manager.
+// queue     What a decision costs: the engine as a library, with the benchmark as its rim, in virtual time. Each operation
+//           is submitted by an event of a path source, started, and ended, while a steady number of others wait (and
+//           1 000 more in a suspended queue); one in 1 000 is a barrier. The engine never waits, so its time is that
+//           which its thread was on a processor. The bytes are those that the allocator has given
+//           out more when the line is full than when it was empty.
 //
 // All times are µs of CLOCK_MONOTONIC. Figures of rounds are given as their median and, in brackets, their range.
 
@@ -32,6 +37,9 @@ enum WatchdBench {
         // Ended children go by themselves: for the end of a process nobody is to wait for the benchmark's own turn.
         Linux.ignoreSignal(SIGCHLD)
         Linux.ignoreSignal(SIGPIPE)
+        if invocation.verb == .queue {
+            return show(try QueueBenchmark(invocation.queue).run(), asJSON: invocation.isJSON)
+        }
         let programs = try Programs(watchd: invocation.watchd)
         let bed = try Bed()
         defer { bed.remove() }
@@ -42,6 +50,7 @@ enum WatchdBench {
         case .idle:
             let benchmark = IdleBenchmark(programs: programs, bed: bed, invocation.idle)
             show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .queue: break
         }
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import LinuxSystem
 import ProgramKit
 
@@ -35,6 +36,9 @@ final class RawConnection {
             }
         }
     }
+
+    /// Sends nothing more; still reads.
+    func endOfInput() { _ = shutdown(socket, Int32(SHUT_WR)) }
 
     func send(message: String) throws { try send(message.pathBytes + [0]) }
 

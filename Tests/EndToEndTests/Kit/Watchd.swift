@@ -133,13 +133,18 @@ final class Watchd {
     @discardableResult func call<Method: ControlMethod>(
         _ method: Method.Type, _ parameters: Method.Parameters, timeout: Int = 30_000
     ) throws -> Method.Reply {
-        try connect().call(Method.fullName, parameters, timeout: timeout).parameters()
+        let client = try connect()
+        guard Method.style == .stream else {
+            return try client.call(Method.fullName, parameters, timeout: timeout).parameters()
+        }
+        try client.start(Method.fullName, parameters, timeout: timeout)
+        return try client.nextReply(timeout: timeout).parameters()
     }
 
     /// The error that a call ends with.
     func error<Method: ControlMethod>(_ method: Method.Type, _ parameters: Method.Parameters) throws -> ErrorReply? {
         do {
-            _ = try connect().call(Method.fullName, parameters, timeout: 30_000)
+            _ = try call(method, parameters)
             return nil
         } catch ClientError.remote(let error) {
             return error

@@ -4,16 +4,22 @@ import WatchFile
 /// Short ways to say a configuration in code.
 extension Configuration {
     static func of(
-        settings: DaemonSettings = DaemonSettings(), queues: [QueueDefinition] = [], handlers: [HandlerDefinition] = [],
-        sources: [SourceDefinition] = []
+        settings: DaemonSettings = DaemonSettings(), queues: [QueueDefinition] = [],
+        semaphores: [SemaphoreDefinition] = [], handlers: [HandlerDefinition] = [], sources: [SourceDefinition] = []
     ) -> Configuration {
         let builtIn = QueueDefinition.builtInNames.map { name in
             QueueDefinition(name: name, kind: name == "main" ? .serial : .concurrent(width: settings.maxProcesses))
         }
         let own = Set(queues.map(\.name))
         return Configuration(
-            settings: settings, queues: builtIn.filter { !own.contains($0.name) } + queues, handlers: handlers,
-            sources: sources)
+            settings: settings, queues: builtIn.filter { !own.contains($0.name) } + queues, semaphores: semaphores,
+            handlers: handlers, sources: sources)
+    }
+}
+
+extension SemaphoreDefinition {
+    static func of(_ name: String, _ value: Int) -> SemaphoreDefinition {
+        SemaphoreDefinition(name: name, value: value)
     }
 }
 
@@ -28,6 +34,14 @@ extension QueueDefinition {
         _ name: String, width: Int, backlog: Int = 10_000, overflow: Overflow = .block
     ) -> QueueDefinition {
         QueueDefinition(name: name, kind: .concurrent(width: width), backlog: backlog, overflow: overflow)
+    }
+
+    func targeting(_ target: String) -> QueueDefinition { with { $0.target = target } }
+
+    func with(_ change: (inout QueueDefinition) -> Void) -> QueueDefinition {
+        var changed = self
+        change(&changed)
+        return changed
     }
 }
 
@@ -109,6 +123,41 @@ extension SourceDefinition {
     ) -> SourceDefinition {
         let trigger = TimerTrigger(every: every, after: after, onStartup: onStartup, onBoot: onBoot)
         return make(.timer, name, .timer(trigger), handlers, queue, key, true, isSuspended)
+    }
+
+    static func group(
+        _ name: String, of members: String..., to handlers: String..., on queue: String = "default",
+        key: KeyRule = .handler, coalesces: Bool = true
+    ) -> SourceDefinition {
+        make(.group, name, .group(GroupTrigger(members: members)), handlers, queue, key, coalesces, false)
+    }
+
+    func with(_ change: (inout SourceDefinition) -> Void) -> SourceDefinition {
+        var changed = self
+        change(&changed)
+        return changed
+    }
+}
+
+extension StartConstraints {
+    /// `Acquire=NAME[:COUNT]`, in short.
+    mutating func acquire(_ name: String, _ count: Int = 1) {
+        acquires.append(SemaphoreCount(name: name, count: count))
+    }
+
+    mutating func release(_ name: String, _ count: Int = 1) {
+        releases.append(SemaphoreCount(name: name, count: count))
+    }
+
+    mutating func consume(_ name: String, _ count: Int = 1) {
+        consumes.append(SemaphoreCount(name: name, count: count))
+    }
+}
+
+extension RetryPolicy {
+    /// `Retry=` with `RetrySec=` in seconds.
+    static func times(_ limit: Int?, after seconds: UInt64 = 10) -> RetryPolicy {
+        RetryPolicy(limit: limit, delay: .seconds(seconds))
     }
 }
 

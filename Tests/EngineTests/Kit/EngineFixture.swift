@@ -20,6 +20,14 @@ final class EngineFixture {
     /// Runs the rim has told the pid of.
     private(set) var spawned: Set<RunID> = []
     private(set) var ended: [OperationView] = []
+    /// Attempts that failed and are followed by another.
+    private(set) var retried: [OperationView] = []
+    /// Deliveries that ended without an operation of their own.
+    private(set) var refused: [Refusal] = []
+    /// Every event accepted, in order, with where it comes from and the handlers it is for.
+    private(set) var events: [(event: Event, origin: Origin, handlers: [String])] = []
+    /// `id state` of every change of an operation that was reported.
+    private(set) var states: [String] = []
     private(set) var replies: [Token: [Reply]] = [:]
     private(set) var reloads: [Token: ConfigurationChange] = [:]
     private(set) var logs: [String] = []
@@ -29,32 +37,57 @@ final class EngineFixture {
     private(set) var held: Set<SourceID> = []
     private(set) var drained: [UInt64]?
     private var lastToken: UInt64 = 0
-    private var invariants = EngineInvariants()
+    private let invariants = EngineInvariants()
+    private var model = SchedulingModel()
+    private var isModelled = true
     /// What the invariants found wrong, first of all.
     private(set) var violation: String?
 
+    struct Refusal {
+        var event: Event
+        var origin: Origin
+        var handler: String
+        var result: Result
+        var reason: String
+    }
+
+    /// Off: only for programs so large that to look at every operation after every input takes too long.
+    private let isChecked: Bool
+    /// What is wrong is kept in `violation` only.
+    private let isQuiet: Bool
+
     static let boot = Moment(realtime: 1_800_000_000_000_000, boottime: 1_000_000_000, monotonic: 900_000_000)
 
-    init(_ configuration: Configuration, at now: Moment = EngineFixture.boot) {
+    init(
+        _ configuration: Configuration, at now: Moment = EngineFixture.boot, isChecked: Bool = true,
+        isQuiet: Bool = false
+    ) {
         self.now = now
+        self.isChecked = isChecked
+        self.isQuiet = isQuiet
         engine = Engine(configuration, at: now)
-        take(engine.start())
-        check("start")
+        let first = engine.start()
+        take(first)
+        check(nil, first)
     }
 
     // MARK: Inputs
 
     func send(_ input: Input) {
-        take(engine.handle(input, at: now))
-        check("\(input)")
+        let new = engine.handle(input, at: now)
+        take(new)
+        check(input, new)
     }
 
-    private func check(_ input: @autoclosure () -> String) {
-        guard violation == nil else { return }
-        if let found = invariants.check(engine, armed: armed) {
-            violation = found + ", after " + String(input().prefix(300))
-            Issue.record("\(found), after \(input().prefix(300))")
-        }
+    private func check(_ input: Input?, _ new: [Action]) {
+        guard isChecked, violation == nil else { return }
+        // The model looks at every pair of operations: it leaves programs alone that have become large.
+        if engine.operations.count > 300 { isModelled = false }
+        let wrong = isModelled ? model.take(input, new, engine, at: now) : nil
+        guard let found = wrong ?? invariants.check(engine, armed: armed) else { return }
+        let last = input.map { String("\($0)".prefix(300)) } ?? "no input"
+        violation = "\(found), after \(last)"
+        if !isQuiet { Issue.record("\(found), after \(last)") }
     }
 
     private func take(_ new: [Action]) {
@@ -86,8 +119,19 @@ final class EngineFixture {
         case .reply(let token, let reply): replies[token, default: []].append(reply)
         case .reloaded(let token, let change): reloads[token] = change
         case .drained(let leftBehind): drained = leftBehind
-        case .report(.ended(let view)): ended.append(view)
-        case .report: break
+        case .report(let report): take(report)
+        }
+    }
+
+    private func take(_ report: Report) {
+        switch report {
+        case .event(let event, let origin, let handlers): events.append((event, origin, handlers))
+        case .operation(let id, let state): states.append("\(id) \(state.rawValue)")
+        case .ended(let view): ended.append(view)
+        case .retrying(let view): retried.append(view)
+        case .refused(let event, let origin, let handler, let result, let reason):
+            refused.append(
+                Refusal(event: event, origin: origin, handler: handler, result: result, reason: reason))
         }
     }
 
@@ -104,10 +148,12 @@ final class EngineFixture {
             send(.clock)
         }
         pass(end - now.monotonic)
+        // Whatever has come to its time by now should have been armed for.
+        check(nil, [])
     }
 
     /// The machine sleeps: the monotonic clock stands still.
-    func sleep(seconds: Double) {
+    func machineSleeps(seconds: Double) {
         now.realtime += Int64(seconds * 1_000_000)
         now.boottime += Int64(seconds * 1_000_000)
         armed = armed.filter { clock, time in time > now[clock] }
@@ -168,117 +214,5 @@ final class EngineFixture {
     func fail(toStart run: RunID, reason: String) {
         runs.removeAll { $0 == run }
         send(.runNotStarted(run, reason: reason))
-    }
-}
-
-extension EngineFixture {
-    /// Ends the oldest run.
-    func endFirst(_ exit: Exit? = .exited(0), output: String = "", reason: String? = nil) {
-        guard let run = runs.first else {
-            Issue.record("nothing runs")
-            return
-        }
-        end(run, exit, output: output, reason: reason)
-    }
-
-    /// Ends runs, oldest first, until none is left.
-    func endAll() {
-        var count = 0
-        while let run = runs.first, count < 100_000 {
-            end(run)
-            count += 1
-        }
-    }
-
-    // MARK: Events
-
-    @discardableResult
-    func emit(_ name: String, _ data: Int64? = 1, payload: String? = nil) -> Token {
-        emit([(name, data, payload)])
-    }
-
-    @discardableResult
-    func emit(_ emissions: [(name: String, data: Int64?, payload: String?)]) -> Token {
-        command(
-            .emit(
-                emissions.map {
-                    Engine.Command.Emission(
-                        name: $0.name, fact: CustomFact(data: $0.data, payload: $0.payload.map { Array($0.utf8) }))
-                }))
-    }
-
-    func path(
-        _ source: String, _ change: PathChange, _ path: String, from oldPath: String? = nil, replaced: Bool = false
-    ) {
-        let fact = PathFact(
-            change, path: Array(path.utf8), oldPath: oldPath.map { Array($0.utf8) }, root: Array("/w".utf8),
-            hasReplaced: replaced)
-        send(.event(SourceID(.path, source), .path(fact)))
-    }
-
-    func line(_ source: String, _ text: String) {
-        send(.event(SourceID(.descriptor, source), .line(LineFact(Array(text.utf8)))))
-    }
-
-    func signal(_ source: String, _ number: Int32, from pid: Int32 = 1, value: Int32? = nil) {
-        let fact = SignalFact(number: number, senderPID: pid, senderUID: 0, value: value)
-        send(.event(SourceID(.signal, source), .signal(fact)))
-    }
-
-    func exit(_ source: String, pid: Int32) {
-        send(.event(SourceID(.process, source), .process(ProcessFact(pid: pid, exit: .exited(0)))))
-    }
-
-    // MARK: What came of it
-
-    /// `handler: event event …` of every run asked for.
-    var story: [String] { starts.map(Self.describe) }
-
-    /// The same of the runs that have not ended.
-    var running: [String] { starts.filter { runs.contains($0.run) }.map(Self.describe) }
-
-    /// `handler result` of every operation that has ended, in order.
-    var results: [String] { ended.map { "\($0.handler) \($0.result?.rawValue ?? "?")" } }
-
-    func counters(source id: String) -> Counters? {
-        engine.sourceViews.first { $0.id.description == id }?.counters
-    }
-
-    func counters(queue name: String) -> Counters? {
-        engine.queueViews.first { $0.definition.name == name }?.counters
-    }
-
-    func counters(handler name: String) -> Counters? {
-        engine.handlerViews.first { $0.definition.name == name }?.counters
-    }
-
-    private static func describe(_ request: StartRequest) -> String {
-        ([request.definition.value.name + ":"] + request.events.map(\.shown)).joined(separator: " ")
-    }
-}
-
-extension Event {
-    /// In a few letters: `written:a`, `renamed:a>b`, `data:3`, `line:hello`, `x2` for a count of 2.
-    var shown: String {
-        let times = count > 1 ? "x\(count)" : ""
-        switch fact {
-        case .timer: return "timer" + times
-        case .signal(let fact): return "signal:\(fact.number)/\(fact.senderPID)" + times
-        case .path(let fact): return fact.shown + times
-        case .line(let fact): return "line:" + String(decoding: fact.bytes, as: UTF8.self)
-        case .process(let fact): return "exit:\(fact.pid)"
-        case .custom(let fact):
-            let payload = fact.payload.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
-            return "data:\(fact.data.map(String.init) ?? "-")" + payload + times
-        case .completion(let fact): return "\(fact.outcome.rawValue)(\(fact.operation))"
-        }
-    }
-}
-
-extension PathFact {
-    var shown: String {
-        let name = String(decoding: path, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
-        let old = oldPath.map { (String(decoding: $0, as: UTF8.self).split(separator: "/").last ?? "") + ">" } ?? ""
-        return "\(change.rawValue):\(old)\(name)\(hasReplaced ? "!" : "")"
     }
 }

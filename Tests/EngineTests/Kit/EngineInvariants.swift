@@ -3,41 +3,14 @@ import WatchFile
 
 @testable import Engine
 
-/// What must hold after every input, whatever came before; computed from the operations themselves, not from what the
-/// engine keeps about them.
+/// What must hold inside the engine after every input: what it counts is what is there, what it keeps is needed, and
+/// every deadline is armed.
 struct EngineInvariants {
-    private struct Waiting {
-        var ref: OperationRef
-        var queue: Int
-        var isReady: Bool
-        var isExec: Bool
-        /// It waits for nothing but a process slot.
-        var isStandingBy: Bool
-    }
-
-    /// Width, runs, definition of each queue in use, before the last input.
-    private var queuesBefore: [Int: (bound: Int, definition: QueueDefinition)] = [:]
-    private var processBoundBefore = 0
-    private var waitingBefore: [OperationRef: Waiting] = [:]
-    private var startedBefore: Set<OperationRef> = []
-
-    /// A sentence about the first thing that is wrong.
-    mutating func check(_ engine: Engine, armed: [Clock: Int64]) -> String? {
+    /// A sentence about the first thing that is wrong. What starts when is the concern of `SchedulingModel`.
+    func check(_ engine: Engine, armed: [Clock: Int64]) -> String? {
         let refs = engine.operations.refs
-        let waiting = waiting(engine, refs)
-        let started = Set(refs.filter { engine.operations[$0].run != nil })
-        defer {
-            queuesBefore = Dictionary(
-                uniqueKeysWithValues: engine.queues.indices.map { index in
-                    let queue = engine.queues[index]
-                    return (index, (max(queue.running, queue.width), queue.definition))
-                })
-            processBoundBefore = max(engine.processes, engine.settings.maxProcesses)
-            waitingBefore = waiting
-            startedBefore = started
-        }
-        return accounting(engine, refs) ?? bounds(engine, refs) ?? keys(engine, refs) ?? order(engine, waiting, started)
-            ?? wakeUps(engine, waiting) ?? heldBack(engine) ?? deadlines(engine, refs, armed) ?? tidiness(engine, refs)
+        return accounting(engine, refs) ?? bounds(engine, refs) ?? keys(engine, refs) ?? heldBack(engine)
+            ?? deadlines(engine, refs, armed) ?? tidiness(engine, refs)
     }
 
     // MARK: Accounting
@@ -53,7 +26,7 @@ struct EngineInvariants {
         for ref in refs {
             let operation = engine.operations[ref]
             let deliveries = operation.entries.events.reduce(0) { $0 + $1.count }
-            let place: WritableKeyPath<Sums, Int> = operation.run != nil ? \.running : \.pending
+            let place: WritableKeyPath<Sums, Int> = operation.isRunning ? \.running : \.pending
             sources[operation.source, default: Sums()][keyPath: place] += deliveries
             queues[operation.queue, default: Sums()][keyPath: place] += deliveries
             handlers[operation.handler, default: Sums()][keyPath: place] += deliveries
@@ -99,30 +72,18 @@ struct EngineInvariants {
     // MARK: Bounds
 
     private func bounds(_ engine: Engine, _ refs: [OperationRef]) -> String? {
-        var (entries, waiting, running) = ([Int: Int](), [Int: Int](), [Int: Int]())
+        var entries: [Int: Int] = [:]
         var (ofHandler, ofSource) = ([Int: Int](), [Int: Int]())
         for ref in refs {
             let operation = engine.operations[ref]
             ofHandler[operation.handler, default: 0] += 1
             ofSource[operation.source, default: 0] += 1
-            if operation.run != nil {
-                running[operation.queue, default: 0] += 1
-            } else {
-                waiting[operation.queue, default: 0] += 1
-                entries[operation.queue, default: 0] += operation.entries.events.count
-                if operation.entries.isEmpty { return "operation \(operation.id) waits without events" }
-            }
+            if operation.entries.isEmpty { return "operation \(operation.id) has no events" }
+            if operation.state != .executing { entries[operation.queue, default: 0] += operation.entries.events.count }
         }
-        for index in engine.queues.indices {
+        for index in engine.queues.indices where engine.queues[index].entries != entries[index] ?? 0 {
             let queue = engine.queues[index]
-            let name = queue.definition.name
-            if queue.entries != entries[index] ?? 0 { return "queue \(name) counts \(queue.entries) entries" }
-            if queue.waiting != waiting[index] ?? 0 { return "queue \(name) counts \(queue.waiting) waiting" }
-            if queue.running != running[index] ?? 0 { return "queue \(name) counts \(queue.running) running" }
-            // A reload may have made it narrower; what runs goes on.
-            if queue.running > max(queue.width, queuesBefore[index]?.bound ?? 0) {
-                return "queue \(name) runs \(queue.running) at once, its width is \(queue.width)"
-            }
+            return "queue \(queue.definition.name) counts \(queue.entries) entries, \(entries[index] ?? 0) wait"
         }
         if engine.entries != entries.values.reduce(0, +) { return "\(engine.entries) entries counted in all" }
         for index in engine.handlers.indices where engine.handlers[index].operations != ofHandler[index] ?? 0 {
@@ -131,21 +92,10 @@ struct EngineInvariants {
         for index in engine.sources.indices where engine.sources[index].operations != ofSource[index] ?? 0 {
             return "\(engine.sources[index].origin) counts \(engine.sources[index].operations) operations"
         }
-        let commands = refs.count { ref in
-            guard let run = engine.operations[ref].run, case .exec = run.definition.value.action else { return false }
-            return true
-        }
-        if commands != engine.processes { return "\(engine.processes) processes counted, \(commands) are there" }
-        if commands > max(engine.settings.maxProcesses, processBoundBefore) { return "\(commands) processes at once" }
         return nil
     }
 
-    /// Whether a new configuration came into force with the last input.
-    private func isReloaded(_ engine: Engine) -> Bool {
-        engine.queues.indices.contains { queuesBefore[$0]?.definition != engine.queues[$0].definition }
-    }
-
-    // MARK: Keys, order, wake-ups
+    // MARK: Keys
 
     private func names(_ engine: Engine, _ ref: OperationRef) -> Set<KeyTable.Name> {
         Set(engine.operations[ref].keys.map { engine.keys[$0].name })
@@ -156,7 +106,7 @@ struct EngineInvariants {
         for ref in refs {
             let names = names(engine, ref)
             all.formUnion(names)
-            guard engine.operations[ref].run != nil else { continue }
+            guard engine.operations[ref].isRunning, engine.operations[ref].isExclusive else { continue }
             if !running.isDisjoint(with: names) {
                 return "two operations with one key run, one is \(engine.operations[ref].id)"
             }
@@ -172,73 +122,6 @@ struct EngineInvariants {
             }
         }
         return all.count == engine.keys.count ? nil : "\(engine.keys.count) keys kept, \(all.count) in use"
-    }
-
-    /// Every waiting operation, with what it really waits for.
-    private func waiting(_ engine: Engine, _ refs: [OperationRef]) -> [OperationRef: Waiting] {
-        var taken: Set<KeyTable.Name> = []
-        for ref in refs where engine.operations[ref].run != nil { taken.formUnion(names(engine, ref)) }
-        var isAhead: Set<Int> = []
-        var result: [OperationRef: Waiting] = [:]
-        for ref in refs where engine.operations[ref].run == nil {
-            let operation = engine.operations[ref]
-            let names = names(engine, ref)
-            let queue = engine.queues[operation.queue]
-            var isExec = false
-            if case .exec = engine.handlers[operation.handler].definition.value.action { isExec = true }
-            let isReady = taken.isDisjoint(with: names)
-            let mayStart =
-                (engine.phase == .running || engine.phase == .reloading) && !queue.isSuspended
-                && queue.running < queue.width && !engine.isWaitingForReload(operation.queue)
-            let isFirst = !isAhead.contains(operation.queue)
-            result[ref] = Waiting(
-                ref: ref, queue: operation.queue, isReady: isReady, isExec: isExec,
-                isStandingBy: isReady && mayStart && isFirst)
-            if isReady || queue.isSerial { isAhead.insert(operation.queue) }
-            taken.formUnion(names)
-        }
-        return result
-    }
-
-    private func order(
-        _ engine: Engine, _ waiting: [OperationRef: Waiting], _ started: Set<OperationRef>
-    ) -> String? {
-        if isReloaded(engine) { return nil }
-        for ref in started.subtracting(startedBefore) {
-            let id = engine.operations[ref].id
-            let queue = engine.operations[ref].queue
-            for other in waiting.values where other.ref < ref {
-                let passed = engine.operations[other.ref].id
-                guard let before = waitingBefore[other.ref] else { continue }
-                if other.queue == queue, engine.queues[queue].isSerial {
-                    return "\(id) overtook \(passed) on a serial queue"
-                }
-                if other.queue == queue, before.isReady, other.isReady {
-                    return "\(id) overtook \(passed), which was ready"
-                }
-                if before.isStandingBy, other.isStandingBy, before.isExec, other.isExec, other.queue != queue,
-                    case .exec = engine.operations[ref].run?.definition.value.action
-                {
-                    return "\(id) took the process slot that \(passed) waits for"
-                }
-            }
-        }
-        return nil
-    }
-
-    private func wakeUps(_ engine: Engine, _ waiting: [OperationRef: Waiting]) -> String? {
-        for other in waiting.values {
-            let operation = engine.operations[other.ref]
-            if case .ready = operation.state {
-                if !other.isReady { return "\(operation.id) is called ready and waits for its key" }
-            } else if other.isReady {
-                return "\(operation.id) has its key and is called pending"
-            }
-            if other.isStandingBy, !other.isExec || engine.processes < engine.settings.maxProcesses {
-                return "\(operation.id) waits for nothing"
-            }
-        }
-        return nil
     }
 
     // MARK: Held back
@@ -259,7 +142,7 @@ struct EngineInvariants {
             }
             guard !source.isSuspended, !source.held.isEmpty else { continue }
             let isInLine =
-                engine.heldByTotal.contains(index)
+                engine.heldByTotal.contains(index) || source.rateDeadline != nil
                 || engine.queues.indices.contains { engine.queues[$0].heldSources.contains(index) }
             if !isInLine { return "\(source.origin) holds events and stands in no line" }
         }
@@ -283,7 +166,7 @@ struct EngineInvariants {
             boot += engine.sources[index].suspensions.compactMap(\.resumesAt)
         }
         for index in engine.queues.indices { boot += engine.queues[index].suspensions.compactMap(\.resumesAt) }
-        monotonic += refs.compactMap { engine.operations[$0].run?.deadline }
+        monotonic += refs.flatMap { engine.operations[$0].runs.compactMap(\.deadline) }
         if let reload = engine.pendingReload { monotonic.append(reload.deadline) }
         if let drain = engine.drain, !drain.isOver, let deadline = drain.deadline { monotonic.append(deadline) }
         for (clock, times) in [(Clock.boottime, boot), (.monotonic, monotonic)] {
@@ -296,21 +179,25 @@ struct EngineInvariants {
     private func tidiness(_ engine: Engine, _ refs: [OperationRef]) -> String? {
         for index in engine.sources.indices {
             let source = engine.sources[index]
-            if source.isRemoved, source.operations == 0, source.held.isEmpty {
+            if source.isRemoved, source.operations == 0, source.held.isEmpty, source.group.tickets.isEmpty {
                 return "\(source.origin) is kept for nothing"
             }
         }
         for index in engine.handlers.indices
         where engine.handlers[index].isRemoved && engine.handlers[index].operations == 0 {
+            let name = engine.handlers[index].name
+            let isFinalizer = engine.queues.indices.contains { engine.queues[$0].definition.finalizer == name }
+            if isFinalizer { continue }
             return "handler \(engine.handlers[index].name) is kept for nothing"
         }
         for index in engine.queues.indices {
             let queue = engine.queues[index]
-            if queue.isRemoved, queue.waiting + queue.running == 0 {
+            let isUsed = refs.contains { engine.operations[$0].queue == index }
+            let isTarget = engine.queues.indices.contains { $0 != index && engine.queues[$0].chain.contains(index) }
+            // What was started under the old definition counts there until its end.
+            let isCounted = refs.contains { engine.operations[$0].runs.contains { $0.queues.contains(index) } }
+            if queue.isRemoved, !isUsed, !isTarget, !isCounted, !queue.isSuspended || queue.isFinalized {
                 return "queue \(queue.definition.name) is kept for nothing"
-            }
-            if queue.arrivals.count > 2 * queue.waiting + 64 {
-                return "queue \(queue.definition.name) keeps what has gone"
             }
         }
         return refs.count == engine.operations.count ? nil : "operations are missing"

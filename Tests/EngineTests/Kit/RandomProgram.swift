@@ -1,3 +1,4 @@
+import SeedKit
 import Schedule
 import Testing
 import WatchFile
@@ -67,9 +68,11 @@ struct RandomProgram {
                 if random.chance(30) { $0.timeout = .seconds(UInt64(1 + random.upTo(5))) }
                 $0.timeoutStop = .seconds(UInt64(random.upTo(3)))
                 $0.killMode = random.pick(KillMode.allCases)
-                if random.chance(20) { $0.onSuccess = [random.pick(handlerNames)] }
-                if random.chance(20) { $0.onFailure = [random.pick(handlerNames)] }
-                if random.chance(20) { $0.onFinished = [random.pick(handlerNames), random.pick(handlerNames)] }
+                if random.chance(20) { $0.completions.success = [random.pick(handlerNames)] }
+                if random.chance(20) { $0.completions.failure = [random.pick(handlerNames)] }
+                if random.chance(20) {
+                    $0.completions.finished = [random.pick(handlerNames), random.pick(handlerNames)]
+                }
             }
         }
     }
@@ -127,7 +130,7 @@ struct RandomProgram {
         case ..<88: command()
         case ..<92: suspension()
         case ..<94: fixture.stepWallClock(seconds: random.pick([-3600, 3600]))
-        case ..<96: fixture.sleep(seconds: 2)
+        case ..<96: fixture.machineSleeps(seconds: 2)
         case ..<97: fixture.send(.gap(SourceID(.path, "files"), 2))
         default: reload()
         }
@@ -218,8 +221,8 @@ struct RandomProgram {
         var quiet = configuration
         quiet.sources = quiet.sources.filter { $0.id.kind != .timer }
         for index in quiet.handlers.indices {
-            (quiet.handlers[index].onSuccess, quiet.handlers[index].onFailure) = ([], [])
-            quiet.handlers[index].onFinished = []
+            (quiet.handlers[index].completions.success, quiet.handlers[index].completions.failure) = ([], [])
+            quiet.handlers[index].completions.finished = []
         }
         for _ in 0..<200 where fixture.violation == nil {
             for source in fixture.engine.sourceViews where !source.suspensions.isEmpty {

@@ -1,3 +1,4 @@
+import SeedKit
 import WatchFile
 
 @testable import Engine

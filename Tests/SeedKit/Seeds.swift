@@ -2,8 +2,8 @@ import Glibc
 
 /// The seeds of a property test: a few hundred, or what the environment asks for (`WATCHD_SEEDS=1000`, or
 /// `WATCHD_SEEDS=17...17` for one that failed).
-enum Seeds {
-    static func range(_ usual: UInt64) -> ClosedRange<UInt64> {
+package enum Seeds {
+    package static func range(_ usual: UInt64) -> ClosedRange<UInt64> {
         guard let value = getenv("WATCHD_SEEDS") else { return 1...usual }
         let numbers = String(cString: value).split(separator: ".").compactMap { UInt64($0) }
         guard let first = numbers.first, let last = numbers.last, last > 0 else { return 1...usual }

@@ -1,0 +1,175 @@
+extension Manager {
+    /// The methods that change something, or wait for a change.
+    static let changeDescriptions = """
+        # Fire a custom source. The reply comes when the event is accepted.
+        method Emit(
+          # The source.
+          name: string,
+          # Combined with the data that waits, as Merge= says; 1 if there is no payload either.
+          data: ?int,
+          # Told to the handler as it is.
+          payload: ?object
+        ) -> (
+          # Id of the event.
+          event: int
+        )
+
+        # Fire custom sources; all of the events are accepted, or none.
+        method EmitAll(
+          # What Emit takes, for each event.
+          events: []Emission
+        ) -> (
+          # Ids, in the order of the events.
+          events: []int
+        )
+
+        # Start a handler, or all handlers of a source, now.
+        method Run(
+          # The handler or source.
+          name: string,
+          # One entry for each of these paths.
+          paths: ?[]string,
+          # One entry for each of these lines.
+          lines: ?[]string,
+          # A custom source's number.
+          data: ?int,
+          # Reply only when all the operations have ended.
+          wait: ?bool
+        ) -> (
+          # Ids of the operations.
+          operations: []int,
+          # With wait: done, or how the first that was not done ended.
+          result: ?OperationResult,
+          # With wait: of that operation.
+          exit_status: ?int,
+          # With wait: why it was not done.
+          reason: ?string
+        )
+
+        # Suspend a source or queue once more. What runs goes on.
+        method Suspend(
+          # The source or queue.
+          name: string,
+          # For people who wonder.
+          reason: ?string,
+          # Resume by itself at this time.
+          until: ?string
+        ) -> (
+          # The source or queue, with its kind.
+          name: string,
+          # How often it is suspended now.
+          suspended: int
+        )
+
+        # Take back one Suspend.
+        method Resume(
+          # The source or queue.
+          name: string
+        ) -> (
+          # The source or queue, with its kind.
+          name: string,
+          # How often it is suspended still.
+          suspended: int
+        )
+
+        # Give to a semaphore.
+        method Signal(
+          # The semaphore.
+          name: string,
+          # How much; 1 if it is missing.
+          count: ?int
+        ) -> (
+          # What is free now.
+          available: int
+        )
+
+        # Enter a group, which is not empty until all have left. Without a pid watchd leaves when this connection closes.
+        method EnterGroup(
+          # The group.
+          name: string,
+          # watchd leaves when this process ends.
+          pid: ?int
+        ) -> (
+          # For LeaveGroup.
+          ticket: int
+        )
+
+        # Leave a group.
+        method LeaveGroup(
+          # The group.
+          name: string,
+          # What EnterGroup answered.
+          ticket: int
+        ) -> ()
+
+        # Cancel an operation, or all operations of a queue: what runs is terminated, what waits never starts. Exactly one of
+        # the two parameters.
+        method Cancel(
+          # The operation.
+          id: ?int,
+          # The queue.
+          queue: ?string
+        ) -> (
+          # How many operations were cancelled.
+          cancelled: int
+        )
+
+        # [Requires 'more' flag]
+        # Wait until an operation has ended, or until nothing waits or runs on a queue or in a group. There is one reply, when it
+        # has come. Exactly one of id and name.
+        method Wait(
+          # The operation.
+          id: ?int,
+          # The queue or group.
+          name: ?string,
+          # How long at most; then the error is TimedOut. For ever if it is missing.
+          timeout_usec: ?int
+        ) -> (
+          # With an id: how it ended.
+          operation: ?OperationSummary
+        )
+
+        # Read the watch files again. The reply comes when the new ones are in force; if they have errors nothing changes.
+        method Reload(
+          # Only say what would change.
+          plan: ?bool
+        ) -> (
+          # New sources, queues and handlers.
+          added: []string,
+          # Those that are defined differently now.
+          changed: []string,
+          # Those that are gone; what they still have to do is done.
+          removed: []string,
+          # Warnings about the watch files.
+          diagnostics: []string
+        )
+
+        # Drain and exit. The reply comes at once.
+        method Stop() -> ()
+
+        # [Requires 'more' flag]
+        # Events and changes of operations as they happen. Each reply holds one of event, operation and gap. Without since it
+        # begins with all operations that have not ended, as they stand, in the order of their ids.
+        method Follow(
+          # First what happened after this sequence number.
+          since: ?int
+        ) -> (
+          # Counts the records since the daemon started; of what is initial, the number of the record before.
+          sequence: int,
+          # When it happened.
+          time: string,
+          # An event as handlers are told it.
+          event: ?object,
+          # The handlers the event goes to.
+          handlers: ?[]string,
+          # An operation that changed, as it is now.
+          operation: ?OperationSummary,
+          # True: the operation has not changed, it stood so when Follow began.
+          initial: ?bool,
+          # Only in the first reply: what since asks for is not kept any more.
+          gap: ?Gap
+        )
+
+
+        """
+}

@@ -1,0 +1,151 @@
+extension Manager {
+    /// The methods that ask how things stand.
+    static let questionDescriptions = """
+        # One screen's worth of everything.
+        method GetStatus() -> (
+          # Of watchd.
+          version: string,
+          # Name of the machine.
+          host: string,
+          # Of the daemon.
+          pid: int,
+          # When the daemon started.
+          started: string,
+          # How long ago that is.
+          uptime_usec: int,
+          # What the daemon is doing: draining means that it stops.
+          state: (starting, running, reloading, draining),
+          # The watch files in force.
+          files: []string,
+          # How many sections they have.
+          sections: int,
+          # What does not work; empty when all is well.
+          problems: []Problem,
+          # Sources and queues that are suspended.
+          pauses: []Pause,
+          # The accounting of all deliveries since the start.
+          totals: Counters,
+          # Processes of handlers that run now.
+          processes: int,
+          # How many may run at once.
+          max_processes: int,
+          # Operations that have not started yet.
+          operations_pending: int,
+          # Resident memory of the daemon.
+          memory_bytes: int,
+          # Next elapses of timers, the soonest first.
+          next: []Elapse,
+          # Operations that run now, the longest first; at most 20.
+          running: []OperationSummary,
+          # Operations that wait, the oldest first; at most 20.
+          waiting: []OperationSummary,
+          # Operations that ended, the newest first; at most 20.
+          recent: []OperationSummary,
+          # Semaphores of which something is taken or wanted; at most 20.
+          semaphores: []Semaphore,
+          # Groups that are not empty; at most 20.
+          groups: []Group
+        )
+
+        # The sources, in the order of their names.
+        method ListSources(
+          # Only this one.
+          name: ?string,
+          # The next of the page before.
+          after: ?string,
+          # How many at most: 1 to 1000, which is also the default.
+          limit: ?int
+        ) -> (
+          # One page of them.
+          sources: []Source,
+          # There are more: pass it as after.
+          next: ?string
+        )
+
+        # The queues, in the order of their names.
+        method ListQueues(
+          # Only this one.
+          name: ?string,
+          # The next of the page before.
+          after: ?string,
+          # How many at most: 1 to 1000, which is also the default.
+          limit: ?int
+        ) -> (
+          # One page of them.
+          queues: []Queue,
+          # There are more: pass it as after.
+          next: ?string
+        )
+
+        # The semaphores, in the order of their names.
+        method ListSemaphores(
+          # Only this one.
+          name: ?string,
+          # The next of the page before.
+          after: ?string,
+          # How many at most: 1 to 1000, which is also the default.
+          limit: ?int
+        ) -> (
+          # One page of them.
+          semaphores: []Semaphore,
+          # There are more: pass it as after.
+          next: ?string
+        )
+
+        # The handlers, in the order of their names.
+        method ListHandlers(
+          # Only this one.
+          name: ?string,
+          # The next of the page before.
+          after: ?string,
+          # How many at most: 1 to 1000, which is also the default.
+          limit: ?int
+        ) -> (
+          # One page of them.
+          handlers: []Handler,
+          # There are more: pass it as after.
+          next: ?string
+        )
+
+        # Operations, in the order of their ids. Without a state those that have not ended; with finished or cancelled those of
+        # the ended ones that are still remembered.
+        method ListOperations(
+          # Only those on this queue.
+          queue: ?string,
+          # Only those of this handler.
+          handler: ?string,
+          # Only those in this state.
+          state: ?OperationState,
+          # How many at most: 1 to 1000, which is also the default.
+          limit: ?int,
+          # The next of the page before.
+          after: ?int
+        ) -> (
+          # One page of them.
+          operations: []OperationSummary,
+          # There are more: pass it as after.
+          next: ?int
+        )
+
+        # Everything about one operation.
+        method GetOperation(id: int) -> (operation: OperationDetail)
+
+        # Why an operation, queue, handler, group or semaphore stands where it stands, and what became of its events. Exactly one of the two
+        # parameters.
+        method Explain(
+          # The operation.
+          id: ?int,
+          # The queue, handler, group or semaphore.
+          name: ?string
+        ) -> (
+          # queue/images, or handler/backup; of an operation its handler.
+          object: string,
+          # The operation that was asked for.
+          operation: ?OperationSummary,
+          # What has happened, oldest first, then what holds now.
+          steps: []Step
+        )
+
+
+        """
+}

@@ -1,0 +1,67 @@
+import Varlink
+
+package enum Explain: ControlMethod {
+    /// Exactly one of the two.
+    package struct Parameters: CallParameters, Equatable {
+        package enum CodingKeys: CodingKey, CaseIterable {
+            case id, name
+        }
+
+        /// An operation.
+        package var id: Int?
+        /// A queue, handler, group or semaphore.
+        package var name: String?
+
+        package init(id: Int) { self.id = id }
+
+        package init(name: String) { self.name = name }
+
+        package init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            id = try members.decodeIfPresent(Int.self, forKey: .id)
+            name = try members.decodeIfPresent(String.self, forKey: .name)
+            guard (id == nil) != (name == nil) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: id == nil ? .id : .name, in: members, debugDescription: "exactly one of id and name")
+            }
+        }
+    }
+
+    package struct Reply: Codable, Equatable, Sendable {
+        /// `queue/images`, `handler/tell`; of an operation, its handler's.
+        package var object: String
+        package var operation: OperationSummary?
+        /// What has happened, then what holds now.
+        package var steps: [Step]
+
+        package init(object: String, operation: OperationSummary? = nil, steps: [Step]) {
+            self.object = object
+            self.operation = operation
+            self.steps = steps
+        }
+    }
+
+    /// One step of why something waits, or did or did not run.
+    package struct Step: Codable, Equatable, Sendable {
+        /// `nil`: it holds now.
+        package var time: String?
+        /// One word for programs: `barrier`, `semaphore`, `joined`, …
+        package var code: String
+        package var sentence: String
+        package var operation: Int?
+        /// The operation that decided.
+        package var other: Int?
+        /// The section that decided: `queue/images`.
+        package var section: String?
+        /// Where it stands.
+        package var file: String?
+        package var line: Int?
+
+        /// What is not named here is `nil` at first.
+        package init(time: String? = nil, code: String, sentence: String) {
+            self.time = time
+            self.code = code
+            self.sentence = sentence
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import ControlInterface
+import Engine
+import LinuxSystem
+import Schedule
+import Varlink
+import WatchFile
+
+/// `Explain`: the engine's trail, with the place in the watch file where each decision stands.
+extension Runtime {
+    func explain(_ parameters: Explain.Parameters, _ role: Peer.Role) -> Request.Answer {
+        if let id = parameters.id { return explain(operation: id, role) }
+        do throws(ManagerError) {
+            let found = try explained(parameters.name ?? "")
+            return .of(Explain.Reply(object: found.object, steps: found.steps.map { step($0, role) }))
+        } catch {
+            return .of(error)
+        }
+    }
+
+    // MARK: Queues, handlers, groups, semaphores
+
+    private func explained(_ name: String) throws(ManagerError) -> (object: String, steps: [Explanation]) {
+        let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let (kind, bare) = parts.count == 2 ? (parts[0], parts[1]) : (nil, name)
+        let queue = QueueDefinition.aliases[bare] ?? bare
+        let ofQueue = kind ?? "queue" == "queue" ? engine.explain(queue: queue) : nil
+        let ofHandler = kind ?? "handler" == "handler" ? engine.explain(handler: bare) : nil
+        let ofGroup = kind ?? "group" == "group" ? explain(group: bare) : nil
+        let ofSemaphore = kind ?? "semaphore" == "semaphore" ? explain(semaphore: bare) : nil
+        let found = [
+            ("queue/\(queue)", ofQueue), ("handler/\(bare)", ofHandler), ("group/\(bare)", ofGroup),
+            ("semaphore/\(bare)", ofSemaphore),
+        ].compactMap { object, steps in steps.map { (object: object, steps: $0) } }
+        if let only = found.first, found.count == 1 { return only }
+        // As elsewhere: a handler gives way to what it was made for.
+        let withoutHandlers = found.filter { !$0.object.hasPrefix("handler/") }
+        if let only = withoutHandlers.first, withoutHandlers.count == 1 { return only }
+        guard found.isEmpty else { throw .ambiguousName(name: name, candidates: found.map(\.object).sorted()) }
+        let known =
+            engine.queueViews.map { "queue/\($0.definition.name)" } + engine.groupViews.map(\.id.description)
+            + engine.handlerViews.map { "handler/\($0.definition.name)" }
+            + engine.semaphoreViews.map { "semaphore/\($0.definition.name)" }
+        let candidates = kind == nil ? known.map { String($0.drop { $0 != "/" }.dropFirst()) } : known
+        throw .noSuchName(name: name, nearest: Spelling.nearest(to: name, among: candidates))
+    }
+
+    /// Who keeps a group from being empty.
+    private func explain(group name: String) -> [Explanation]? {
+        guard let view = engine.groupViews.first(where: { $0.id.name == name }) else { return nil }
+        let section = view.id.description
+        var members: [String] = []
+        if case .group(let trigger) = engine.sourceViews.first(where: { $0.id == view.id })?.definition.trigger {
+            members = trigger.members
+        }
+        let isEmpty = view.outstanding == 0 && view.entered == 0
+        let state = Explanation(
+            code: isEmpty ? .idle : .running,
+            sentence: Self.standing(of: view),
+            section: section)
+        let inside = members.flatMap { engine.explain(handler: $0) ?? [] }.filter { $0.time == nil && $0.code != .idle }
+        let entered = tickets.of(section).map { ticket, owner in
+            Explanation(code: .running, sentence: "ticket \(ticket.number) of \(owner)", section: section)
+        }
+        return suspended(view.id) + [state] + inside + entered
+    }
+
+    private func suspended(_ id: SourceID) -> [Explanation] {
+        (engine.sourceViews.first { $0.id == id }?.suspensions ?? []).map { suspension in
+            let reason = suspension.reason.map { ", “\($0)”" } ?? ""
+            let sentence = "suspended by \(suspension.by)\(reason)"
+            return Explanation(code: .suspended, sentence: sentence, section: id.description)
+        }
+    }
+
+    private func explain(semaphore name: String) -> [Explanation]? {
+        guard let view = engine.semaphoreViews.first(where: { $0.definition.name == name }) else { return nil }
+        let users = engine.handlerViews.filter { view in
+            let constraints = view.definition.constraints
+            return (constraints.acquires + constraints.consumes).contains { $0.name == name }
+        }
+        let section = "semaphore/\(name)"
+        let operations = users.flatMap { engine.explain(handler: $0.definition.name) ?? [] }.filter { step in
+            guard step.time == nil else { return false }
+            return step.code == .running || (step.code == .semaphore && step.section == section)
+        }
+        let isShort = view.waiting > 0 || view.available <= 0
+        let line = "\(view.waiting) operation\(view.waiting == 1 ? "" : "s") in line"
+        let state = Explanation(
+            code: isShort ? .full : operations.isEmpty ? .idle : .running,
+            sentence: "\(view.available) free of Value=\(view.definition.value), \(line)",
+            section: section)
+        return [state] + operations
+    }
+
+    // MARK: Operations
+
+    private func explain(operation id: Int, _ role: Peer.Role) -> Request.Answer {
+        guard let number = UInt64(exactly: id) else { return .of(.noSuchOperation(id: id)) }
+        let steps: [Explanation]
+        let summary: OperationSummary
+        if let view = engine.operation(number) {
+            (steps, summary) = (engine.explain(operation: number) ?? [], OperationSummary(view, role))
+        } else if let view = recent.view(number) {
+            (steps, summary) = (remembered(view), OperationSummary(view, role))
+        } else {
+            return .of(.noSuchOperation(id: id))
+        }
+        return .of(
+            Explain.Reply(
+                object: "handler/\(summary.handler)", operation: summary, steps: steps.map { step($0, role) }))
+    }
+
+    /// An operation that has ended: what the engine's trail still has of it; its own record and its failed attempts tell
+    /// the rest, and how it ended.
+    private func remembered(_ view: OperationView) -> [Explanation] {
+        let trail = engine.explain(operation: view.id) ?? []
+        // The records know more of how its attempts ended; what is about another operation stays.
+        let ends = [.retried, Self.code(view.result)]
+        var steps = trail.filter { $0.operation != view.id || !ends.contains($0.code) }
+        let handler = "handler/\(view.handler)"
+        func add(_ code: ReasonCode, _ time: Int64?, _ sentence: String, other: UInt64? = nil, section: String) {
+            let step = Explanation(
+                time: time, code: code, sentence: sentence, operation: view.id, other: other, section: section)
+            // Behind what happened at the same time.
+            let place = steps.firstIndex { ($0.time ?? .max) > (time ?? .max) } ?? steps.endIndex
+            steps.insert(step, at: place)
+        }
+        if !steps.contains(where: { $0.code == .submitted && $0.operation == view.id }) {
+            let sentence = "queued on \(view.queue), from \(view.origin)"
+            add(.submitted, view.submitted, sentence, section: "queue/\(view.queue)")
+        }
+        if let started = view.started, !steps.contains(where: { $0.code == .started && $0.operation == view.id }) {
+            add(.started, started, "try \(view.attempt) started", section: handler)
+        }
+        for attempt in attempts.of(view.id) {
+            let sentence = "try \(attempt.attempt): \(Self.end(attempt)), tried again"
+            add(.retried, attempt.ended, sentence, section: handler)
+        }
+        add(Self.code(view.result), view.ended, Self.end(view), other: view.successor, section: handler)
+        return steps
+    }
+
+    private static func code(_ result: EngineResult?) -> ReasonCode {
+        switch result {
+        case .done, .failed, nil: .ended
+        case .cancelled: .cancelled
+        case .skipped: .skipped
+        case .dropped: .dropped
+        case .annulled: .annulled
+        case .superseded: .superseded
+        }
+    }
+
+    private static func end(_ view: OperationView) -> String {
+        let successor = view.successor.map { "its events are in operation \($0)" }
+        let exit = view.exit.flatMap { $0 == .exited(0) ? nil : EventText.exit($0) }
+        return ([view.result?.rawValue ?? "ended"] + [exit, view.reason, successor].compactMap { $0 })
+            .joined(separator: ", ")
+    }
+
+    // MARK: Steps
+
+    private func step(_ explanation: Explanation, _ role: Peer.Role) -> Explain.Step {
+        var step = Explain.Step(
+            time: explanation.time.map(wireTime), code: explanation.code.rawValue,
+            sentence: role == .administrator || explanation.namesNothingElse
+                ? explanation.sentence : explanation.code.rawValue)
+        step.operation = explanation.operation.map(Int.init)
+        step.other = explanation.other.map(Int.init)
+        step.section = explanation.section
+        if role == .administrator, let location = explanation.section.flatMap({ locations[$0] }) {
+            step.file = location.file
+            step.line = location.line
+        }
+        return step
+    }
+}
+
+extension Explanation {
+    /// Its sentence names only operations, handlers and queues; that of an end may quote what an event carried.
+    fileprivate var namesNothingElse: Bool { time == nil || [.submitted, .joined, .started].contains(code) }
+}

@@ -1,0 +1,79 @@
+import ControlInterface
+import Engine
+import Handlers
+import LinuxSystem
+import Varlink
+import WatchFile
+
+/// `EnterGroup` and `LeaveGroup`, and leaving for those who go without. Each calls `done` once.
+extension Runtime {
+    func enterGroup(_ parameters: EnterGroup.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
+        guard tickets.hasRoom else { return done(.of(.tooManyTickets(limit: Tickets.limit))) }
+        var process: Tickets.ProcessEnd?
+        if let pid = parameters.pid {
+            // watchd itself would never leave.
+            guard let number = Int32(exactly: pid), number > 0, number != Linux.processID else {
+                return done(.error(.invalidParameter("pid")))
+            }
+            do throws(SystemError) {
+                let end = try Tickets.ProcessEnd(number, epoll: epoll)
+                guard !end.hasEnded else {
+                    end.cancel()
+                    return done(.of(.noSuchProcess(pid: pid)))
+                }
+                process = end
+            } catch  where [.noSuchProcess, .invalidArgument].contains(error.errno) {
+                return done(.of(.noSuchProcess(pid: pid)))
+            } catch {
+                return done(.error(.system(error.errno.code, error.errno.name)))
+            }
+        }
+        let group = Self.fullGroupName(parameters.name)
+        command(.enterGroup(name: group)) { [unowned self] answer in
+            guard case .ticket(let number) = answer else {
+                process?.cancel()
+                return done(Self.failure(answer))
+            }
+            let ticket = Tickets.Ticket(group: group, number: number)
+            if let process {
+                tickets.add(ticket, process) { [unowned self] in
+                    leave(ticket, because: "process \(parameters.pid ?? 0) has ended")
+                }
+            } else {
+                tickets.add(ticket, of: peer)
+            }
+            let owner = parameters.pid.map { " for process \($0)" } ?? ""
+            logger.log(.info, "\(ticket): entered by \(peer.name)\(owner)")
+            done(.of(EnterGroup.Reply(ticket: Int(number))))
+        }
+    }
+
+    func leaveGroup(_ parameters: LeaveGroup.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
+        let group = Self.fullGroupName(parameters.name)
+        guard let number = UInt64(exactly: parameters.ticket) else {
+            return done(.of(.noSuchTicket(group: group, ticket: parameters.ticket)))
+        }
+        let ticket = Tickets.Ticket(group: group, number: number)
+        command(.leaveGroup(name: group, ticket: number)) { [unowned self] answer in
+            guard case .done = answer else { return done(Self.failure(answer)) }
+            tickets.remove(ticket)
+            logger.log(.info, "\(ticket): left by \(peer.name)")
+            done(.of(NoParameters()))
+        }
+    }
+
+    /// A connection has closed: what it still waits for is withdrawn, and the groups it is in are left.
+    func clientHasGone(_ connection: Int, abandoning isWaiting: Bool) {
+        if isWaiting { abandonCall(of: connection) }
+        for ticket in tickets.removeAll(of: connection) { leave(ticket, because: "its connection is closed") }
+    }
+
+    private func leave(_ ticket: Tickets.Ticket, because reason: String) {
+        logger.log(.info, "\(ticket): left, \(reason)")
+        // A group that a reload has removed stays until its last client has left.
+        command(.leaveGroup(name: ticket.group, ticket: ticket.number)) { _ in }
+    }
+
+    /// One name for a group, however it was written.
+    private static func fullGroupName(_ name: String) -> String { name.contains("/") ? name : "group/\(name)" }
+}

@@ -1,0 +1,138 @@
+import Schedule
+import WatchFile
+
+/// The end of a run, and whether another attempt comes: `Retry=`.
+extension Engine {
+    /// Exit status 75 (`EX_TEMPFAIL`) asks for an attempt that `Retry=` does not count.
+    static let temporaryFailure = Exit.exited(75)
+    /// As many of those an operation gets at most.
+    static let temporaryFailureLimit = 100
+
+    /// What an operation has used up of its attempts. Kept only for those that have failed once.
+    struct Attempts: Sendable {
+        var counted = 0
+        var temporary = 0
+    }
+
+    /// A run has ended and gives back what it held; with the last one its operation's attempt has ended.
+    mutating func attemptEnded(_ ref: OperationRef, part: Int, _ verdict: Verdict) {
+        guard let index = operations[ref].runs.firstIndex(where: { $0.part == part }) else { return }
+        let run = operations[ref].runs[index]
+        giveBack(run.held)
+        giveWidth(run.queues)
+        touch(queue: operations[ref].queue)
+        let id = operations[ref].id
+        guard splits.isEmpty || splits[id] == nil else { return partEnded(ref, index, part, verdict) }
+        allEnded(ref, run, verdict)
+    }
+
+    private mutating func partEnded(_ ref: OperationRef, _ index: Int, _ part: Int, _ verdict: Verdict) {
+        let id = operations[ref].id
+        splits[id]?.ended += verdict.result == .done ? 1 : 0
+        if verdict.result == .failed { splits[id]?.failed.append(part) }
+        if verdict.result != .done, splits[id]?.failure.map({ $0.result == .failed }) ?? true {
+            splits[id]?.failure = verdict
+        }
+        // Who is being ended starts no further parts.
+        if verdict.result != .done, verdict.result != .failed {
+            startNoMore(ref, verdict.result)
+        }
+        guard operations[ref].runs.count == 1, operations[ref].toStart == 0 else {
+            operations[ref].runs.remove(at: index)
+            return
+        }
+        allEnded(ref, operations[ref].runs[index], splits[id]?.failure ?? verdict)
+    }
+
+    /// The last run of an attempt has ended; it still stands in the operation.
+    private mutating func allEnded(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) {
+        if verdict.result == .superseded { return supersede(ref) }
+        if verdict.result == .done { release(run.definition.value.constraints.releases) }
+        guard verdict.result == .failed, let pause = pause(ref, run, verdict) else {
+            return finish(ref, verdict)
+        }
+        backOff(ref, verdict, pause)
+    }
+
+    // MARK: Another attempt
+
+    /// Microseconds until the next attempt; `nil`: there is none.
+    private mutating func pause(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) -> Int64? {
+        guard phase == .running || phase == .reloading else { return nil }
+        let (id, policy) = (operations[ref].id, run.definition.value.retry)
+        if let exit = verdict.exit, run.ending == nil, policy.preventExitStatus.contains(exit) { return nil }
+        var used = attempts[id] ?? Attempts()
+        if verdict.exit == Self.temporaryFailure, run.ending == nil, used.temporary < Self.temporaryFailureLimit {
+            used.temporary += 1
+        } else if policy.limit.map({ used.counted < $0 }) ?? true {
+            used.counted += 1
+        } else {
+            return nil
+        }
+        attempts[id] = used
+        let doublings = min(used.counted + used.temporary - 1, 62)
+        let first = Int64(clamping: policy.delay.microseconds)
+        let longest = Int64(clamping: policy.maxDelay.microseconds)
+        let (doubled, overflows) = first.multipliedReportingOverflow(by: 1 << doublings)
+        let span = min(overflows ? longest : doubled, longest, .max / 4)
+        return span + Self.jitter(id, attempt: operations[ref].attempt, upTo: span / 10)
+    }
+
+    /// The same for the same attempt, different for operations that failed together.
+    private static func jitter(_ id: UInt64, attempt: Int32, upTo limit: Int64) -> Int64 {
+        guard limit > 0 else { return 0 }
+        // SplitMix64 (Steele, Lea, Flood 2014).
+        var bits = (id &* 0x9E37_79B9_7F4A_7C15) &+ UInt64(UInt32(bitPattern: attempt))
+        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int64((bits ^ (bits >> 31)) % UInt64(limit))
+    }
+
+    /// Between two attempts it is pending: it keeps its key and its place in the order, and gives everything else back.
+    private mutating func backOff(_ ref: OperationRef, _ verdict: Verdict, _ pause: Int64) {
+        let operation = operations[ref]
+        var view = view(operation, isEnding: true)
+        (view.ended, view.nextAttempt) = (now.realtime, now.realtime + pause)
+        take(verdict, into: &view)
+        let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
+        operations[ref].runs = []
+        operations[ref].isRunning = false
+        if operation.isBarrier { queues[operation.queue].runningBarriers -= 1 }
+        operations[ref].attempt = operations[ref].attempt &+ 1 > 0 ? operations[ref].attempt + 1 : .max
+        operations[ref].toStart = nextParts(operation.id)
+        operations[ref].station = .backingOff
+        operations[ref].wakeUp = now.monotonic + pause
+        queues[operation.queue].running -= 1
+        queues[operation.queue].waiting += 1
+        move(operation.entries.deliveries, from: .running, to: .pending, source: operation.source, target)
+        changeEntries(operation.entries.count, queue: operation.queue)
+        deadlines.add(.retry(ref), .monotonic, at: operations[ref].wakeUp)
+        actions.append(.report(.retrying(view)))
+        report(ref)
+        note(
+            .retried, ref,
+            detail: .text("attempt \(operation.attempt) failed, the next in \(TimeSpan(microseconds: UInt64(pause)))"))
+        areRestartsMoved = true
+        let definition = handlers[operation.handler].definition.value
+        startCompletions(definition.completions.retry, .retry, operation, view)
+    }
+
+    /// Only the parts that failed are tried again.
+    private mutating func nextParts(_ id: UInt64) -> Int32 {
+        guard !splits.isEmpty, var split = splits[id] else { return 1 }
+        split.waiting = split.failed.sorted(by: >)
+        split.failed = []
+        split.failure = nil
+        split.started = now.realtime
+        splits[id] = split
+        return Int32(split.waiting.count)
+    }
+
+    mutating func pauseIsOver(_ ref: OperationRef) {
+        guard operations.isAlive(ref), operations[ref].station == .backingOff,
+            operations[ref].wakeUp <= now.monotonic
+        else { return }
+        setStation(ref)
+        touch(queue: operations[ref].queue)
+    }
+}

@@ -1,0 +1,68 @@
+import Schedule
+import WatchFile
+
+/// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: who is told how an operation ended.
+extension Engine {
+    mutating func complete(_ operation: Operation, _ view: OperationView) {
+        guard phase == .running || phase == .reloading, let result = view.result else { return }
+        let definition = operation.runs.last?.definition ?? handlers[operation.handler].definition
+        let completions = definition.value.completions
+        if result == .done { startCompletions(completions.success, .success, operation, view) }
+        if result == .failed { startCompletions(completions.failure, .failure, operation, view) }
+        if result == .done || result == .failed {
+            let before = handlers[operation.handler].lastVerdict
+            handlers[operation.handler].lastVerdict = result
+            // Before the first end it had succeeded as far as anybody knows.
+            if result != before ?? .done { startCompletions(completions.change, .change, operation, view) }
+        }
+        if result == .done || result == .failed || result == .cancelled {
+            startCompletions(completions.finished, .finished, operation, view)
+        }
+    }
+
+    mutating func startCompletions(
+        _ names: [String], _ outcome: CompletionFact.Outcome, _ operation: Operation, _ view: OperationView
+    ) {
+        let targets = names.compactMap { target(handler: $0) }
+        guard !targets.isEmpty, let result = view.result, let cause = operation.entries.newest else { return }
+        let source = internalSource(.completion(handler: view.handler))
+        let fact = CompletionFact(
+            outcome: outcome, operation: operation.id, result: result, exit: view.exit, output: view.output,
+            cause: cause, causeOrigin: view.origin)
+        let event = makeEvent(.completion(fact))
+        sources[source].lastEvent = event.time
+        let names = targets.map { handlers[$0.handler].name }
+        actions.append(.report(.event(event, .completion(handler: view.handler), handlers: names)))
+        admitAll(event, source: source, withRequired(targets), depth: Int(operation.depth) + 1)
+        releaseSourceIfUnused(source)
+    }
+
+    /// A handler on the queue it names itself; `nil`: it was removed.
+    func target(handler name: String) -> SourceState.Target? {
+        guard let handler = handlers.index(of: name), !handlers[handler].isRemoved,
+            let queue = queues.index(of: handlers[handler].definition.value.queue ?? "default")
+        else { return nil }
+        return SourceState.Target(handler: handler, queue: queue)
+    }
+
+    // MARK: Sources that watchd itself is
+
+    /// It goes with its handler or queue.
+    mutating func internalSource(_ origin: Origin) -> Int {
+        if let source = sources.index(of: origin) { return source }
+        var state = SourceState(origin: origin)
+        state.condition = .armed
+        state.isRemoved = !isWanted(origin)
+        return sources.insert(state, name: origin)
+    }
+
+    /// Whether the handler of a source that watchd itself is still exists.
+    func isWanted(_ origin: Origin) -> Bool {
+        switch origin {
+        case .source: true
+        case .completion(let handler), .run(let handler):
+            handlers.index(of: handler).map { !handlers[$0].isRemoved } ?? false
+        case .finalizer: false
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Schedule
+import WatchFile
+
+/// The end of an operation, and what follows from it.
+extension Engine {
+    mutating func finish(_ ref: OperationRef, _ result: Result, reason: String? = nil, successor: UInt64? = nil) {
+        finish(ref, Verdict(result: result, reason: reason), successor: successor)
+    }
+
+    /// `seenAs`: what those that depend on it see.
+    mutating func finish(
+        _ ref: OperationRef, _ verdict: Verdict, successor: UInt64? = nil, seenAs: Result? = nil
+    ) {
+        let operation = operations[ref]
+        var view = view(operation, isEnding: true)
+        view.state = verdict.result == .cancelled ? .cancelled : .finished
+        view.ended = now.realtime
+        view.successor = successor
+        take(verdict, into: &view)
+        note(ref, verdict, successor)
+        leave(ref, operation, to: Place(verdict.result))
+        let isFirstSuccess = note(operation, verdict.result)
+        actions.append(.report(.ended(view)))
+        tell(operation.waiters, view)
+        resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
+        complete(operation, view)
+        if isFirstSuccess { endOnce(operation.handler) }
+        leaveGroups(operation, verdict.result)
+        queueMayBeEmpty(operation.queue)
+        sourceMayHaveEnded(operation.source)
+        releaseUnused(operation)
+    }
+
+    private mutating func note(_ ref: OperationRef, _ verdict: Verdict, _ successor: UInt64?) {
+        let detail =
+            verdict.reason.map { Trail.Detail.text("\(verdict.result.rawValue), \($0)") } ?? .result(verdict.result)
+        note(ReasonCode(verdict.result), ref, other: successor ?? 0, detail: detail)
+    }
+
+    mutating func take(_ verdict: Verdict, into view: inout OperationView) {
+        view.result = verdict.result
+        view.reason = verdict.reason
+        view.exit = verdict.exit
+        view.output = verdict.output
+    }
+
+    /// Takes it out of every count, line and table.
+    private mutating func leave(_ ref: OperationRef, _ operation: Operation, to place: Place) {
+        let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
+        move(
+            operation.entries.deliveries, from: operation.isRunning ? .running : .pending, to: place,
+            source: operation.source, target)
+        if operation.isRunning {
+            queues[operation.queue].running -= 1
+            if operation.isBarrier { queues[operation.queue].runningBarriers -= 1 }
+        } else {
+            operations[ref].hasStarted = true
+            waitsNoMore(operation.queue)
+            changeEntries(-operation.entries.count, queue: operation.queue)
+        }
+        leaveLines(ref)
+        operations.remove(ref)
+        if !splits.isEmpty { splits[operation.id] = nil }
+        if !attempts.isEmpty { attempts[operation.id] = nil }
+        if !dependencies.isEmpty { dependencies.forget(ref) }
+        areRestartsMoved = true
+    }
+
+    /// Returns whether `Once=` is fulfilled by it.
+    private mutating func note(_ operation: Operation, _ result: Result) -> Bool {
+        let handler = operation.handler
+        handlers[handler].operations -= 1
+        sources[operation.source].operations -= 1
+        if result != .annulled, result != .superseded {
+            handlers[handler].lastResult = result
+            handlers[handler].lastEnded = now.realtime
+        }
+        guard result == .done, handlers[handler].definition.value.constraints.once != nil,
+            !handlers[handler].isOnceDone
+        else { return false }
+        handlers[handler].isOnceDone = true
+        return true
+    }
+
+    /// Forgets what was removed and has no operation left.
+    mutating func releaseUnused(_ operation: Operation) {
+        releaseSourceIfUnused(operation.source)
+        releaseHandlerIfUnused(operation.handler)
+        releaseQueueIfUnused(operation.queue)
+    }
+
+    // MARK: Once
+
+    /// It has run: what still waits is skipped, and counts as done for those that depend on it.
+    private mutating func endOnce(_ handler: Int) {
+        for ref in operations.refs
+        where operations.isWaiting(ref) && operations[ref].handler == handler && !operations[ref].isByHand {
+            let spelling = handlers[handler].definition.value.constraints.once?.rawValue ?? ""
+            finish(ref, Verdict(result: .skipped, reason: "Once=\(spelling): it has run"), seenAs: .done)
+        }
+    }
+}

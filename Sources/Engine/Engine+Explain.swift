@@ -1,0 +1,235 @@
+import Schedule
+import WatchFile
+
+/// `Explain`: why something waits now, and what was decided about it lately.
+extension Engine {
+    /// Why an operation that has not ended stands where it stands: what happened to it, then what it waits for now.
+    /// `nil`: nothing is known of it (any more).
+    package func explain(operation id: UInt64) -> [Explanation]? {
+        let past = explanations { $0.operation == id || $0.other == id }
+        guard let ref = operations.ref(id: id) else { return past.isEmpty ? nil : past }
+        return past + present(ref)
+    }
+
+    /// How a queue stands and what it has decided lately. `name` is its bare name. `nil`: there is none.
+    package func explain(queue name: String) -> [Explanation]? {
+        guard let queue = queues.index(of: name) else { return nil }
+        return explanations { $0.queue == queue } + stand(of: queue)
+    }
+
+    /// How a handler stands and what became of its deliveries lately. `nil`: there is none.
+    package func explain(handler name: String) -> [Explanation]? {
+        guard let handler = handlers.index(of: name) else { return nil }
+        let live = operations.oldest(Self.explainLimit) { $0.handler == handler }
+        let now = live.flatMap { Array(present($0).prefix(1)) }
+        let section = "handler/\(name)"
+        let nothing = Explanation(code: .idle, sentence: "nothing of it waits or runs", section: section)
+        return explanations { $0.handler == handler } + (now.isEmpty ? [nothing] : now)
+    }
+
+    /// Operations named in the explanation of a queue or a handler.
+    static let explainLimit = 20
+    /// Decisions of the past told in one explanation: the latest.
+    static let explainPastLimit = 100
+
+    // MARK: The past
+
+    private func explanations(where isWanted: (Trail.Step) -> Bool) -> [Explanation] {
+        trail.steps(where: isWanted).suffix(Self.explainPastLimit).map(explanation)
+    }
+
+    private func explanation(_ step: Trail.Step) -> Explanation {
+        Explanation(
+            time: step.time, code: step.code, sentence: sentence(step),
+            operation: step.operation == 0 ? nil : step.operation, other: step.other == 0 ? nil : step.other,
+            section: "handler/\(handlers[step.handler].name)")
+    }
+
+    private func sentence(_ step: Trail.Step) -> String {
+        let queue = queues[step.queue].definition.name
+        let handler = handlers[step.handler].name
+        let event = step.event == 0 ? "" : "event \(step.event) "
+        switch (step.code, step.detail) {
+        case (.submitted, _): return "\(event)made operation \(step.operation) of \(handler) on queue \(queue)"
+        case (.joined, _): return "\(event)joined operation \(step.operation), which had not started"
+        case (.started, _): return "operation \(step.operation) of \(handler) started on queue \(queue)"
+        case (_, .text(let text)):
+            return step.operation == 0 ? "\(event)\(step.code.rawValue): \(text)" : text
+        case (_, .result(let result)): return "operation \(step.operation) ended \(result.rawValue)"
+        case (_, .none): return "operation \(step.operation) \(step.code.rawValue)"
+        }
+    }
+
+    // MARK: Now
+
+    /// Its runs, and what keeps the rest of it from starting.
+    private func present(_ ref: OperationRef) -> [Explanation] {
+        (operations[ref].isRunning ? [runs(of: ref)] : []) + waits(of: ref)
+    }
+
+    private func runs(of ref: OperationRef) -> Explanation {
+        let operation = operations[ref]
+        let pids = operation.runs.compactMap(\.pid).map(String.init).joined(separator: ", ")
+        let process = pids.isEmpty ? "" : ", process \(pids)"
+        return Explanation(
+            code: .running, sentence: "operation \(operation.id) runs\(process)", operation: operation.id,
+            section: "queue/\(queues[operation.queue].definition.name)")
+    }
+
+    private func stand(of queue: Int) -> [Explanation] {
+        let state = queues[queue]
+        let section = "queue/\(state.definition.name)"
+        var steps: [Explanation] = []
+        for suspension in state.suspensions {
+            let reason = suspension.reason.map { ", “\($0)”" } ?? ""
+            steps.append(
+                Explanation(code: .suspended, sentence: "suspended by \(suspension.by)\(reason)", section: section))
+        }
+        if state.entries >= state.definition.backlog {
+            let sentence =
+                "Backlog=\(state.definition.backlog) is full: Overflow=\(state.definition.overflow.rawValue)"
+            steps.append(Explanation(code: .full, sentence: sentence, section: section))
+        }
+        let live = operations.oldest(Self.explainLimit) { $0.queue == queue }
+        steps += live.flatMap { Array(present($0).prefix(1)) }
+        if steps.isEmpty { steps.append(Explanation(code: .idle, sentence: "nothing waits or runs", section: section)) }
+        return steps
+    }
+
+    /// The first thing an operation waits for, as a sentence.
+    func waitSentence(_ ref: OperationRef) -> String? { waits(of: ref).first?.sentence }
+
+    /// Everything that keeps an operation from starting, what has to end first in front.
+    func waits(of ref: OperationRef) -> [Explanation] {
+        let operation = operations[ref]
+        switch operation.station {
+        case .unsubmitted: return waitsBeforeSubmission(ref)
+        case .backingOff:
+            let section = "handler/\(handlers[operation.handler].name)"
+            let sentence = "attempt \(operation.attempt) in \(span(operation.wakeUp - now.monotonic))"
+            return [wait(ref, .backingOff, sentence, section: section)]
+        case .none, .gone: return []
+        case .keys, .queue, .semaphores: break
+        }
+        let waits =
+            waitsForKeys(ref) + waitsOnQueue(ref) + waitsForWidth(ref) + waitsForSemaphores(ref)
+            + waitsForSlot(ref) + waitsForReload(ref)
+        if !waits.isEmpty { return waits }
+        let queue = queues[operation.queue].definition.name
+        return [wait(ref, .turn, "its turn on queue \(queue)", section: "queue/\(queue)")]
+    }
+
+    private func wait(
+        _ ref: OperationRef, _ code: ReasonCode, _ sentence: String, other: UInt64? = nil, section: String
+    ) -> Explanation {
+        Explanation(
+            code: code, sentence: sentence, operation: operations[ref].id, other: other, section: section)
+    }
+
+    private func span(_ microseconds: Int64) -> String {
+        // Nobody wants to read more than a tenth of a second, or a millisecond below one.
+        let unit: Int64 = microseconds >= 1_000_000 ? 100_000 : 1000
+        return TimeSpan(microseconds: UInt64(max(0, microseconds + unit - 1) / unit * unit)).description
+    }
+
+    private func waitsBeforeSubmission(_ ref: OperationRef) -> [Explanation] {
+        let section = "handler/\(handlers[operations[ref].handler].name)"
+        var waits = dependencies.dependencies(of: operations[ref].id).compactMap { id -> Explanation? in
+            guard let other = operations.ref(id: id) else { return nil }
+            let name = handlers[operations[other].handler].name
+            let isRequired = dependencies.isRequired(id, by: ref)
+            let sentence = "operation \(id) (\(isRequired ? "Requires" : "After")=\(name))"
+            return wait(ref, .dependency, sentence, other: id, section: section)
+        }
+        let left = operations[ref].wakeUp - now.monotonic
+        if left > 0 { waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section)) }
+        return waits
+    }
+
+    private func waitsForKeys(_ ref: OperationRef) -> [Explanation] {
+        guard operations[ref].isExclusive else { return [] }
+        let ticket = operations.ticket(ref)
+        let section = "handler/\(handlers[operations[ref].handler].name)"
+        return operations[ref].keys.compactMap { key in
+            guard let first = keys[key].line.first, first != ticket, operations.isAlive(first) else { return nil }
+            let id = operations[first].id
+            return wait(ref, .key, "\(id) (same key)", other: id, section: section)
+        }
+    }
+
+    private func waitsOnQueue(_ ref: OperationRef) -> [Explanation] {
+        let (queue, ticket) = (operations[ref].queue, operations.ticket(ref))
+        var waits: [Explanation] = []
+        for place in queues[queue].chain {
+            let name = queues[place].definition.name
+            let section = "queue/\(name)"
+            if let suspension = queues[place].suspensions.last, phase != .draining {
+                waits.append(
+                    wait(ref, .suspended, "queue \(name) suspended by \(suspension.by)", section: section))
+            }
+            if let first = queues[place].barriers.first, first < ticket {
+                let id = operations[first].id
+                let behind = queues[place].barriers.count(before: ticket)
+                let more = behind > 1 ? " and what is before it" : ""
+                waits.append(
+                    wait(ref, .barrier, "barrier \(id) on queue \(name)\(more)", other: id, section: section))
+            }
+        }
+        if operations[ref].isBarrier, queues[queue].barriers.first == ticket, !queues[queue].barriers.isFirstFree {
+            let count = queues[queue].barriers.countBeforeFirst
+            let sentence = "barrier: \(count) operation\(count == 1 ? "" : "s") before it"
+            let section = "handler/\(handlers[operations[ref].handler].name)"
+            waits.append(wait(ref, .barrier, sentence, section: section))
+        }
+        if let limit = queues[queue].definition.rateLimit, let time = queues[queue].rateDeadline {
+            let sentence = "RateLimit=\(limit.count)/\(limit.span), \(span(time - now.monotonic)) more"
+            waits.append(wait(ref, .rateLimit, sentence, section: "queue/\(queues[queue].definition.name)"))
+        }
+        return waits
+    }
+
+    private func waitsForReload(_ ref: OperationRef) -> [Explanation] {
+        guard queues[operations[ref].queue].chain.contains(where: { isWaitingForReload($0) }) else { return [] }
+        return [wait(ref, .reload, "a reload", section: "queue/main")]
+    }
+
+    private func waitsForWidth(_ ref: OperationRef) -> [Explanation] {
+        let queue = operations[ref].queue
+        if queues[queue].isSerial, let head = serialHead(queue), head != operations.ticket(ref) {
+            let (id, name) = (operations[head].id, queues[queue].definition.name)
+            let sentence = "queue \(name): \(operations[head].isRunning ? "one at a time" : "\(id) comes first")"
+            return [wait(ref, .order, sentence, other: id, section: "queue/\(name)")]
+        }
+        return queues[queue].chain.compactMap { place in
+            let state = queues[place]
+            guard state.runsThrough >= state.width else { return nil }
+            let name = state.definition.name
+            let sentence =
+                state.isSerial ? "queue \(name): one at a time" : "queue \(name): Width=\(state.width) in use"
+            return wait(ref, place == queue ? .width : .targetWidth, sentence, section: "queue/\(name)")
+        }
+    }
+
+    private func serialHead(_ queue: Int) -> Ticket? { queues[queue].line.peek(level: 2, in: operations, at: nil) }
+
+    private func waitsForSemaphores(_ ref: OperationRef) -> [Explanation] {
+        handlers[operations[ref].handler].demands.compactMap { demand in
+            let state = semaphores[demand.semaphore]
+            let need = demand.need(operations[ref])
+            guard need > 0, operations[ref].station == .semaphores || state.available < need else { return nil }
+            let name = state.definition.name
+            let sentence = "semaphore \(name): \(need) needed, \(state.available) free, \(state.waiting) in line"
+            return wait(ref, .semaphore, sentence, section: "semaphore/\(name)")
+        }
+    }
+
+    private func waitsForSlot(_ ref: OperationRef) -> [Explanation] {
+        let queue = queues[operations[ref].queue]
+        let limit = SlotLines.limit(queue.qos, maxProcesses: settings.maxProcesses)
+        guard processes >= limit, needsProcess(operations.ticket(ref)) else { return [] }
+        let kept = limit < settings.maxProcesses ? " (\(settings.maxProcesses - limit) kept for user-interactive)" : ""
+        return [
+            wait(ref, .processSlot, "MaxProcesses=\(settings.maxProcesses) in use\(kept)", section: "watchd")
+        ]
+    }
+}

@@ -1,0 +1,88 @@
+import WatchFile
+
+/// `[Group]`: fires when the last operation of its members has ended.
+extension Engine {
+    mutating func leaveGroups(_ operation: Operation, _ result: Result) {
+        for group in handlers[operation.handler].groups where sources.isInUse(group) {
+            sources[group].group.outstanding -= 1
+            switch result {
+            case .done: sources[group].group.tally.ran += 1
+            case .failed:
+                sources[group].group.tally.ran += 1
+                sources[group].group.tally.failed += 1
+            case .cancelled: sources[group].group.tally.cancelled += 1
+            case .skipped, .dropped, .annulled, .superseded: break
+            }
+            sources[group].group.depth = max(sources[group].group.depth, Int(operation.depth))
+            groupMayBeEmpty(group)
+        }
+    }
+
+    private mutating func groupMayBeEmpty(_ source: Int) {
+        guard sources[source].group.isEmpty else { return }
+        let waiters = sources[source].group.waiters
+        sources[source].group.waiters = []
+        for token in waiters { answerWait(token, .waited(nil)) }
+        let (fact, depth) = (sources[source].group.tally, sources[source].group.depth)
+        sources[source].group.tally = GroupFact()
+        sources[source].group.depth = 0
+        guard !sources[source].isRemoved, phase == .running || phase == .reloading else { return }
+        accept(.group(fact), from: source, depth: depth + 1)
+    }
+
+    mutating func enterGroup(_ name: String) throws(CommandError) -> UInt64 {
+        let source = try group(name)
+        lastTicket += 1
+        sources[source].group.tickets.insert(lastTicket)
+        return lastTicket
+    }
+
+    mutating func leaveGroup(_ name: String, _ ticket: UInt64) throws(CommandError) {
+        // A group that was removed stays until its last client has left.
+        let source = if let removed = removedGroup(name) { removed } else { try group(name) }
+        guard sources[source].group.tickets.remove(ticket) != nil else {
+            throw .noSuchTicket(group: name, ticket: ticket)
+        }
+        groupMayBeEmpty(source)
+        releaseSourceIfUnused(source)
+    }
+
+    private func removedGroup(_ name: String) -> Int? {
+        let bare = String(name.split(separator: "/").last ?? "")
+        guard let source = sources.index(of: .source(SourceID(.group, bare))) else { return nil }
+        return sources[source].isRemoved ? source : nil
+    }
+
+    private func group(_ name: String) throws(CommandError) -> Int {
+        let named = try resolve(name) { named in
+            guard case .source(let source) = named else { return false }
+            return isGroup(source)
+        }
+        guard case .source(let source) = named else { throw .noSuchName(name, nearest: nil) }
+        return source
+    }
+
+    func isGroup(_ source: Int) -> Bool {
+        if case .group = sources[source].definition?.trigger { true } else { false }
+    }
+
+    /// Who belongs to which group, and how many operations that makes.
+    mutating func linkGroups() {
+        for handler in handlers.indices { handlers[handler].groups = [] }
+        for source in sources.indices where !sources[source].isRemoved {
+            guard case .group(let trigger) = sources[source].definition?.trigger else { continue }
+            for name in trigger.members {
+                guard let handler = handlers.index(of: name) else { continue }
+                handlers[handler].groups.append(source)
+            }
+        }
+        for source in sources.indices where isGroup(source) {
+            let outstanding = handlers.indices.reduce(0) { sum, handler in
+                sum + (handlers[handler].groups.contains(source) ? handlers[handler].operations : 0)
+            }
+            let wasEmpty = sources[source].group.isEmpty
+            sources[source].group.outstanding = outstanding
+            if !wasEmpty, !sources[source].isRemoved { groupMayBeEmpty(source) }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Schedule
+import WatchFile
+
+/// An operation, or a part of it, takes its place and starts.
+extension Engine {
+    /// Starts the next run of an operation for which everything is there.
+    mutating func start(_ ref: OperationRef) {
+        let queue = operations[ref].queue
+        let definition = handlers[operations[ref].handler].definition
+        let isFirst = !operations[ref].isRunning
+        if isFirst { beginAttempt(ref, definition.value.stride) }
+        let part = nextPart(ref)
+        let run = Run(
+            part: part, definition: definition, started: now.realtime, startedOn: queues[queue].chain,
+            queues: queues[queue].chain, held: take(ref))
+        takeWidth(queue)
+        if !restarting.isEmpty { areRestartsMoved = true }
+        if let limit = queues[queue].definition.rateLimit { queues[queue].rate.pass(limit, now: now.monotonic) }
+        operations[ref].runs.append(run)
+        if isFirst {
+            report(ref)
+            note(.started, ref)
+        }
+        perform(ref, run)
+    }
+
+    /// From here on the operation runs: its events are closed to merging, its deliveries run.
+    private mutating func beginAttempt(_ ref: OperationRef, _ stride: Int?) {
+        let (queue, source) = (operations[ref].queue, operations[ref].source)
+        operations[ref].isRunning = true
+        if operations[ref].isBarrier { queues[queue].runningBarriers += 1 }
+        if !operations[ref].hasStarted {
+            operations[ref].hasStarted = true
+            close(ref)
+            noteRestarts(behind: ref)
+            if let stride, operations[ref].entries.count > stride { split(ref, stride) }
+        }
+        let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
+        waitsNoMore(queue)
+        queues[queue].running += 1
+        move(operations[ref].entries.deliveries, from: .pending, to: .running, source: source, target)
+        changeEntries(-operations[ref].entries.count, queue: queue)
+    }
+
+    private mutating func split(_ ref: OperationRef, _ stride: Int) {
+        let split = Split(operations[ref].entries.events, stride: stride, started: now.realtime)
+        splits[operations[ref].id] = split
+        operations[ref].toStart = Int32(split.count)
+    }
+
+    /// Takes the part to start out; with nothing more to start it leaves its line.
+    private mutating func nextPart(_ ref: OperationRef) -> Int {
+        let id = operations[ref].id
+        let part = operations[ref].toStart == 1 && splits.isEmpty ? 0 : splits[id]?.waiting.popLast() ?? 0
+        operations[ref].toStart -= 1
+        if operations[ref].toStart == 0 { operations[ref].station = .none }
+        return part
+    }
+
+    /// From now on events make the next operation, and the next ones of those that wait for this one: so all events of
+    /// an operation are in one operation of each handler it waits for.
+    mutating func close(_ ref: OperationRef) {
+        if !operations[ref].isClosed {
+            operations[ref].isClosed = true
+            for key in operations[ref].keys { keys.close(key, ref) }
+        }
+        guard !dependencies.isEmpty else { return }
+        for dependent in dependencies.dependents(of: ref.id) where operations.isAlive(dependent.operation) {
+            close(dependent.operation)
+        }
+    }
+
+    // MARK: What a handler does
+
+    /// A command goes to the rim, `Log=` and `Emit=` are done here and now.
+    private mutating func perform(_ ref: OperationRef, _ run: Run) {
+        let id = RunID(
+            operation: operations[ref].id, attempt: Int(operations[ref].attempt), part: run.part)
+        let events = splits.isEmpty ? nil : splits[id.operation]?.events(of: run.part)
+        switch run.definition.value.action {
+        case .exec:
+            takeSlot()
+            let queue = operations[ref].queue
+            actions.append(
+                .start(
+                    StartRequest(
+                        run: id, definition: run.definition, queue: queues[queue].definition.name,
+                        qos: queues[queue].qos, environment: queues[queue].environment,
+                        origin: sources[operations[ref].source].origin,
+                        events: events ?? operations[ref].entries.events)))
+            setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
+        case .log(let template):
+            let text = template.expanded(context(ref, events).value)
+            actions.append(.log(handler: run.definition.value.name, operation: id.operation, text: text))
+            attemptEnded(ref, part: run.part, Verdict(result: .done))
+        case .emit(let name, let data):
+            emit(ref, part: run.part, into: name, data: data.map { $0.expanded(context(ref, events).value) })
+        }
+    }
+
+    private func context(_ ref: OperationRef, _ events: [Event]?) -> RunContext {
+        let operation = operations[ref]
+        return RunContext(
+            handler: handlers[operation.handler].name, queue: queues[operation.queue].definition.name,
+            operation: operation.id, attempt: Int(operation.attempt), origin: sources[operation.source].origin,
+            events: events ?? operation.entries.events)
+    }
+
+    private mutating func emit(_ ref: OperationRef, part: Int, into name: String, data text: [UInt8]?) {
+        let data = text.map { Int64(String(decoding: $0, as: UTF8.self)) } ?? 1
+        guard let source = sources.index(of: .source(SourceID(.custom, name))), !sources[source].isRemoved else {
+            let reason = "Emit=: custom/\(name) does not exist any more"
+            return attemptEnded(ref, part: part, Verdict(result: .failed, reason: reason))
+        }
+        guard let data else {
+            let shown = String(decoding: text ?? [], as: UTF8.self)
+            let reason = "Emit=: “\(shown)” is not a whole number of 64 bits"
+            return attemptEnded(ref, part: part, Verdict(result: .failed, reason: reason))
+        }
+        let depth = Int(operations[ref].depth) + 1
+        let fact = Fact.custom(CustomFact(data: data))
+        // It has ended before its event comes: a source may start its own emitter again.
+        attemptEnded(ref, part: part, Verdict(result: .done))
+        if !isNoEvent(Event(id: 0, time: 0, fact: fact), source) { accept(fact, from: source, depth: depth) }
+    }
+
+    // MARK: Process slots
+
+    private mutating func takeSlot() {
+        processes += 1
+        slotLines.started()
+        if parked > 0 { areSemaphoresMoved = true }
+        if processes >= settings.maxProcesses, slotsFullSince == nil { slotsFullSince = now.realtime }
+    }
+
+    mutating func giveSlot() {
+        processes -= 1
+        if parked > 0 { areSemaphoresMoved = true }
+        if processes < settings.maxProcesses { slotsFullSince = nil }
+    }
+}

@@ -1,0 +1,73 @@
+/// One step of why something waits, or did or did not run: `watchctl explain`.
+package struct Explanation: Equatable, Sendable {
+    /// Wall clock, microseconds; `nil`: it holds now.
+    package var time: Int64?
+    package var code: ReasonCode
+    /// What a person needs to know, without the time and without a full stop.
+    package var sentence: String
+    /// The operation it is about, and the other one that decided.
+    package var operation: UInt64?
+    package var other: UInt64?
+    /// The full name of the section that decided (`queue/images`, `handler/tell`, `path/uploads`).
+    package var section: String?
+
+    package init(
+        time: Int64? = nil, code: ReasonCode, sentence: String, operation: UInt64? = nil, other: UInt64? = nil,
+        section: String? = nil
+    ) {
+        self.time = time
+        self.code = code
+        self.sentence = sentence
+        self.operation = operation
+        self.other = other
+        self.section = section
+    }
+}
+
+/// Why something waits, or what became of it; the raw value is what clients see.
+package enum ReasonCode: String, CaseIterable, Sendable {
+    // What an operation waits for.
+    case delay
+    case dependency
+    case key
+    case order
+    case barrier
+    case width
+    case targetWidth = "target-width"
+    case suspended
+    case semaphore
+    case processSlot = "process-slot"
+    case rateLimit = "rate-limit"
+    case backingOff = "backing-off"
+    case reload
+    case turn
+    // What happened to it.
+    case submitted
+    case joined
+    case started
+    case ended
+    case retried
+    case superseded
+    case cancelled
+    case skipped
+    case dropped
+    case annulled
+    // How a queue, semaphore or handler stands.
+    case idle
+    case running
+    case full
+}
+
+extension ReasonCode {
+    /// What a result is called in a trail.
+    init(_ result: Result) {
+        switch result {
+        case .done, .failed: self = .ended
+        case .cancelled: self = .cancelled
+        case .skipped: self = .skipped
+        case .dropped: self = .dropped
+        case .annulled: self = .annulled
+        case .superseded: self = .superseded
+        }
+    }
+}

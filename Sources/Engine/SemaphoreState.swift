@@ -1,0 +1,40 @@
+import WatchFile
+
+/// What a handler takes of a semaphore.
+struct SemaphoreDemand: Equatable, Sendable {
+    var semaphore: Int
+    /// `Acquire=`: given back when the run ends.
+    var acquire = 0
+    /// `Consume=`: taken once, by the operation's first run.
+    var consume = 0
+
+    func need(_ operation: Operation) -> Int { acquire + (operation.hasConsumed ? 0 : consume) }
+}
+
+/// What a run holds of a semaphore.
+struct SemaphoreShare: Equatable, Sendable {
+    var semaphore: Int
+    var count: Int
+}
+
+/// A counted resource, and who waits for it.
+///
+/// Only an operation that lacked nothing but semaphores stands here; who holds nothing yet cannot keep another one from
+/// ending, so no combination can deadlock. The line is kept by queue: a queue that may start nothing now (suspended,
+/// full, behind a barrier) steps out as a whole, and its operations keep their age.
+struct SemaphoreState: Sendable {
+    var definition: SemaphoreDefinition
+    var isRemoved = false
+    /// Negative after a reload that lowered `Value=`: nothing is given until enough is back.
+    var available: Int
+    /// What runs hold of it.
+    var held = 0
+    /// The operations of each queue that wait for it.
+    var lines: [Int: TicketLine] = [:]
+    var waiting = 0
+
+    init(_ definition: SemaphoreDefinition) {
+        self.definition = definition
+        available = definition.value
+    }
+}

@@ -1,0 +1,63 @@
+/// Which node refers to which, and where that is written.
+struct ReferenceGraph {
+    struct Edge {
+        var target: Int
+        var text: SourceText
+        /// It stands in a section of defaults.
+        var isDefault = false
+        var kind = Kind.plain
+    }
+
+    enum Kind {
+        case plain
+        /// `Requires=`.
+        case requirement
+        /// From a member to its group.
+        case membership
+    }
+
+    /// A node and the edge that leaves it.
+    typealias Step = (node: Int, edge: Edge)
+
+    /// By node.
+    var edges: [[Edge]]
+
+    init(nodes: Int) { edges = Array(repeating: [], count: nodes) }
+
+    /// A search in depth from each root in turn; each edge that leads back onto the current way closes a cycle, which
+    /// begins at the node it leads to. Ends after `WatchFile.maximumDiagnostics` of them.
+    func forEachCycle(from roots: [Int], _ body: (_ cycle: [Step]) -> Void) {
+        /// Where a node stands on the current way from its root.
+        var depth: [Int?] = Array(repeating: nil, count: edges.count)
+        var isDone = Array(repeating: false, count: edges.count)
+        var found = 0
+        for root in roots where !isDone[root] {
+            var way: [(node: Int, next: Int)] = [(root, 0)]
+            depth[root] = 0
+            while let (node, next) = way.last {
+                guard next < edges[node].count else {
+                    (depth[node], isDone[node]) = (nil, true)
+                    way.removeLast()
+                    continue
+                }
+                way[way.count - 1].next += 1
+                let target = edges[node][next].target
+                if let start = depth[target] {
+                    body(way[start...].map { ($0.node, edges[$0.node][$0.next - 1]) })
+                    found += 1
+                    if found == WatchFile.maximumDiagnostics { return }
+                } else if !isDone[target] {
+                    depth[target] = way.count
+                    way.append((target, 0))
+                }
+            }
+        }
+    }
+
+    /// `a → b → a`; a long one is told by its ends.
+    static func chain(_ cycle: [Step], name: (Int) -> String) -> String {
+        let nodes = cycle.map(\.node) + cycle.prefix(1).map(\.node)
+        let shown = nodes.count > 21 ? [nodes.prefix(10), nodes.suffix(10)] : [nodes[...]]
+        return shown.map { $0.map(name).joined(separator: " → ") }.joined(separator: " → … → ")
+    }
+}

@@ -1,0 +1,16 @@
+import ControlInterface
+import Varlink
+
+extension Verb {
+    static let semaphores = Verb(
+        name: "semaphores", operands: "[NAME]", operandCount: 0...1, summary: "list the semaphores, or one of them"
+    ) {
+        (invocation, session) throws(Failure) in
+        try session.showList(ListSemaphores.self) { next in
+            NamedListParameters(name: invocation.operands.first, after: next?.string)
+        } _: {
+            Lists(screen: session.screen).semaphores($0.semaphores)
+        }
+        return .done
+    }
+}

@@ -1,0 +1,33 @@
+import ControlInterface
+import Schedule
+
+extension Verb {
+    static let wait = Verb(
+        name: "wait", operands: "QUEUE|GROUP|ID", operandCount: 1...1, options: [.timeout],
+        summary: "wait until a queue or group is empty or an operation has ended",
+        notes: ["The exit status is 1 if the operation did not succeed, or if the time was over before it ended."]
+    ) { (invocation, session) throws(Failure) in
+        let target = invocation.operands[0]
+        let timeout = try span(invocation)
+        let parameters =
+            Int(target).map { Wait.Parameters(id: $0, timeoutUsec: timeout) }
+            ?? Wait.Parameters(name: target, timeoutUsec: timeout)
+        let reply = try session.show(Wait.self, parameters, taking: timeout.map { ($0 + 999) / 1000 }) { reply in
+            guard let operation = reply.operation else { return [Styled("\(target): nothing waits or runs")] }
+            let detail = OperationText.detail(operation, session.screen)
+            return [
+                Styled("\(operation.handler) \(operation.id): ") + OperationText.brief(operation)
+                    + Styled(detail.isEmpty ? "" : ", \(detail)")
+            ]
+        }
+        return reply.operation.map { $0.result == .done } ?? true ? .done : .failed
+    }
+
+    private static func span(_ invocation: Invocation) throws(Failure) -> Int? {
+        guard let text = invocation.options[.timeout] else { return nil }
+        guard let span = try? TimeSpan(parsing: text) else {
+            throw .usage("“\(text)” is not a time span", help: "such as --timeout 30s, or --timeout \"1h 30min\"")
+        }
+        return span == .infinity ? nil : Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
+    }
+}

@@ -1,0 +1,146 @@
+import ControlInterface
+import LinuxSystem
+import ProgramKit
+import Testing
+import Varlink
+
+/// Groups that clients enter and leave, or leave behind.
+@Suite("Groups, end to end") struct GroupTests {
+    private static let text = """
+        [Custom member]
+        Log=member
+        [Group work]
+        Members=member
+        Log=all have left
+
+        """
+
+    private func entered(_ watchd: Watchd) throws -> Int { try watchd.source("work").group?.entered ?? -1 }
+
+    @Test func aTicketLastsAsLongAsItsConnection() throws {
+        try Watchd.run(Self.text) { watchd in
+            var client: Client? = try watchd.connect()
+            let ticket: EnterGroup.Reply? = try client?.call(
+                EnterGroup.fullName, EnterGroup.Parameters(name: "work"), timeout: 30_000
+            ).parameters()
+            #expect(ticket != nil)
+            #expect(try entered(watchd) == 1)
+            #expect(try watchd.status().groups == [.init(name: "group/work", outstanding: 0, entered: 1)])
+            let error = try #require(try watchd.error(Wait.self, .init(name: "work", timeoutUsec: 1000)))
+            #expect(error.parameters["state"]?.string?.contains("1 client inside") == true)
+            let waiting = try watchd.connect()
+            try waiting.start(Wait.fullName, Wait.Parameters(name: "work"))
+            client = nil
+            #expect(throws: Never.self) { try waiting.nextReply(timeout: 30_000) }
+            #expect(try entered(watchd) == 0)
+            try wait(for: "the group to fire") { watchd.logText.contains("work: all have left") }
+            #expect(watchd.logText.contains("its connection is closed"))
+        }
+    }
+
+    @Test func aTicketLastsAsLongAsItsProcess() throws {
+        try Watchd.run(Self.text) { watchd in
+            let pipe = try Linux.pipe().ends()
+            let process = try Program(
+                ["cat".pathBytes], environment: Program.environment, descriptors: [pipe.read, pipe.write, pipe.write])
+            for end in [pipe.read, pipe.write] { FileDescriptor(owning: end).close() }
+            let reply = try watchd.control("group", "enter", "work", "--pid", "\(process.processID)")
+            #expect(Int(reply.text.dropLast()) != nil, "\(reply)")
+            #expect(try entered(watchd) == 1)
+            let explained = try watchd.control("explain", "group/work").text
+            #expect(explained.contains("of process \(process.processID)"), "\(explained)")
+            process.send(9)
+            // Nobody has waited for it yet: a process that is only a zombie has ended.
+            try wait(for: "the group to be left") { try entered(watchd) == 0 }
+            process.wait()
+        }
+    }
+
+    @Test func aTicketIsGivenBackOnce() throws {
+        try Watchd.run(Self.text) { watchd in
+            let client = try watchd.connect()
+            let ticket: EnterGroup.Reply = try client.call(
+                EnterGroup.fullName, EnterGroup.Parameters(name: "group/work"), timeout: 30_000
+            ).parameters()
+            try watchd.call(LeaveGroup.self, .init(name: "work", ticket: ticket.ticket))
+            #expect(try entered(watchd) == 0)
+            for ticket in [ticket.ticket, 12345, -1] {
+                let error = try watchd.error(LeaveGroup.self, .init(name: "work", ticket: ticket))
+                #expect(error?.name == "io.watchd.Manager.NoSuchTicket")
+            }
+        }
+    }
+
+    @Test func nobodyEntersWithoutAnEnd() throws {
+        try Watchd.run(Self.text) { watchd in
+            let absent = try watchd.error(EnterGroup.self, .init(name: "work", pid: Int(Int32.max)))
+            #expect(absent?.name == "io.watchd.Manager.NoSuchProcess")
+            for pid in [0, -1, 1 << 40, Int(watchd.processID)] {
+                let error = try watchd.error(EnterGroup.self, .init(name: "work", pid: pid))
+                #expect(error == .invalidParameter("pid"), "\(pid)")
+            }
+            let wrong = try watchd.error(EnterGroup.self, .init(name: "wrok"))
+            #expect(wrong?.parameters["nearest"] == .string("group/work"))
+            #expect(try entered(watchd) == 0)
+        }
+    }
+
+    @Test func theStartUpTextDoesNotAskForAGroup() throws {
+        try Watchd.run(Self.text) { watchd in
+            let hints = watchd.logText.split(separator: "\n").filter { $0.hasPrefix("    ") }
+            #expect(hints.contains { $0.contains("custom/member") }, "\(watchd.logText)")
+            #expect(!hints.contains { $0.contains("group/work") }, "\(watchd.logText)")
+        }
+    }
+
+    @Test func aProcessThatHasEndedEntersNothing() throws {
+        try Watchd.run(Self.text) { watchd in
+            let null = try Linux.open("/dev/null").release()
+            defer { FileDescriptor(owning: null).close() }
+            let process = try Program(
+                ["true".pathBytes], environment: Program.environment, descriptors: [null, null, null])
+            // Nobody waits for it: it stays as a zombie.
+            let stat = "/proc/\(process.processID)/stat"
+            try wait(for: "its end") { String(decoding: try Linux.readFile(stat), as: UTF8.self).contains(") Z ") }
+            let error = try watchd.error(EnterGroup.self, .init(name: "work", pid: Int(process.processID)))
+            #expect(error.flatMap { ManagerError($0) } == .noSuchProcess(pid: Int(process.processID)))
+            #expect(try entered(watchd) == 0)
+            process.wait()
+        }
+    }
+
+    @Test func thereAreOnlySoManyTickets() throws {
+        try Watchd.run(Self.text) { watchd in
+            var client: Client? = try watchd.connect()
+            var count = 0
+            while count < 10_000 {
+                do throws(ClientError) {
+                    _ = try client?.call(EnterGroup.fullName, EnterGroup.Parameters(name: "work"), timeout: 30_000)
+                    count += 1
+                } catch {
+                    guard case .remote(let reply) = error else { throw error }
+                    #expect(ManagerError(reply) == .tooManyTickets(limit: count))
+                    break
+                }
+            }
+            #expect(count == 512)
+            client = nil
+            try wait(for: "all to have left") { try entered(watchd) == 0 }
+        }
+    }
+
+    @Test func aCommandRunsInsideAGroup() throws {
+        try Watchd.run(Self.text) { watchd in
+            let status = [try Products.path("watchctl"), "--socket", watchd.socket, "status"]
+            let inside = try watchd.control("group", "run", "work", "--", status[0], status[1], status[2], status[3])
+            #expect(inside.code == 0)
+            #expect(inside.text.contains("GROUPS"), "\(inside)")
+            #expect(try watchd.control("group", "run", "work", "/bin/sh", "-c", "exit 7").code == 7)
+            #expect(
+                try watchd.control("group", "run", "work", "/bin/sh", "-c", "kill -9 $$").status
+                    == .signaled(9, core: false))
+            try wait(for: "all to have left") { try entered(watchd) == 0 }
+            #expect(try watchd.control("group", "run", "wrok", "/bin/echo", "ran").text.isEmpty)
+        }
+    }
+}

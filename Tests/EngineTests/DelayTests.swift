@@ -1,0 +1,128 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+@Suite("DelaySec=")
+struct DelayTests {
+    private func fixture(_ source: SourceDefinition, queue: QueueDefinition = .concurrent("q", width: 2))
+        -> EngineFixture
+    {
+        EngineFixture(
+            .of(
+                queues: [queue],
+                handlers: [.exec("h") { $0.constraints.delay = .seconds(10) }, .exec("now")],
+                sources: [source, .fifo("now", to: "now", on: "q")]))
+    }
+
+    @Test func nothingStartsSoonerThanItsDelayAndThenAtOnce() {
+        let fixture = fixture(.fifo("f", to: "h", on: "q"))
+        fixture.line("f", "1")
+        fixture.advance(seconds: 5)
+        fixture.line("f", "2")
+        fixture.advance(seconds: 4.999_999)
+        #expect(fixture.running == [])
+        #expect(fixture.engine.operation(1)?.waitReason == .delay)
+        fixture.advance(seconds: 0.000_001)
+        #expect(fixture.running == ["h: line:1"])
+        fixture.advance(seconds: 5)
+        #expect(fixture.running == ["h: line:1", "h: line:2"])
+    }
+
+    @Test func whatIsDelayedHoldsNobodyUpNotEvenOnASerialQueue() {
+        let fixture = fixture(.fifo("f", to: "h", on: "q"), queue: .serial("q"))
+        fixture.line("f", "1")
+        fixture.line("now", "2")
+        #expect(fixture.running == ["now: line:2"])
+        fixture.advance(seconds: 10)
+        fixture.line("now", "3")
+        fixture.endAll()
+        #expect(fixture.story == ["now: line:2", "h: line:1", "now: line:3"])
+    }
+
+    @Test func itCountsFromTheFirstMergedEvent() {
+        let fixture = fixture(.custom("x", to: "h", on: "q"))
+        fixture.emit("x")
+        fixture.advance(seconds: 6)
+        fixture.emit("x")
+        fixture.advance(seconds: 3)
+        fixture.emit("x")
+        #expect(fixture.running == [])
+        fixture.advance(seconds: 1)
+        #expect(fixture.running == ["h: data:3x3"])
+    }
+
+    @Test func aDelayedOneCanBeCancelled() {
+        let fixture = fixture(.fifo("f", to: "h", on: "q"))
+        fixture.line("f", "1")
+        fixture.line("f", "2")
+        fixture.cancel(1)
+        #expect(fixture.results == ["h cancelled"])
+        fixture.advance(seconds: 10)
+        #expect(fixture.running == ["h: line:2"])
+    }
+
+    @Test func theWallClockDoesNotMoveIt() {
+        let fixture = fixture(.fifo("f", to: "h", on: "q"))
+        fixture.line("f", "1")
+        fixture.stepWallClock(seconds: 3600)
+        #expect(fixture.running == [])
+        fixture.stepWallClock(seconds: -7200)
+        fixture.advance(seconds: 10)
+        #expect(fixture.running == ["h: line:1"])
+    }
+
+    @Test func itIsTimeOfTheMachineAwake() {
+        let fixture = fixture(.fifo("f", to: "h", on: "q"))
+        fixture.line("f", "1")
+        fixture.machineSleeps(seconds: 60)
+        #expect(fixture.running == [])
+        fixture.advance(seconds: 10)
+        #expect(fixture.running == ["h: line:1"])
+    }
+
+    @Test func whatIsDelayedOnASuspendedQueueStartsAtItsResume() {
+        let fixture = fixture(.fifo("f", to: "h", on: "q"))
+        fixture.suspend("q")
+        fixture.line("f", "1")
+        fixture.advance(seconds: 20)
+        #expect(fixture.running == [])
+        fixture.resume("q")
+        #expect(fixture.running == ["h: line:1"])
+    }
+
+    @Test func itsKeyIsFreeForOthersUntilItIsSubmitted() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 4)],
+                handlers: [.exec("h") { $0.constraints.delay = .seconds(10) }],
+                sources: [
+                    .fifo("f", to: "h", on: "q", key: .handler), .fifo("g", to: "h", on: "q", key: .handler),
+                ]))
+        fixture.line("f", "1")
+        fixture.advance(seconds: 5)
+        fixture.line("g", "2")
+        fixture.advance(seconds: 5)
+        fixture.advance(seconds: 5)
+        #expect(fixture.running == ["h: line:1"])
+        fixture.endFirst()
+        #expect(fixture.running == ["h: line:2"])
+    }
+
+    @Test func aRetryIsNotDelayedAgain() {
+        let fixture = EngineFixture(
+            .of(
+                handlers: [
+                    .exec("h") {
+                        $0.constraints.delay = .seconds(100)
+                        $0.retry = .times(1, after: 1)
+                    }
+                ], sources: [.fifo("f", to: "h")]))
+        fixture.line("f", "1")
+        fixture.advance(seconds: 100)
+        fixture.endFirst(.exited(1))
+        fixture.advance(seconds: 2)
+        #expect(fixture.running == ["h: line:1"])
+    }
+}

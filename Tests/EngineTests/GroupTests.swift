@@ -1,0 +1,193 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+@Suite("Groups")
+struct GroupTests {
+    private func fixture(_ change: (inout HandlerDefinition) -> Void = { _ in }) -> EngineFixture {
+        EngineFixture(configuration(change))
+    }
+
+    private func configuration(_ change: (inout HandlerDefinition) -> Void = { _ in }) -> Configuration {
+        .of(
+            queues: [.concurrent("q", width: 2), .serial("p")],
+            handlers: [.exec("a", change), .exec("b", change), .exec("other"), .exec("told")],
+            sources: [
+                .fifo("a", to: "a", on: "q"), .fifo("b", to: "b", on: "p"), .fifo("other", to: "other", on: "q"),
+                .group("g", of: "a", "b", to: "told", key: .none, coalesces: false),
+            ])
+    }
+
+    private func told(_ fixture: EngineFixture) -> [String] {
+        fixture.story.filter { $0.hasPrefix("told") }
+    }
+
+    private func enter(_ fixture: EngineFixture) -> UInt64? {
+        guard case .ticket(let ticket) = fixture.reply(fixture.command(.enterGroup(name: "g"))) else { return nil }
+        return ticket
+    }
+
+    @Test func aGroupFiresWhenTheLastOperationOfItsMembersHasEnded() {
+        let fixture = fixture()
+        for text in ["1", "2", "3"] { fixture.line("a", text) }
+        fixture.line("b", "4")
+        #expect(fixture.group("g")?.outstanding == 4)
+        for _ in 0..<3 { fixture.endFirst() }
+        #expect(told(fixture) == [] && fixture.group("g")?.outstanding == 1)
+        fixture.endFirst()
+        #expect(told(fixture) == ["told: group:4/0/0"])
+    }
+
+    @Test func itTellsHowManyRanFailedAndWereCancelledSinceItFiredLast() {
+        let fixture = fixture()
+        for text in ["1", "2", "3", "4", "5"] { fixture.line("a", text) }
+        fixture.cancel(5)
+        fixture.cancel(1)
+        fixture.endFirst(.signaled(15))
+        fixture.endFirst(.exited(1))
+        fixture.endAll()
+        #expect(told(fixture) == ["told: group:3/1/2"])
+        fixture.line("b", "6")
+        fixture.end("b")
+        #expect(told(fixture) == ["told: group:3/1/2", "told: group:1/0/0"])
+    }
+
+    @Test func whenAllWereCancelledItFiresAllTheSame() {
+        let fixture = fixture()
+        fixture.suspend("p")
+        for text in ["1", "2"] { fixture.line("b", text) }
+        fixture.command(.cancelQueue(name: "p"))
+        #expect(told(fixture) == ["told: group:0/0/2"])
+    }
+
+    @Test func whatBacksOffHasNotEnded() {
+        let fixture = fixture { $0.retry = .times(1, after: 10) }
+        fixture.line("a", "1")
+        fixture.endFirst(.exited(1))
+        #expect(told(fixture) == [] && fixture.group("g")?.outstanding == 1)
+        fixture.advance(seconds: 12)
+        fixture.endFirst(.exited(1))
+        #expect(told(fixture) == ["told: group:1/1/0"])
+    }
+
+    @Test func whatIsNotYetSubmittedKeepsItFromBeingEmpty() {
+        let fixture = fixture { $0.constraints.delay = .seconds(10) }
+        fixture.line("a", "1")
+        fixture.advance(seconds: 5)
+        fixture.line("b", "2")
+        fixture.advance(seconds: 5)
+        fixture.endFirst()
+        #expect(told(fixture) == [] && fixture.group("g")?.outstanding == 1)
+        fixture.advance(seconds: 5)
+        fixture.endFirst()
+        #expect(told(fixture) == ["told: group:2/0/0"])
+    }
+
+    @Test func othersAreNoConcernOfIt() {
+        let fixture = fixture()
+        fixture.line("other", "1")
+        fixture.endAll()
+        #expect(told(fixture) == [] && fixture.group("g")?.outstanding == 0)
+    }
+
+    @Test func itFiresAtEachChangeToEmpty() {
+        let fixture = fixture()
+        for text in ["1", "2", "3"] {
+            fixture.line("a", text)
+            fixture.end("a")
+        }
+        #expect(told(fixture).count == 3)
+    }
+
+    @Test func aSupersededMemberIsFollowedByItsSuccessor() {
+        let fixture = EngineFixture(
+            .of(
+                handlers: [.exec("a", overlap: .restart), .exec("told")],
+                sources: [.fifo("a", to: "a", key: .handler), .group("g", of: "a", to: "told")]))
+        fixture.line("a", "1")
+        fixture.line("a", "2")
+        fixture.end("a", .signaled(15))
+        #expect(told(fixture) == [])
+        fixture.end("a")
+        #expect(told(fixture) == ["told: group:1/0/0"])
+    }
+
+    @Test func aMemberThatAnotherMemberStartsIsWaitedFor() {
+        let fixture = EngineFixture(
+            .of(
+                handlers: [.exec("a") { $0.completions.success = ["b"] }, .exec("b"), .exec("told")],
+                sources: [.fifo("a", to: "a"), .group("g", of: "a", "b", to: "told", key: .none)]))
+        fixture.line("a", "1")
+        fixture.end("a")
+        #expect(fixture.running.filter { $0.hasPrefix("b") }.count == 1)
+        fixture.endAll()
+        #expect(told(fixture).last?.hasSuffix("/0/0") == true)
+        let ran = fixture.events.reduce(0) { sum, entry in
+            if case .group(let fact) = entry.event.fact { sum + fact.ran } else { sum }
+        }
+        #expect(ran == 2)
+    }
+
+    // MARK: Enter and leave
+
+    @Test func whoHasEnteredKeepsItFromBeingEmpty() throws {
+        let fixture = fixture()
+        let first = try #require(enter(fixture))
+        let second = try #require(enter(fixture))
+        #expect(first != second && fixture.group("g")?.entered == 2)
+        fixture.line("a", "1")
+        fixture.endFirst()
+        fixture.command(.leaveGroup(name: "g", ticket: first))
+        #expect(told(fixture) == [])
+        fixture.command(.leaveGroup(name: "group/g", ticket: second))
+        #expect(told(fixture) == ["told: group:1/0/0"] && fixture.group("g")?.entered == 0)
+    }
+
+    @Test func enterAndLeaveAloneAreAChangeToEmpty() throws {
+        let fixture = fixture()
+        let ticket = try #require(enter(fixture))
+        fixture.command(.leaveGroup(name: "g", ticket: ticket))
+        #expect(told(fixture) == ["told: group:0/0/0"])
+    }
+
+    @Test func nobodyLeavesTwiceOrWithAnothersTicket() throws {
+        let fixture = fixture()
+        let ticket = try #require(enter(fixture))
+        #expect(
+            fixture.error(fixture.command(.leaveGroup(name: "g", ticket: ticket + 1)))
+                == .noSuchTicket(group: "g", ticket: ticket + 1))
+        fixture.command(.leaveGroup(name: "g", ticket: ticket))
+        #expect(
+            fixture.error(fixture.command(.leaveGroup(name: "g", ticket: ticket)))
+                == .noSuchTicket(group: "g", ticket: ticket))
+        #expect(told(fixture).count == 1)
+        #expect(fixture.error(fixture.command(.enterGroup(name: "nobody"))) == .noSuchName("nobody", nearest: nil))
+    }
+
+    @Test func aSuspendedGroupKeepsWhatItHasToTell() {
+        let fixture = fixture()
+        fixture.suspend("group/g")
+        fixture.line("a", "1")
+        fixture.endAll()
+        #expect(told(fixture) == [])
+        fixture.resume("group/g")
+        #expect(told(fixture) == ["told: group:1/0/0"])
+    }
+
+    @Test func aReloadCountsTheMembersAnew() {
+        let fixture = fixture()
+        fixture.line("other", "1")
+        fixture.line("a", "2")
+        var changed = configuration()
+        let index = changed.sources.firstIndex { $0.id.name == "g" } ?? 0
+        changed.sources[index].trigger = .group(GroupTrigger(members: ["other"]))
+        fixture.reload(changed)
+        #expect(fixture.group("g")?.outstanding == 1)
+        fixture.end("a")
+        #expect(told(fixture) == [])
+        fixture.end("other")
+        #expect(told(fixture).count == 1)
+    }
+}

@@ -1,0 +1,207 @@
+import Schedule
+import WatchFile
+
+@testable import Engine
+
+/// Nothing that still waits could start.
+extension SchedulingModel {
+    func checkStandstill() -> String? {
+        for item in items.values.filter({ hasToStart($0) }).sorted(by: { $0.id < $1.id }) {
+            // Most are kept by something that is found out without a look at the others.
+            if item.submitted != nil, obstaclesOfItsOwn(item, chain(item.view.queue)).isEmpty, obstacles(item).isEmpty {
+                return nothing(item)
+            }
+            guard !item.hasStarted, phase == .running || phase == .reloading else { continue }
+            guard item.created > lastReload else { continue }
+            let constraints = handlers[item.view.handler]?.constraints
+            let limits = [constraints?.delay, constraints?.startTimeout].map { min($0?.microseconds ?? 0, 1 << 60) }
+            if now.monotonic >= item.createdAt + Int64(limits[0]) + Int64(limits[1]), !isReloaded {
+                return "\(item.view.id) should have started by now (StartTimeoutSec=)"
+            }
+        }
+        return nil
+    }
+
+    private func nothing(_ item: Item) -> String {
+        let (view, reason) = (item.view, item.view.waitingFor ?? "nothing")
+        let others = items.values.filter { $0.view.id != view.id }.sorted {
+            $0.view.id < $1.view.id
+        }.map {
+            "\($0.view.id) \($0.view.handler) on \($0.view.queue) \($0.view.state) (\($0.view.waitingFor ?? "")) \(obstacles($0))"
+        }
+        return
+            "\(view.id) (\(view.handler) on \(view.queue)) waits for nothing, it says for \(reason); there are \(others)"
+    }
+
+    /// What keeps a submitted operation from starting now, in the words of `ReasonCode`. Where the order of two cannot
+    /// be told from outside, the other one counts as an obstacle. Asked for once in a batch, then remembered.
+    func obstacles(_ item: Item) -> [ReasonCode] {
+        if let known = board.obstacles[item.id] { return known }
+        var found = obstaclesButSemaphores(item)
+        let needs = board.needs(item)
+        let isShort = needs.contains { free[$0.key, default: 0] < $0.value }
+        if isShort || isBehindInLine(item, needs) { found.append(.semaphore) }
+        board.obstacles[item.id] = found
+        return found
+    }
+
+    /// Whether an older one stands in the line of a semaphore that it needs.
+    private func isBehindInLine(_ item: Item, _ needs: [String: Int]) -> Bool {
+        guard !needs.isEmpty else { return false }
+        return board.inNeed.contains { other in
+            guard other.id != item.id, isBefore(item, other) != true else { return false }
+            return board.needs(other).contains { needs[$0.key] != nil } && mayStandInLine(other)
+        }
+    }
+
+    /// It may well lack nothing but semaphores. Which of two that became one another's neighbours by a merge is the
+    /// older cannot be told from outside; who is called ready has its keys.
+    private func mayStandInLine(_ item: Item) -> Bool {
+        if let known = board.inLine[item.id] { return known }
+        let chain = chain(item.view.queue)
+        let certain =
+            obstaclesOfItsOwn(item, chain)
+            + obstaclesAhead(item, chain) { other in
+                other.id != item.id && (other.hasStarted || isBefore(other, item) == true)
+            }
+        let isInLine = certain.allSatisfy { $0 == .order || ($0 == .key && item.view.state == .ready) }
+        board.inLine[item.id] = isInLine
+        return isInLine
+    }
+
+    private func obstaclesButSemaphores(_ item: Item) -> [ReasonCode] {
+        if let known = board.obstaclesButSemaphores[item.id] { return known }
+        let chain = chain(item.view.queue)
+        let found =
+            obstaclesOfItsOwn(item, chain)
+            + obstaclesAhead(item, chain) { other in
+                other.id != item.id && (other.hasStarted || isBefore(item, other) != true)
+            }
+        board.obstaclesButSemaphores[item.id] = found
+        return found
+    }
+
+    private func obstaclesOfItsOwn(_ item: Item, _ chain: [String]) -> [ReasonCode] {
+        if let known = board.ownObstacles[item.id] { return known }
+        var found: [ReasonCode] = []
+        if phase == .draining || phase == .drained { found.append(.cancelled) }
+        if phase == .reloading, chain.contains("main") { found.append(.reload) }
+        if let pause = item.pause, now.monotonic < pause.upperBound { found.append(.backingOff) }
+        if board.isSuspended(item.view.queue) { found.append(.suspended) }
+        if chain.contains(where: { perhapsTaken($0) >= width($0) }) { found.append(.width) }
+        if isAtItsRate(item.view.queue) { found.append(.rateLimit) }
+        if isExec(item) ? lacksSlot(chain) : isBehindOneWithoutSlot(item) { found.append(.processSlot) }
+        board.ownObstacles[item.id] = found
+        return found
+    }
+
+    /// The obstacles that those ahead of it are: its key, its turn, a barrier.
+    private func obstaclesAhead(_ item: Item, _ chain: [String], _ isAhead: (Item) -> Bool) -> [ReasonCode] {
+        var found: [ReasonCode] = []
+        if board.submitted(of: item.view.handler).contains(where: { isAhead($0) && exclude(item, $0) }) {
+            found.append(.key)
+        }
+        let isBehind = chain.contains { queue in
+            isSerial(queue) && board.submitted(through: queue).contains { isAhead($0) && isInTurn($0, before: item) }
+        }
+        if isBehind { found.append(.order) }
+        if chain.contains(where: { board.barriers(of: $0).contains(where: { isAhead($0) }) })
+            || isBarrier(item) != false && board.submitted(through: item.view.queue).contains(where: { isAhead($0) })
+        {
+            found.append(.barrier)
+        }
+        return found
+    }
+
+    /// On its own serial queue behind anybody; on a serial target behind who has started, or could if it were its turn.
+    /// Those of one concurrent queue come by priority first.
+    private func isInTurn(_ other: Item, before item: Item) -> Bool {
+        if other.hasStarted { return true }
+        guard other.view.queue == item.view.queue else { return !board.isSuspended(other.view.queue) }
+        if isSerial(item.view.queue) { return true }
+        guard let mine = board.kind(item), let others = board.kind(other) else { return true }
+        return !board.isSuspended(other.view.queue) && others.priority >= mine.priority
+    }
+
+    private func isAtItsRate(_ queue: String) -> Bool {
+        guard let limit = queues[queue]?.definition.rateLimit else { return false }
+        let first = now.monotonic - Int64(clamping: limit.span.microseconds)
+        return (starts[queue] ?? []).count { $0 > first } >= limit.count
+    }
+
+    /// Who waits for a process slot only is not overtaken by who needs none.
+    private func isBehindOneWithoutSlot(_ item: Item) -> Bool {
+        guard let mine = board.kind(item) else { return false }
+        return board.submitted(on: item.view.queue).contains { other in
+            guard other.id != item.id, let others = board.kind(other), others.isExec, hasToStart(other) else {
+                return false
+            }
+            let isAhead =
+                others.priority > mine.priority || (others.priority == mine.priority && isBefore(item, other) != true)
+            return isAhead
+                && obstacles(other).allSatisfy {
+                    $0 == .processSlot || $0 == .semaphore || $0 == .order
+                }
+        }
+    }
+
+    private func lacksSlot(_ chain: [String]) -> Bool {
+        let qos = chain.compactMap { queues[$0]?.definition.qos }.min() ?? .default
+        return runs.count >= settings.maxProcesses - (qos == .userInteractive ? 0 : reserve)
+    }
+
+    // MARK: Dependencies
+
+    func checkDependencies() -> String? {
+        guard phase == .running || phase == .reloading, !isReloaded else { return nil }
+        for item in items.values where !item.dependencies.isEmpty && item.created > lastReload {
+            let id = item.view.id
+            for (handler, awaited) in item.dependencies
+            where awaited.count > 1 && !item.hasStarted && handlers[item.view.handler]?.constraints.once == nil {
+                return "the events of \(id) are in several operations of \(handler): \(awaited.sorted())"
+            }
+            let alive = item.dependencies.values.reduce(into: Set<UInt64>()) { $0.formUnion($1) }
+                .filter { items[$0] != nil }
+            if !alive.isEmpty, item.submitted != nil { return "\(id) did not wait for \(alive.sorted())" }
+            if item.submitted == nil, Set(item.view.dependencies) != alive {
+                return "\(id) says it waits for \(item.view.dependencies), it has to for \(alive.sorted())"
+            }
+        }
+        for item in items.values
+        where item.submitted == nil && item.created > lastReload && !isHeldUp(item) {
+            return nothing(item)
+        }
+        return nil
+    }
+
+    private func isHeldUp(_ item: Item) -> Bool {
+        let delay = min(handlers[item.view.handler]?.constraints.delay.microseconds ?? 0, 1 << 60)
+        return now.monotonic < item.createdAt + Int64(delay)
+            || item.dependencies.values.contains { $0.contains { items[$0] != nil } }
+    }
+
+    // MARK: Semaphores and counts
+
+    func checkSemaphores() -> String? {
+        for (name, view) in semaphores where !view.isRemoved && view.available != free[name, default: 0] {
+            return "semaphore \(name) says \(view.available) are free, \(free[name, default: 0]) are"
+        }
+        return nil
+    }
+
+    func checkCounts(_ engine: Engine) -> String? {
+        for place in [Result.done, .failed, .cancelled, .skipped]
+        where engine.totals[Place(place)] != ends[place, default: 0] {
+            return "\(engine.totals[Place(place)]) are counted as \(place), \(ends[place, default: 0]) were told so"
+        }
+        for view in engine.groupViews {
+            let source = engine.sourceViews.first { $0.id == view.id }
+            guard case .group(let trigger) = source?.definition.trigger else { continue }
+            let outstanding = items.values.count { trigger.members.contains($0.view.handler) }
+            if outstanding != view.outstanding {
+                return "group \(view.id.name) counts \(view.outstanding), \(outstanding) are there"
+            }
+        }
+        return nil
+    }
+}

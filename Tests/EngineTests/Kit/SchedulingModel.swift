@@ -1,0 +1,243 @@
+import Schedule
+import WatchFile
+
+@testable import Engine
+
+/// What may start when, kept apart from the engine: fed with what goes in and what comes out, and with what any reader
+/// of the engine can see. It knows nothing of lines, stations or work-lists.
+///
+/// After every input it insists that whatever was started was allowed to (`SchedulingModel+Starts`), and that nothing
+/// that still waits could start now (`SchedulingModel+Standstill`): a lost wake-up shows at once.
+struct SchedulingModel {
+    /// An operation that has not ended. A class: what is looked at in pairs is not copied.
+    final class Item {
+        let id: UInt64
+        var view: OperationView
+        /// All of them: a rename has two, and a view shows one. It keeps them whatever a reload changes.
+        var keys: Set<KeyTable.Name> = []
+        /// Parts by `Stride=` that this attempt has yet to start.
+        var partsLeft = 0
+        /// The batch in which it was first seen, and that in which it was found submitted.
+        var created: Int
+        var submitted: Int?
+        /// Monotonic microseconds.
+        var createdAt: Int64
+        var hasStarted = false
+        /// What it was started with last.
+        var startedWith: HandlerDefinition?
+        /// Whether it was started as a barrier, and as one that its keys exclude: it stays so to its end, whatever a
+        /// reload changes. `nil`: it cannot be told from outside.
+        var startedAsBarrier: Bool?
+        var startedExclusive = true
+        /// While it backs off: no attempt before, and one not later than (monotonic microseconds).
+        var pause: ClosedRange<Int64>?
+        /// Failures so far, for the length of the pause.
+        var failures = 0
+        /// The operations it has to wait for, by handler.
+        var dependencies: [String: Set<UInt64>] = [:]
+
+        init(_ view: OperationView, created: Int, createdAt: Int64) {
+            (id, self.view, self.created, self.createdAt) = (view.id, view, created, createdAt)
+        }
+    }
+
+    /// A run that has not ended.
+    struct ActiveRun {
+        var id: RunID
+        var queue: String
+        var definition: HandlerDefinition
+        /// The queues it took a place on.
+        var chain: Set<String>
+        /// Further ones, if it was started before the reload in the same batch.
+        var perhaps: Set<String>
+        var isInteractive: Bool
+    }
+
+    var now = Moment(realtime: 0, boottime: 0, monotonic: 0)
+    var batch = 0
+    var items: [UInt64: Item] = [:]
+    var runs: [RunID: ActiveRun] = [:]
+    /// Monotonic microseconds of the starts on each queue that has a rate, oldest first.
+    var starts: [String: [Int64]] = [:]
+    /// What the model thinks is free of each semaphore.
+    var free: [String: Int] = [:]
+    /// Deliveries by their end.
+    var ends: [Result: Int] = [:]
+    var entered: [String: Int] = [:]
+
+    // What any reader sees, as of the end of the batch.
+    var queues: [String: QueueView] = [:]
+    /// Each with its targets.
+    var chains: [String: [String]] = [:]
+    /// The queues before the batch.
+    var queuesBefore: [String: QueueView] = [:]
+    var handlers: [String: HandlerDefinition] = [:]
+    /// What all checks of one batch look at.
+    var board = Board()
+    var semaphores: [String: SemaphoreView] = [:]
+    var phase = Engine.Phase.running
+    var settings = DaemonSettings()
+    /// Whether a new configuration came into force in this batch.
+    var isReloaded = false
+    /// The batch of the last one: what was made before keeps what it has to wait for.
+    var lastReload = 0
+    /// The events there were then: their operations do not take on more to wait for, nor do those that come after a
+    /// superseded one.
+    private var eventsBeforeReload: Set<UInt64> = []
+    var lastReloadAt: Int64 = 0
+    /// The first starts of operations in this batch, in order.
+    var firstStarts: [UInt64] = []
+    private var given: (semaphore: String, count: Int)?
+    private var group: (name: String, isEntering: Bool)?
+
+    /// Takes an input and what the engine made of it. Returns a sentence about the first thing that is wrong.
+    mutating func take(_ input: Input?, _ actions: [Action], _ engine: Engine, at now: Moment) -> String? {
+        self.now = now
+        batch += 1
+        firstStarts = []
+        defer { if isReloaded { (lastReload, lastReloadAt) = (batch, now.monotonic) } }
+        isReloaded = batch == 1 || actions.contains { if case .reloaded = $0 { true } else { false } }
+        queuesBefore = queues
+        read(engine)
+        if let input { take(input) }
+        if let given, actions.contains(where: { if case .reply(_, .signaled) = $0 { true } else { false } }) {
+            give(given.semaphore, given.count)
+        }
+        var wrong: String?
+        for action in actions {
+            let found = take(action)
+            if wrong == nil { wrong = found }
+        }
+        refresh(engine)
+        board = Board(self)
+        return wrong ?? checkStarts() ?? checkDependencies() ?? checkStandstill() ?? checkSemaphores()
+            ?? checkCounts(engine)
+    }
+
+    private mutating func read(_ engine: Engine) {
+        let old = semaphores
+        queues = Dictionary(uniqueKeysWithValues: engine.queueViews.map { ($0.definition.name, $0) })
+        if isReloaded {
+            handlers = Dictionary(uniqueKeysWithValues: engine.handlerViews.map { ($0.definition.name, $0.definition) })
+        }
+        semaphores = Dictionary(uniqueKeysWithValues: engine.semaphoreViews.map { ($0.definition.name, $0) })
+        chains = queues.reduce(into: [:]) { $0[$1.key] = chain($1.key, in: queues) }
+        (phase, settings) = (engine.phase, engine.settings)
+        for (name, view) in semaphores {
+            let before = old[name].flatMap { $0.isRemoved && !view.isRemoved ? nil : $0.definition.value }
+            free[name] =
+                before.map { (free[name] ?? 0) + view.definition.value - $0 } ?? view.definition.value - held(name)
+        }
+    }
+
+    /// Beyond the limit nothing is kept.
+    private mutating func give(_ semaphore: String, _ count: Int) {
+        free[semaphore] = min(free[semaphore, default: 0] + count, Engine.semaphoreLimit - held(semaphore))
+    }
+
+    private func held(_ semaphore: String) -> Int {
+        runs.values.reduce(0) { sum, run in
+            sum + run.definition.constraints.acquires.filter { $0.name == semaphore }.reduce(0) { $0 + $1.count }
+        }
+    }
+
+    // MARK: Inputs
+
+    private mutating func take(_ input: Input) {
+        given = nil
+        group = nil
+        switch input {
+        case .runEnded(let run, _, _, _), .runNotStarted(let run, _):
+            guard let ended = runs.removeValue(forKey: run) else { return }
+            for share in ended.definition.constraints.acquires { free[share.name, default: 0] += share.count }
+        case .command(.signal(let name, let count), _): given = (name, count)
+        case .command(.enterGroup(let name), _): group = (name, true)
+        case .command(.leaveGroup(let name, _), _): group = (name, false)
+        default: break
+        }
+    }
+
+    private mutating func take(_ action: Action) -> String? {
+        switch action {
+        case .start(let request): return start(request)
+        case .reply(_, .ticket): if let group { entered[group.name, default: 0] += 1 }
+        case .reply(_, .done): if let group, !group.isEntering { entered[group.name, default: 0] -= 1 }
+        case .report(.ended(let view)): ended(view)
+        case .report(.retrying(let view)): retried(view)
+        case .report(.refused(let event, _, _, let result, _)): ends[result, default: 0] += event.count
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func ended(_ view: OperationView) {
+        if view.result == .done, let definition = items[view.id]?.startedWith {
+            for share in definition.constraints.releases { give(share.name, share.count) }
+        }
+        if case .exec = handlers[view.handler]?.action {
+        } else if view.result == .done {
+            // It is started and has ended in one step, and nobody is told of its start.
+            countStart(view.queue)
+        }
+        if let result = view.result, result != .superseded { ends[result, default: 0] += view.deliveries }
+        items[view.id] = nil
+        for id in items.keys {
+            for (handler, awaited) in items[id]?.dependencies ?? [:] where awaited.contains(view.id) {
+                guard view.result == .superseded, let successor = view.successor else { continue }
+                items[id]?.dependencies[handler]?.remove(view.id)
+                items[id]?.dependencies[handler]?.insert(successor)
+            }
+        }
+    }
+
+    private mutating func retried(_ view: OperationView) {
+        guard let item = items[view.id], let policy = item.startedWith?.retry else { return }
+        let doubled = Double(policy.delay.microseconds) * Double(1 << min(item.failures, 40))
+        let pause = Int64(min(doubled, Double(policy.maxDelay.microseconds), 1e15))
+        item.failures += 1
+        item.pause = (now.monotonic + pause)...(now.monotonic + pause + pause / 10)
+    }
+
+    /// A limit that is new does not count what was before it.
+    mutating func countStart(_ queue: String) {
+        guard let limit = queues[queue]?.definition.rateLimit else { return starts[queue] = nil }
+        let first = now.monotonic - Int64(clamping: limit.span.microseconds)
+        starts[queue] = (starts[queue] ?? []).filter { $0 > first } + [now.monotonic]
+    }
+
+    // MARK: What is there
+
+    private mutating func refresh(_ engine: Engine) {
+        let views = engine.operationViews
+        for view in views {
+            let item = items[view.id] ?? Item(view, created: batch, createdAt: now.monotonic)
+            item.view = view
+            if let ref = engine.operations.ref(id: view.id) {
+                item.partsLeft = Int(engine.operations[ref].toStart)
+                item.keys = Set(engine.operations[ref].keys.map { engine.keys[$0].name })
+            }
+            if item.hasStarted || ![.delay, .dependency].contains(view.waitReason), item.submitted == nil {
+                item.submitted = batch
+            }
+            items[view.id] = item
+        }
+        if isReloaded { eventsBeforeReload = Set(views.flatMap { $0.events.map(\.id) }) }
+        for view in views {
+            guard let item = items[view.id], item.created > lastReload else { continue }
+            if item.submitted == nil || item.created == batch { findDependencies(view) }
+        }
+    }
+
+    /// The operations of the handlers it names that carry events of its own.
+    private mutating func findDependencies(_ view: OperationView) {
+        guard let constraints = handlers[view.handler]?.constraints, !isReloaded else { return }
+        let events = Set(view.events.map(\.id)).subtracting(eventsBeforeReload)
+        for handler in Set(constraints.after + constraints.requires) {
+            let found = items.values.filter {
+                $0.view.handler == handler && $0.view.origin == view.origin
+                    && !events.isDisjoint(with: $0.view.events.map(\.id))
+            }
+            items[view.id]?.dependencies[handler, default: []].formUnion(found.map(\.view.id))
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+@Suite("Once=")
+struct OnceTests {
+    private func fixture(
+        coalesces: Bool = false, _ change: (inout HandlerDefinition) -> Void = { _ in }
+    ) -> EngineFixture {
+        EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 8)],
+                handlers: [
+                    .exec("h") {
+                        $0.constraints.once = .boot
+                        change(&$0)
+                    }, .exec("after"),
+                ],
+                sources: [
+                    .fifo("f", to: "h", on: "q", key: coalesces ? .handler : .none, coalesces: coalesces),
+                    .fifo("g", to: "h", on: "q", key: .perLine, coalesces: coalesces),
+                ]))
+    }
+
+    @Test func onlyTheFirstEventRunsTheHandler() {
+        let fixture = fixture()
+        fixture.line("f", "1")
+        fixture.endFirst()
+        for text in ["2", "3"] { fixture.line("g", text) }
+        #expect(fixture.story == ["h: line:1"] && fixture.refusals == ["h skipped", "h skipped"])
+        #expect(fixture.counters(handler: "h")?[.done] == 1 && fixture.counters(handler: "h")?[.skipped] == 2)
+    }
+
+    @Test func whileTheFirstRunsOthersFollowItAndAreSkippedWhenItSucceeds() {
+        let fixture = fixture()
+        fixture.line("f", "1")
+        fixture.line("f", "2")
+        fixture.line("g", "3")
+        #expect(fixture.running == ["h: line:1"])
+        fixture.endFirst()
+        #expect(fixture.running == [] && fixture.counters(handler: "h")?[.skipped] == 2)
+        #expect(fixture.engine.operationViews.isEmpty)
+    }
+
+    @Test func afterAFailureTheNextTriesAgain() {
+        let fixture = fixture()
+        for text in ["1", "2", "3"] { fixture.line("f", text) }
+        fixture.endFirst(.exited(1))
+        #expect(fixture.running == ["h: line:2"])
+        fixture.cancel(2)
+        fixture.endFirst(.signaled(15))
+        #expect(fixture.running == ["h: line:3"])
+        fixture.endFirst()
+        fixture.line("f", "4")
+        #expect(fixture.story.count == 3 && fixture.results == ["h failed", "h cancelled", "h done"])
+    }
+
+    @Test func anAttemptThatIsRetriedIsNotTheEnd() {
+        let fixture = fixture { $0.retry = .times(1, after: 10) }
+        fixture.line("f", "1")
+        fixture.line("g", "2")
+        fixture.endFirst(.exited(1))
+        #expect(fixture.running == [])
+        fixture.advance(seconds: 12)
+        fixture.endFirst()
+        #expect(fixture.story == ["h: line:1", "h: line:1"] && fixture.counters(handler: "h")?[.skipped] == 1)
+    }
+
+    @Test func aRunByHandIgnoresTheMark() {
+        let fixture = fixture()
+        fixture.line("f", "1")
+        fixture.endFirst()
+        fixture.run("h")
+        #expect(fixture.running == ["h: data:1"])
+        fixture.endFirst()
+        fixture.line("f", "2")
+        #expect(fixture.story.count == 2)
+    }
+
+    @Test func whatWasSkippedIsSaidToHaveBeenDoneOnce() {
+        let fixture = fixture()
+        fixture.line("f", "1")
+        fixture.endFirst()
+        fixture.line("f", "2")
+        #expect(fixture.refused.first?.reason.contains("Once=") == true)
+    }
+
+    @Test func theMarkStaysAcrossAReload() {
+        let fixture = fixture()
+        fixture.line("f", "1")
+        fixture.endFirst()
+        fixture.reload(
+            .of(
+                handlers: [.exec("h") { $0.constraints.once = .boot }],
+                sources: [.custom("x", to: "h")]))
+        fixture.emit("x")
+        #expect(fixture.running == [])
+    }
+
+    @Test func whatJoinedSharesTheEnd() {
+        let fixture = fixture(coalesces: true) { $0.constraints.delay = .seconds(5) }
+        fixture.line("f", "1")
+        fixture.line("f", "2")
+        fixture.advance(seconds: 5)
+        #expect(fixture.running.count == 1)
+        fixture.endAll()
+        #expect(fixture.counters(handler: "h")?[.done] == 2)
+        #expect(fixture.story.count == 1 && fixture.counters(handler: "h")?.outstanding == 0)
+    }
+}

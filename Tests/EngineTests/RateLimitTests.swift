@@ -1,0 +1,222 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+@Suite("RateLimit=")
+struct RateLimitTests {
+    private static func limit(_ count: Int, _ seconds: UInt64 = 1) -> RateLimit {
+        RateLimit(count: count, span: .seconds(seconds))
+    }
+
+    private func fixture(
+        _ count: Int, _ seconds: UInt64 = 1, kind: QueueDefinition = .concurrent("q", width: 100),
+        _ change: (inout HandlerDefinition) -> Void = { _ in }
+    ) -> EngineFixture {
+        EngineFixture(
+            .of(
+                queues: [kind.with { $0.rateLimit = Self.limit(count, seconds) }],
+                handlers: [.exec("h", change), .log("note", [.specifier(.line)])],
+                sources: [
+                    .fifo("f", to: "h", on: "q"), .fifo("n", to: "note", on: "q"),
+                    .fifo("m", to: "h", on: "q", key: .handler, coalesces: true),
+                ]))
+    }
+
+    // MARK: Of a queue
+
+    @Test func noMoreStartThanItSaysAndTheRestWait() {
+        let fixture = fixture(3)
+        for number in 1...7 { fixture.line("f", "\(number)") }
+        #expect(fixture.running == ["h: line:1", "h: line:2", "h: line:3"])
+        #expect(fixture.engine.operation(4)?.waitReason == .rateLimit)
+        fixture.advance(seconds: 0.999_999)
+        #expect(fixture.starts.count == 3)
+        fixture.advance(seconds: 0.000_001)
+        #expect(fixture.starts.count == 6)
+        fixture.advance(seconds: 1)
+        #expect(fixture.starts.count == 7)
+    }
+
+    @Test func itHoldsInEveryWindowNotOnlyFromSecondToSecond() {
+        let fixture = fixture(2)
+        fixture.line("f", "1")
+        fixture.advance(seconds: 0.9)
+        for number in 2...4 { fixture.line("f", "\(number)") }
+        #expect(fixture.starts.count == 2)
+        fixture.advance(seconds: 0.1)
+        #expect(fixture.starts.count == 3)
+        fixture.advance(seconds: 0.8)
+        #expect(fixture.starts.count == 3)
+        fixture.advance(seconds: 0.1)
+        #expect(fixture.starts.count == 4)
+    }
+
+    @Test func whatIsNotUsedIsNotSaved() {
+        let fixture = fixture(2)
+        fixture.advance(seconds: 100)
+        for number in 1...5 { fixture.line("f", "\(number)") }
+        #expect(fixture.starts.count == 2)
+    }
+
+    @Test func everyAttemptCounts() {
+        let fixture = fixture(2, 100) { $0.retry = .times(5, after: 1) }
+        fixture.line("f", "1")
+        fixture.endFirst(.exited(1))
+        fixture.advance(seconds: 2)
+        fixture.endFirst(.exited(1))
+        fixture.advance(seconds: 90)
+        #expect(fixture.starts.count == 2)
+        fixture.advance(seconds: 8)
+        #expect(fixture.starts.count == 3)
+    }
+
+    @Test func everyPartCounts() {
+        let fixture = fixture(2, 10) { $0.stride = 1 }
+        fixture.suspend("q")
+        for number in 1...3 { fixture.line("m", "\(number)") }
+        fixture.resume("q")
+        #expect(fixture.starts.map(\.run.part) == [0, 1])
+        fixture.advance(seconds: 10)
+        #expect(fixture.starts.map(\.run.part) == [0, 1, 2])
+    }
+
+    @Test func whatWaitsGoesOnMerging() {
+        let fixture = fixture(1, 10)
+        for number in 1...4 { fixture.line("m", "\(number)") }
+        fixture.endFirst()
+        #expect(fixture.running == [])
+        fixture.advance(seconds: 5)
+        fixture.line("m", "5")
+        fixture.advance(seconds: 5)
+        #expect(fixture.running == ["h: line:2 line:3 line:4 line:5"])
+    }
+
+    @Test func onASerialQueueOrderIsKept() {
+        let fixture = fixture(1, 1, kind: .serial("q"))
+        for number in 1...3 { fixture.line("f", "\(number)") }
+        for number in 1...3 {
+            #expect(fixture.running == ["h: line:\(number)"])
+            fixture.endFirst()
+            #expect(fixture.running == [])
+            fixture.advance(seconds: 1)
+        }
+    }
+
+    @Test func aQueueThatWaitsForItsRateHoldsNoOtherUp() {
+        let fixture = EngineFixture(
+            .of(
+                settings: DaemonSettings(maxProcesses: 1),
+                queues: [
+                    QueueDefinition.concurrent("q", width: 9).with { $0.rateLimit = Self.limit(1, 100) },
+                    .concurrent("p", width: 9),
+                ], handlers: [.exec("h")], sources: [.fifo("f", to: "h", on: "q"), .fifo("g", to: "h", on: "p")]))
+        for number in 1...3 { fixture.line("f", "\(number)") }
+        fixture.line("g", "4")
+        fixture.endFirst()
+        #expect(fixture.running == ["h: line:4"])
+    }
+
+    @Test func theWallClockDoesNotMoveIt() {
+        let fixture = fixture(1, 10)
+        for number in 1...2 { fixture.line("f", "\(number)") }
+        fixture.stepWallClock(seconds: 3600)
+        #expect(fixture.starts.count == 1)
+        fixture.stepWallClock(seconds: -7200)
+        fixture.advance(seconds: 10)
+        #expect(fixture.starts.count == 2)
+    }
+
+    @Test func aReloadMayLiftIt() {
+        let fixture = fixture(1, 100)
+        for number in 1...3 { fixture.line("f", "\(number)") }
+        fixture.reload(
+            .of(
+                queues: [.concurrent("q", width: 100)], handlers: [.exec("h")],
+                sources: [.fifo("f", to: "h", on: "q")]))
+        #expect(fixture.running.count == 3)
+    }
+
+    // MARK: Of a source
+
+    private func source(_ source: SourceDefinition, _ count: Int, _ seconds: UInt64 = 1) -> EngineFixture {
+        EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 100)], handlers: [.exec("h")],
+                sources: [source.with { $0.rateLimit = Self.limit(count, seconds) }]))
+    }
+
+    @Test func eventsAboveItAreHeldAndReleasedAsTheWindowAllows() {
+        let fixture = source(.fifo("f", to: "h", on: "q"), 2)
+        for number in 1...5 { fixture.line("f", "\(number)") }
+        #expect(fixture.running == ["h: line:1", "h: line:2"])
+        #expect(fixture.counters(source: "descriptor/f")?[.held] == 3)
+        #expect(fixture.counters(source: "descriptor/f")?.accepted == 5)
+        fixture.advance(seconds: 0.999_999)
+        #expect(fixture.starts.count == 2)
+        fixture.advance(seconds: 0.000_001)
+        #expect(fixture.starts.count == 4)
+        fixture.advance(seconds: 1)
+        #expect(fixture.story.last == "h: line:5" && fixture.counters(source: "descriptor/f")?[.held] == 0)
+    }
+
+    @Test func whatIsHeldMerges() {
+        let fixture = source(.path("p", to: "h", on: "q", key: .perPath), 1)
+        fixture.path("p", .written, "/w/a")
+        for _ in 0..<4 { fixture.path("p", .written, "/w/b") }
+        #expect(fixture.counters(source: "path/p")?[.held] == 4)
+        fixture.advance(seconds: 1)
+        #expect(fixture.running == ["h: written:a", "h: written:bx4"])
+    }
+
+    @Test func dataMergeWhileTheyAreHeld() {
+        let fixture = source(.custom("x", to: "h", on: "q"), 1)
+        var tokens: [Token] = []
+        for number in 1...4 { tokens.append(fixture.emit("x", Int64(number))) }
+        fixture.endFirst()
+        fixture.advance(seconds: 1)
+        #expect(fixture.story.first == "h: data:1")
+        for _ in 0..<4 {
+            fixture.endAll()
+            fixture.advance(seconds: 1)
+        }
+        let sum = fixture.starts.flatMap(\.events).reduce(Int64(0)) { sum, event in
+            if case .custom(let fact) = event.fact { sum + (fact.data ?? 0) } else { sum }
+        }
+        #expect(sum == 10 && fixture.counters(handler: "h")?[.done] == 4)
+        for token in tokens {
+            guard case .events = fixture.reply(token) else {
+                Issue.record("a caller has no answer, or an error")
+                continue
+            }
+        }
+    }
+
+    @Test func itIsNeverAnError() {
+        let fixture = source(.signal("s", to: "h", on: "q"), 1, 10)
+        for number in 1...100 { fixture.signal("s", 10, from: Int32(number)) }
+        #expect(fixture.refused.isEmpty && fixture.counters(source: "signal/s")?.accepted == 100)
+        #expect(fixture.counters(source: "signal/s")?[.dropped] == 0)
+    }
+
+    @Test func itHoldsForASourceInEveryWindow() {
+        let fixture = source(.fifo("f", to: "h", on: "q"), 2)
+        fixture.line("f", "1")
+        fixture.advance(seconds: 0.9)
+        for number in 2...4 { fixture.line("f", "\(number)") }
+        #expect(fixture.starts.count == 2)
+        fixture.advance(seconds: 0.1)
+        #expect(fixture.starts.count == 3)
+        fixture.advance(seconds: 0.8)
+        #expect(fixture.starts.count == 3)
+    }
+
+    @Test func aStopCancelsWhatIsHeld() {
+        let fixture = source(.fifo("f", to: "h", on: "q"), 1, 100)
+        for number in 1...3 { fixture.line("f", "\(number)") }
+        fixture.send(.drain)
+        fixture.endAll()
+        #expect(fixture.drained == [] && fixture.counters(source: "descriptor/f")?[.cancelled] == 2)
+    }
+}

@@ -1,0 +1,348 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+@Suite("Semaphores")
+struct SemaphoreTests {
+    /// Handlers named after what they take (`s`, `t`, `st`, `sss`), each with a FIFO of its name on queue `q`, and with
+    /// one of its name and `2` on queue `p`; `free` takes nothing.
+    private func fixture(
+        s: Int = 1, t: Int = 1, queues: [QueueDefinition] = [.concurrent("q", width: 8), .concurrent("p", width: 8)],
+        _ change: (inout HandlerDefinition) -> Void = { _ in }
+    ) -> EngineFixture { EngineFixture(configuration(s: s, t: t, queues: queues, change)) }
+
+    private func configuration(
+        s: Int, t: Int = 1, queues: [QueueDefinition] = [.concurrent("q", width: 8), .concurrent("p", width: 8)],
+        _ change: (inout HandlerDefinition) -> Void = { _ in }
+    ) -> Configuration {
+        let names = ["s", "t", "st", "ss", "sss", "free"]
+        let handlers = names.map { name in
+            HandlerDefinition.exec(name) {
+                guard name != "free" else { return }
+                for letter in Set(name) { $0.constraints.acquire(String(letter), name.count { $0 == letter }) }
+                change(&$0)
+            }
+        }
+        return .of(
+            queues: queues, semaphores: [.of("s", s), .of("t", t)],
+            handlers: handlers + [.exec("write") { $0.constraints.isBarrier = true }],
+            sources: (names + ["write"]).flatMap {
+                [.fifo($0, to: $0, on: "q"), .fifo($0 + "2", to: $0, on: "p")]
+            })
+    }
+
+    private func lines(_ fixture: EngineFixture, _ lines: (String, String)...) {
+        for (source, text) in lines { fixture.line(source, text) }
+    }
+
+    private func running(_ fixture: EngineFixture) -> [String] {
+        fixture.running.map { String($0.split(separator: ":").last ?? "") }
+    }
+
+    private func available(_ fixture: EngineFixture, _ name: String = "s") -> Int? {
+        fixture.semaphore(name)?.available
+    }
+
+    // MARK: Acquire
+
+    @Test func noMoreHoldASemaphoreThanItsValueOverAllQueues() {
+        let fixture = fixture(s: 2)
+        lines(fixture, ("s", "1"), ("s2", "2"), ("s", "3"), ("s2", "4"), ("free", "5"))
+        #expect(running(fixture) == ["1", "2", "5"])
+        #expect(available(fixture) == 0 && fixture.semaphore("s")?.waiting == 2)
+        #expect(fixture.engine.operation(3)?.waitReason == .semaphore)
+        fixture.endFirst()
+        #expect(running(fixture) == ["2", "5", "3"])
+        fixture.endAll()
+        #expect(available(fixture) == 2 && fixture.semaphore("s")?.waiting == 0 && fixture.ended.count == 5)
+    }
+
+    @Test func itIsGivenBackHoweverTheRunEnds() {
+        let fixture = fixture { $0.timeout = .seconds(10) }
+        lines(fixture, ("s", "1"), ("s", "2"), ("s", "3"), ("s", "4"), ("s", "5"), ("s", "6"))
+        fixture.endFirst()
+        fixture.endFirst(.exited(1))
+        fixture.endFirst(nil)
+        fixture.fail(toStart: fixture.runs[0], reason: "no such file")
+        #expect(available(fixture) == 0)
+        fixture.cancel(5)
+        #expect(available(fixture) == 0, "it still runs")
+        fixture.endFirst(.signaled(15))
+        fixture.advance(seconds: 10)
+        fixture.endFirst(.signaled(15))
+        #expect(fixture.results.suffix(2) == ["s cancelled", "s failed"] && available(fixture) == 1)
+    }
+
+    @Test func whoWaitsHoldsNothing() {
+        let fixture = fixture()
+        lines(fixture, ("t", "1"), ("st", "2"))
+        #expect(running(fixture) == ["1"] && available(fixture) == 1)
+        fixture.cancel(2)
+        lines(fixture, ("s", "3"))
+        #expect(running(fixture) == ["1", "3"])
+    }
+
+    @Test func nobodyPassesAnOlderOneThatWaitsForTheSameSemaphore() {
+        let fixture = fixture()
+        lines(fixture, ("t", "1"), ("st", "2"), ("s", "3"), ("s2", "4"))
+        // 2 lacks only t, and stands before 3 and 4 in the line of s.
+        #expect(running(fixture) == ["1"])
+        fixture.endFirst()
+        #expect(running(fixture) == ["2"])
+        fixture.endFirst()
+        #expect(running(fixture) == ["3"])
+    }
+
+    @Test func aLargeRequestIsNotStarvedBySmallOnes() {
+        let fixture = fixture(s: 3)
+        lines(fixture, ("s", "1"), ("s", "2"), ("sss", "3"))
+        for index in 4...9 { fixture.line("s", "\(index)") }
+        #expect(running(fixture) == ["1", "2"] && available(fixture) == 1)
+        fixture.endFirst()
+        #expect(running(fixture) == ["2"])
+        fixture.endFirst()
+        #expect(running(fixture) == ["3"])
+        fixture.endFirst()
+        #expect(running(fixture) == ["4", "5", "6"])
+    }
+
+    @Test func crossedRequestsDoNotDeadlock() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 8)], semaphores: [.of("a", 1), .of("b", 1), .of("c", 1)],
+                handlers: ["ab", "bc", "ca"].map { name in
+                    .exec(name) { for letter in name { $0.constraints.acquire(String(letter)) } }
+                }, sources: ["ab", "bc", "ca"].map { .fifo($0, to: $0, on: "q") }))
+        for round in 0..<5 { for name in ["ab", "bc", "ca"] { fixture.line(name, "\(round)") } }
+        fixture.endAll()
+        #expect(fixture.ended.count == 15 && fixture.engine.operationViews.isEmpty)
+        #expect(fixture.engine.semaphoreViews.allSatisfy { $0.available == 1 && $0.waiting == 0 })
+    }
+
+    @Test func onAConcurrentQueueWhoWaitsIsPassedAndOnASerialOneNever() {
+        let fixture = fixture(s: 0, queues: [.concurrent("q", width: 1), .serial("p")])
+        lines(fixture, ("s", "1"), ("free", "2"), ("s2", "3"), ("free2", "4"))
+        #expect(running(fixture) == ["2"])
+        #expect(fixture.engine.operation(3)?.waitReason == .semaphore)
+    }
+
+    @Test func whoLacksSomethingElseStandsInNoLine() {
+        let fixture = fixture(queues: [.concurrent("q", width: 8), .serial("p")])
+        fixture.suspend("p")
+        lines(fixture, ("t", "0"), ("st2", "1"), ("s", "2"))
+        // Suspended: 1 is in no line and 2 passes it.
+        #expect(running(fixture) == ["0", "2"] && fixture.semaphore("s")?.waiting == 0)
+        lines(fixture, ("s", "3"))
+        fixture.resume("p")
+        // It has kept its age: it stands before 3.
+        #expect(fixture.semaphore("s")?.waiting == 2)
+        fixture.end("s")
+        #expect(running(fixture) == ["0"])
+        fixture.suspend("p")
+        #expect(running(fixture) == ["0", "3"], "it stepped out")
+        fixture.resume("p")
+        fixture.endAll()
+        #expect(fixture.story.last == "st: line:1")
+    }
+
+    @Test func whoIsBehindABarrierStandsInNoLine() {
+        let fixture = fixture(s: 1)
+        lines(fixture, ("free", "1"), ("write", "2"), ("s", "3"), ("s2", "4"))
+        #expect(running(fixture) == ["1", "4"] && fixture.semaphore("s")?.waiting == 0)
+        fixture.end("free")
+        fixture.end("write")
+        #expect(fixture.semaphore("s")?.waiting == 1)
+        fixture.end("s")
+        #expect(running(fixture) == ["3"])
+    }
+
+    @Test func whoLacksWidthStandsInNoLine() {
+        let fixture = fixture(queues: [.concurrent("q", width: 1), .concurrent("p", width: 1)])
+        lines(fixture, ("free", "1"), ("s", "2"), ("s2", "3"))
+        #expect(running(fixture) == ["1", "3"] && fixture.semaphore("s")?.waiting == 0)
+    }
+
+    @Test func whoBacksOffHoldsNoSemaphore() {
+        let fixture = fixture { $0.retry = .times(1, after: 10) }
+        lines(fixture, ("s", "1"), ("s", "2"))
+        fixture.endFirst(.exited(1))
+        #expect(running(fixture) == ["2"])
+        fixture.advance(seconds: 12)
+        #expect(running(fixture) == ["2"])
+        fixture.endFirst()
+        #expect(running(fixture) == ["1"] && available(fixture) == 0)
+    }
+
+    @Test func whoBacksOffIsPassedByOthersAndStandsInNoLine() {
+        let fixture = fixture { $0.retry = .times(1, after: 10) }
+        lines(fixture, ("t", "0"), ("st2", "1"))
+        fixture.end("t", .exited(1))
+        #expect(running(fixture) == ["1"])
+        fixture.end("st", .exited(1))
+        #expect(available(fixture) == 1 && available(fixture, "t") == 1)
+        lines(fixture, ("s", "2"), ("s", "3"))
+        #expect(running(fixture) == ["2"])
+    }
+
+    // MARK: Release, Consume, signal
+
+    private func producerAndConsumer(value: Int = 0, _ change: (inout HandlerDefinition) -> Void = { _ in })
+        -> EngineFixture
+    {
+        EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 8)], semaphores: [.of("items", value)],
+                handlers: [
+                    .exec("produce") {
+                        $0.constraints.release("items", 2)
+                        change(&$0)
+                    },
+                    .exec("consume") {
+                        $0.constraints.consume("items")
+                        change(&$0)
+                    },
+                ], sources: [.fifo("p", to: "produce", on: "q"), .fifo("c", to: "consume", on: "q")]))
+    }
+
+    @Test func aSuccessGivesAndWhatIsConsumedIsGone() {
+        let fixture = producerAndConsumer()
+        lines(fixture, ("c", "1"), ("c", "2"), ("c", "3"), ("p", "4"), ("p", "5"))
+        #expect(running(fixture) == ["4", "5"])
+        fixture.endFirst()
+        #expect(running(fixture) == ["5", "1", "2"])
+        fixture.end("consume")
+        fixture.end("consume", .exited(1))
+        #expect(running(fixture) == ["5"] && available(fixture, "items") == 0)
+        fixture.endFirst()
+        #expect(running(fixture) == ["3"] && available(fixture, "items") == 1)
+        fixture.endAll()
+        #expect(available(fixture, "items") == 1)
+    }
+
+    @Test func whatFailedOrWasCancelledGivesNothing() {
+        let fixture = producerAndConsumer()
+        lines(fixture, ("p", "1"), ("p", "2"))
+        fixture.cancel(2)
+        fixture.endFirst(.exited(1))
+        fixture.endFirst()
+        #expect(available(fixture, "items") == 0)
+    }
+
+    @Test func onlyTheLastAttemptGivesAndOnlyTheFirstConsumes() {
+        let fixture = producerAndConsumer(value: 1) { $0.retry = .times(2, after: 1) }
+        lines(fixture, ("c", "1"), ("p", "2"))
+        #expect(available(fixture, "items") == 0)
+        fixture.end("consume", .exited(1))
+        fixture.end("produce", .exited(1))
+        #expect(available(fixture, "items") == 0)
+        fixture.advance(seconds: 2)
+        #expect(running(fixture) == ["1", "2"], "what was consumed at the first start is not needed again")
+        fixture.end("produce")
+        fixture.end("consume")
+        #expect(available(fixture, "items") == 2)
+    }
+
+    @Test func aSignalByHandGivesAndTellsWhatIsFree() {
+        let fixture = producerAndConsumer()
+        lines(fixture, ("c", "1"), ("c", "2"))
+        guard case .signaled(let free) = fixture.reply(fixture.command(.signal(semaphore: "items", count: 5))) else {
+            Issue.record("not signalled")
+            return
+        }
+        #expect(free == 3)
+        #expect(running(fixture) == ["1", "2"] && available(fixture, "items") == 3)
+    }
+
+    @Test func aSignalThatMakesNoSenseIsRefused() {
+        let fixture = producerAndConsumer(value: 1)
+        for count in [0, -1, Int.min, Int.max] {
+            #expect(fixture.error(fixture.command(.signal(semaphore: "items", count: count))) == .badCount(count))
+        }
+        #expect(
+            fixture.error(fixture.command(.signal(semaphore: "item", count: 1)))
+                == .noSuchName("item", nearest: "items"))
+        #expect(available(fixture, "items") == 1)
+    }
+
+    // MARK: Reload
+
+    @Test func aReloadThatLowersTheValueGrantsNothingUntilEnoughIsBack() {
+        let fixture = fixture(s: 3)
+        for index in 1...5 { fixture.line("s", "\(index)") }
+        fixture.reload(configuration(s: 1))
+        #expect(available(fixture) == -2 && running(fixture).count == 3)
+        fixture.endFirst()
+        fixture.endFirst()
+        #expect(running(fixture) == ["3"] && available(fixture) == 0)
+        fixture.endFirst()
+        #expect(running(fixture) == ["4"])
+    }
+
+    @Test func aReloadThatRaisesTheValueLetsWhoWaitsGo() {
+        let fixture = fixture(s: 1)
+        for index in 1...3 { fixture.line("s", "\(index)") }
+        fixture.reload(configuration(s: 2))
+        #expect(running(fixture) == ["1", "2"] && available(fixture) == 0)
+    }
+
+    @Test func whatAReloadNoLongerAsksForIsNotWaitedForAndWhatIsHeldGoesBack() {
+        let fixture = fixture(s: 1)
+        for index in 1...3 { fixture.line("s", "\(index)") }
+        var changed = configuration(s: 1)
+        for index in changed.handlers.indices { changed.handlers[index].constraints.acquires = [] }
+        fixture.reload(changed)
+        #expect(running(fixture) == ["1", "2", "3"])
+        fixture.endAll()
+        #expect(available(fixture) == 1)
+    }
+
+    @Test func aSemaphoreThatIsRemovedIsGoneWhenItsLastHolderIs() {
+        let fixture = fixture(s: 1)
+        fixture.line("s", "1")
+        fixture.reload(.of(queues: [.concurrent("q", width: 1)], handlers: [.exec("free")]))
+        #expect(fixture.semaphore("s")?.isRemoved ?? true)
+        fixture.endAll()
+        #expect(fixture.engine.semaphoreViews.isEmpty)
+        fixture.reload(configuration(s: 1))
+        #expect(available(fixture) == 1)
+    }
+
+    // MARK: StartTimeoutSec
+
+    @Test func whoHasNotStartedInTimeHasFailed() {
+        let fixture = fixture {
+            $0.constraints.startTimeout = .seconds(10)
+            $0.completions.failure = ["free"]
+            $0.retry = .times(3)
+        }
+        lines(fixture, ("s", "1"), ("s", "2"), ("s", "3"))
+        fixture.advance(seconds: 9.9)
+        #expect(fixture.ended.isEmpty)
+        fixture.advance(seconds: 0.1)
+        #expect(fixture.results == ["s failed", "s failed"])
+        #expect(fixture.ended.first?.reason?.contains("waited too long for") == true)
+        fixture.endAll()
+        #expect(fixture.story.first == "s: line:1" && fixture.story.dropFirst().allSatisfy { $0.hasPrefix("free: ") })
+        #expect(fixture.starts.flatMap(\.events).map(\.shown).suffix(2) == ["failure(2)", "failure(3)"])
+        #expect(available(fixture) == 1 && fixture.semaphore("s")?.waiting == 0)
+    }
+
+    @Test func theTimeToStartBeginsWhenTheDelayIsOverAndCountsForTheFirstStartOnly() {
+        let fixture = fixture {
+            $0.constraints.startTimeout = .seconds(10)
+            $0.constraints.delay = .seconds(20)
+            $0.retry = .times(1, after: 60)
+        }
+        fixture.suspend("q")
+        lines(fixture, ("s", "1"), ("s2", "2"))
+        fixture.advance(seconds: 29)
+        #expect(running(fixture) == ["2"] && fixture.ended.isEmpty)
+        fixture.advance(seconds: 1)
+        #expect(fixture.results == ["s failed"])
+        fixture.end("s", .exited(1))
+        fixture.advance(seconds: 70)
+        #expect(running(fixture) == ["2"])
+    }
+}

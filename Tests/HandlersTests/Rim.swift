@@ -1,0 +1,62 @@
+import Dispatch
+import Engine
+import EventSources
+import Handlers
+import LinuxSystem
+import Synchronization
+import WatchFile
+
+/// What runs need, and what they say.
+final class Rim: Sendable {
+    struct End {
+        var exit: Exit?
+        var output: [UInt8]
+    }
+
+    private let core = Context("test.core")
+    private let said = Said()
+    private let runs: QueueBound<RunSet>
+    private let epoll: QueueBound<EpollSet>
+
+    static func with(_ body: (Rim) throws -> Void) throws {
+        let rim = try Rim()
+        defer { rim.core.queue.sync { rim.epoll.value.cancel() } }
+        try body(rim)
+    }
+
+    private init() throws {
+        (runs, epoll) = try core.queue.sync { [core, said] in
+            let epoll = try EpollSet(on: core)
+            let environment = RunEnvironment(
+                core: core, slow: Context("test.slow"), epoll: epoll, lanes: Lanes(core: core, count: 2),
+                logger: Logger(level: .emerg), nice: Linux.nice
+            ) { input in said.inputs.withLock { $0.append(input) } }
+            return (QueueBound(RunSet(environment), to: core), QueueBound(epoll, to: core))
+        }
+    }
+
+    func start(_ request: StartRequest) { core.queue.sync { runs.value.start(request) } }
+
+    func signal(_ run: RunID, _ number: Int32) {
+        core.queue.sync { runs.value.signal(run, number: number, mode: .tree) }
+    }
+
+    var started: Set<RunID> {
+        Set(said.inputs.withLock { $0 }.compactMap { if case .runStarted(let run, _) = $0 { run } else { nil } })
+    }
+
+    var ended: [RunID: End] {
+        var ends: [RunID: End] = [:]
+        for case .runEnded(let run, let exit, let output, _) in said.inputs.withLock({ $0 }) {
+            ends[run] = End(exit: exit, output: output)
+        }
+        return ends
+    }
+
+    func output(of run: RunID) -> String { String(decoding: ended[run]?.output ?? [], as: UTF8.self) }
+}
+
+/// What runs have said so far.
+private final class Said: Sendable {
+    let inputs = Mutex<[Input]>([])
+}

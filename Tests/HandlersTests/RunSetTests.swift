@@ -1,0 +1,66 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import Engine
+@testable import Handlers
+
+@Suite("Runs") struct RunSetTests {
+    private func request(
+        _ run: RunID, _ script: String, qos: QoS = .default, environment: [EnvironmentVariable] = []
+    ) -> StartRequest {
+        let words = ["/bin/sh", "-c", script].map { Command.Word.template(Template(literal: $0)) }
+        let definition = HandlerDefinition(name: "h", action: .exec([Command(words: words)]))
+        return StartRequest(
+            run: run, definition: SharedDefinition(definition), queue: "q", qos: qos, environment: environment,
+            origin: .source(SourceID(.custom, "c")),
+            events: [Event(id: 1, time: 0, fact: .custom(CustomFact(data: Int64(run.part))))])
+    }
+
+    @Test func aChildIsAsUrgentAsItsQueue() throws {
+        try Rim.with { rim in
+            for (index, qos) in QoS.allCases.enumerated() {
+                rim.start(request(RunID(operation: UInt64(index + 1), attempt: 1), "nice; ionice", qos: qos))
+            }
+            try wait(for: "all to end") { rim.ended.count == QoS.allCases.count }
+            let own = Linux.nice
+            let inherited = rim.output(of: RunID(operation: 3, attempt: 1))
+            #expect(inherited.hasPrefix("\(own)\n"), "default")
+            #expect(rim.output(of: RunID(operation: 1, attempt: 1)) == inherited)
+            #expect(rim.output(of: RunID(operation: 2, attempt: 1)) == inherited)
+            #expect(rim.output(of: RunID(operation: 4, attempt: 1)) == "\(min(19, own + 5))\nbest-effort: prio 6\n")
+            #expect(rim.output(of: RunID(operation: 5, attempt: 1)) == "\(min(19, own + 10))\nidle\n")
+        }
+    }
+
+    @Test func theQueuesEnvironmentReachesTheCommand() throws {
+        try Rim.with { rim in
+            let run = RunID(operation: 1, attempt: 4)
+            let variable = EnvironmentVariable(name: "OF_THE_QUEUE", value: [0xFF, 0x20])
+            rim.start(request(run, "printf '%s %s' $WATCHD_ATTEMPT \"$OF_THE_QUEUE\"", environment: [variable]))
+            try wait(for: "its end") { rim.ended[run] != nil }
+            #expect(rim.ended[run]?.output == Array("4 ".utf8) + [0xFF, 0x20])
+        }
+    }
+
+    @Test func thePartsOfAnOperationRunBesideEachOtherAndEndEachByItself() throws {
+        try Folder.with { folder in
+            for part in 0..<3 { try Linux.mkfifo(folder["gate\(part)"], mode: 0o600) }
+            try Rim.with { rim in
+                let parts = (0..<3).map { RunID(operation: 7, attempt: 2, part: $0) }
+                let script = "echo begun $WATCHD_DATA; read x <\(folder["gate"])$WATCHD_DATA; echo let through"
+                for part in parts { rim.start(request(part, script)) }
+                try wait(for: "all three beside each other") { rim.started == Set(parts) }
+                rim.signal(parts[1], 9)
+                try wait(for: "the end of the one that was killed") { rim.ended[parts[1]] != nil }
+                #expect(rim.ended.count == 1)
+                for part in [0, 2] { try folder.append("gate\(part)", "\n") }
+                try wait(for: "the end of the others") { rim.ended.count == 3 }
+                #expect(parts.map { rim.ended[$0]?.exit } == [.exited(0), .signaled(9), .exited(0)])
+                #expect(rim.output(of: parts[0]) == "begun 0\nlet through\n")
+                #expect(rim.output(of: parts[2]) == "begun 2\nlet through\n")
+            }
+        }
+    }
+}

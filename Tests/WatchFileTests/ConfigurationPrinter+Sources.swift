@@ -1,0 +1,80 @@
+import Schedule
+import WatchFile
+
+/// The sections of sources.
+extension ConfigurationPrinter {
+    mutating func section(_ source: SourceDefinition, own: HandlerDefinition?) {
+        let kind = source.id.kind.rawValue
+        line("[\(kind.prefix(1).uppercased() + kind.dropFirst()) \(source.id.name)]")
+        trigger(source.trigger)
+        own.map { handler($0) }
+        for route in source.routes where route.handler != own?.name { key("Handler", route.handler) }
+        let queues = Set(source.routes.map(\.queue))
+        if let own {
+            own.queue.map { key("Queue", $0) }
+        } else if queues.count == 1, let queue = queues.first {
+            key("Queue", queue)
+        }
+        source.summary.map { key("Description", $0) }
+        switch source.key {
+        case .handler: if source.id.kind == .descriptor { key("Key", "") }
+        case .none: key("Key", "none")
+        case .template(let template): key("Key", text(template))
+        }
+        source.rateLimit.map { key("RateLimit", rate($0)) }
+        flag("Coalesce", source.coalesces, default: source.id.kind != .descriptor)
+        flag("Suspended", source.isSuspended, default: false)
+        flag("Required", source.isRequired, default: false)
+    }
+
+    private mutating func trigger(_ trigger: Trigger) {
+        switch trigger {
+        case .timer(let timer):
+            timer.every.map { key("EverySec", $0.description) }
+            timer.after.map { key("AfterSec", $0.description) }
+            timer.onStartup.map { key("OnStartupSec", $0.description) }
+            timer.onBoot.map { key("OnBootSec", $0.description) }
+        case .signal(let trigger): key("Signal", trigger.signals.map { signal($0) }.joined(separator: " "))
+        case .path(let trigger):
+            for path in trigger.paths { key("Path", self.path(path)) }
+            key("Events", events(trigger.events))
+            flag("Recursive", false, default: false)
+        case .descriptor(let trigger):
+            switch trigger.listener {
+            case .fifo(let file): key("ListenFIFO", path(file))
+            case .datagram(let address): key("ListenDatagram", self.address(address))
+            }
+            key("Framing", trigger.framing.rawValue)
+            key("MaxLength", trigger.maxLength % 1024 == 0 ? "\(trigger.maxLength / 1024)K" : "\(trigger.maxLength)")
+            key("SocketMode", "0" + String(trigger.mode + 0o1000, radix: 8).dropFirst())
+        case .process(let trigger):
+            key("PIDFile", path(trigger.pidFile))
+            key("Events", "exit")
+        case .group(let group): key("Members", group.members.joined(separator: " "))
+        case .custom(let trigger): key("Merge", trigger.merge.rawValue)
+        }
+    }
+
+    private func events(_ events: PathEvents) -> String {
+        let names: [(PathEvents, String)] = [
+            (.written, "written"), (.renamed, "renamed"), (.deleted, "deleted"), (.created, "created"),
+            (.modified, "modified"), (.attributes, "attributes"),
+        ]
+        return names.filter { events.contains($0.0) }.map(\.1).joined(separator: " ")
+    }
+
+    private mutating func address(_ address: SocketAddress) -> [UInt8] {
+        switch address {
+        case .unix(let file): return path(file)
+        case .abstract(let name): return [0x40] + name.flatMap { escaped($0) }
+        case .ipv4(let address, let port):
+            return Array("\(address.map(String.init).joined(separator: ".")):\(port)".utf8)
+        case .ipv6(let address, let port):
+            if address.allSatisfy({ $0 == 0 }) { return Array("\(port)".utf8) }
+            let groups = stride(from: 0, to: 16, by: 2).map {
+                String(Int(address[$0]) << 8 | Int(address[$0 + 1]), radix: 16)
+            }
+            return Array("[\(groups.joined(separator: ":"))]:\(port)".utf8)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Schedule
+import WatchFile
+
+/// Sources, and the handlers of their own actions.
+extension RandomConfiguration {
+    mutating func addSource(_ index: Int, to result: inout Configuration, queues: [String]) {
+        let kinds: [SourceKind] = [.timer, .signal, .path, .descriptor, .process, .group]
+        let kind = kinds.randomElement(using: &generator) ?? .timer
+        let own: [Specifier]? =
+            bool ? Self.harmless + (kind == .path ? [.path, .lastComponent, .folder, .oldPath] : [.line]) : nil
+        addRoutes(
+            .init(kind, "s\(index)"), trigger(kind, index, handlers: result.handlers), own: own, to: &result,
+            queues: queues)
+    }
+
+    /// `own`: the specifiers that the source's own handler may use.
+    mutating func addRoutes(
+        _ id: SourceID, _ trigger: Trigger, own: [Specifier]?, to result: inout Configuration, queues: [String]
+    ) {
+        var names = [.custom, .group].contains(id.kind) ? ["h0"] : some(of: result.handlers.map(\.name))
+        var queue = maybe { queues.randomElement(using: &$0.generator) ?? "main" }
+        if let own {
+            var handler = handler(id.name, queues: queues, specifiers: own)
+            handler.queue = queue
+            result.handlers.append(handler)
+            names = [id.name] + names
+        } else if names.isEmpty {
+            names = ["h1"]
+        }
+        let routes = names.map { name in
+            let usual = result.handlers.first { $0.name == name }?.queue
+            return Route(handler: name, queue: queue ?? usual ?? "default")
+        }
+        if own == nil, Set(routes.map(\.queue)).count == 1 { queue = routes[0].queue }
+        var source = SourceDefinition(id: id, routes: routes, trigger: trigger)
+        source.summary = maybe { $0.text() }
+        source.rateLimit = maybe { $0.rateLimit() }
+        source.isSuspended = bool
+        source.isRequired = bool
+        source.coalesces = id.kind == .descriptor ? false : bool
+        source.key = key(id.kind)
+        result.sources.append(source)
+    }
+
+    private mutating func key(_ kind: SourceKind) -> KeyRule {
+        // What names the path makes every specifier of it sound.
+        if kind == .path { return .template(Template(parts: [.specifier(.path)] + (bool ? [.literal([0x2E])] : []))) }
+        let template = Template(parts: [.literal(Array(text().utf8)), .specifier(.count)])
+        return [.handler, .none, .template(template)].randomElement(using: &generator) ?? .handler
+    }
+
+    private mutating func trigger(
+        _ kind: SourceKind, _ index: Int, handlers: [HandlerDefinition]
+    ) -> Trigger {
+        switch kind {
+        case .timer:
+            .timer(
+                TimerTrigger(
+                    every: span(from: 1000), after: maybe { $0.span(from: 1000) },
+                    onStartup: maybe { $0.span(from: 1000) }, onBoot: maybe { $0.span(from: 1000) }))
+        case .signal: .signal(SignalTrigger(signals: [Int32(34 + index), Int32(44 + index)]))
+        case .path:
+            .path(
+                PathTrigger(
+                    paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
+                    events: PathEvents(rawValue: UInt8(number(1...63)))))
+        case .process: .process(ProcessTrigger(pidFile: path()))
+        case .group:
+            // Each that exists already, but the one that groups start: none of them starts a later group's.
+            .group(
+                GroupTrigger(
+                    members: Array(handlers.map(\.name).dropFirst().shuffled(using: &generator).prefix(number(1...4)))))
+        default: .descriptor(descriptor(index))
+        }
+    }
+
+    private mutating func descriptor(_ index: Int) -> DescriptorTrigger {
+        let port = UInt16(1000 + index)
+        let unique = Array("/\(index)".utf8)
+        let address: [SocketAddress] = [
+            .unix(unique + path()), .abstract(Array("n\(index)".utf8) + component()),
+            .ipv4(address: (0..<4).map { _ in UInt8(number(0...255)) }, port: port),
+            .ipv6(address: (0..<16).map { _ in UInt8(bool ? 0 : number(0...255)) }, port: port),
+            .ipv6(address: Array(repeating: 0, count: 16), port: port),
+        ]
+        let isFIFO = bool
+        return DescriptorTrigger(
+            listener: isFIFO
+                ? .fifo(unique + path()) : .datagram(address.randomElement(using: &generator) ?? .unix([])),
+            framing: isFIFO || bool ? .line : .datagram, maxLength: bool ? 4096 : number(1...1 << 30),
+            mode: UInt32(number(0...0o777)))
+    }
+
+    /// Written out, skipping and restarting need a key, and a restart has the lines of two operations.
+    func avoidOverlapsWithoutSense(_ result: inout Configuration) {
+        for source in result.sources where source.key == .none || source.id.kind == .descriptor {
+            var started = Set(source.routes.map(\.handler))
+            var count = 0
+            while count < started.count {
+                count = started.count
+                for handler in result.handlers where started.contains(handler.name) {
+                    started.formUnion(handler.constraints.requires)
+                }
+            }
+            for index in result.handlers.indices where started.contains(result.handlers[index].name) {
+                if [.skip, .restart].contains(result.handlers[index].overlap) {
+                    result.handlers[index].overlap = .wait
+                }
+            }
+        }
+    }
+}
