@@ -208,7 +208,11 @@ import Varlink
             #!/bin/sh
             folder=${0%/*}
             "$folder/call" wait other-line &
-            until [ -e "$folder/refused" ]; do sleep 0.02; done
+            until [ -e "$folder/refused" ]; do
+                sleep 0.02
+                # Where the second one asked just then, it was this one who was refused.
+                if ! kill -0 $! 2>/dev/null; then "$folder/call" wait other-line & fi
+            done
             kill $!
             until [ -e "$folder/ended" ]; do sleep 0.02; done
 
