@@ -40,6 +40,7 @@ let package = Package(
     targets: [
         // What the system gives.
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "CLinux"),
 
         // Pure: no clock, no descriptor, no thread.
@@ -50,14 +51,15 @@ let package = Package(
         // The rim.
         library("LinuxSystem", "CLinux"),
         library("Systemd", "CSystemd", "LinuxSystem"),
+        library("Store", "CSQLite", "LinuxSystem"),
         library("Varlink", "LinuxSystem"),
         library("ControlInterface", "Varlink"),
         library("ConfigurationFiles", "WatchFile", "LinuxSystem"),
         library("EventSources", "LinuxSystem", "Engine", "WatchFile"),
         library("Handlers", "EventSources", "LinuxSystem", "Systemd", "Engine", "WatchFile", "Schedule"),
         library(
-            "Daemon", "Handlers", "EventSources", "ControlInterface", "Varlink", "ConfigurationFiles", "Systemd",
-            "LinuxSystem", "Engine", "WatchFile", "Schedule"),
+            "Daemon", "Handlers", "EventSources", "ControlInterface", "Varlink", "ConfigurationFiles", "Store",
+            "Systemd", "LinuxSystem", "Engine", "WatchFile", "Schedule"),
 
         program("watchd", "Daemon", "ControlInterface", "WatchFile", "LinuxSystem"),
         program(
@@ -71,6 +73,8 @@ let package = Package(
         // Dispatch and Foundation say what the engine has to do.
         tests("DispatchOracle", "Engine", "WatchFile", "Schedule", "LinuxSystem", "SeedKit"),
         tests("LinuxSystem", "LinuxSystem", "ProgramKit"),
+        tests("Store", "Store", "LinuxSystem", "ProgramKit", "SeedKit"),
+        tests("Daemon", "Daemon", "Store", "Engine", "WatchFile", "LinuxSystem", "ProgramKit", "SeedKit"),
         tests("ConfigurationFiles", "ConfigurationFiles", "ProgramKit", "WatchFile", "LinuxSystem"),
         tests("Varlink", "Varlink", "LinuxSystem"),
         // What several tests share: a service that answers as it is told, and values for it to say.

@@ -211,6 +211,7 @@ final class Runtime {
         case .arm(.boottime, let time): arm(.boottime, at: time)
         case .arm(.monotonic, let time): arm(.monotonic, at: time)
         case .start: break
+        case .store, .adopt, .committed: break
         case .signal(let run, let number, let mode): runs?.signal(run, number: number, mode: mode)
         case .log(let handler, let operation, let text):
             let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]

@@ -12,6 +12,11 @@ package enum Action: Sendable {
     /// Send `Input.clock` at this microsecond of the clock.
     case arm(Clock, at: Int64)
     indirect case start(StartRequest)
+    /// Watches a process that outlived the daemon which started it; its end is told as that of any run.
+    indirect case adopt(AdoptRequest)
+    case store(StoreWrite)
+    /// To be performed when everything stored until now, by this `handle` too, is safe.
+    indirect case committed(Action)
     /// Send a signal to a run; one whose spawn is on its way gets it as soon as it is there, one that waits for another
     /// try is not started any more.
     case signal(RunID, number: Int32, mode: KillMode)
@@ -42,6 +47,15 @@ package struct StartRequest: Sendable {
     package var origin: Origin
     /// The entries, in the order they came. Never empty.
     package var events: [Event]
+    /// A run of this operation may have happened before.
+    package var isRedelivered = false
+}
+
+/// A process to be watched again.
+package struct AdoptRequest: Sendable {
+    package var run: RunID
+    package var definition: SharedDefinition
+    package var pid: Int32
 }
 
 /// What happened, for logs and followers.
@@ -98,6 +112,8 @@ package enum CommandError: Error, Equatable, Sendable {
     case badCount(Int)
     /// It could only end after the caller ends. One sentence for each link, from what is waited for to the caller.
     case wouldDeadlock(chain: [String])
+    /// It could not be kept safe, as a durable queue has to.
+    case storeFailing(String)
     case notSupported(String)
 }
 
@@ -106,6 +122,10 @@ package struct ConfigurationChange: Equatable, Sendable {
     package var added: [String] = []
     package var changed: [String] = []
     package var removed: [String] = []
+    /// What stays as it is.
+    package var kept: [String] = []
+    /// What somebody should know before it is done, one sentence each.
+    package var warnings: [String] = []
 
     package init() {}
 }

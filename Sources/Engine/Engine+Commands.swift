@@ -20,6 +20,7 @@ extension Engine {
                 actions.append(.reply(token, .cancelled(1)))
             case .cancelQueue(let name):
                 actions.append(.reply(token, .cancelled(try cancel(queue: name))))
+            case .retry: throw .notSupported("a retry by hand")
             case .signal(let name, let count):
                 actions.append(.reply(token, .signaled(available: try signal(semaphore: name, count: count))))
             case .enterGroup(let name): actions.append(.reply(token, .ticket(try enterGroup(name))))

@@ -87,7 +87,8 @@ extension Engine {
                         run: id, definition: run.definition, queue: queues[queue].definition.name,
                         qos: queues[queue].qos, environment: queues[queue].environment,
                         origin: sources[operations[ref].source].origin,
-                        events: events ?? operations[ref].entries.events)))
+                        events: events ?? operations[ref].entries.events,
+                        isRedelivered: operations[ref].isRedelivered)))
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
         case .log(let template):
             let text = template.expanded(context(ref, events).value)

@@ -142,6 +142,8 @@ package struct Engine: Sendable {
             runEnded(run, exit: nil, output: [], reason: reason)
         case .runEnded(let run, let exit, let output, let reason):
             runEnded(run, exit: exit, output: output, reason: reason)
+        case .runIsLong, .store, .restored:
+            break
         case .command(let command, let token):
             perform(command, token)
         case .abandon(let token):

@@ -41,6 +41,10 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case backingOff = "backing-off"
     case reload
     case turn
+    /// The store takes nothing at the moment.
+    case store
+    /// Its handler or queue does not exist any more.
+    case orphaned
     // What happened to it.
     case submitted
     case joined

@@ -17,6 +17,11 @@ package enum Input: Sendable {
     case runNotStarted(RunID, reason: String)
     /// `output`: the end of what it wrote. `reason`: what the rim adds to a failure.
     case runEnded(RunID, Exit?, output: [UInt8] = [], reason: String? = nil)
+    /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
+    case runIsLong(RunID)
+    case store(StoreCondition)
+    /// The store was opened late, or anew: what stands in it. The engine writes down what it has that is not there.
+    indirect case restored(StoredState)
     case command(Command, Token)
     /// Who sent a command does not wait for its answer any more: it gets none.
     case abandon(Token)
@@ -49,6 +54,8 @@ package enum Command: Sendable {
     case resume(name: String)
     case cancel(operation: UInt64)
     case cancelQueue(name: String)
+    /// Runs failed operations again, as new ones with the same events.
+    case retry([StoredOperation])
     /// Gives to a semaphore.
     case signal(semaphore: String, count: Int)
     /// Answered with a ticket. The rim leaves for clients that go without leaving.

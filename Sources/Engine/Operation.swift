@@ -69,6 +69,8 @@ struct Operation: Sendable {
     var isRerun = false
     /// `watchctl run` made it.
     var isByHand = false
+    /// A run of it may have happened before this attempt.
+    var isRedelivered = false
 
     var state: OperationState {
         if isRunning { return .executing }

@@ -12,9 +12,12 @@ package struct RunContext: Sendable {
     package var attempt: Int
     package var origin: Origin
     package var events: [Event]
+    /// A run of this operation may have happened before.
+    package var isRedelivered: Bool
 
     package init(
-        handler: String, queue: String, operation: UInt64, attempt: Int, origin: Origin, events: [Event]
+        handler: String, queue: String, operation: UInt64, attempt: Int, origin: Origin, events: [Event],
+        isRedelivered: Bool = false
     ) {
         self.handler = handler
         self.queue = queue
@@ -22,12 +25,14 @@ package struct RunContext: Sendable {
         self.attempt = attempt
         self.origin = origin
         self.events = events
+        self.isRedelivered = isRedelivered
     }
 
     package init(_ request: StartRequest) {
         self.init(
             handler: request.definition.value.name, queue: request.queue, operation: request.run.operation,
-            attempt: request.run.attempt, origin: request.origin, events: request.events)
+            attempt: request.run.attempt, origin: request.origin, events: request.events,
+            isRedelivered: request.isRedelivered)
     }
 
     /// What a specifier expands to; nothing where it does not apply.

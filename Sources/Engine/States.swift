@@ -10,6 +10,18 @@ package struct Suspension: Equatable, Sendable {
     package var until: Int64?
     /// The same on the boot clock, which nobody sets.
     var resumesAt: Int64?
+
+    package init(by: String, reason: String? = nil, since: Int64, until: Int64? = nil) {
+        self.init(by: by, reason: reason, since: since, until: until, resumesAt: nil)
+    }
+
+    init(by: String, reason: String? = nil, since: Int64, until: Int64? = nil, resumesAt: Int64?) {
+        self.by = by
+        self.reason = reason
+        self.since = since
+        self.until = until
+        self.resumesAt = resumesAt
+    }
 }
 
 struct HandlerState: Sendable {

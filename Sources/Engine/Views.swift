@@ -41,6 +41,9 @@ package struct OperationView: Sendable {
     package var pid: Int32?
     package var exit: Exit?
     package var output: [UInt8] = []
+    package var isDurable = false
+    /// A run of it may have happened before this attempt.
+    package var isRedelivered = false
 }
 
 package struct SourceView: Sendable {

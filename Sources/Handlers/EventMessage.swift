@@ -9,7 +9,7 @@ package enum EventMessage {
     package static func line(_ context: RunContext) throws -> [UInt8] {
         let head = Head(
             id: context.operation, handler: context.handler, queue: context.queue, attempt: context.attempt,
-            redelivered: false)
+            redelivered: context.isRedelivered)
         var text = try encode(head)
         text.removeLast()
         text += Array(",\"events\":[".utf8)

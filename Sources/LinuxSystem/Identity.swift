@@ -17,6 +17,12 @@ extension Linux {
     /// `sched_getaffinity(2)`: the processors that this process may run on, at least 1.
     package static var processorCount: Int { Int(clinux_processor_count()) }
 
+    /// `/proc/sys/kernel/random/boot_id`: other than that of any other boot. Empty where it cannot be read.
+    package static var bootID: [UInt8] {
+        let text = (try? readFile("/proc/sys/kernel/random/boot_id", limit: 64)) ?? []
+        return text.filter { $0 != UInt8(ascii: "\n") }
+    }
+
     /// `prctl(2)` PR_SET_NAME: the calling thread's name, of which 15 bytes count.
     package static func setThreadName(_ name: String) { _ = clinux_set_thread_name(name) }
 

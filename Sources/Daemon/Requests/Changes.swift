@@ -170,6 +170,7 @@ extension ManagerError {
             case .wouldDeadlock(let chain): .wouldDeadlock(chain: chain)
             case .noSuchTicket(let group, let ticket): .noSuchTicket(group: group, ticket: Int(clamping: ticket))
             case .badCount(let count): .notSupported(what: "a count of \(count)")
+            case .storeFailing(let reason): .notSupported(what: reason)
             case .notSupported(let what): .notSupported(what: what)
             }
     }

@@ -40,6 +40,7 @@ extension Checker {
         queue.backlog = entries["Backlog"]?.number ?? queue.backlog
         queue.overflow = entries["Overflow"]?.word.flatMap(QueueDefinition.Overflow.init) ?? queue.overflow
         queue.isSuspended = entries["Suspended"]?.flag ?? queue.isSuspended
+        queue.isDurable = entries["Durable"]?.flag ?? queue.isDurable
         queue.rateLimit = entries["RateLimit"]?.rate
         queue.environment = entries.list("Environment").flatMap { $0.value?.environment ?? [] }
         queue.finalizer = entries["Finalizer"]?.names.first?.string

@@ -75,6 +75,10 @@ struct Checker {
         settings.maxProcesses = entries["MaxProcesses"]?.number ?? settings.maxProcesses
         settings.maxOperations = entries["MaxOperations"]?.number ?? settings.maxOperations
         settings.drain = entries["DrainSec"]?.span ?? settings.drain
+        settings.stateDirectory = entries["StateDirectory"]?.path
+        settings.keepHistory = entries["KeepHistory"]?.number ?? settings.keepHistory
+        settings.keepHistorySpan = entries["KeepHistorySec"]?.span ?? settings.keepHistorySpan
+        settings.sync = entries["Sync"]?.word.flatMap(Sync.init) ?? settings.sync
     }
 
     private var locations: [String: SourceLocation] {

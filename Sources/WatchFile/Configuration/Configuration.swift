@@ -40,17 +40,38 @@ package struct DaemonSettings: Equatable, Sendable {
     package var maxOperations: Int
     /// `DrainSec=`: how long a stop waits for running handlers.
     package var drain: TimeSpan
+    /// `StateDirectory=`: where the store is; `nil`: the default place.
+    package var stateDirectory: [UInt8]?
+    /// `KeepHistory=`: run records kept.
+    package var keepHistory: Int
+    /// `KeepHistorySec=`: how long they are kept.
+    package var keepHistorySpan: TimeSpan
+    /// `Sync=`.
+    package var sync: Sync
 
     package init(
         controlSocket: [UInt8]? = nil, logLevel: LogLevel = .info, maxProcesses: Int = 16, maxOperations: Int = 100_000,
-        drain: TimeSpan = .seconds(60)
+        drain: TimeSpan = .seconds(60), stateDirectory: [UInt8]? = nil, keepHistory: Int = 10_000,
+        keepHistorySpan: TimeSpan = .seconds(30 * 24 * 3600), sync: Sync = .full
     ) {
         self.controlSocket = controlSocket
+        self.stateDirectory = stateDirectory
+        self.keepHistory = keepHistory
+        self.keepHistorySpan = keepHistorySpan
+        self.sync = sync
         self.logLevel = logLevel
         self.maxProcesses = maxProcesses
         self.maxOperations = maxOperations
         self.drain = drain
     }
+}
+
+/// `Sync=`: what an operation that a durable queue has accepted survives.
+package enum Sync: String, CaseIterable, Sendable {
+    /// Loss of power.
+    case full
+    /// A crash of watchd, not of the machine.
+    case normal
 }
 
 /// The levels of `syslog(3)`, most urgent first.

@@ -27,6 +27,8 @@ package struct QueueDefinition: Equatable, Sendable {
     package var overflow: Overflow
     /// `Suspended=`: start suspended.
     package var isSuspended: Bool
+    /// `Durable=`: operations survive crash and reboot.
+    package var isDurable: Bool
     /// `RateLimit=`: runs started per span.
     package var rateLimit: RateLimit?
     /// `Environment=`: inherited by every handler that runs here or on a queue that targets this one.
@@ -36,7 +38,8 @@ package struct QueueDefinition: Equatable, Sendable {
 
     package init(
         name: String, kind: Kind = .serial, qos: QoS = .default, target: String? = nil, backlog: Int = 10_000,
-        overflow: Overflow = .block, isSuspended: Bool = false, rateLimit: RateLimit? = nil,
+        overflow: Overflow = .block, isSuspended: Bool = false, isDurable: Bool = false,
+        rateLimit: RateLimit? = nil,
         environment: [EnvironmentVariable] = [], finalizer: String? = nil
     ) {
         self.name = name
@@ -46,6 +49,7 @@ package struct QueueDefinition: Equatable, Sendable {
         self.backlog = backlog
         self.overflow = overflow
         self.isSuspended = isSuspended
+        self.isDurable = isDurable
         self.rateLimit = rateLimit
         self.environment = environment
         self.finalizer = finalizer

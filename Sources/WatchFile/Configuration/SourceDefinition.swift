@@ -17,6 +17,13 @@ package struct SourceID: Hashable, Sendable, CustomStringConvertible {
 
     /// `path/uploads`.
     package var description: String { "\(kind.rawValue)/\(name)" }
+
+    /// What `description` gives; `nil` for anything else.
+    package init?(description: String) {
+        let parts = description.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2, let kind = SourceKind(rawValue: parts[0]) else { return nil }
+        self.init(kind, parts[1])
+    }
 }
 
 /// A section that makes events: `[Timer NAME]`, `[Path NAME]`, ….

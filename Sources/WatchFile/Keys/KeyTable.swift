@@ -63,15 +63,15 @@ enum KeyTable {
 
     private static let watchd: [Key] = [
         .one("ControlSocket", .path),
-        .later("StateDirectory", .path),
+        .one("StateDirectory", .path),
         .one("LogLevel", .choice(["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"])),
         .one("MaxProcesses", .number(1...4_194_304)),
         .one("MaxOperations", .number(count)),
         .later("MaxWatches", .text),
-        .later("KeepHistory", .number(count)),
-        .later("KeepHistorySec", .span(.any)),
+        .one("KeepHistory", .number(0...count.upperBound)),
+        .one("KeepHistorySec", .span(.any)),
         .one("DrainSec", .span(.any)),
-        .later("Sync", .choice([], later: ["full", "normal"])),
+        .one("Sync", .choice(["full", "normal"])),
     ]
 
     private static let queue: [Key] = [
@@ -83,7 +83,7 @@ enum KeyTable {
         .one("Overflow", .choice(["block", "drop-oldest", "drop-newest"])),
         .one("RateLimit", .rate),
         .one("Suspended", .flag),
-        .later("Durable", .flag),
+        .one("Durable", .flag),
         .list("Environment", .environment),
         .one("Finalizer", .names),
     ]

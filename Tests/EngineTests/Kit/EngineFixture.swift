@@ -36,6 +36,9 @@ final class EngineFixture {
     private(set) var open: Set<SourceID> = []
     private(set) var held: Set<SourceID> = []
     private(set) var drained: [UInt64]?
+    /// What was to be written, in order.
+    private(set) var writes: [StoreWrite] = []
+    private(set) var adopted: [AdoptRequest] = []
     private var lastToken: UInt64 = 0
     private let invariants = EngineInvariants()
     private var model = SchedulingModel()
@@ -120,6 +123,12 @@ final class EngineFixture {
         case .reloaded(let token, let change): reloads[token] = change
         case .drained(let leftBehind): drained = leftBehind
         case .report(let report): take(report)
+        case .adopt(let request):
+            adopted.append(request)
+            runs.append(request.run)
+        case .store(let write): writes.append(write)
+        // What it waits for is safe at once.
+        case .committed(let action): take(action)
         }
     }
 

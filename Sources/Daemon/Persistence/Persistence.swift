@@ -1,0 +1,142 @@
+import Engine
+import EventSources
+import Handlers
+import LinuxSystem
+import Store
+import WatchFile
+
+/// What outlives the daemon: gives the engine's writes to the store, keeps what has to wait for them, and reads the
+/// history. Confined to the core.
+final class Persistence {
+    private let core: Context
+    private let reading = Context("watchd.history")
+    private let folder: [UInt8]
+    private let logger: Logger
+    private var writer: StoreWriter?
+    private var lastSequence: UInt64 = 0
+    private var committed: UInt64 = 0
+    /// In the order they came.
+    private var waiting: [(sequence: UInt64, work: () -> Void)] = []
+    private var waitingHead = 0
+    /// Why nothing can be written, and since when (wall clock, microseconds).
+    private(set) var failure: (error: StoreError, since: Int64)?
+    private let changed: (Input) -> Void
+    private let reader: QueueBound<LazyReader>
+    private var bound: QueueBound<Persistence> { QueueBound(self, to: core) }
+
+    /// Opened when it is first asked.
+    private final class LazyReader {
+        private var reader: HistoryReader?
+
+        func read<Answer>(
+            _ folder: [UInt8], _ work: (HistoryReader) throws(StoreError) -> Answer
+        ) throws(StoreError) -> Answer {
+            var isDone = false
+            // Perhaps it was removed, or set aside: the next one looks anew.
+            defer { if !isDone { reader = nil } }
+            let open: HistoryReader
+            if let reader { open = reader } else { open = try HistoryReader(folder: folder) }
+            reader = open
+            let answer = try work(open)
+            isDone = true
+            return answer
+        }
+    }
+
+    /// - Parameters:
+    ///   - store: `nil`: it could not be opened yet, because of `failure`.
+    ///   - changed: tells the engine how the store stands.
+    init(
+        _ store: consuming sending Store?, folder: [UInt8], failure: StoreError?, settings: DaemonSettings,
+        core: Context, logger: Logger, changed: @escaping (Input) -> Void
+    ) {
+        self.core = core
+        self.folder = folder
+        self.logger = logger
+        self.changed = changed
+        self.failure = failure.map { ($0, Linux.now(.realtime)) }
+        reader = QueueBound(LazyReader(), to: reading)
+        let bound = QueueBound(self, to: core)
+        writer = StoreWriter(store, folder: folder, settings: settings) { [core] outcome in
+            core.async { bound.value.take(outcome) }
+        }
+        if failure != nil { writer?.write(.init(sequence: 0, changes: { [] }), isUrgent: true) }
+    }
+
+    // MARK: Writing
+
+    /// The writes of one `handle`: all of them are safe at once, or none is.
+    func write(_ writes: [StoreWrite]) {
+        guard !writes.isEmpty else { return }
+        lastSequence += 1
+        let isUrgent = writes.contains(where: \.isUrgent)
+        writer?.write(.init(sequence: lastSequence, changes: { writes.flatMap(\.changes) }), isUrgent: isUrgent)
+    }
+
+    /// Does it when everything written until now is safe, in the order of the calls.
+    func whenSafe(_ work: @escaping () -> Void) {
+        if committed >= lastSequence, waitingHead == waiting.count { return work() }
+        waiting.append((lastSequence, work))
+    }
+
+    func apply(_ settings: DaemonSettings) { writer?.apply(settings) }
+
+    /// Writes what waits, as far as that is possible, and then calls `done` on the core.
+    func close(_ done: @escaping () -> Void) {
+        let done = QueueBound(done, to: core)
+        writer?.close { [core] in core.async { done.value() } }
+    }
+
+    private func take(_ outcome: StoreWriter.Outcome) {
+        switch outcome {
+        case .committed(let sequence):
+            committed = max(committed, sequence)
+            if let failure {
+                self.failure = nil
+                logger.log(.notice, "the store works again, after: \(failure.error)")
+                changed(.store(.working))
+            }
+            goOn()
+        case .failed(let error):
+            if failure?.error != error {
+                logger.log(.err, "\(error); durable queues wait, the rest goes on; trying again")
+                failure = (error, failure?.since ?? Linux.now(.realtime))
+                changed(.store(.failing("\(error)")))
+            }
+        case .opened(let contents): opened(contents)
+        }
+    }
+
+    /// Opened late, or anew.
+    private func opened(_ contents: StoreContents) {
+        changed(.restored(StoredState(contents, logger: logger)))
+    }
+
+    private func goOn() {
+        while waitingHead < waiting.count, waiting[waitingHead].sequence <= committed {
+            waitingHead += 1
+            waiting[waitingHead - 1].work()
+        }
+        if waitingHead == waiting.count {
+            waiting.removeAll(keepingCapacity: waiting.count <= 64)
+            waitingHead = 0
+        } else if waitingHead > 1024, waitingHead * 2 > waiting.count {
+            waiting.removeFirst(waitingHead)
+            waitingHead = 0
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads beside the core and comes back. What waits to be written is not seen.
+    func read<Answer: Sendable>(
+        _ work: @escaping @Sendable (HistoryReader) throws(StoreError) -> Answer,
+        then: @escaping (Swift.Result<Answer, StoreError>) -> Void
+    ) {
+        let then = QueueBound(then, to: core)
+        reading.async { [core, folder, reader] in
+            let result = Swift.Result { () throws(StoreError) in try reader.value.read(folder, work) }
+            core.async { then.value(result) }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Engine
+import Handlers
+import LinuxSystem
+import Store
+import WatchFile
+
+extension StoreWrite {
+    /// Somebody waits for it, or it must not be lost.
+    var isUrgent: Bool {
+        switch self {
+        case .insert, .update, .held, .once, .suspensions, .reserved, .retried: true
+        case .ended(let view): view.isDurable
+        case .retrying, .timer: false
+        }
+    }
+
+    /// As rows of the store.
+    var changes: [StoreChange] {
+        switch self {
+        case .insert(let operation): [.put(OperationRow(operation))]
+        case .update(let operation):
+            [.update(id: operation.id, state: StateCoding.encode(operation))]
+                + (operation.appended.isEmpty
+                    ? [] : [.append(id: operation.id, events: StateCoding.encode(operation.appended))])
+        case .ended(let view): [.remove(id: view.id), .record(HistoryRow(view))]
+        case .retrying(let view): [.attempt(AttemptRow(view))]
+        case .retried(let id, let successor): [.settle(id: id, by: successor)]
+        case .held(let source, let events, let replacing):
+            [.hold(source: source.description, events: StateCoding.encode(events), replacing: replacing)]
+        case .once(let handler, let once):
+            [.mark(name: "once/\(handler)", value: once.map { Self.bootMark($0) })]
+        case .suspensions(let name, let suspensions):
+            [
+                .mark(
+                    name: "suspended/\(name)",
+                    value: suspensions.isEmpty ? nil : StateCoding.encode(suspensions))
+            ]
+        case .timer(let source, let stamp):
+            [.mark(name: "timer/\(source)", value: StateCoding.encode(stamp))]
+        case .reserved(let event, let operation):
+            [.mark(name: "ids", value: Array("\(event) \(operation)".utf8))]
+        }
+    }
+
+    /// `ever`, or the boot it holds for.
+    private static func bootMark(_ once: Once) -> [UInt8] {
+        switch once {
+        case .ever: Array("ever".utf8)
+        case .boot: Linux.bootID
+        }
+    }
+}
+
+extension OperationRow {
+    init(_ operation: StoredOperation) {
+        self.init(
+            id: operation.id, handler: operation.handler, queue: operation.queue,
+            source: operation.origin.description, state: StateCoding.encode(operation),
+            events: StateCoding.encode(operation.events))
+    }
+}
+
+extension HistoryRow {
+    /// Events kept of an operation that did not fail.
+    static let eventLimit = 100
+
+    init(_ view: OperationView) {
+        let result = view.result ?? .done
+        var (status, signal): (Int32?, Int32?) = (nil, nil)
+        switch view.exit {
+        case .exited(let code): status = code
+        case .signaled(let number): signal = number
+        case nil: break
+        }
+        let events = result == .failed ? view.events : view.events.suffix(Self.eventLimit)
+        var stored = StoredOperation(
+            id: view.id, handler: view.handler, queue: view.queue, origin: view.origin, submitted: view.submitted)
+        stored.keys = view.key.map { [$0] } ?? []
+        stored.depth = view.depth
+        self.init(
+            id: view.id, handler: view.handler, queue: view.queue, source: view.origin.description,
+            result: result.rawValue, reason: view.reason, exitStatus: status, signal: signal,
+            submitted: view.submitted, started: view.started, ended: view.ended ?? view.submitted,
+            attempt: view.attempt, entries: view.entries, deliveries: view.deliveries,
+            isRedelivered: view.isRedelivered, successor: view.successor,
+            cause: view.events.last.map { EventText.sentence($0) } ?? "",
+            events: StateCoding.encode(Array(events)), output: view.output)
+    }
+}
+
+extension AttemptRow {
+    init(_ view: OperationView) {
+        var (status, signal): (Int32?, Int32?) = (nil, nil)
+        switch view.exit {
+        case .exited(let code): status = code
+        case .signaled(let number): signal = number
+        case nil: break
+        }
+        self.init(
+            operation: view.id, attempt: view.attempt, reason: view.reason, exitStatus: status, signal: signal,
+            started: view.started, ended: view.ended ?? view.submitted)
+    }
+}
+
+extension StoredState {
+    /// What cannot be read is left where it is, and told.
+    init(_ contents: StoreContents, logger: Logger) {
+        self.init()
+        for row in contents.operations {
+            guard var operation = StateCoding.operation(row.state), let events = StateCoding.events(row.events) else {
+                logger.log(.err, "operation \(row.id) of \(row.handler) cannot be read from the store")
+                continue
+            }
+            (operation.id, operation.events) = (row.id, events)
+            operation.appended = row.appended.flatMap { StateCoding.events($0) ?? [] }
+            operations.append(operation)
+        }
+        for (name, events) in contents.held {
+            guard let source = SourceID(description: name) else { continue }
+            held.append(StoredHold(source: source, events: events.flatMap { StateCoding.events($0) ?? [] }))
+        }
+        for (name, value) in contents.marks { take(name, value) }
+        lastOperationID = max(lastOperationID, contents.lastRecorded, operations.map(\.id).max() ?? 0)
+    }
+
+    private mutating func take(_ name: String, _ value: [UInt8]) {
+        let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.last ?? "") {
+        case ("once", let handler): if value == Array("ever".utf8) || value == Linux.bootID { once.insert(handler) }
+        case ("suspended", let name): suspensions[name] = StateCoding.suspensions(value)
+        case ("timer", let name): if let source = SourceID(description: name) { timers[source] = StateCoding.timer(value) }
+        case ("ids", _):
+            let ids = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { UInt64($0) }
+            if ids.count == 2 { (lastEventID, lastOperationID) = (ids[0], ids[1]) }
+        default: break
+        }
+    }
+}

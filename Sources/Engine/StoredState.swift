@@ -1,0 +1,150 @@
+package import WatchFile
+
+/// What outlives the daemon, as the store gives it back at the next start.
+package struct StoredState: Sendable {
+    /// In any order.
+    package var operations: [StoredOperation] = []
+    /// Events that a source held back or that came while it was suspended, for durable queues.
+    package var held: [StoredHold] = []
+    /// Handlers whose `Once=` is fulfilled.
+    package var once: Set<String> = []
+    /// Administrative suspensions, by full name (`path/uploads`, `queue/images`).
+    package var suspensions: [String: [Suspension]] = [:]
+    package var timers: [SourceID: TimerStamp] = [:]
+    /// No event or operation up to these ids is new.
+    package var lastEventID: UInt64 = 0
+    package var lastOperationID: UInt64 = 0
+
+    package init() {}
+}
+
+/// An operation that a durable queue has accepted, or one whose process was left running.
+package struct StoredOperation: Equatable, Sendable {
+    package var id: UInt64
+    package var handler: String
+    package var queue: String
+    package var origin: Origin
+    /// The values of `Key=`; none with `Key=none`, two for a rename.
+    package var keys: [[UInt8]] = []
+    /// How events that come later combine with those waiting; `nil`: not at all.
+    package var merge: CustomTrigger.Merge?
+    /// How many completions or `Emit=` lie between an outside event and this operation.
+    package var depth = 0
+    /// Wall clock, microseconds.
+    package var submitted: Int64
+    /// Its place in the order of submission; 0: not submitted.
+    package var place: UInt64 = 0
+    /// Wall-clock microsecond at which its delay or its pause between two attempts is over.
+    package var notBefore: Int64?
+    /// From 1; the one that runs, or comes next.
+    package var attempt = 1
+    /// Attempts used up of `Retry=`, and those that exit status 75 asked for.
+    package var countedAttempts = 0
+    package var temporaryAttempts = 0
+    /// What it waits for.
+    package var dependencies: [StoredDependency] = []
+    /// This attempt has begun: its handler may have run.
+    package var isExecuting = false
+    /// A run of it may have happened before.
+    package var isRedelivered = false
+    /// It was cancelled while it ran, and has not ended yet.
+    package var isCancelled = false
+    package var isClosed = false
+    package var isByHand = false
+    package var isRerun = false
+    package var hasConsumed = false
+    /// Kept until it has run. False: it is here because its process runs, and is failed when that is gone.
+    package var isDurable = true
+    /// Processes of this attempt. At a restart, those that still run.
+    package var runs: [StoredRun] = []
+    /// Entries as they stood when it was last saved as a whole.
+    package var events: [Event] = []
+    /// Events that came after that, to be merged in in their order.
+    package var appended: [Event] = []
+
+    package init(id: UInt64, handler: String, queue: String, origin: Origin, submitted: Int64) {
+        self.id = id
+        self.handler = handler
+        self.queue = queue
+        self.origin = origin
+        self.submitted = submitted
+    }
+}
+
+package struct StoredDependency: Equatable, Sendable {
+    package var operation: UInt64
+    /// `Requires=`.
+    package var isRequired: Bool
+
+    package init(operation: UInt64, isRequired: Bool) {
+        self.operation = operation
+        self.isRequired = isRequired
+    }
+}
+
+/// A process of an operation.
+package struct StoredRun: Equatable, Sendable {
+    /// By `Stride=`, from 0.
+    package var part: Int
+    package var pid: Int32
+    /// Wall clock, microseconds.
+    package var started: Int64
+
+    package init(part: Int, pid: Int32, started: Int64) {
+        self.part = part
+        self.pid = pid
+        self.started = started
+    }
+}
+
+package struct StoredHold: Equatable, Sendable {
+    package var source: SourceID
+    package var events: [Event]
+
+    package init(source: SourceID, events: [Event]) {
+        self.source = source
+        self.events = events
+    }
+}
+
+/// Where a timer stood.
+package struct TimerStamp: Equatable, Sendable {
+    /// Wall-clock microsecond of its last elapse.
+    package var lastElapse: Int64?
+    /// Wall-clock microsecond of the next elapse by `AfterSec=`.
+    package var after: Int64?
+
+    package init(lastElapse: Int64? = nil, after: Int64? = nil) {
+        self.lastElapse = lastElapse
+        self.after = after
+    }
+}
+
+/// What is to be written. The writes of one `handle` are one transaction.
+package enum StoreWrite: Sendable {
+    /// An operation that is new to the store, or whose entries have changed as a whole: `events` are all it has.
+    indirect case insert(StoredOperation)
+    /// Everything of it but its events, which stay; `appended` come behind them.
+    indirect case update(StoredOperation)
+    /// An operation has ended: it leaves the store if it was there, and joins the history.
+    indirect case ended(OperationView)
+    /// An attempt has failed and another one comes.
+    indirect case retrying(OperationView)
+    /// A failed operation was tried again by hand, as another one.
+    case retried(UInt64, by: UInt64)
+    /// What a source holds for durable queues, behind what it held before or in its place.
+    case held(SourceID, [Event], replacing: Bool)
+    /// `Once=` of a handler is fulfilled, or is no more.
+    case once(handler: String, Once?)
+    case suspensions(String, [Suspension])
+    case timer(SourceID, TimerStamp)
+    /// Ids up to these may be given out; after a restart those behind them are.
+    case reserved(lastEventID: UInt64, lastOperationID: UInt64)
+}
+
+/// Whether the store takes anything.
+package enum StoreCondition: Equatable, Sendable {
+    case working
+    /// A sentence.
+    case failing(String)
+}

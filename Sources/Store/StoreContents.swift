@@ -1,0 +1,57 @@
+/// What stands in the store when it is opened.
+package struct StoreContents: Sendable {
+    /// By id.
+    package var operations: [OperationRow] = []
+    /// What sources held back, in the order it was added.
+    package var held: [(source: String, events: [[UInt8]])] = []
+    package var marks: [String: [UInt8]] = [:]
+    /// It was closed the last time. False: its user was killed, or power was lost.
+    package var wasClosed = true
+    /// The file that stood there before was damaged and was set aside, under this path.
+    package var setAside: [UInt8]?
+    /// The highest id of an operation that the history knows; 0 for none.
+    package var lastRecorded: UInt64 = 0
+
+    package init() {}
+}
+
+/// How much of the history is kept.
+package struct HistoryLimits: Equatable, Sendable {
+    /// Operations that have ended.
+    package var records: Int
+    /// Microseconds since they ended.
+    package var age: Int64
+
+    package init(records: Int, age: Int64) {
+        self.records = records
+        self.age = age
+    }
+}
+
+package struct HistoryQuery: Equatable, Sendable {
+    package var handler: String?
+    /// `path/uploads`.
+    package var source: String?
+    package var result: String?
+    /// Failed ones that were neither tried again nor forgotten.
+    package var isUnsettled = false
+    /// Wall-clock microseconds: ended at or after, ended before.
+    package var since: Int64?
+    package var until: Int64?
+    /// Only what comes behind this one.
+    package var after: Position?
+    package var limit = 100
+
+    /// A place in the list of what has ended, newest first.
+    package struct Position: Equatable, Sendable {
+        package var ended: Int64
+        package var id: UInt64
+
+        package init(ended: Int64, id: UInt64) {
+            self.ended = ended
+            self.id = id
+        }
+    }
+
+    package init() {}
+}

@@ -1,0 +1,50 @@
+import LinuxSystem
+
+/// Why the store cannot be used.
+package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
+    // Somebody has to do something before watchd can start.
+    /// Another watchd has it open.
+    case locked(folder: [UInt8], pid: Int32?)
+    /// It was written by a later version.
+    case newer(path: [UInt8], version: Int, known: Int)
+    /// Something else stands in its place, a folder for example.
+    case notAFile(path: [UInt8])
+    /// It belongs to somebody who is neither root nor the daemon's user.
+    case foreign(path: [UInt8], owner: UInt32)
+
+    // What may heal by itself.
+    case full(path: [UInt8])
+    case readOnly(path: [UInt8])
+    /// The folder or the file was removed.
+    case gone(path: [UInt8])
+    case damaged(path: [UInt8], detail: String)
+    case unavailable(path: [UInt8], detail: String)
+
+    /// Trying again later may help.
+    package var isTransient: Bool {
+        switch self {
+        case .locked, .newer, .notAFile, .foreign: false
+        case .full, .readOnly, .gone, .damaged, .unavailable: true
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .locked(let folder, let pid):
+            "\(folder.printable) is in use by another watchd\(pid.map { ", process \($0)" } ?? ""); "
+                + "stop that one, or give this one a StateDirectory= of its own"
+        case .newer(let path, let version, let known):
+            "\(path.printable) is of version \(version), this watchd knows \(known): install the newer watchd again, "
+                + "or move the file away, and with it what durable queues have accepted"
+        case .notAFile(let path): "\(path.printable) is no regular file; move it away"
+        case .foreign(let path, let owner):
+            "\(path.printable) belongs to user \(owner), who is neither root nor the user of watchd; "
+                + "give it to the user of watchd, or move it away"
+        case .full(let path): "no space left for \(path.printable)"
+        case .readOnly(let path): "\(path.printable) cannot be written: read-only"
+        case .gone(let path): "\(path.printable) was removed"
+        case .damaged(let path, let detail): "\(path.printable) is damaged: \(detail)"
+        case .unavailable(let path, let detail): "\(path.printable): \(detail)"
+        }
+    }
+}
