@@ -4,6 +4,7 @@ import EventSources
 import Handlers
 import LinuxSystem
 import Schedule
+import Store
 import Synchronization
 import Systemd
 package import WatchFile
@@ -15,6 +16,7 @@ package import WatchFile
 ///     watchd.lane.N    spawning
 ///     watchd.slow      listing folders, reading watch files
 ///     watchd.control   clients (`ControlServer`)
+///     watchd.store     the store (`StoreWriter`); watchd.history reads it
 ///     watchd.log       the journal or the terminal
 ///     watchd.notify    the service manager (`ServiceManager`)
 package struct Daemon {
@@ -34,6 +36,14 @@ package struct Daemon {
         result.diagnostics = diagnostics + result.diagnostics
         if diagnostics.contains(where: { $0.severity == .error }) { result.configuration = nil }
         return (result, texts.map(\.file))
+    }
+
+    /// Whether `run` failed for a reason that only people can mend.
+    package static func isForPeople(_ error: any Error) -> Bool {
+        switch error as? StoreError {
+        case .newer, .notAFile, .foreign: true
+        default: false
+        }
     }
 
     private let options: Options

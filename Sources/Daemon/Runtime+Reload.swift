@@ -26,6 +26,21 @@ extension Runtime {
         }
     }
 
+    /// What a reload would change.
+    func plan(_ done: @escaping (ReloadOutcome) -> Void) {
+        let done = QueueBound(done, to: core)
+        let options = parts.options
+        slow.async { [core, bound] in
+            let loaded = Daemon.load(options)
+            core.async {
+                guard let configuration = loaded.result.configuration else {
+                    return done.value(.invalid(loaded.result.diagnostics.map { $0.rendered() }))
+                }
+                done.value(.done(bound.value.engine.plan(configuration)))
+            }
+        }
+    }
+
     private func loaded(_ result: LoadResult, _ files: [String], _ done: @escaping (ReloadOutcome) -> Void) {
         guard let configuration = result.configuration else {
             let diagnostics = result.diagnostics.map { $0.rendered() }
@@ -41,6 +56,9 @@ extension Runtime {
         if configuration.settings.controlSocket != parts.configuration.settings.controlSocket {
             logger.log(.warning, "ControlSocket= has changed: that takes effect when watchd is started anew")
         }
+        if StateDirectory.path(configuration.settings) != StateDirectory.path(parts.configuration.settings) {
+            logger.log(.warning, "StateDirectory= has changed: that takes effect when watchd is started anew")
+        }
         let token = newToken()
         reloads[token] = { [unowned self] result in
             reloadEnded()
@@ -49,6 +67,7 @@ extension Runtime {
                 refusal = nil
                 self.files = files
                 locations = configuration.locations
+                persistence?.apply(configuration.settings)
                 logger.level = configuration.settings.logLevel
                 done(.done(change))
             case .failure(let error): done(.refused(error))

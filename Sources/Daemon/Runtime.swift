@@ -4,6 +4,7 @@ import EventSources
 import Handlers
 import LinuxSystem
 import Schedule
+import Store
 import Systemd
 import WatchFile
 
@@ -38,6 +39,7 @@ final class Runtime {
         engine.operationViews(queue: nil, handler: nil, after: after, limit: limit)
     }
     let tickets = Tickets()
+    var persistence: Persistence?
     private(set) var running = RunningProcesses()
     /// Since when a source has been where it is.
     private(set) var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
@@ -68,6 +70,7 @@ final class Runtime {
         engine = Engine(parts.configuration, at: .current)
         epoll = try EpollSet(on: core)
         manager = ServiceManager(logger: parts.logger)
+        try openStore()
         try makeRim()
     }
 
@@ -87,6 +90,14 @@ final class Runtime {
             engine.entriesPending == 0 && engine.processesRunning == 0
         }
         timers = try ClockTimers(on: core) { [unowned self] in handle(.clock) }
+    }
+
+    /// Before `start`, or when nothing is on its way.
+    func restore(_ state: StoredState) { engine.restore(state) }
+    func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
+
+    private func adopt(_ request: AdoptRequest) {
+        handle(.runEnded(request.run, nil, reason: "watchd was restarted while it ran, and how it ended is not known"))
     }
 
     // MARK: Start and end
@@ -129,8 +140,11 @@ final class Runtime {
             let list = leftBehind.map(String.init).joined(separator: ", ")
             logger.log(.err, "could not end operations \(list); they are left behind")
         }
-        logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))")
-        control?.close { [exit] in exit() }
+        let kept = engine.setAsideCount
+        let later = kept == 0 ? "" : "; \(kept) durable operation\(kept == 1 ? "" : "s") kept for the next start"
+        logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))\(later)")
+        let close = { [control, exit] in control.map { $0.close(exit) } ?? exit() }
+        if let persistence { persistence.close(close) } else { close() }
     }
 
     private func signalReceived(_ info: SignalInfo) {
@@ -195,8 +209,19 @@ final class Runtime {
     private func perform(_ actions: [Action]) {
         // A start goes first: what is told of it takes a processor too.
         for case .start(let request) in actions { runs?.start(request) }
+        persistence?.write(actions)
         for action in actions { perform(action) }
         sourcesMayBeReady()
+    }
+
+    /// What had to wait for the store.
+    private func performOne(_ action: Action) {
+        if case .start(let request) = action { runs?.start(request) } else { perform(action) }
+    }
+
+    /// Does it when all that was told to the store is safe.
+    func whenSafe(_ work: @escaping () -> Void) {
+        if let persistence { persistence.whenSafe(work) } else { work() }
     }
 
     private func perform(_ action: Action) {
@@ -210,8 +235,9 @@ final class Runtime {
         case .arm(.realtime, let time): arm(.realtime, at: time)
         case .arm(.boottime, let time): arm(.boottime, at: time)
         case .arm(.monotonic, let time): arm(.monotonic, at: time)
-        case .start: break
-        case .store, .adopt, .committed: break
+        case .start, .store: break
+        case .adopt(let request): adopt(request)
+        case .committed(let action): whenSafe { [unowned self] in performOne(action) }
         case .signal(let run, let number, let mode): runs?.signal(run, number: number, mode: mode)
         case .log(let handler, let operation, let text):
             let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]

@@ -69,7 +69,7 @@ extension Engine {
         isCounted: Bool, isByHand: Bool
     ) -> Admission {
         if !isCounted { enter(event.count, at: .pending, source: source, target) }
-        if let (result, reason) = refusal(dependencies, depth) {
+        if let (result, reason) = refusal(dependencies, depth, queue: target.queue) {
             return end(event, result, reason, source: source, target)
         }
         let constraints = handlers[target.handler].definition.value.constraints
@@ -90,8 +90,11 @@ extension Engine {
     }
 
     /// Why a delivery may not become a part of an operation.
-    private func refusal(_ dependencies: Dependencies, _ depth: Int) -> (Result, String)? {
-        if phase == .draining || phase == .drained { return (.cancelled, "watchd is stopping") }
+    private func refusal(_ dependencies: Dependencies, _ depth: Int, queue: Int) -> (Result, String)? {
+        // What is durable runs after the next start.
+        if phase == .draining || phase == .drained, !queues[queue].definition.isDurable {
+            return (.cancelled, "watchd is stopping")
+        }
         if depth > Self.chainLimit { return (.dropped, "a chain of more than \(Self.chainLimit) handlers") }
         if depth > 0, entries >= settings.maxOperations + Self.overLimit {
             return (.dropped, "more than \(Self.overLimit) entries over MaxOperations=\(settings.maxOperations)")
@@ -163,6 +166,7 @@ extension Engine {
         let source = operations[ref].source
         let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
         changeEntries(-1, queue: queue)
+        saveAsWhole(ref)
         move(event.count, from: .pending, to: .dropped, source: source, target)
         let reason = "Overflow=drop-oldest"
         reportRefusal(event, .dropped, reason, source: source, target)
@@ -217,6 +221,7 @@ extension Engine {
         joinKeys(names, oldest)
         depend(oldest, dependencies)
         change += operations[oldest].entries.add(event, merge: merge)
+        saveJoined(event, oldest)
         operations[oldest].joined += event.count
         operations[oldest].isByHand = operations[oldest].isByHand || draft.isByHand
         countCoalesced(event.count, source: source, target)
@@ -245,6 +250,7 @@ extension Engine {
         operations[other].waiters = []
         operations[other].entries = EntryList()
         changeEntries(-absorbed.entries.count, queue: absorbed.queue)
+        saveAsWhole(ref)
         finish(other, .annulled, reason: "joined operation \(operations[ref].id)", successor: ref.id)
         return operations[ref].entries.absorb(absorbed.entries, merge: merge)
     }

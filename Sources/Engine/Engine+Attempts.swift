@@ -47,18 +47,31 @@ extension Engine {
     /// The last run of an attempt has ended; it still stands in the operation.
     private mutating func allEnded(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) {
         if verdict.result == .superseded { return supersede(ref) }
+        if drain != nil, verdict.result == .cancelled, isDurable(ref), !operations[ref].isCancelled {
+            return setAside(ref)
+        }
+        if verdict.isUnknown, isDurable(ref) { return redeliver(ref, verdict) }
         if verdict.result == .done { release(run.definition.value.constraints.releases) }
         guard verdict.result == .failed, let pause = pause(ref, run, verdict) else {
             return finish(ref, verdict)
         }
         backOff(ref, verdict, pause)
+        if drain != nil, isDurable(ref) { setAside(ref) }
+    }
+
+    /// Nobody knows whether the run did its work: it is the same attempt that comes once more.
+    private mutating func redeliver(_ ref: OperationRef, _ verdict: Verdict) {
+        operations[ref].isRedelivered = true
+        operations[ref].attempt -= 1
+        backOff(ref, verdict, 0)
     }
 
     // MARK: Another attempt
 
     /// Microseconds until the next attempt; `nil`: there is none.
     private mutating func pause(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) -> Int64? {
-        guard phase == .running || phase == .reloading else { return nil }
+        // A durable operation is tried again after the next start.
+        guard phase == .running || phase == .reloading || isDurable(ref) else { return nil }
         let (id, policy) = (operations[ref].id, run.definition.value.retry)
         if let exit = verdict.exit, run.ending == nil, policy.preventExitStatus.contains(exit) { return nil }
         var used = attempts[id] ?? Attempts()
@@ -107,6 +120,7 @@ extension Engine {
         move(operation.entries.deliveries, from: .running, to: .pending, source: operation.source, target)
         changeEntries(operation.entries.count, queue: operation.queue)
         deadlines.add(.retry(ref), .monotonic, at: operations[ref].wakeUp)
+        save(ref)
         actions.append(.report(.retrying(view)))
         report(ref)
         note(

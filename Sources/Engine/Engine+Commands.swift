@@ -10,17 +10,20 @@ extension Engine {
             case .run(let command): try run(command, token)
             case .suspend(let name, let by, let reason, let until):
                 try suspend(name, by: by, reason: reason, until: until)
-                actions.append(.reply(token, .done))
+                reply(token, .done, isSafe: false)
             case .resume(let name):
                 try resume(name)
-                actions.append(.reply(token, .done))
+                reply(token, .done, isSafe: false)
             case .cancel(let operation):
-                guard let ref = operations.ref(id: operation) else { throw .noSuchOperation(operation) }
-                cancel(ref)
-                actions.append(.reply(token, .cancelled(1)))
+                if let ref = operations.ref(id: operation) {
+                    cancel(ref)
+                } else if !cancelOrphan(operation) {
+                    throw .noSuchOperation(operation)
+                }
+                reply(token, .cancelled(1), isSafe: false)
             case .cancelQueue(let name):
-                actions.append(.reply(token, .cancelled(try cancel(queue: name))))
-            case .retry: throw .notSupported("a retry by hand")
+                reply(token, .cancelled(try cancel(queue: name)), isSafe: false)
+            case .retry(let failed): try retry(failed, token)
             case .signal(let name, let count):
                 actions.append(.reply(token, .signaled(available: try signal(semaphore: name, count: count))))
             case .enterGroup(let name): actions.append(.reply(token, .ticket(try enterGroup(name))))
@@ -141,6 +144,8 @@ extension Engine {
             let isNew = operations.isWaiting(ref)
             finish(ref, .cancelled, reason: isNew ? "cancelled before it started" : "cancelled between two runs")
         } else {
+            operations[ref].isCancelled = true
+            save(ref)
             startNoMore(ref, .cancelled)
             terminate(ref, .cancelled)
         }

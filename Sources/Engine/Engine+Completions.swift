@@ -4,7 +4,7 @@ import WatchFile
 /// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: who is told how an operation ended.
 extension Engine {
     mutating func complete(_ operation: Operation, _ view: OperationView) {
-        guard phase == .running || phase == .reloading, let result = view.result else { return }
+        guard let result = view.result else { return }
         let definition = operation.runs.last?.definition ?? handlers[operation.handler].definition
         let completions = definition.value.completions
         if result == .done { startCompletions(completions.success, .success, operation, view) }
@@ -23,7 +23,11 @@ extension Engine {
     mutating func startCompletions(
         _ names: [String], _ outcome: CompletionFact.Outcome, _ operation: Operation, _ view: OperationView
     ) {
-        let targets = names.compactMap { target(handler: $0) }
+        // At a stop only what waits for the next start is made.
+        let isStopping = phase == .draining || phase == .drained
+        let targets = names.compactMap { target(handler: $0) }.filter {
+            !isStopping || queues[$0.queue].definition.isDurable
+        }
         guard !targets.isEmpty, let result = view.result, let cause = operation.entries.newest else { return }
         let source = internalSource(.completion(handler: view.handler))
         let fact = CompletionFact(

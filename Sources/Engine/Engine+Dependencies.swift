@@ -89,6 +89,7 @@ extension Engine {
         for (id, isRequired) in dependencies.operations {
             guard let other = operations.ref(id: id) else { continue }
             if self.dependencies.add(ref, on: id, isRequired: isRequired) { operations[ref].blockers += 1 }
+            save(ref)
             if operations[other].isClosed { close(ref) }
         }
     }
@@ -102,6 +103,7 @@ extension Engine {
             let ref = dependent.operation
             guard operations.isAlive(ref) else { continue }
             operations[ref].blockers -= 1
+            save(ref)
             if let successor {
                 depend(ref, Dependencies(operations: [(successor, dependent.isRequired)]))
                 if operations[ref].blockers > 0 { continue }

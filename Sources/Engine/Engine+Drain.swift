@@ -31,10 +31,12 @@ extension Engine {
             sources[source].condition = .closed
             sources[source].timer = TimerState()
             sources[source].isHeldInRim = false
-            cancelHeld(source)
+            if !isDurable(source: source) { cancelHeld(source) }
         }
         // What waits is cancelled while `running` still starts nothing: the phase changes first.
         phase = .draining
+        // What is durable waits for the next start: before anything else ends, so that it stays as it is.
+        for ref in operations.refs where operations[ref].runs.isEmpty && isDurable(ref) { setAside(ref) }
         for ref in operations.refs.reversed() where operations.isAlive(ref) && operations[ref].runs.isEmpty {
             let isNew = operations.isWaiting(ref)
             finish(
@@ -84,6 +86,10 @@ extension Engine {
         guard let step = drain?.step else { return }
         // A finalizer that has not started has lost its time.
         for ref in operations.refs where operations[ref].runs.isEmpty {
+            if isDurable(ref) {
+                setAside(ref)
+                continue
+            }
             finish(ref, .cancelled, reason: "watchd had no time left for it")
         }
         let refs = operations.refs
@@ -116,6 +122,8 @@ extension Engine {
             actions.append(.reply(token, .failure(.draining)))
         }
         waitCalls = [:]
+        // Ids go on where they are.
+        reserve(lastEventID, lastOperationID)
         actions.append(.drained(leftBehind: leftBehind))
     }
 }

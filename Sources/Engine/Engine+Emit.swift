@@ -19,6 +19,8 @@ extension Engine {
         /// `queue`: `nil` where a source that is suspended, or not yet let go, can keep no more.
         case later(queue: Int?)
         case refused(queue: Int)
+        /// The store fails, and nobody may wait for it.
+        case unsafe(String)
     }
 
     mutating func emit(_ emissions: [Command.Emission], _ token: Token) throws(CommandError) {
@@ -33,7 +35,10 @@ extension Engine {
         let call = EmitCall(emissions: resolved, token: token)
         guard let waiting = tryAdmit(call, behind: waitingEmits) else { return }
         let queue = waiting.queue ?? resolved.first.flatMap { sources[$0.source].targets.first?.queue }
-        if waitingEmits.count >= Self.waitingEmitLimit, let queue { throw full(queue) }
+        if waitingEmits.count >= Self.waitingEmitLimit, let queue {
+            if case .failing(let reason) = storeCondition, isDurable(call) { throw .storeFailing(reason) }
+            throw full(queue)
+        }
         waitingEmits.append(waiting)
     }
 
@@ -70,6 +75,9 @@ extension Engine {
         case .refused(let queue):
             refuse(call, queue)
             return nil
+        case .unsafe(let reason):
+            actions.append(.reply(call.token, .failure(.storeFailing(reason))))
+            return nil
         case .later(let queue):
             call.queue = queue
             return call
@@ -94,6 +102,13 @@ extension Engine {
 
     /// Whether a whole call can be taken in. Events that would fold into one count as one.
     private func room(for call: EmitCall) -> Room {
+        if case .failing(let reason) = storeCondition,
+            let queue = durableQueues(call).min(by: { queues[$0].holdsBack && !queues[$1].holdsBack })
+        {
+            // `drop-newest` waits for nothing.
+            let mayWait = durableQueues(call).allSatisfy { queues[$0].definition.overflow != .dropNewest }
+            return mayWait ? .later(queue: queue) : .unsafe(reason)
+        }
         if let room = call.emissions.compactMap({ roomInHeld(source: $0.source, in: call) }).first { return room }
         let needs = needs(call)
         let total = needs.values.reduce(0, +)
@@ -166,8 +181,15 @@ extension Engine {
                 accept(event.fact, from: source)
             }
         }
-        actions.append(.reply(call.token, .events(ids)))
+        let reply = Action.reply(call.token, .events(ids))
+        actions.append(isDurable(call) ? .committed(reply) : reply)
     }
+
+    private func durableQueues(_ call: EmitCall) -> [Int] {
+        call.emissions.flatMap { sources[$0.source].targets.map(\.queue) }.filter { queues[$0].definition.isDurable }
+    }
+
+    private func isDurable(_ call: EmitCall) -> Bool { !durableQueues(call).isEmpty }
 
     /// What a queue drops is counted; a call that a queue which holds back can never take in is not.
     private mutating func refuse(_ call: EmitCall, _ queue: Int) {

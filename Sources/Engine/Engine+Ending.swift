@@ -21,7 +21,7 @@ extension Engine {
         leave(ref, operation, to: Place(verdict.result))
         let isFirstSuccess = note(operation, verdict.result)
         actions.append(.report(.ended(view)))
-        tell(operation.waiters, view)
+        tell(operation.waiters, view, isSafe: !operation.isStored)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
         complete(operation, view)
         if isFirstSuccess { endOnce(operation.handler) }
@@ -45,7 +45,7 @@ extension Engine {
     }
 
     /// Takes it out of every count, line and table.
-    private mutating func leave(_ ref: OperationRef, _ operation: Operation, to place: Place) {
+    mutating func leave(_ ref: OperationRef, _ operation: Operation, to place: Place) {
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
         move(
             operation.entries.deliveries, from: operation.isRunning ? .running : .pending, to: place,
@@ -62,6 +62,7 @@ extension Engine {
         operations.remove(ref)
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }
+        if !joinedEvents.isEmpty { joinedEvents[operation.id] = nil }
         if !dependencies.isEmpty { dependencies.forget(ref) }
         areRestartsMoved = true
     }
@@ -78,7 +79,7 @@ extension Engine {
         guard result == .done, handlers[handler].definition.value.constraints.once != nil,
             !handlers[handler].isOnceDone
         else { return false }
-        handlers[handler].isOnceDone = true
+        noteOnce(handler, true)
         return true
     }
 

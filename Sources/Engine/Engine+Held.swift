@@ -11,11 +11,14 @@ extension Engine {
         case queue(Int), total
         /// `RateLimit=` of the source.
         case rate
+        /// A durable queue cannot be kept safe now.
+        case store
     }
 
     /// What keeps an event back: a queue of the source that holds back when it is full has no room for it. `isFirst`:
     /// the source stands first in line, so that nobody waits before it.
     func obstacle(_ event: Event, source: Int, isFirst: Bool) -> Obstacle? {
+        if storeCondition != .working, isDurable(source: source) { return .store }
         let isTotalFull = entries >= settings.maxOperations || (!isFirst && !heldByTotal.isEmpty)
         for target in sources[source].targets where queues[target.queue].holdsBack {
             let isQueueFull = isFull(target.queue) || (!isFirst && !queues[target.queue].heldSources.isEmpty)
@@ -62,6 +65,7 @@ extension Engine {
         let targets = sources[source].targets
         let limit = holdLimit(source)
         let annulled = sources[source].held.add(event, merge: sources[source].merge, limit: limit)
+        if annulled != nil { saveHeld(event, source) }
         for target in targets {
             if let annulled {
                 enter(event.count, at: .held, source: source, target)
@@ -81,6 +85,7 @@ extension Engine {
         switch obstacle {
         case .queue(let queue): queues[queue].heldSources.append(source)
         case .total: heldByTotal.append(source)
+        case .store: heldByStore.append(source)
         case .rate:
             guard let limit = sources[source].rateLimit, sources[source].rateDeadline == nil else { return }
             let time = sources[source].rate.next(limit, now: now.monotonic)
@@ -124,6 +129,7 @@ extension Engine {
 
     private mutating func letGoNext(_ source: Int, mayDrop: Bool) {
         guard let event = sources[source].held.removeNext() else { return }
+        saveHolds(source)
         for target in sources[source].targets {
             move(event.count, from: .held, to: .pending, source: source, target)
         }

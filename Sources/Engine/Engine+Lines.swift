@@ -18,6 +18,10 @@ extension Engine {
                 setStartTimeout(ref)
             }
             countRuns(ref)
+            if queues[operations[ref].queue].definition.isDurable, !operations[ref].isDurable {
+                operations[ref].isDurable = true
+                save(ref)
+            }
         }
         let submitted = refs.filter { operations[$0].place != 0 }.sorted {
             operations.ticket($0) < operations.ticket($1)

@@ -132,6 +132,7 @@ extension Engine {
             operations[next].joined += deliveries
             countCoalesced(max(0, deliveries - old.joined), source: old.source, target)
             changeEntries(operations[next].entries.count - before, queue: old.queue)
+            saveAsWhole(next)
         } else {
             heir = runAgain(old)
         }

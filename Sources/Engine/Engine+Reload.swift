@@ -43,7 +43,9 @@ extension Engine {
         pendingReload = nil
         phase = .running
         let change = apply(reload.configuration)
-        actions.append(.reloaded(reload.token, change))
+        placeOrphans()
+        let reloaded = Action.reloaded(reload.token, change)
+        actions.append(unsaved.isEmpty || storeCondition != .working ? reloaded : .committed(reloaded))
         // Widths, bounds and policies may have changed.
         for queue in queues.indices {
             touch(queue: queue)
@@ -137,7 +139,7 @@ extension Engine {
             if isChanged, !handlers[index].isRemoved { change.changed.append("handler/\(definition.name)") }
             handlers[index].isRemoved = false
             if handlers[index].definition.value.constraints.once != definition.constraints.once {
-                handlers[index].isOnceDone = false
+                noteOnce(index, false)
             }
             guard isChanged else { continue }
             handlers[index].definition = SharedDefinition(definition)

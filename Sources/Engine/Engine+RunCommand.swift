@@ -57,6 +57,10 @@ extension Engine {
 
     /// A queue that holds back when it is full takes in a run as a whole or not at all; nobody waits for room.
     private func checkRoom(for facts: [Fact], source: Int, _ targets: [SourceState.Target]) throws(CommandError) {
+        if case .failing(let reason) = storeCondition, targets.contains(where: { queues[$0.queue].definition.isDurable })
+        {
+            throw .storeFailing(reason)
+        }
         for target in targets where queues[target.queue].holdsBack {
             let room = min(
                 queues[target.queue].definition.backlog - queues[target.queue].entries, settings.maxOperations - entries
@@ -98,19 +102,19 @@ extension Engine {
             runCalls[token] = RunCall(remaining: refs.count, caller: command.caller)
             for ref in refs { operations[ref].waiters.append(token) }
         } else {
-            actions.append(.reply(token, ids.isEmpty ? refusal : .operations(ids)))
+            reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: !refs.contains { isDurable($0) })
         }
     }
 
     /// An operation that callers wait for has ended.
-    mutating func tell(_ waiters: [Token], _ view: OperationView) {
+    mutating func tell(_ waiters: [Token], _ view: OperationView, isSafe: Bool) {
         for token in waiters {
-            answerWait(token, .waited(view))
+            answerWait(token, .waited(view), isSafe: isSafe)
             guard var call = runCalls[token] else { continue }
             call.remaining -= 1
             if (call.worst?.result?.severity ?? -1) < (view.result?.severity ?? -1) { call.worst = view }
             runCalls[token] = call.remaining > 0 ? call : nil
-            if call.remaining == 0, let worst = call.worst { actions.append(.reply(token, .ran(worst))) }
+            if call.remaining == 0, let worst = call.worst { reply(token, .ran(worst), isSafe: isSafe) }
         }
     }
 }

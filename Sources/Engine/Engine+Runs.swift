@@ -15,6 +15,12 @@ extension Engine {
         operations[ref].runs[index].phase = .running(pid: pid)
     }
 
+    mutating func runIsLong(_ id: RunID) {
+        guard let (ref, _) = running(id) else { return }
+        operations[ref].isLong = true
+        save(ref)
+    }
+
     mutating func runEnded(_ id: RunID, exit: Exit?, output: [UInt8], reason: String?) {
         guard let (ref, index) = running(id) else { return }
         giveSlot()
@@ -35,7 +41,9 @@ extension Engine {
         case .superseded: return Verdict(result: .superseded)
         case nil: break
         }
-        guard let exit else { return Verdict(result: .failed, reason: reason ?? "its end is unknown") }
+        guard let exit else {
+            return Verdict(result: .failed, reason: reason ?? "its end is unknown", isUnknown: run.isAdopted)
+        }
         if run.definition.value.isSuccess(exit) { return Verdict(result: .done) }
         return Verdict(result: .failed, reason: reason)
     }
@@ -109,7 +117,8 @@ extension Engine {
     /// While the spawn is on its way the rim keeps it in mind; with `KillMode=none` it only starts no further command.
     private mutating func signal(_ ref: OperationRef, part: Int, _ number: Int32, _ mode: KillMode) {
         let id = RunID(operation: operations[ref].id, attempt: Int(operations[ref].attempt), part: part)
-        actions.append(.signal(id, number: number, mode: mode))
+        // Behind its start, which may wait for the store.
+        whenSafe(ref, .signal(id, number: number, mode: mode))
     }
 }
 

@@ -25,6 +25,7 @@ extension Engine {
         case .draining: return true
         case .drained: return false
         }
+        if storeCondition != .working, queues[queue].definition.isDurable { return false }
         return queues[queue].chain.allSatisfy { !queues[$0].isSuspended && !isWaitingForReload($0) }
     }
 

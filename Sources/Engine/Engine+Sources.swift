@@ -26,6 +26,7 @@ extension Engine {
         let old = sources[source].timer
         guard let elapse = sources[source].timer.elapse(now: now) else { return }
         addTimerDeadlines(source, after: old)
+        saveStamp(source)
         let scheduled = now.realtime - (now.boottime - elapse.scheduled)
         accept(.timer(scheduled: scheduled), count: elapse.count, from: source)
         sourceMayHaveEnded(source)
@@ -37,12 +38,21 @@ extension Engine {
             let after = sources[source].timer.restart(now: now)
         else { return }
         deadlines.add(.timer(source: source), .monotonic, at: after)
+        saveStamp(source)
+    }
+
+    /// Where a timer stands; not of one that elapses so often that nobody would miss it.
+    private mutating func saveStamp(_ source: Int) {
+        guard case .source(let id) = sources[source].origin, sources[source].timer.isStamped else { return }
+        let after = sources[source].timer.after.map { now.realtime + $0 - now.monotonic }
+        actions.append(.store(.timer(id, TimerStamp(lastElapse: now.realtime, after: after))))
     }
 
     // MARK: Suspension
 
     mutating func suspend(source: Int, _ suspension: Suspension) {
         sources[source].suspensions.append(suspension)
+        saveSuspensions(ofSource: source)
         if let time = suspension.resumesAt { deadlines.add(.resumeSource(source), .boottime, at: time) }
         // A caller of `Emit` who waits for a queue may be kept now.
         isRoomNew = true
@@ -60,6 +70,7 @@ extension Engine {
 
     mutating func suspend(queue: Int, _ suspension: Suspension) {
         queues[queue].suspensions.append(suspension)
+        saveSuspensions(ofQueue: queue)
         suspensionChanged(queue)
         if let time = suspension.resumesAt { deadlines.add(.resumeQueue(queue), .boottime, at: time) }
     }
@@ -67,12 +78,14 @@ extension Engine {
     /// False: it was not suspended.
     mutating func resume(source: Int) -> Bool {
         guard sources[source].suspensions.popLast() != nil else { return false }
+        saveSuspensions(ofSource: source)
         if !sources[source].isSuspended { dirtySources.append(source) }
         return true
     }
 
     mutating func resume(queue: Int) -> Bool {
         guard queues[queue].suspensions.popLast() != nil else { return false }
+        saveSuspensions(ofQueue: queue)
         suspensionChanged(queue)
         return true
     }
@@ -81,6 +94,7 @@ extension Engine {
         guard sources.isInUse(source) else { return }
         let time = now.boottime
         sources[source].suspensions.removeAll { $0.isOver(at: time) }
+        saveSuspensions(ofSource: source)
         if !sources[source].isSuspended { dirtySources.append(source) }
     }
 
@@ -88,7 +102,16 @@ extension Engine {
         guard queues.isInUse(queue) else { return }
         let time = now.boottime
         queues[queue].suspensions.removeAll { $0.isOver(at: time) }
+        saveSuspensions(ofQueue: queue)
         suspensionChanged(queue)
+    }
+
+    private mutating func saveSuspensions(ofSource source: Int) {
+        saveSuspensions(sources[source].origin.description, sources[source].suspensions)
+    }
+
+    private mutating func saveSuspensions(ofQueue queue: Int) {
+        saveSuspensions("queue/\(queues[queue].definition.name)", queues[queue].suspensions)
     }
 
     /// It may start something, and whatever runs through it; who waits for a semaphore steps in or out of its line.

@@ -35,6 +35,7 @@ extension Engine {
             noteRestarts(behind: ref)
             if let stride, operations[ref].entries.count > stride { split(ref, stride) }
         }
+        save(ref)
         let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
         waitsNoMore(queue)
         queues[queue].running += 1
@@ -42,7 +43,7 @@ extension Engine {
         changeEntries(-operations[ref].entries.count, queue: queue)
     }
 
-    private mutating func split(_ ref: OperationRef, _ stride: Int) {
+    mutating func split(_ ref: OperationRef, _ stride: Int) {
         let split = Split(operations[ref].entries.events, stride: stride, started: now.realtime)
         splits[operations[ref].id] = split
         operations[ref].toStart = Int32(split.count)
@@ -62,6 +63,7 @@ extension Engine {
     mutating func close(_ ref: OperationRef) {
         if !operations[ref].isClosed {
             operations[ref].isClosed = true
+            save(ref)
             for key in operations[ref].keys { keys.close(key, ref) }
         }
         guard !dependencies.isEmpty else { return }
@@ -81,7 +83,8 @@ extension Engine {
         case .exec:
             takeSlot()
             let queue = operations[ref].queue
-            actions.append(
+            whenSafe(
+                ref,
                 .start(
                     StartRequest(
                         run: id, definition: run.definition, queue: queues[queue].definition.name,
@@ -92,7 +95,7 @@ extension Engine {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
         case .log(let template):
             let text = template.expanded(context(ref, events).value)
-            actions.append(.log(handler: run.definition.value.name, operation: id.operation, text: text))
+            whenSafe(ref, .log(handler: run.definition.value.name, operation: id.operation, text: text))
             attemptEnded(ref, part: run.part, Verdict(result: .done))
         case .emit(let name, let data):
             emit(ref, part: run.part, into: name, data: data.map { $0.expanded(context(ref, events).value) })
@@ -104,7 +107,7 @@ extension Engine {
         return RunContext(
             handler: handlers[operation.handler].name, queue: queues[operation.queue].definition.name,
             operation: operation.id, attempt: Int(operation.attempt), origin: sources[operation.source].origin,
-            events: events ?? operation.entries.events)
+            events: events ?? operation.entries.events, isRedelivered: operation.isRedelivered)
     }
 
     private mutating func emit(_ ref: OperationRef, part: Int, into name: String, data text: [UInt8]?) {
@@ -127,7 +130,7 @@ extension Engine {
 
     // MARK: Process slots
 
-    private mutating func takeSlot() {
+    mutating func takeSlot() {
         processes += 1
         slotLines.started()
         if parked > 0 { areSemaphoresMoved = true }

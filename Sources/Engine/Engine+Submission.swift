@@ -11,6 +11,7 @@ extension Engine {
         draft.id = lastOperationID
         draft.submitted = now.realtime
         draft.made = now.monotonic
+        draft.isDurable = isDurable(draft)
         apply(definition, to: &draft)
         let count = draft.entries.count
         let ref = operations.insert(draft)
@@ -24,7 +25,15 @@ extension Engine {
         changeEntries(count, queue: queue)
         for group in handlers[handler].groups { sources[group].group.outstanding += 1 }
         setStartDeadlines(ref, definition)
+        save(ref)
         return ref
+    }
+
+    /// A finalizer belongs to its queue's end, not to a next start.
+    private func isDurable(_ draft: Operation) -> Bool {
+        guard queues[draft.queue].definition.isDurable else { return false }
+        if case .finalizer = sources[draft.source].origin { return false }
+        return true
     }
 
     /// What an operation that has not started takes from its handler's definition, again after a reload.
@@ -82,6 +91,7 @@ extension Engine {
             for key in operations[ref].keys { keys.stand(key, ticket, in: operations) }
         }
         if queues[queue].isSerial { queues[queue].line.insert(ticket, level: 2) }
+        if !isNew { save(ref) }
         setStation(ref)
         if isNew, case .pending = operations[ref].state { report(ref) }
         noteRestart(ref)

@@ -48,9 +48,9 @@ extension Engine {
         }
     }
 
-    mutating func answerWait(_ token: Token, _ reply: Reply) {
+    mutating func answerWait(_ token: Token, _ answer: Reply, isSafe: Bool = true) {
         guard waitCalls.removeValue(forKey: token) != nil else { return }
-        actions.append(.reply(token, reply))
+        reply(token, answer, isSafe: isSafe)
     }
 
     mutating func waitTimedOut(_ token: Token) {

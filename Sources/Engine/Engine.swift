@@ -76,6 +76,24 @@ package struct Engine: Sendable {
     var pendingReload: PendingReload?
     var drain: DrainState?
 
+    /// Whether durable queues can be kept safe.
+    package internal(set) var storeCondition = StoreCondition.working
+    /// Stored operations whose handler or queue does not exist (any more).
+    var orphans: [UInt64: StoredOperation] = [:]
+    /// Durable operations that the stop left for the next start.
+    package internal(set) var setAsideCount = 0
+    /// Operations that the store has to be told of.
+    var unsaved: [OperationRef] = []
+    /// Events that joined stored operations since the store was told last.
+    var joinedEvents: [UInt64: [Event]] = [:]
+    /// Sources whose held events the store has to be told of as a whole.
+    var unsavedHolds: Set<Int> = []
+    /// Sources held back because the store fails.
+    var heldByStore = WaitingLine()
+    /// Ids up to these may be given out without telling the store.
+    var reservedEventID: UInt64 = 0
+    var reservedOperationID: UInt64 = 0
+
     var lastEventID: UInt64 = 0
     var lastOperationID: UInt64 = 0
     /// Of `EnterGroup`.
@@ -115,6 +133,7 @@ package struct Engine: Sendable {
     package mutating func start() -> [Action] {
         passDeadlines()
         settle()
+        tellStore()
         return takeActions()
     }
 
@@ -142,8 +161,14 @@ package struct Engine: Sendable {
             runEnded(run, exit: nil, output: [], reason: reason)
         case .runEnded(let run, let exit, let output, let reason):
             runEnded(run, exit: exit, output: output, reason: reason)
-        case .runIsLong, .store, .restored:
-            break
+        case .runIsLong(let run):
+            runIsLong(run)
+        case .store(let condition):
+            storeChanged(condition)
+        case .restored(let state):
+            restore(state)
+        case .storeIsNew:
+            saveAll()
         case .command(let command, let token):
             perform(command, token)
         case .abandon(let token):
@@ -157,6 +182,7 @@ package struct Engine: Sendable {
         }
         passDeadlines()
         settle()
+        tellStore()
         return takeActions()
     }
 
@@ -225,6 +251,7 @@ package struct Engine: Sendable {
     /// Does what follows from the changes made, until nothing is left to do.
     mutating func settle() {
         while settleOnce() {}
+        if let drain, !drain.isOver { setAsideUnsaved() }
         if let drain, !drain.isOver, isIdle {
             if finalizeAll() { return settle() }
             finishDrain(leftBehind: [])
@@ -253,6 +280,9 @@ package struct Engine: Sendable {
         } else if let queue = roomyQueues.first {
             roomyQueues.removeFirst()
             letGo(heldBy: queue)
+        } else if storeCondition == .working, let source = heldByStore.first {
+            heldByStore.removeFirst()
+            letGo(source, isFirst: false)
         } else if isTotalRoomy {
             isTotalRoomy = false
             letGoHeldByTotal()

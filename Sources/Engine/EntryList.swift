@@ -22,6 +22,11 @@ package struct EntryList: Sendable {
 
     init() {}
 
+    /// The entries of another list, as they were.
+    init(_ events: [Event]) {
+        for event in events where event.count > 0 { append(event) }
+    }
+
     package var count: Int { live }
     package var isEmpty: Bool { live == 0 }
     package var events: [Event] { live == slots.count ? slots : slots.filter { $0.count > 0 } }

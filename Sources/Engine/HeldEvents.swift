@@ -12,6 +12,9 @@ struct HeldEvents: Sendable {
     var isEmpty: Bool { list.isEmpty }
     var count: Int { list.count }
     var deliveries: Int { list.deliveries }
+    var events: [Event] { list.events }
+    /// Events the store was told of one by one since it had all of them as a whole.
+    var appended = 0
 
     /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
     mutating func add(_ event: Event, merge: CustomTrigger.Merge?, limit: Int) -> Int? {

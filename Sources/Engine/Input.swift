@@ -20,8 +20,10 @@ package enum Input: Sendable {
     /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
     case runIsLong(RunID)
     case store(StoreCondition)
-    /// The store was opened late, or anew: what stands in it. The engine writes down what it has that is not there.
+    /// The store could not be opened before: what stands in it.
     indirect case restored(StoredState)
+    /// What the store had is gone: the engine has to write down all it has.
+    case storeIsNew
     case command(Command, Token)
     /// Who sent a command does not wait for its answer any more: it gets none.
     case abandon(Token)

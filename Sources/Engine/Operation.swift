@@ -71,6 +71,20 @@ struct Operation: Sendable {
     var isByHand = false
     /// A run of it may have happened before this attempt.
     var isRedelivered = false
+    /// Kept safe until it has ended: its queue was durable at some time since it was made.
+    var isDurable = false
+    /// Its process is kept in mind beyond a crash of the daemon.
+    var isLong = false
+    /// It was asked to end for good while it ran.
+    var isCancelled = false
+    /// The store has it.
+    var isStored = false
+    /// Stands on the list of what the store has to be told.
+    var isUnsaved = false
+    /// Its entries have changed otherwise than by events that came.
+    var isRewritten = false
+    /// Events the store was told of one by one since it had its entries as a whole.
+    var appended: Int32 = 0
 
     var state: OperationState {
         if isRunning { return .executing }
@@ -140,6 +154,12 @@ struct OperationTable: Sendable {
         lastPlace += 1
         slots[ref.slot].place = lastPlace
         return Ticket(place: lastPlace, slot: ref.slot)
+    }
+
+    /// Gives it a place that it had before; all later ones are behind it.
+    mutating func restore(_ ref: OperationRef, place: UInt64) {
+        lastPlace = max(lastPlace, place)
+        slots[ref.slot].place = place
     }
 
     mutating func remove(_ ref: OperationRef) {

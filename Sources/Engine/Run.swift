@@ -29,6 +29,8 @@ struct Run: Sendable {
     var ending: Ending?
     /// SIGKILL has been sent.
     var isKilled = false
+    /// It outlived the daemon that started it.
+    var isAdopted = false
     /// Monotonic microsecond of the next step of its end (time-out, then SIGKILL).
     var deadline: Int64?
 
@@ -83,4 +85,6 @@ struct Verdict: Sendable {
     var reason: String?
     var exit: Exit?
     var output: [UInt8] = []
+    /// The run may have done its work, or not: nobody saw its end.
+    var isUnknown = false
 }

@@ -126,12 +126,15 @@ package enum StoreWrite: Sendable {
     indirect case insert(StoredOperation)
     /// Everything of it but its events, which stay; `appended` come behind them.
     indirect case update(StoredOperation)
-    /// An operation has ended: it leaves the store if it was there, and joins the history.
+    /// An operation has ended: it leaves the store if it was there, and joins the history. (The engine reports it; it is
+    /// the runtime who writes it.)
     indirect case ended(OperationView)
-    /// An attempt has failed and another one comes.
+    /// An attempt has failed and another one comes. (As above.)
     indirect case retrying(OperationView)
     /// A failed operation was tried again by hand, as another one.
     case retried(UInt64, by: UInt64)
+    /// A failed operation is nobody's concern any more.
+    case forgotten(UInt64)
     /// What a source holds for durable queues, behind what it held before or in its place.
     case held(SourceID, [Event], replacing: Bool)
     /// `Once=` of a handler is fulfilled, or is no more.

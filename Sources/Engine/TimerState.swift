@@ -61,6 +61,16 @@ struct TimerState: Sendable {
         return elapse
     }
 
+    /// The store is told of its elapses: below ten seconds there would be no end of it.
+    var isStamped: Bool { (delay ?? period) >= 10_000_000 || (delay == nil && period == 0) }
+
+    /// Goes on with `AfterSec=` where it was: with that many microseconds left. Returns the new time, if there is one.
+    mutating func resume(left: Int64, now: Moment) -> Int64? {
+        guard after != nil, let delay else { return nil }
+        after = now.monotonic + min(max(0, left), delay)
+        return after
+    }
+
     /// `AfterSec=` waits for operations to end.
     mutating func stopDelay() { after = nil }
 

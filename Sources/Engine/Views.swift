@@ -44,6 +44,8 @@ package struct OperationView: Sendable {
     package var isDurable = false
     /// A run of it may have happened before this attempt.
     package var isRedelivered = false
+    /// The store has it, or had it until it ended.
+    package var isStored = false
 }
 
 package struct SourceView: Sendable {
@@ -148,7 +150,7 @@ extension Engine {
     }
 
     package func operation(_ id: UInt64) -> OperationView? {
-        operations.ref(id: id).map { view($0) }
+        operations.ref(id: id).map { view($0) } ?? orphans[id].map { view($0) }
     }
 
     package var sourceViews: [SourceView] {
@@ -226,6 +228,8 @@ extension Engine {
             started: operation.runs.first?.started ?? (operation.isRunning ? splits[operation.id]?.started : nil),
             attempt: Int(operation.attempt),
             pid: operation.runs.lazy.compactMap(\.pid).first)
+        (view.isDurable, view.isRedelivered) = (operation.isDurable, operation.isRedelivered)
+        view.isStored = operation.isStored
         if let split = splits[operation.id] { (view.parts, view.partsEnded) = (split.count, split.ended) }
         guard !isEnding else { return view }
         view.dependencies = dependencies.dependencies(of: operation.id)
@@ -234,6 +238,24 @@ extension Engine {
             view.waitingFor = wait.sentence
             view.waitReason = wait.code
         }
+        return view
+    }
+
+    /// Stored operations whose handler or queue does not exist, oldest first.
+    package var orphanViews: [OperationView] { orphans.values.sorted { $0.id < $1.id }.map { view($0) } }
+
+    func view(_ orphan: StoredOperation) -> OperationView {
+        let list = EntryList(orphan.events + orphan.appended)
+        let missing =
+            handlers.index(of: orphan.handler).map { handlers[$0].isRemoved } ?? true
+            ? "handler/\(orphan.handler)" : "queue/\(orphan.queue)"
+        var view = OperationView(
+            id: orphan.id, handler: orphan.handler, queue: orphan.queue, origin: orphan.origin,
+            key: orphan.keys.first, state: .pending, events: list.events, entries: list.count,
+            deliveries: list.deliveries, depth: orphan.depth, submitted: orphan.submitted, attempt: orphan.attempt)
+        view.waitingFor = "\(missing), which does not exist any more"
+        view.waitReason = .orphaned
+        (view.isDurable, view.isRedelivered, view.isStored) = (orphan.isDurable, orphan.isRedelivered, true)
         return view
     }
 }

@@ -16,7 +16,8 @@ let usage = """
       --help       this
       --version    the version
 
-    Exit status: 0 stopped as it was told, 1 could not start, 2 wrong usage, 78 a bad watch file.
+    Exit status: 0 stopped as it was told, 1 could not start, 2 wrong usage, 78 a bad watch file, or a store that
+    somebody has to look after.
     """
 
 /// Where there is nobody to read it, nothing more can be done.
@@ -66,5 +67,6 @@ do {
     try Daemon(daemonOptions, configuration, files: files).run()
 } catch {
     say("watchd: cannot start: \(error)", to: 2)
-    exit(1)
+    // Trying again would not help.
+    exit(Daemon.isForPeople(error) ? 78 : 1)
 }

@@ -66,10 +66,23 @@ struct ConfigurationTests {
                     trigger: .group(GroupTrigger(members: ["t"]))))
     }
 
-    @Test func onceIsAWarningAndTheFileIsUsed() {
-        let result = load("[Handler h]\nLog=x\nOnce=boot\n")
-        #expect(result.configuration?.handlers.first?.constraints.once == .boot)
-        #expect(result.diagnostics.map(\.severity) == [.warning])
+    @Test func whatOutlivesTheDaemonIsRead() throws {
+        let text = """
+            [Watchd]
+            StateDirectory=/srv/state
+            KeepHistory=0
+            KeepHistorySec=2d
+            Sync=normal
+            [Queue q]
+            Durable=yes
+            """
+        let configuration = try #require(load(text).configuration)
+        #expect(configuration.settings.stateDirectory == Array("/srv/state".utf8))
+        #expect(configuration.settings.keepHistory == 0)
+        #expect(configuration.settings.keepHistorySpan == .seconds(2 * 24 * 3600))
+        #expect(configuration.settings.sync == .normal)
+        #expect(configuration.queues.last?.isDurable == true)
+        #expect(configuration.queues.first?.isDurable == false)
     }
 
     @Test func defaultsOfSourcesDependOnTheirKind() throws {

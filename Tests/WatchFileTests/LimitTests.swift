@@ -37,7 +37,9 @@ struct LimitTests {
     }
 
     @Test func aFloodOfWarningsRefusesNothing() {
-        let handlers = (0...WatchFile.maximumDiagnostics).map { "[Handler h\($0)]\nLog=x\nOnce=ever\n" }.joined()
+        // A barrier on a serial queue is a warning each.
+        let sources = (0...WatchFile.maximumDiagnostics).map { "[Custom c\($0)]\nLog=x\nBarrier=yes\nQueue=q\n" }
+        let handlers = "[Queue q]\n" + sources.joined()
         let result = load(handlers)
         #expect(result.configuration != nil)
         #expect(result.diagnostics.last?.message == "1 more are not shown")

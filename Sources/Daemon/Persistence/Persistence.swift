@@ -20,9 +20,20 @@ final class Persistence {
     private var waitingHead = 0
     /// Why nothing can be written, and since when (wall clock, microseconds).
     private(set) var failure: (error: StoreError, since: Int64)?
-    private let changed: (Input) -> Void
+    /// The store has been open, so that the engine has all that was in it.
+    private var hasOpened: Bool
+    private let changed: (Change) -> Void
     private let reader: QueueBound<LazyReader>
     private var bound: QueueBound<Persistence> { QueueBound(self, to: core) }
+
+    enum Change {
+        case working
+        case failing(StoreError)
+        /// Opened for the first time.
+        case opened(StoreContents)
+        /// What was in it is gone, or may be.
+        case replaced
+    }
 
     /// Opened when it is first asked.
     private final class LazyReader {
@@ -45,15 +56,16 @@ final class Persistence {
 
     /// - Parameters:
     ///   - store: `nil`: it could not be opened yet, because of `failure`.
-    ///   - changed: tells the engine how the store stands.
+    ///   - changed: told how the store stands, when that changes.
     init(
         _ store: consuming sending Store?, folder: [UInt8], failure: StoreError?, settings: DaemonSettings,
-        core: Context, logger: Logger, changed: @escaping (Input) -> Void
+        core: Context, logger: Logger, changed: @escaping (Change) -> Void
     ) {
         self.core = core
         self.folder = folder
         self.logger = logger
         self.changed = changed
+        hasOpened = failure == nil
         self.failure = failure.map { ($0, Linux.now(.realtime)) }
         reader = QueueBound(LazyReader(), to: reading)
         let bound = QueueBound(self, to: core)
@@ -83,8 +95,19 @@ final class Persistence {
 
     /// Writes what waits, as far as that is possible, and then calls `done` on the core.
     func close(_ done: @escaping () -> Void) {
+        let bound = bound
         let done = QueueBound(done, to: core)
-        writer?.close { [core] in core.async { done.value() } }
+        writer?.close { [core] in
+            core.async {
+                bound.value.reportLosses()
+                done.value()
+            }
+        }
+    }
+
+    private func reportLosses() {
+        guard committed < lastSequence, let failure else { return }
+        logger.log(.err, "\(lastSequence - committed) writes are lost: \(failure.error)")
     }
 
     private func take(_ outcome: StoreWriter.Outcome) {
@@ -94,22 +117,19 @@ final class Persistence {
             if let failure {
                 self.failure = nil
                 logger.log(.notice, "the store works again, after: \(failure.error)")
-                changed(.store(.working))
+                changed(.working)
             }
             goOn()
         case .failed(let error):
             if failure?.error != error {
                 logger.log(.err, "\(error); durable queues wait, the rest goes on; trying again")
                 failure = (error, failure?.since ?? Linux.now(.realtime))
-                changed(.store(.failing("\(error)")))
+                changed(.failing(error))
             }
-        case .opened(let contents): opened(contents)
+        case .opened(let contents):
+            changed(hasOpened ? .replaced : .opened(contents))
+            hasOpened = true
         }
-    }
-
-    /// Opened late, or anew.
-    private func opened(_ contents: StoreContents) {
-        changed(.restored(StoredState(contents, logger: logger)))
     }
 
     private func goOn() {

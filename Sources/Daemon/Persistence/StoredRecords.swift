@@ -8,7 +8,7 @@ extension StoreWrite {
     /// Somebody waits for it, or it must not be lost.
     var isUrgent: Bool {
         switch self {
-        case .insert, .update, .held, .once, .suspensions, .reserved, .retried: true
+        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten: true
         case .ended(let view): view.isDurable
         case .retrying, .timer: false
         }
@@ -22,9 +22,10 @@ extension StoreWrite {
             [.update(id: operation.id, state: StateCoding.encode(operation))]
                 + (operation.appended.isEmpty
                     ? [] : [.append(id: operation.id, events: StateCoding.encode(operation.appended))])
-        case .ended(let view): [.remove(id: view.id), .record(HistoryRow(view))]
+        case .ended(let view): (view.isStored ? [.remove(id: view.id)] : []) + [.record(HistoryRow(view))]
         case .retrying(let view): [.attempt(AttemptRow(view))]
         case .retried(let id, let successor): [.settle(id: id, by: successor)]
+        case .forgotten(let id): [.settle(id: id, by: nil)]
         case .held(let source, let events, let replacing):
             [.hold(source: source.description, events: StateCoding.encode(events), replacing: replacing)]
         case .once(let handler, let once):
@@ -73,10 +74,6 @@ extension HistoryRow {
         case nil: break
         }
         let events = result == .failed ? view.events : view.events.suffix(Self.eventLimit)
-        var stored = StoredOperation(
-            id: view.id, handler: view.handler, queue: view.queue, origin: view.origin, submitted: view.submitted)
-        stored.keys = view.key.map { [$0] } ?? []
-        stored.depth = view.depth
         self.init(
             id: view.id, handler: view.handler, queue: view.queue, source: view.origin.description,
             result: result.rawValue, reason: view.reason, exitStatus: status, signal: signal,

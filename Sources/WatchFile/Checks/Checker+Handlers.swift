@@ -73,7 +73,6 @@ extension Checker {
         readAction(of: &draft)
         for key in HandlerDraft.referenceKeys + HandlerDraft.semaphoreKeys { checkLength(of: key, draft.entries) }
         checkRetry(of: draft)
-        checkOnce(of: draft)
         let specifiers =
             draft.commands.flatMap { $0.items.flatMap(\.specifiers) } + draft.templates.flatMap(\.specifiers)
         draft.specifiers = Array(specifiers.prefix(HandlerDraft.maximumSpecifiers))
@@ -100,13 +99,6 @@ extension Checker {
         problems.error(
             "RetryMaxSec=\(policy.maxDelay) is shorter than RetrySec=\(policy.delay)"
                 + (first == nil ? ", its default" : ""), at: place.text)
-    }
-
-    private mutating func checkOnce(of draft: HandlerDraft) {
-        guard let entry = draft.entries.entry("Once"), entry.value?.word.flatMap(Once.init) != nil else { return }
-        problems.warning(
-            "Once= is remembered in memory only by this version: the handler runs once more after watchd was restarted",
-            at: entry.text)
     }
 
     private mutating func readAction(of draft: inout HandlerDraft) {

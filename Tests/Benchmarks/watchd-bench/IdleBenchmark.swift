@@ -56,6 +56,7 @@ struct IdleBenchmark {
         let text = """
             [Watchd]
             ControlSocket=\(folder)/control
+            StateDirectory=\(folder)/state
             [Descriptor fifo]
             ListenFIFO=\(fifo)
             Exec=\(command)

@@ -27,6 +27,7 @@ struct Side {
         let text = """
             [Watchd]
             ControlSocket=\(folder)/control
+            StateDirectory=\(folder)/state
             \(trigger)
             Exec=\(programs.handler) \(reports.path)
 

@@ -69,7 +69,7 @@ final class Watchd {
     var socket: String { folder["socket"] }
 
     static func write(_ text: String, settings: String = "", to folder: Folder) throws {
-        let head = "[Watchd]\nControlSocket=@/socket\n\(settings)\n"
+        let head = "[Watchd]\nControlSocket=@/socket\nStateDirectory=@/state\n\(settings)\n"
         try folder.write("watch", (head + text).replacing("@/", with: folder.path + "/"))
     }
 

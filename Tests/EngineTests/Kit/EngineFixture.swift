@@ -62,13 +62,18 @@ final class EngineFixture {
     static let boot = Moment(realtime: 1_800_000_000_000_000, boottime: 1_000_000_000, monotonic: 900_000_000)
 
     init(
-        _ configuration: Configuration, at now: Moment = EngineFixture.boot, isChecked: Bool = true,
-        isQuiet: Bool = false
+        _ configuration: Configuration, at now: Moment = EngineFixture.boot, restoring state: StoredState? = nil,
+        isChecked: Bool = true, isQuiet: Bool = false
     ) {
         self.now = now
         self.isChecked = isChecked
         self.isQuiet = isQuiet
         engine = Engine(configuration, at: now)
+        if let state {
+            engine.restore(state)
+            // The model begins with an engine that is empty.
+            isModelled = false
+        }
         let first = engine.start()
         take(first)
         check(nil, first)

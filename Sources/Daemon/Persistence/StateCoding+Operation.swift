@@ -1,0 +1,113 @@
+import Engine
+import WatchFile
+
+extension ByteWriter {
+    /// Everything but its events.
+    mutating func put(_ operation: StoredOperation) {
+        put(
+            flags(
+                operation.merge != nil, operation.notBefore != nil, operation.isExecuting, operation.isRedelivered,
+                operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
+                operation.hasConsumed, operation.isDurable))
+        put(operation.id)
+        put(operation.handler)
+        put(operation.queue)
+        put(operation.origin)
+        put(UInt64(operation.keys.count))
+        for key in operation.keys { put(key) }
+        if let merge = operation.merge { put(byte: merge.stateNumber) }
+        put(operation.depth)
+        put(operation.submitted)
+        put(operation.place)
+        if let notBefore = operation.notBefore { put(notBefore) }
+        put(operation.attempt)
+        put(operation.countedAttempts)
+        put(operation.temporaryAttempts)
+        putLists(operation)
+    }
+
+    private mutating func putLists(_ operation: StoredOperation) {
+        put(UInt64(operation.dependencies.count))
+        for dependency in operation.dependencies {
+            put(dependency.operation)
+            put(byte: dependency.isRequired ? 1 : 0)
+        }
+        put(UInt64(operation.runs.count))
+        for run in operation.runs {
+            put(run.part)
+            put(run.pid)
+            put(run.started)
+        }
+    }
+
+    mutating func put(_ suspension: Suspension) {
+        put(flags(suspension.reason != nil, suspension.until != nil))
+        put(suspension.by)
+        if let reason = suspension.reason { put(reason) }
+        put(suspension.since)
+        if let until = suspension.until { put(until) }
+    }
+
+    mutating func put(_ stamp: TimerStamp) {
+        put(flags(stamp.lastElapse != nil, stamp.after != nil))
+        if let lastElapse = stamp.lastElapse { put(lastElapse) }
+        if let after = stamp.after { put(after) }
+    }
+}
+
+extension ByteReader {
+    private static let small = 0...Int(Int32.max)
+
+    mutating func operation() throws(DamagedBytes) -> StoredOperation {
+        let bits = try flags(0x3FF)
+        let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
+        var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
+        operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
+        if bits & 1 != 0 { operation.merge = try number() }
+        operation.depth = try int(0...Int(Int16.max))
+        operation.submitted = try signed()
+        operation.place = try unsigned()
+        operation.notBefore = try signed(if: bits & 2 != 0)
+        operation.attempt = try int(1...Int(Int32.max))
+        operation.countedAttempts = try int(Self.small)
+        operation.temporaryAttempts = try int(Self.small)
+        operation.dependencies = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in try reader.dependency() }
+        operation.runs = try list(ofAtLeast: 3) { reader throws(DamagedBytes) in try reader.run() }
+        operation.take(bits)
+        return operation
+    }
+
+    private mutating func dependency() throws(DamagedBytes) -> StoredDependency {
+        StoredDependency(operation: try unsigned(), isRequired: try flags(1) != 0)
+    }
+
+    private mutating func run() throws(DamagedBytes) -> StoredRun {
+        StoredRun(part: try int(Self.small), pid: try int32(), started: try signed())
+    }
+
+    mutating func suspension() throws(DamagedBytes) -> Suspension {
+        let bits = try flags(3)
+        return Suspension(
+            by: try text(), reason: try text(if: bits & 1 != 0), since: try signed(),
+            until: try signed(if: bits & 2 != 0))
+    }
+
+    mutating func timerStamp() throws(DamagedBytes) -> TimerStamp {
+        let bits = try flags(3)
+        return TimerStamp(lastElapse: try signed(if: bits & 1 != 0), after: try signed(if: bits & 2 != 0))
+    }
+}
+
+extension StoredOperation {
+    /// In the order in which they are written.
+    fileprivate mutating func take(_ bits: UInt64) {
+        isExecuting = bits & 0x4 != 0
+        isRedelivered = bits & 0x8 != 0
+        isCancelled = bits & 0x10 != 0
+        isClosed = bits & 0x20 != 0
+        isByHand = bits & 0x40 != 0
+        isRerun = bits & 0x80 != 0
+        hasConsumed = bits & 0x100 != 0
+        isDurable = bits & 0x200 != 0
+    }
+}

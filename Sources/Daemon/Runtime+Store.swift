@@ -1,0 +1,88 @@
+import Engine
+import Handlers
+import LinuxSystem
+import Store
+import WatchFile
+
+/// The store, and what it has kept.
+extension Runtime {
+    /// Opens the store and lets the engine take up what stands in it.
+    ///
+    /// - Throws: what does not heal by itself: another watchd has it, a later version wrote it.
+    func openStore() throws(StoreError) {
+        let folder = StateDirectory.path(engine.settings)
+        var failure: StoreError?
+        var store: Store?
+        do throws(StoreError) {
+            let opened = try Store(folder: folder, durability: engine.settings.sync == .full ? .power : .crash)
+            takeUp(opened.takeContents())
+            store = opened
+        } catch {
+            guard error.isTransient else { throw error }
+            logger.log(.err, "\(error); durable queues wait until it works, the rest goes on")
+            failure = error
+            startWithoutStore(error)
+        }
+        persistence = Persistence(
+            store, folder: folder, failure: failure, settings: engine.settings, core: core, logger: logger
+        ) { [unowned self] change in storeChanged(change) }
+    }
+
+    /// Ids go on far above all that it may have: it is opened later.
+    private func startWithoutStore(_ error: StoreError) {
+        var state = StoredState()
+        let start = UInt64(max(0, Linux.now(.realtime))) / 1000
+        (state.lastEventID, state.lastOperationID) = (start, start)
+        restore(state)
+        setStore(.failing("\(error)"))
+    }
+
+    private func takeUp(_ contents: StoreContents) {
+        if let path = contents.setAside {
+            logger.log(.crit, "the store was damaged: it is now \(path.printable), and what could be read is taken over")
+        }
+        let state = StoredState(contents, logger: logger)
+        restore(state)
+        guard !state.operations.isEmpty else { return }
+        let running = state.operations.count { !$0.runs.isEmpty }
+        let again = state.operations.count { $0.isExecuting && $0.runs.isEmpty }
+        let orphans = engine.orphanViews.count
+        let parts = [
+            "\(state.operations.count) operations restored", running > 0 ? "\(running) of them still run" : nil,
+            again > 0 ? "\(again) may have run and are redelivered" : nil,
+            orphans > 0 ? "\(orphans) wait for a handler or queue that does not exist" : nil,
+        ]
+        logger.log(.notice, parts.compactMap { $0 }.joined(separator: ", "))
+    }
+
+    private func storeChanged(_ change: Persistence.Change) {
+        switch change {
+        case .working: handle(.store(.working))
+        case .failing(let error): handle(.store(.failing("\(error)")))
+        case .opened(let contents): handle(.restored(StoredState(contents, logger: logger)))
+        case .replaced: handle(.storeIsNew)
+        }
+    }
+
+    /// Failed operations that nobody has to look at any more.
+    func forget(_ ids: [UInt64], then: @escaping () -> Void) {
+        persistence?.write(ids.map { .forgotten($0) })
+        whenSafe(then)
+    }
+}
+
+extension Persistence {
+    /// What the engine wants written in one `handle`, and what it tells of ends.
+    func write(_ actions: [Action]) {
+        var writes: [StoreWrite] = []
+        for action in actions {
+            switch action {
+            case .store(let write): writes.append(write)
+            case .report(.ended(let view)): writes.append(.ended(view))
+            case .report(.retrying(let view)): writes.append(.retrying(view))
+            default: break
+            }
+        }
+        write(writes)
+    }
+}

@@ -1,0 +1,33 @@
+package import WatchFile
+
+extension Engine {
+    /// What a reload of this configuration would change; nothing changes.
+    package func plan(_ configuration: Configuration) -> ConfigurationChange {
+        var trial = self
+        trial.actions = []
+        var change = trial.apply(configuration)
+        let touched = Set(change.added + change.changed + change.removed)
+        let all =
+            configuration.queues.map { "queue/\($0.name)" } + configuration.semaphores.map { "semaphore/\($0.name)" }
+            + configuration.handlers.map { "handler/\($0.name)" } + configuration.sources.map(\.id.description)
+        change.kept = all.filter { !touched.contains($0) }
+        change.warnings = queues.indices.compactMap { warning(queue: $0, change.removed) }
+        change.warnings += handlers.indices.compactMap { warning(handler: $0, change.removed) }
+        return change
+    }
+
+    private func warning(queue: Int, _ removed: [String]) -> String? {
+        let name = "queue/\(queues[queue].definition.name)"
+        guard removed.contains(name), !queues[queue].isEmpty else { return nil }
+        let count = queues[queue].waiting + queues[queue].running
+        return queues[queue].isSuspended
+            ? "\(name) is suspended and has \(count) operations: they wait for its resume, or for cancel"
+            : "\(name) goes when its \(count) operations have ended"
+    }
+
+    private func warning(handler: Int, _ removed: [String]) -> String? {
+        let name = "handler/\(handlers[handler].name)"
+        guard removed.contains(name), handlers[handler].operations > 0 else { return nil }
+        return "\(name) goes when its \(handlers[handler].operations) operations have ended"
+    }
+}

@@ -1,0 +1,255 @@
+import Schedule
+import WatchFile
+
+/// What the store has kept takes its place again.
+extension Engine {
+    /// To be called before `start`; or later, when the store could not be opened before.
+    ///
+    /// Of each operation, `runs` are the processes that may still be seen: those that run, and those whose end can be
+    /// known. They keep their places. Who was executing without one may have done its work or not: it is redelivered.
+    package mutating func restore(_ state: StoredState) {
+        lastEventID = max(lastEventID, state.lastEventID)
+        lastOperationID = max(lastOperationID, state.lastOperationID)
+        for name in state.once {
+            guard let handler = handlers.index(of: name) else { continue }
+            handlers[handler].isOnceDone = handlers[handler].definition.value.constraints.once != nil
+        }
+        for (name, suspensions) in state.suspensions { restore(suspensions, of: name) }
+        for (id, stamp) in state.timers { restore(stamp, of: id) }
+        for hold in state.held { restore(hold) }
+        restore(state.operations)
+    }
+
+    /// In the order of submission.
+    private mutating func restore(_ stored: [StoredOperation]) {
+        let ordered = stored.sorted { left, right in
+            let (one, other) = (left.place == 0 ? .max : left.place, right.place == 0 ? .max : right.place)
+            return one == other ? left.id < right.id : one < other
+        }
+        let refs = ordered.compactMap { stored in restore(stored).map { ($0, stored) } }
+        guard !refs.isEmpty else { return }
+        formLines()
+        for (ref, stored) in refs where operations.isAlive(ref) { restoreDependencies(ref, stored) }
+        for (ref, stored) in refs where operations.isAlive(ref) { goOn(ref, stored) }
+    }
+
+    /// Puts it into the tables. `nil`: there is no place for it; it is kept until there is.
+    private mutating func restore(_ stored: StoredOperation) -> OperationRef? {
+        guard operations.ref(id: stored.id) == nil else { return nil }
+        guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved,
+            let queue = queues.index(of: stored.queue), !queues[queue].isRemoved
+        else {
+            orphans[stored.id] = stored
+            return nil
+        }
+        orphans[stored.id] = nil
+        lastOperationID = max(lastOperationID, stored.id)
+        let draft = draft(stored, handler: handler, queue: queue, source: restoredSource(stored.origin))
+        let names = stored.keys.map { KeyTable.Name(handler: handler, bytes: $0) }
+        let ref = insertRestored(draft, names)
+        if stored.countedAttempts + stored.temporaryAttempts > 0 {
+            attempts[stored.id] = Attempts(counted: stored.countedAttempts, temporary: stored.temporaryAttempts)
+        }
+        if stored.place != 0 {
+            operations.restore(ref, place: stored.place)
+            // Its lines are formed when all are there.
+            operations[ref].station = .keys
+        }
+        if operations[ref].hasStarted { restoreAttempt(ref, stored) }
+        return ref
+    }
+
+    /// It comes from a source that may not exist any more.
+    private mutating func restoredSource(_ origin: Origin) -> Int {
+        guard case .source = origin, sources.index(of: origin) == nil else { return internalSource(origin) }
+        var state = SourceState(origin: origin)
+        state.condition = .closed
+        state.isRemoved = true
+        return sources.insert(state, name: origin)
+    }
+
+    private func draft(_ stored: StoredOperation, handler: Int, queue: Int, source: Int) -> Operation {
+        var draft = Operation()
+        (draft.id, draft.handler, draft.queue, draft.source) = (stored.id, handler, queue, source)
+        draft.entries = EntryList(stored.events)
+        for event in stored.appended { _ = draft.entries.add(event, merge: stored.merge) }
+        draft.depth = Int16(clamping: stored.depth)
+        draft.submitted = stored.submitted
+        draft.made = now.monotonic
+        draft.attempt = Int32(clamping: max(1, stored.attempt))
+        draft.hasStarted = stored.isExecuting || stored.attempt > 1 || stored.isRedelivered
+        draft.isClosed = stored.isClosed || draft.hasStarted || sources[source].merge == nil
+        draft.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
+        (draft.isCancelled, draft.isByHand) = (stored.isCancelled, stored.isByHand)
+        (draft.isRerun, draft.hasConsumed) = (stored.isRerun, stored.hasConsumed)
+        (draft.isDurable, draft.isLong, draft.isStored) = (stored.isDurable, !stored.isDurable, true)
+        if let time = stored.notBefore { draft.wakeUp = now.monotonic + pause(until: time, handler: handler) }
+        return draft
+    }
+
+    /// Microseconds left; not longer than it can have been, in case somebody has set the clock.
+    private func pause(until time: Int64, handler: Int) -> Int64 {
+        let definition = handlers[handler].definition.value
+        let longest = max(definition.constraints.delay.microseconds, definition.retry.maxDelay.microseconds)
+        return min(max(0, time - now.realtime), Int64(clamping: min(longest, UInt64(Int64.max / 8))) / 10 * 11)
+    }
+
+    private mutating func insertRestored(_ draft: consuming Operation, _ names: [KeyTable.Name]) -> OperationRef {
+        let (handler, queue, source) = (draft.handler, draft.queue, draft.source)
+        let target = SourceState.Target(handler: handler, queue: queue)
+        let (entries, deliveries) = (draft.entries.count, draft.entries.deliveries)
+        let definition = handlers[handler].definition
+        let hasStarted = draft.hasStarted
+        apply(definition, to: &draft)
+        let isOpen = !draft.isClosed
+        let ref = operations.insert(draft)
+        for name in names { operations[ref].keys.append(keys.enter(name, ref, isOpen: isOpen)) }
+        handlers[handler].operations += 1
+        sources[source].operations += 1
+        queues[queue].waiting += 1
+        if !hasStarted { queues[queue].arrivals.append(ref) }
+        enter(deliveries, at: .pending, source: source, target)
+        changeEntries(entries, queue: queue)
+        for group in handlers[handler].groups { sources[group].group.outstanding += 1 }
+        if !hasStarted { setStartTimeout(ref) }
+        return ref
+    }
+
+    // MARK: What had started
+
+    private mutating func restoreAttempt(_ ref: OperationRef, _ stored: StoredOperation) {
+        let definition = handlers[operations[ref].handler].definition
+        if let stride = definition.value.stride, operations[ref].entries.count > stride {
+            split(ref, stride)
+            let parts = Set(stored.runs.map(\.part))
+            splits[ref.id]?.waiting.removeAll { parts.contains($0) }
+            operations[ref].toStart = Int32(splits[ref.id]?.waiting.count ?? 1)
+            // Of the parts that are not there any more nobody knows whether they ran.
+            if stored.isExecuting, operations[ref].toStart > 0 { operations[ref].isRedelivered = true }
+        } else {
+            operations[ref].toStart = stored.runs.isEmpty ? 1 : 0
+        }
+        if !stored.runs.isEmpty { adopt(ref, stored.runs, definition) }
+        if operations[ref].toStart == 0 {
+            operations[ref].station = .none
+        } else if !operations[ref].isRunning, operations[ref].wakeUp > now.monotonic {
+            operations[ref].station = .backingOff
+            deadlines.add(.retry(ref), .monotonic, at: operations[ref].wakeUp)
+        } else {
+            operations[ref].station = .keys
+        }
+    }
+
+    /// Its processes take the places they had, whether there is room or not.
+    private mutating func adopt(_ ref: OperationRef, _ runs: [StoredRun], _ definition: SharedDefinition) {
+        let (queue, source) = (operations[ref].queue, operations[ref].source)
+        operations[ref].isRunning = true
+        if operations[ref].isBarrier { queues[queue].runningBarriers += 1 }
+        let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
+        waitsNoMore(queue)
+        queues[queue].running += 1
+        move(operations[ref].entries.deliveries, from: .pending, to: .running, source: source, target)
+        changeEntries(-operations[ref].entries.count, queue: queue)
+        for stored in runs {
+            var run = Run(
+                part: stored.part, phase: .running(pid: stored.pid), definition: definition, started: stored.started,
+                startedOn: queues[queue].chain, queues: queues[queue].chain, held: take(ref))
+            run.isAdopted = true
+            operations[ref].runs.append(run)
+            takeSlot()
+            let ran = UInt64(max(0, now.realtime - stored.started))
+            let timeout = definition.value.timeout.microseconds
+            setDeadline(ref, part: stored.part, after: timeout > ran ? timeout - ran : 0)
+            let id = RunID(operation: ref.id, attempt: Int(operations[ref].attempt), part: stored.part)
+            actions.append(.adopt(AdoptRequest(run: id, definition: definition, pid: stored.pid)))
+        }
+    }
+
+    // MARK: Going on
+
+    /// What it depended on and is not there any more has ended; nobody knows how, unless it told while it was there.
+    private mutating func restoreDependencies(_ ref: OperationRef, _ stored: StoredOperation) {
+        guard operations[ref].station == .unsubmitted else { return }
+        for dependency in stored.dependencies {
+            if operations.ref(id: dependency.operation) != nil {
+                let one = (id: dependency.operation, isRequired: dependency.isRequired)
+                depend(ref, Dependencies(operations: [one]))
+            } else if dependency.isRequired, orphans[dependency.operation] == nil {
+                let reason = "Requires=: operation \(dependency.operation) was lost when watchd ended"
+                return finish(ref, .cancelled, reason: reason)
+            }
+        }
+    }
+
+    private mutating func goOn(_ ref: OperationRef, _ stored: StoredOperation) {
+        if operations[ref].isRedelivered != stored.isRedelivered { save(ref) }
+        if stored.isCancelled {
+            if !operations[ref].runs.isEmpty { return terminate(ref, .cancelled) }
+            return finish(ref, .cancelled, reason: "cancelled while it ran")
+        }
+        if !stored.isDurable, operations[ref].runs.isEmpty {
+            return finish(ref, .failed, reason: "watchd was restarted while it ran, and how it ended is not known")
+        }
+        if operations[ref].station == .unsubmitted {
+            if operations[ref].wakeUp > now.monotonic {
+                deadlines.add(.submission(ref), .monotonic, at: operations[ref].wakeUp)
+            }
+            submitIfFree(ref)
+        }
+    }
+
+    /// Handlers and queues may have come back.
+    mutating func placeOrphans() {
+        guard !orphans.isEmpty else { return }
+        restore(orphans.values.sorted { $0.id < $1.id })
+    }
+
+    mutating func cancelOrphan(_ id: UInt64) -> Bool {
+        guard let orphan = orphans.removeValue(forKey: id) else { return false }
+        var view = view(orphan)
+        (view.state, view.result, view.ended) = (.cancelled, .cancelled, now.realtime)
+        view.reason = "cancelled while its handler or queue did not exist"
+        actions.append(.report(.ended(view)))
+        return true
+    }
+
+    // MARK: Sources
+
+    private mutating func restore(_ suspensions: [Suspension], of name: String) {
+        let left = suspensions.filter { $0.until.map { $0 > now.realtime } ?? true }.map { suspension in
+            var suspension = suspension
+            suspension.resumesAt = suspension.until.map { now.boottime + min($0 - now.realtime, Int64.max / 4) }
+            return suspension
+        }
+        let named = try? resolve(name, among: \.isSuspendable)
+        for suspension in left {
+            switch named {
+            case .source(let source): suspend(source: source, suspension)
+            case .queue(let queue): suspend(queue: queue, suspension)
+            case .handler, .semaphore, nil: break
+            }
+        }
+    }
+
+    private mutating func restore(_ stamp: TimerStamp, of id: SourceID) {
+        guard let source = sources.index(of: .source(id)), sources[source].isTimer else { return }
+        sources[source].lastEvent = stamp.lastElapse
+        if let after = stamp.after, let time = sources[source].timer.resume(left: after - now.realtime, now: now) {
+            deadlines.add(.timer(source: source), .monotonic, at: time)
+        }
+    }
+
+    private mutating func restore(_ hold: StoredHold) {
+        guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else { return }
+        for event in hold.events {
+            guard let annulled = sources[source].held.add(event, merge: sources[source].merge, limit: .max) else {
+                continue
+            }
+            for target in sources[source].targets {
+                enter(event.count, at: .held, source: source, target)
+                move(annulled, from: .held, to: .annulled, source: source, target)
+            }
+        }
+        dirtySources.append(source)
+    }
+}

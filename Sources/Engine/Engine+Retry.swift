@@ -1,0 +1,60 @@
+import WatchFile
+
+/// `watchctl retry`: a failed operation's events once more, as a new operation.
+extension Engine {
+    mutating func retry(_ failed: [StoredOperation], _ token: Token) throws(CommandError) {
+        guard phase == .running || phase == .reloading else { throw .draining }
+        var drafts: [(stored: StoredOperation, target: SourceState.Target)] = []
+        for stored in failed {
+            guard var target = target(handler: stored.handler) else { throw .noSuchName(stored.handler, nearest: nil) }
+            if let queue = queues.index(of: stored.queue), !queues[queue].isRemoved { target.queue = queue }
+            drafts.append((stored, target))
+        }
+        try checkRoom(for: drafts)
+        var ids: [UInt64] = []
+        var refusal: Reply = .operations([])
+        for (stored, target) in drafts {
+            if handlers[target.handler].isOnceDone {
+                refusal = .refused(.skipped, reason: "Once=: \(stored.handler) has run")
+                continue
+            }
+            ids.append(again(stored, target))
+            actions.append(.store(.retried(stored.id, by: ids[ids.count - 1])))
+        }
+        reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: false)
+    }
+
+    private mutating func checkRoom(
+        for drafts: [(stored: StoredOperation, target: SourceState.Target)]
+    ) throws(CommandError) {
+        var needs: [Int: Int] = [:]
+        for (stored, target) in drafts { needs[target.queue, default: 0] += stored.events.count }
+        for (queue, needed) in needs.sorted(by: { $0.key < $1.key }) {
+            if case .failing(let reason) = storeCondition, queues[queue].definition.isDurable {
+                throw .storeFailing(reason)
+            }
+            let room = min(queues[queue].definition.backlog - queues[queue].entries, settings.maxOperations - entries)
+            // One alone that is larger than the backlog would never be tried again.
+            if needed > room, drafts.count > 1 || queues[queue].entries > 0 { throw full(queue) }
+        }
+    }
+
+    private mutating func again(_ stored: StoredOperation, _ target: SourceState.Target) -> UInt64 {
+        let source =
+            if case .source = stored.origin, sources.index(of: stored.origin) == nil {
+                internalSource(.run(handler: stored.handler))
+            } else {
+                internalSource(stored.origin)
+            }
+        var draft = Operation()
+        (draft.handler, draft.queue, draft.source) = (target.handler, target.queue, source)
+        draft.entries = EntryList(stored.events)
+        draft.isClosed = true
+        enter(draft.entries.deliveries, at: .pending, source: source, target)
+        let names = stored.events.last.map { keyNames($0, source: source, target) } ?? []
+        let ref = insert(draft, names)
+        note(.submitted, ref, event: stored.events.last?.id ?? 0)
+        begin(ref)
+        return ref.id
+    }
+}

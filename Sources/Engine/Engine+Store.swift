@@ -1,0 +1,208 @@
+import Schedule
+import WatchFile
+
+/// What is durable is told to the store: every change of it, in one write for each `handle`, and what must not be seen
+/// before the write is safe waits for it (`Action.committed`).
+extension Engine {
+    /// Ids given out without telling the store; after a crash as many are skipped.
+    static let idsReserved: UInt64 = 10_000
+
+    // MARK: What has to be told
+
+    func isDurable(_ ref: OperationRef) -> Bool { operations[ref].isDurable }
+
+    func isDurable(source: Int) -> Bool { sources[source].targets.contains { queues[$0.queue].definition.isDurable } }
+
+    /// An operation has changed, otherwise than by its entries.
+    mutating func save(_ ref: OperationRef) {
+        guard !operations[ref].isUnsaved,
+            operations[ref].isDurable || operations[ref].isStored || operations[ref].isLong
+        else { return }
+        operations[ref].isUnsaved = true
+        unsaved.append(ref)
+    }
+
+    /// An event has joined it.
+    mutating func saveJoined(_ event: Event, _ ref: OperationRef) {
+        save(ref)
+        guard operations[ref].isStored, !operations[ref].isRewritten else { return }
+        operations[ref].appended += 1
+        if Int(operations[ref].appended) > 2 * operations[ref].entries.count + 32 { return saveAsWhole(ref) }
+        joinedEvents[ref.id, default: []].append(event)
+    }
+
+    /// Its entries have changed otherwise than by events that came.
+    mutating func saveAsWhole(_ ref: OperationRef) {
+        save(ref)
+        guard operations[ref].isStored else { return }
+        operations[ref].isRewritten = true
+        joinedEvents[ref.id] = nil
+    }
+
+    /// A source holds an event more.
+    mutating func saveHeld(_ event: Event, _ source: Int) {
+        guard case .source(let id) = sources[source].origin, isDurable(source: source),
+            !unsavedHolds.contains(source)
+        else { return }
+        sources[source].held.appended += 1
+        if sources[source].held.appended > 2 * sources[source].held.count + 32 { return saveHolds(source) }
+        actions.append(.store(.held(id, [event], replacing: false)))
+    }
+
+    /// A source has let go something.
+    mutating func saveHolds(_ source: Int) {
+        if isDurable(source: source) { unsavedHolds.insert(source) }
+    }
+
+    mutating func noteOnce(_ handler: Int, _ isDone: Bool) {
+        guard handlers[handler].isOnceDone != isDone else { return }
+        handlers[handler].isOnceDone = isDone
+        let once = isDone ? handlers[handler].definition.value.constraints.once : nil
+        actions.append(.store(.once(handler: handlers[handler].name, once)))
+    }
+
+    /// The suspensions that people made; those of the file are in the file.
+    mutating func saveSuspensions(_ name: String, _ suspensions: [Suspension]) {
+        actions.append(.store(.suspensions(name, suspensions.filter { $0.by != "file" })))
+    }
+
+    // MARK: What waits for it
+
+    /// Does it when what is known of a durable operation is safe.
+    mutating func whenSafe(_ ref: OperationRef, _ action: Action) {
+        actions.append(operations[ref].isDurable ? .committed(action) : action)
+    }
+
+    /// Answers when everything is safe, or at once where nothing has to be, or nothing can.
+    mutating func reply(_ token: Token, _ reply: Reply, isSafe: Bool) {
+        let action = Action.reply(token, reply)
+        actions.append(isSafe || storeCondition != .working ? action : .committed(action))
+    }
+
+    // MARK: Telling
+
+    mutating func tellStore() {
+        reserveIDs()
+        for source in unsavedHolds where sources.isInUse(source) {
+            guard case .source(let id) = sources[source].origin else { continue }
+            sources[source].held.appended = 0
+            actions.append(.store(.held(id, sources[source].held.events, replacing: true)))
+        }
+        if !unsavedHolds.isEmpty { unsavedHolds = [] }
+        for ref in unsaved where operations.isAlive(ref) {
+            operations[ref].isUnsaved = false
+            if operations[ref].isStored, !operations[ref].isRewritten {
+                var stored = stored(operations[ref])
+                stored.appended = joinedEvents.removeValue(forKey: ref.id) ?? []
+                actions.append(.store(.update(stored)))
+            } else {
+                insertIntoStore(ref)
+            }
+        }
+        unsaved.removeAll(keepingCapacity: unsaved.count <= 1024)
+    }
+
+    private mutating func insertIntoStore(_ ref: OperationRef) {
+        var stored = stored(operations[ref])
+        stored.events = operations[ref].entries.events
+        operations[ref].isStored = true
+        operations[ref].isRewritten = false
+        operations[ref].appended = 0
+        actions.append(.store(.insert(stored)))
+    }
+
+    private mutating func reserveIDs() {
+        let margin = Self.idsReserved / 2
+        guard lastEventID + margin > reservedEventID || lastOperationID + margin > reservedOperationID else { return }
+        reserve(lastEventID + Self.idsReserved, lastOperationID + Self.idsReserved)
+    }
+
+    mutating func reserve(_ event: UInt64, _ operation: UInt64) {
+        (reservedEventID, reservedOperationID) = (event, operation)
+        actions.append(.store(.reserved(lastEventID: event, lastOperationID: operation)))
+    }
+
+    /// Everything but its events.
+    private func stored(_ operation: Operation) -> StoredOperation {
+        var stored = StoredOperation(
+            id: operation.id, handler: handlers[operation.handler].name,
+            queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
+            submitted: operation.submitted)
+        stored.keys = operation.keys.map { keys[$0].name.bytes }
+        stored.merge = sources[operation.source].merge
+        stored.depth = Int(operation.depth)
+        stored.place = operation.place
+        if operation.wakeUp > now.monotonic { stored.notBefore = now.realtime + operation.wakeUp - now.monotonic }
+        stored.attempt = Int(operation.attempt)
+        stored.countedAttempts = attempts[operation.id]?.counted ?? 0
+        stored.temporaryAttempts = attempts[operation.id]?.temporary ?? 0
+        stored.dependencies = dependencies.dependencies(of: operation.id).map { id in
+            let isRequired = dependencies.dependents(of: id).contains {
+                $0.operation.id == operation.id && $0.isRequired
+            }
+            return StoredDependency(operation: id, isRequired: isRequired)
+        }
+        (stored.isExecuting, stored.isRedelivered) = (operation.isRunning, operation.isRedelivered)
+        (stored.isCancelled, stored.isClosed) = (operation.isCancelled, operation.isClosed)
+        (stored.isByHand, stored.isRerun) = (operation.isByHand, operation.isRerun)
+        (stored.hasConsumed, stored.isDurable) = (operation.hasConsumed, operation.isDurable)
+        stored.runs = operation.runs.compactMap { run in
+            run.pid.map { StoredRun(part: run.part, pid: $0, started: run.started) }
+        }
+        return stored
+    }
+
+    // MARK: How the store stands
+
+    /// Also to be called before `start`.
+    package mutating func storeChanged(_ condition: StoreCondition) {
+        storeCondition = condition
+        guard condition == .working else { return }
+        isRoomNew = true
+        areSemaphoresMoved = true
+        areRestartsMoved = true
+        for queue in queues.indices where queues[queue].definition.isDurable { touch(queue: queue) }
+    }
+
+    /// The store has lost everything: it is told all that it has to know.
+    mutating func saveAll() {
+        for ref in operations.refs where operations[ref].isDurable || operations[ref].isLong {
+            operations[ref].isStored = false
+            joinedEvents[ref.id] = nil
+            save(ref)
+        }
+        for orphan in orphans.values { actions.append(.store(.insert(orphan))) }
+        for handler in handlers.indices where handlers[handler].isOnceDone {
+            let once = handlers[handler].definition.value.constraints.once
+            actions.append(.store(.once(handler: handlers[handler].name, once)))
+        }
+        for source in sources.indices {
+            guard case .source(let id) = sources[source].origin else { continue }
+            if !sources[source].held.isEmpty { saveHolds(source) }
+            if !sources[source].suspensions.isEmpty { saveSuspensions(id.description, sources[source].suspensions) }
+        }
+        for queue in queues.indices where !queues[queue].suspensions.isEmpty {
+            saveSuspensions("queue/\(queues[queue].definition.name)", queues[queue].suspensions)
+        }
+        reserve(lastEventID + Self.idsReserved, lastOperationID + Self.idsReserved)
+    }
+
+    // MARK: At a stop
+
+    /// Leaves a durable operation to the next start, as the store has it.
+    mutating func setAside(_ ref: OperationRef) {
+        if operations[ref].isUnsaved { tellStore() }
+        let operation = operations[ref]
+        leave(ref, operation, to: .pending)
+        handlers[operation.handler].operations -= 1
+        sources[operation.source].operations -= 1
+        setAsideCount += 1
+        releaseUnused(operation)
+    }
+
+    /// What is made for a durable queue during a stop.
+    mutating func setAsideUnsaved() {
+        let refs = unsaved.filter { operations.isAlive($0) && operations[$0].isDurable && !operations[$0].isRunning }
+        for ref in refs where operations.isAlive(ref) { setAside(ref) }
+    }
+}

@@ -1,0 +1,130 @@
+import Engine
+import SeedKit
+import WatchFile
+
+@testable import Daemon
+
+/// Encoded values, and how each is read.
+struct Sample {
+    var bytes: [UInt8]
+    /// What is read, written again.
+    var again: ([UInt8]) -> [UInt8]?
+
+    func reads(_ bytes: [UInt8]) -> Bool { again(bytes) != nil }
+
+    /// Bytes that can be read are the bytes that would be written.
+    func isOneSpelling(_ bytes: [UInt8]) -> Bool { again(bytes) == bytes }
+
+    /// One of each kind.
+    static func all(_ random: inout SeededGenerator) -> [Sample] {
+        let events = random.list(4) { $0.event() }
+        let suspensions = random.list(3) { $0.suspension() }
+        return [
+            Sample(bytes: StateCoding.encode(events)) { StateCoding.events($0).map { StateCoding.encode($0) } },
+            Sample(bytes: StateCoding.encode(random.operation())) {
+                StateCoding.operation($0).map { StateCoding.encode($0) }
+            },
+            Sample(bytes: StateCoding.encode(suspensions)) {
+                StateCoding.suspensions($0).map { StateCoding.encode($0) }
+            },
+            Sample(bytes: StateCoding.encode(random.stamp())) {
+                StateCoding.timer($0).map { StateCoding.encode($0) }
+            },
+        ]
+    }
+
+    static func completion(_ cause: Event) -> CompletionFact {
+        CompletionFact(
+            outcome: .failure, operation: 7, result: .failed, exit: .exited(3), output: Array("no".utf8), cause: cause,
+            causeOrigin: .completion(handler: "h"))
+    }
+}
+
+extension SeededGenerator {
+    mutating func list<Element>(
+        _ limit: Int, _ element: (inout SeededGenerator) -> Element
+    ) -> [Element] {
+        (0..<upTo(limit)).map { _ in element(&self) }
+    }
+
+    private mutating func optional<Value>(_ value: (inout SeededGenerator) -> Value) -> Value? {
+        chance(50) ? value(&self) : nil
+    }
+
+    /// Of any size: most of them small.
+    mutating func number() -> Int64 { Int64(bitPattern: next()) >> Int64(upTo(63)) }
+    private mutating func unsigned() -> UInt64 { next() >> UInt64(upTo(63)) }
+    private mutating func int32() -> Int32 { Int32(truncatingIfNeeded: number()) }
+    private mutating func content() -> [UInt8] {
+        (0..<upTo(chance(10) ? 300 : 20)).map { _ in UInt8(truncatingIfNeeded: next()) }
+    }
+    private mutating func name() -> String { pick(["", "thumbnail", "Größe", "a b/c", "😀", "\0"]) }
+    private mutating func exit() -> Exit? {
+        optional { $0.chance(50) ? .exited($0.int32()) : .signaled($0.int32()) }
+    }
+
+    mutating func event(depth: Int = 0) -> Event {
+        Event(id: unsigned(), time: number(), count: 1 + upTo(1000), fact: fact(depth))
+    }
+
+    private mutating func fact(_ depth: Int) -> Fact {
+        switch upTo(depth < 5 ? 7 : 6) {
+        case 0: return .timer(scheduled: number())
+        case 1:
+            return .signal(
+                SignalFact(
+                    number: int32(), senderPID: int32(), senderUID: UInt32(truncatingIfNeeded: next()),
+                    value: optional { $0.int32() }))
+        case 2:
+            return .path(
+                PathFact(
+                    pick(PathChange.allCases), path: content(), oldPath: optional { $0.content() }, root: content(),
+                    isRecovered: chance(50), hasReplaced: chance(50)))
+        case 3: return .line(LineFact(content(), isIncomplete: chance(50), peer: optional { $0.name() }))
+        case 4: return .process(ProcessFact(pid: int32(), exit: exit(), runTime: optional { $0.number() }))
+        case 5: return .custom(CustomFact(data: optional { $0.number() }, payload: optional { $0.content() }))
+        case 6: return .group(GroupFact(ran: upTo(300), failed: upTo(3), cancelled: upTo(70_000)))
+        default:
+            return .completion(
+                CompletionFact(
+                    outcome: pick([.success, .failure, .retry, .change, .finished]), operation: unsigned(),
+                    result: pick(EngineResult.allCases), exit: exit(), output: content(),
+                    cause: event(depth: depth + 1), causeOrigin: origin()))
+        }
+    }
+
+    private mutating func origin() -> Origin {
+        switch upTo(3) {
+        case 0: .source(SourceID(pick(SourceKind.allCases), name()))
+        case 1: .completion(handler: name())
+        case 2: .run(handler: name())
+        default: .finalizer(queue: name())
+        }
+    }
+
+    mutating func operation() -> StoredOperation {
+        var operation = StoredOperation(
+            id: unsigned(), handler: name(), queue: name(), origin: origin(), submitted: number())
+        operation.keys = list(3) { $0.content() }
+        operation.merge = optional { $0.pick(CustomTrigger.Merge.allCases) }
+        (operation.depth, operation.place, operation.notBefore) = (upTo(16), unsigned(), optional { $0.number() })
+        operation.attempt = 1 + upTo(200)
+        (operation.countedAttempts, operation.temporaryAttempts) = (upTo(200), upTo(100))
+        operation.dependencies = list(3) {
+            StoredDependency(operation: $0.unsigned(), isRequired: $0.chance(50))
+        }
+        (operation.isExecuting, operation.isRedelivered, operation.isCancelled) = (chance(50), chance(50), chance(50))
+        (operation.isClosed, operation.isByHand, operation.isRerun) = (chance(50), chance(50), chance(50))
+        (operation.hasConsumed, operation.isDurable) = (chance(50), chance(50))
+        operation.runs = list(3) { StoredRun(part: $0.upTo(500), pid: $0.int32(), started: $0.number()) }
+        return operation
+    }
+
+    mutating func suspension() -> Suspension {
+        Suspension(by: name(), reason: optional { $0.name() }, since: number(), until: optional { $0.number() })
+    }
+
+    mutating func stamp() -> TimerStamp {
+        TimerStamp(lastElapse: optional { $0.number() }, after: optional { $0.number() })
+    }
+}
