@@ -74,7 +74,7 @@ let package = Package(
         tests("DispatchOracle", "Engine", "WatchFile", "Schedule", "LinuxSystem", "SeedKit"),
         tests("LinuxSystem", "LinuxSystem", "ProgramKit"),
         tests("Store", "Store", "LinuxSystem", "ProgramKit", "SeedKit"),
-        tests("Daemon", "Daemon", "Store", "Engine", "WatchFile", "LinuxSystem", "ProgramKit", "SeedKit"),
+        tests("Daemon", "Daemon", "Handlers", "Store", "Engine", "WatchFile", "LinuxSystem", "ProgramKit", "SeedKit"),
         tests("ConfigurationFiles", "ConfigurationFiles", "ProgramKit", "WatchFile", "LinuxSystem"),
         tests("Varlink", "Varlink", "LinuxSystem"),
         // What several tests share: a service that answers as it is told, and values for it to say.

@@ -23,6 +23,8 @@ char **clinux_environment(void) { return environ; }
 
 int clinux_pipe2(int ends[2], int flags) { return pipe2(ends, flags); }
 
+ssize_t clinux_tee(int from, int to, size_t limit) { return tee(from, to, limit, SPLICE_F_NONBLOCK); }
+
 int clinux_accept4(int socket, int flags) { return accept4(socket, NULL, NULL, flags); }
 
 int clinux_memfd_create(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }

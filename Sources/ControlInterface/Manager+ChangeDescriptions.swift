@@ -114,6 +114,34 @@ extension Manager {
           cancelled: int
         )
 
+        # Run a failed operation again, as a new one with the same events; or all failed operations of a handler that were
+        # neither tried again nor forgotten. Exactly one of the two parameters.
+        method Retry(
+          # The operation.
+          id: ?int,
+          # The handler.
+          name: ?string
+        ) -> (
+          # What was started, the oldest failure first; at most 50.
+          operations: []Retried,
+          # The handler has more of them: call again.
+          more: bool
+        )
+
+        # Take a failed operation, or all those of a handler, off the list of what needs attention. It stays in the history.
+        # Exactly one of the two parameters.
+        method Forget(
+          # The operation.
+          id: ?int,
+          # The handler.
+          name: ?string
+        ) -> (
+          # Ids; at most 1000.
+          operations: []int,
+          # The handler has more of them: call again.
+          more: bool
+        )
+
         # [Requires 'more' flag]
         # Wait until an operation has ended, or until nothing waits or runs on a queue or in a group. There is one reply, when it
         # has come. Exactly one of id and name.
@@ -131,7 +159,7 @@ extension Manager {
 
         # Read the watch files again. The reply comes when the new ones are in force; if they have errors nothing changes.
         method Reload(
-          # Only say what would change.
+          # Only say what would change; nothing does.
           plan: ?bool
         ) -> (
           # New sources, queues and handlers.
@@ -140,6 +168,10 @@ extension Manager {
           changed: []string,
           # Those that are gone; what they still have to do is done.
           removed: []string,
+          # Those that stay as they are.
+          kept: []string,
+          # What somebody should know before it is done, one sentence each.
+          warnings: []string,
           # Warnings about the watch files.
           diagnostics: []string
         )

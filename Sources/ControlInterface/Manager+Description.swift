@@ -1,6 +1,8 @@
 extension Manager {
     /// The interface in Varlink's definition language: the reference for every client.
-    static let description = header + questionDescriptions + changeDescriptions + recordDescriptions + errorDescriptions
+    static let description =
+        header + questionDescriptions + changeDescriptions + recordDescriptions + operationDescriptions
+        + errorDescriptions
 
     private static let header = """
         # watchd: events on queues. Every name of a source, queue or handler is written bare (uploads) or, always allowed and
@@ -34,6 +36,22 @@ extension Manager {
 
         # No operation has this id, or it is no longer remembered.
         error NoSuchOperation (id: int)
+
+        # The operation has not failed, or that has been dealt with.
+        error NotFailed (
+          # The operation.
+          id: int,
+          # pending, ready or executing: it has not ended. Its result: it ended otherwise. retried, or forgotten.
+          state: string,
+          # Of one that was tried again: that operation.
+          successor: ?int
+        )
+
+        # The store cannot be written or read now, so nothing could be kept safe. watchd tries again by itself.
+        error StoreFailing (
+          # Why.
+          reason: string
+        )
 
         # The watch files have errors; what was in force is still in force.
         error InvalidWatchFile (

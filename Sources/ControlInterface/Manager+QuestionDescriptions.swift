@@ -44,7 +44,9 @@ extension Manager {
           # Semaphores of which something is taken or wanted; at most 20.
           semaphores: []Semaphore,
           # Groups that are not empty; at most 20.
-          groups: []Group
+          groups: []Group,
+          # What keeps operations beyond the end of the daemon; missing if nothing does.
+          store: ?Store
         )
 
         # The sources, in the order of their names.
@@ -127,7 +129,34 @@ extension Manager {
           next: ?int
         )
 
-        # Everything about one operation.
+        # Operations that have ended, the one that ended last first.
+        method ListHistory(
+          # Only those of this handler or source; of those that have one bare name, the handler. Not with handler or source.
+          name: ?string,
+          # Only those of this handler.
+          handler: ?string,
+          # Only those of this source.
+          source: ?string,
+          # Only those that ended so.
+          result: ?OperationResult,
+          # Only failed ones that were neither tried again nor forgotten.
+          unsettled: ?bool,
+          # Ended at this time or later.
+          since: ?string,
+          # Ended before this time.
+          until: ?string,
+          # How many at most: 1 to 1000, which is also the default.
+          limit: ?int,
+          # The next of the page before.
+          after: ?string
+        ) -> (
+          # One page of them.
+          operations: []OperationSummary,
+          # There are more: pass it as after.
+          next: ?string
+        )
+
+        # Everything about one operation, also about one that has ended as long as the history has it.
         method GetOperation(id: int) -> (operation: OperationDetail)
 
         # Why an operation, queue, handler, group or semaphore stands where it stands, and what became of its events. Exactly one of the two

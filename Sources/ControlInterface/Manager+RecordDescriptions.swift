@@ -122,9 +122,9 @@ extension Manager {
           # Missing: it holds now.
           time: ?string,
           # One word for programs. What is waited for: delay, dependency, key, order, barrier, width, target-width, suspended,
-          # semaphore, process-slot, rate-limit, backing-off, reload, turn. What happened: submitted, joined, started, ended,
-          # retried, superseded, cancelled, skipped, dropped, annulled, held. How a queue or handler stands: idle, running,
-          # full.
+          # semaphore, process-slot, rate-limit, backing-off, reload, turn, store, orphaned. What happened: submitted, joined,
+          # started, ended, retried, superseded, cancelled, skipped, dropped, annulled, held. How a queue or handler stands:
+          # idle, running, full.
           code: string,
           # What a person needs to know.
           sentence: string,
@@ -185,114 +185,20 @@ extension Manager {
           last_ended: ?string
         )
 
-        # Where an operation is. finished and cancelled are the ends.
-        type OperationState (pending, ready, executing, finished, cancelled)
-
-        # How an operation, or one run of it, ended.
-        type OperationResult (done, failed, cancelled, skipped, dropped, annulled, superseded)
-
-        # A handler and the events that caused it: one unit of work on a queue.
-        type OperationSummary (
-          id: int,
-          handler: string,
-          queue: string,
-          # path/uploads; without it a person or another operation started it.
-          source: ?string,
-          # What the operation is about; those of one handler and key never run at the same time.
-          key: ?string,
-          state: OperationState,
-          # Once it has ended.
-          result: ?OperationResult,
-          # Why it does not run yet.
-          waiting_for: ?string,
-          # The same as one word, as the code of a Step.
-          wait_reason: ?string,
-          # Operations that have to end first.
-          dependencies: []int,
-          # Of one that was superseded or joined another operation: that one.
-          successor: ?int,
-          # Paths, lines and events that it carries.
-          entries: int,
-          # Deliveries that it stands for.
-          deliveries: int,
-          # Why it exists, in a few words.
-          cause: string,
-          # When it took its place in line.
-          submitted: string,
-          started: ?string,
-          ended: ?string,
-          # How long it ran.
-          took_usec: ?int,
-          # Counts from 1; 0 before the first.
-          attempt: int,
-          # When it is tried again.
-          next_attempt: ?string,
-          # How many parts Stride= makes of it.
-          parts: ?int,
-          # And how many of them have ended.
-          parts_ended: ?int,
-          pid: ?int,
-          exit_status: ?int,
-          # Name of the signal that ended it.
-          signal: ?string,
-          # Why it ended as it did, where its exit status does not say it.
-          reason: ?string
-        )
-
-        # Everything about one operation: the members of OperationSummary, then its own.
-        type OperationDetail (
-          id: int,
-          handler: string,
-          queue: string,
-          source: ?string,
-          key: ?string,
-          state: OperationState,
-          result: ?OperationResult,
-          waiting_for: ?string,
-          wait_reason: ?string,
-          dependencies: []int,
-          successor: ?int,
-          entries: int,
-          deliveries: int,
-          cause: string,
-          submitted: string,
-          started: ?string,
-          ended: ?string,
-          took_usec: ?int,
-          attempt: int,
-          next_attempt: ?string,
-          parts: ?int,
-          parts_ended: ?int,
-          pid: ?int,
-          exit_status: ?int,
-          signal: ?string,
+        # What keeps operations beyond the end of the daemon.
+        type Store (
+          # failing: durable queues wait, the rest goes on.
+          state: (working, failing),
+          # Its folder.
+          path: ?string,
+          # Why it takes nothing.
           reason: ?string,
-          # As handlers are told them; at most 1000, the newest.
-          events: []object,
-          # How many more there are.
-          events_omitted: int,
-          # Its attempts, the first one first.
-          runs: []OperationRun,
-          # The end of what the last run wrote.
-          output: ?string,
-          # The same, where it is not UTF-8.
-          output_base64: ?string,
-          # Operations that it started by Emit=, OnSuccess=, OnFailure= and OnFinished=.
-          started_operations: []int
+          # And since when.
+          since: ?string
         )
 
-        # One attempt of an operation.
-        type OperationRun (
-          attempt: int,
-          pid: ?int,
-          started: string,
-          ended: ?string,
-          # Missing while it runs.
-          result: ?OperationResult,
-          exit_status: ?int,
-          signal: ?string,
-          reason: ?string
-        )
+        # A failed operation, and the one that it runs again as.
+        type Retried (failed: int, operation: int)
 
         # One event for EmitAll; as the parameters of Emit.
         type Emission (name: string, data: ?int, payload: ?object)

@@ -8,8 +8,10 @@ package enum Manager {
 
     package static let methods: [any ControlMethod.Type] = [
         GetStatus.self, ListSources.self, ListQueues.self, ListSemaphores.self, ListHandlers.self, ListOperations.self,
-        GetOperation.self, Explain.self, Emit.self, EmitAll.self, Run.self, Suspend.self, Resume.self, Signal.self,
-        EnterGroup.self, LeaveGroup.self, Cancel.self, Wait.self, Reload.self, Stop.self, Follow.self,
+        ListHistory.self, GetOperation.self, Explain.self, Emit.self, EmitAll.self, Run.self, Suspend.self, Resume.self,
+        Signal.self,
+        EnterGroup.self, LeaveGroup.self, Cancel.self, Retry.self, Forget.self, Wait.self, Reload.self, Stop.self,
+        Follow.self,
     ]
 
     /// What `Varlink.Service` serves.
@@ -20,6 +22,8 @@ package enum Manager {
 
     /// Items of a list in one reply, and the most that a `limit` can ask for.
     package static let maximumPage = 1000
+    /// Failed operations that one `Retry` of a handler takes.
+    package static let maximumRetried = 50
     /// Event objects in the reply of `GetOperation`.
     package static let maximumEventsShown = 1000
     /// Operations, semaphores or groups in each list of `GetStatus`.

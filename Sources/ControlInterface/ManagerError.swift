@@ -6,6 +6,11 @@ package enum ManagerError: Error, Hashable, Sendable {
     case noSuchName(name: String, nearest: String?, kinds: [String] = [], others: [String] = [])
     case ambiguousName(name: String, candidates: [String])
     case noSuchOperation(id: Int)
+    /// `state`: that of an operation that has not ended, or the result of one that has; `retried` (as `successor`) and
+    /// `forgotten` are failed ones that have been dealt with.
+    case notFailed(id: Int, state: String, successor: Int? = nil)
+    /// What has to be kept safe cannot be written or read now.
+    case storeFailing(reason: String)
     case invalidWatchFile(diagnostics: [String])
     case queueFull(queue: String, backlog: Int)
     /// One sentence for each link, from what is waited for to the caller.
@@ -37,6 +42,13 @@ package enum ManagerError: Error, Hashable, Sendable {
         case .ambiguousName(let name, let candidates):
             Self.make("AmbiguousName", ["name": .string(name), "candidates": .array(candidates.map { .string($0) })])
         case .noSuchOperation(let id): Self.make("NoSuchOperation", ["id": .int(Int64(id))])
+        case .notFailed(let id, let state, let successor):
+            Self.make(
+                "NotFailed",
+                [
+                    "id": .int(Int64(id)), "state": .string(state), "successor": successor.map { .int(Int64($0)) },
+                ].compactMapValues { $0 })
+        case .storeFailing(let reason): Self.make("StoreFailing", ["reason": .string(reason)])
         case .invalidWatchFile(let diagnostics):
             Self.make("InvalidWatchFile", ["diagnostics": .array(diagnostics.map { .string($0) })])
         case .queueFull(let queue, let backlog):
@@ -72,6 +84,10 @@ package enum ManagerError: Error, Hashable, Sendable {
                 others: texts("others"))
         case "AmbiguousName": self = .ambiguousName(name: text("name"), candidates: texts("candidates"))
         case "NoSuchOperation": self = .noSuchOperation(id: number("id"))
+        case "NotFailed":
+            self = .notFailed(
+                id: number("id"), state: text("state"), successor: parameters["successor"]?.int.map { Int($0) })
+        case "StoreFailing": self = .storeFailing(reason: text("reason"))
         case "InvalidWatchFile": self = .invalidWatchFile(diagnostics: texts("diagnostics"))
         case "QueueFull": self = .queueFull(queue: text("queue"), backlog: number("backlog"))
         case "WouldDeadlock": self = .wouldDeadlock(chain: texts("chain"))

@@ -66,7 +66,8 @@ package struct Daemon {
         // Else each of Dispatch's threads has one of its own, which keeps what a burst needed.
         Linux.limitArenas(2)
         let passed = try ListenSockets.take()
-        let listener = try ControlListener(settings: configuration.settings, passed: passed)
+        let kept = KeptDescriptors(passed)
+        let listener = try ControlListener(settings: configuration.settings, passed: kept.others)
         let nice = Linux.nice
         let logger = Logger(level: configuration.settings.logLevel)
         let core = Context("watchd.core")
@@ -75,7 +76,7 @@ package struct Daemon {
 
         let parts = Parts(
             options: options, configuration: configuration, files: files, listener: listener, logger: logger,
-            nice: nice)
+            nice: nice, kept: kept)
         let failure = Mutex<(any Error)?>(nil)
         core.async {
             do {
@@ -108,5 +109,7 @@ package struct Daemon {
         var listener: ControlListener
         var logger: Logger
         var nice: Int32
+        /// Of an earlier watchd.
+        var kept: KeptDescriptors
     }
 }

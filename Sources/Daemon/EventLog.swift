@@ -1,6 +1,7 @@
 import Engine
 import Handlers
 import LinuxSystem
+import Systemd
 import WatchFile
 
 /// One readable line for each event and each run: in the terminal all of them, in the journal the runs.
@@ -9,15 +10,59 @@ enum EventLog {
         switch report {
         case .event(let event, let origin, let handlers):
             let level: LogLevel = logger.isJournal ? .debug : .info
-            logger.log(level, "\(origin)  \(EventText.sentence(event)) → \(handlers.joined(separator: ", "))")
+            logger.log(
+                level, "\(origin)  \(EventText.sentence(event)) → \(handlers.joined(separator: ", "))",
+                [("WATCHD_SOURCE", origin.description)])
         case .operation: break
         case .retrying(let view):
-            logger.log(.warning, "\(view.handler) \(view.id)  \(retry(view))", fields(view, .failed))
+            logger.log(
+                .warning, "\(view.handler) \(view.id)  \(retry(view))", fields(view, .failed), id: .attemptFailed)
         case .ended(let view): log(view, logger)
         case .refused(let event, let origin, let handler, let result, let reason):
             let level: LogLevel = result == .skipped ? .info : .warning
-            logger.log(level, "\(handler): \(EventText.sentence(event)) of \(origin) \(result.rawValue): \(reason)")
+            logger.log(
+                level, "\(handler): \(EventText.sentence(event)) of \(origin) \(result.rawValue): \(reason)",
+                [
+                    ("WATCHD_HANDLER", handler), ("WATCHD_SOURCE", origin.description),
+                    ("WATCHD_RESULT", result.rawValue),
+                ], id: .deliveryRefused)
         }
+    }
+
+    /// Where a source stands now; `before`: where it stood.
+    static func source(_ id: SourceID, _ condition: SourceCondition, before: SourceCondition?, _ logger: Logger) {
+        let fields = [(name: "WATCHD_SOURCE", value: id.description)]
+        switch condition {
+        case .failed(let reason): logger.log(.warning, "\(id): \(reason)", fields, id: .sourceFailed)
+        case .waiting(let reason): logger.log(.info, "\(id): \(reason)", fields)
+        case .armed:
+            guard case .failed = before else { return logger.log(.debug, "\(id): armed", fields) }
+            logger.log(.notice, "\(id): armed again", fields, id: .sourceArmedAgain)
+        case .opening, .closed: break
+        }
+    }
+
+    /// At the start: its process runs still, and is watched from now on.
+    static func adopted(_ request: AdoptRequest, _ logger: Logger) {
+        let (handler, run) = (request.definition.value.name, request.run)
+        logger.log(
+            .notice, "\(handler) \(run.operation)  runs still, process \(request.pid): watched again",
+            [
+                ("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(run.operation)"),
+                ("WATCHD_ATTEMPT", "\(run.attempt)"), ("OBJECT_PID", "\(request.pid)"),
+            ], id: .handlerAdopted)
+    }
+
+    /// It starts, and may have run before.
+    static func redelivered(_ request: StartRequest, _ logger: Logger) {
+        let (handler, run) = (request.definition.value.name, request.run)
+        logger.log(
+            .notice, "\(handler) \(run.operation)  starts again: it may have run before watchd ended unexpectedly",
+            [
+                ("WATCHD_HANDLER", handler), ("WATCHD_SOURCE", request.origin.description),
+                ("WATCHD_QUEUE", request.queue), ("WATCHD_OPERATION", "\(run.operation)"),
+                ("WATCHD_ATTEMPT", "\(run.attempt)"),
+            ], id: .operationRedelivered)
     }
 
     private static func log(_ view: OperationView, _ logger: Logger) {
@@ -28,7 +73,19 @@ enum EventLog {
             case .cancelled: .notice
             case .dropped, .failed: .warning
             }
-        logger.log(level, "\(view.handler) \(view.id)  \(sentence(view, result))", fields(view, result))
+        logger.log(level, "\(view.handler) \(view.id)  \(sentence(view, result))", fields(view, result), id: id(result))
+    }
+
+    private static func id(_ result: EngineResult) -> MessageID {
+        switch result {
+        case .done: .operationDone
+        case .failed: .operationFailed
+        case .cancelled: .operationCancelled
+        case .skipped: .operationSkipped
+        case .dropped: .operationDropped
+        case .annulled: .operationAnnulled
+        case .superseded: .operationSuperseded
+        }
     }
 
     private static func sentence(_ view: OperationView, _ result: EngineResult) -> String {
@@ -50,10 +107,18 @@ enum EventLog {
         _ view: OperationView, _ result: EngineResult
     ) -> [(name: String, value: String)] {
         var fields = [
-            (name: "WATCHD_HANDLER", value: view.handler), (name: "WATCHD_OPERATION", value: "\(view.id)"),
-            (name: "WATCHD_QUEUE", value: view.queue), (name: "WATCHD_RESULT", value: result.rawValue),
+            (name: "WATCHD_HANDLER", value: view.handler), (name: "WATCHD_SOURCE", value: view.origin.description),
+            (name: "WATCHD_QUEUE", value: view.queue), (name: "WATCHD_OPERATION", value: "\(view.id)"),
+            (name: "WATCHD_ATTEMPT", value: "\(view.attempt)"), (name: "WATCHD_RESULT", value: result.rawValue),
         ]
-        if case .exited(let code) = view.exit { fields.append((name: "WATCHD_EXIT_STATUS", value: "\(code)")) }
+        switch view.exit {
+        case .exited(let code): fields.append((name: "WATCHD_EXIT_STATUS", value: "\(code)"))
+        case .signaled(let number): fields.append((name: "WATCHD_SIGNAL", value: LinuxSignal.name(number)))
+        case nil: break
+        }
+        if let started = view.started, let ended = view.ended {
+            fields.append((name: "WATCHD_DURATION_USEC", value: "\(max(0, ended - started))"))
+        }
         return fields
     }
 

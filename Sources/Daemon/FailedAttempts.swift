@@ -1,6 +1,7 @@
 import Engine
 
-/// The attempts of operations that failed and were tried again, until there is a store. Confined to the core.
+/// The attempts of operations that failed and were tried again: of those that have not ended, and of those that ended
+/// last. Confined to the core.
 final class FailedAttempts {
     /// Attempts remembered, of all operations together.
     static let limit = 2000

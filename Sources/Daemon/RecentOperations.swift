@@ -1,6 +1,7 @@
 import Engine
 
-/// The operations that ended last, until there is a store. Confined to the core.
+/// The operations that ended last: what has ended is found here at once, and in the store a little later. Without a
+/// store it is all there is. Confined to the core.
 final class RecentOperations {
     /// Operations remembered.
     static let limit = 500
@@ -8,11 +9,22 @@ final class RecentOperations {
     static let byteLimit = 1 << 20
     /// Events remembered with one operation.
     static let eventLimit = 100
+    /// Failed operations that are remembered as dealt with, until the store says it too.
+    static let settledLimit = 4096
 
     private var views: [OperationView] = []
     private var bytes = 0
     /// Those before it have lost their events and output.
     private var firstWhole = 0
+    private var settlements: [UInt64: Settlement] = [:]
+    /// In the order they came; some are gone.
+    private var settledOrder: [UInt64] = []
+
+    /// What became of a failed operation.
+    struct Settlement: Equatable, Sendable {
+        /// The operation that it runs again as; `nil`: it is forgotten, or only just being tried again.
+        var successor: UInt64?
+    }
 
     func add(_ view: OperationView) {
         var view = view
@@ -26,7 +38,10 @@ final class RecentOperations {
     /// Newest first.
     var newestFirst: some Sequence<OperationView> { views.suffix(Self.limit).reversed() }
 
-    func view(_ id: UInt64) -> OperationView? { views.suffix(Self.limit).last { $0.id == id } }
+    /// Everything that is still here, in no promised number: for who asks the store too.
+    var all: [OperationView] { views }
+
+    func view(_ id: UInt64) -> OperationView? { views.last { $0.id == id } }
 
     /// Those that were started by the end of that one.
     func startedBy(_ id: UInt64) -> [Int] {
@@ -35,6 +50,25 @@ final class RecentOperations {
                 if case .completion(let fact) = event.fact { fact.operation == id } else { false }
             }
         }.map { Int($0.id) }.sorted()
+    }
+
+    // MARK: Failed ones that are dealt with
+
+    func settlement(of id: UInt64) -> Settlement? { settlements[id] }
+
+    /// - Parameter successor: the operation that it runs again as; `nil`: forgotten, or about to run again.
+    func settle(_ id: UInt64, by successor: UInt64? = nil) {
+        if settlements.updateValue(Settlement(successor: successor), forKey: id) == nil { settledOrder.append(id) }
+        guard settledOrder.count >= 2 * Self.settledLimit else { return }
+        let gone = settledOrder.prefix(settledOrder.count - Self.settledLimit)
+        for id in gone { settlements[id] = nil }
+        settledOrder.removeFirst(gone.count)
+    }
+
+    /// It could not be dealt with.
+    func unsettle(_ id: UInt64) {
+        settlements[id] = nil
+        settledOrder.removeAll { $0 == id }
     }
 
     private func strip() {

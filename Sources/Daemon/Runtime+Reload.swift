@@ -2,6 +2,7 @@ import Engine
 import EventSources
 import Handlers
 import LinuxSystem
+import Systemd
 import WatchFile
 
 /// A reload: read and checked beside the core, applied by the engine at one moment.
@@ -44,7 +45,7 @@ extension Runtime {
     private func loaded(_ result: LoadResult, _ files: [String], _ done: @escaping (ReloadOutcome) -> Void) {
         guard let configuration = result.configuration else {
             let diagnostics = result.diagnostics.map { $0.rendered() }
-            logger.log(.err, "reload refused, the old watch file stays active:")
+            logger.log(.err, "reload refused, the old watch file stays active:", id: .reloadRefused)
             for line in diagnostics.joined(separator: "\n").split(separator: "\n") { logger.log(.err, String(line)) }
             reloadEnded()
             let first = result.diagnostics.first { $0.severity == .error }
@@ -90,8 +91,8 @@ extension Runtime {
             .notice,
             count == 0
                 ? "reloaded: nothing changed"
-                : "reloaded: \(change.added.count) added, \(change.changed.count) changed, \(change.removed.count) removed"
-        )
+                : "reloaded: \(change.added.count) added, \(change.changed.count) changed, \(change.removed.count) removed",
+            id: .reloaded)
         finishReload(token, .success(change))
     }
 

@@ -1,9 +1,20 @@
 import Engine
 import LinuxSystem
+import Schedule
 import WatchFile
 
 /// What the service manager shows in one line.
 extension Runtime {
+    /// No drain takes longer (microseconds): what runs is waited for, then terminated, then killed, then left behind,
+    /// and what is to be kept is written.
+    var drainLimit: Int {
+        let longest = engine.handlerViews.map(\.definition.timeoutStop).max() ?? .zero
+        return [engine.settings.drain, longest, .seconds(15)].reduce(0) { sum, span in
+            let (next, overflow) = sum.addingReportingOverflow(Int(clamping: span.microseconds))
+            return overflow ? .max : next
+        }
+    }
+
     var statusLine: String {
         let sources = engine.sourceViews.filter { !$0.isRemoved }
         let failing = sources.count { if case .failed = $0.condition { true } else { false } }

@@ -2,6 +2,7 @@ import Engine
 import Handlers
 import LinuxSystem
 import Store
+import Systemd
 import WatchFile
 
 /// The store, and what it has kept.
@@ -10,6 +11,8 @@ extension Runtime {
     ///
     /// - Throws: what does not heal by itself: another watchd has it, a later version wrote it.
     func openStore() throws(StoreError) {
+        manager.extendTimeout(atMost: Self.longestOpening)
+        defer { manager.extendNoMore() }
         let folder = StateDirectory.path(engine.settings)
         var failure: StoreError?
         var store: Store?
@@ -19,7 +22,7 @@ extension Runtime {
             store = opened
         } catch {
             guard error.isTransient else { throw error }
-            logger.log(.err, "\(error); durable queues wait until it works, the rest goes on")
+            logger.log(.err, "\(error); durable queues wait until it works, the rest goes on", id: .storeFailing)
             failure = error
             startWithoutStore(error)
         }
@@ -27,6 +30,9 @@ extension Runtime {
             store, folder: folder, failure: failure, settings: engine.settings, core: core, logger: logger
         ) { [unowned self] change in storeChanged(change) }
     }
+
+    /// Microseconds that reading (and repairing) a large store may take.
+    private static let longestOpening = 600_000_000
 
     /// Ids go on far above all that it may have: it is opened later.
     private func startWithoutStore(_ error: StoreError) {
@@ -39,9 +45,13 @@ extension Runtime {
 
     private func takeUp(_ contents: StoreContents) {
         if let path = contents.setAside {
-            logger.log(.crit, "the store was damaged: it is now \(path.printable), and what could be read is taken over")
+            logger.log(
+                .crit, "the store was damaged: it is now \(path.printable), and what could be read is taken over")
         }
-        let state = StoredState(contents, logger: logger)
+        var state = StoredState(contents, logger: logger)
+        let instance = instance
+        let found = contents.wasClosed ? [] : (try? AdoptableProcess.all(instance: instance)) ?? []
+        Adoption(kept: kept, found: found).apply(to: &state)
         restore(state)
         guard !state.operations.isEmpty else { return }
         let running = state.operations.count { !$0.runs.isEmpty }

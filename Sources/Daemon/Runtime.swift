@@ -28,6 +28,9 @@ final class Runtime {
     private var memory: MemoryRelease?
     private var timers: ClockTimers?
     private var control: ControlServer?
+    private var inotify: InotifyHub?
+    /// What the service manager has kept and nobody has taken yet.
+    private(set) var kept: KeptDescriptors
     private let exit: () -> Void
     var bound: QueueBound<Runtime> { QueueBound(self, to: core) }
 
@@ -66,6 +69,7 @@ final class Runtime {
         self.exit = exit
         logger = parts.logger
         files = parts.files
+        kept = parts.kept
         locations = parts.configuration.locations
         engine = Engine(parts.configuration, at: .current)
         epoll = try EpollSet(on: core)
@@ -75,17 +79,25 @@ final class Runtime {
     }
 
     private func makeRim() throws {
-        let inotify = try InotifyHub(on: core)
+        let inotify = try InotifyHub(on: core, adopting: kept.take(.inotify))
+        self.inotify = inotify
+        let manager = manager
+        let keep: (KeptDescriptor, Int32) -> Void = { manager.keep($0.name, $1) }
+        let forget: (KeptDescriptor) -> Void = { manager.forget($0.name) }
+        keep(.inotify, inotify.storeDescriptor)
         let send: (Input) -> Void = { [unowned self] in handle($0) }
         let lanes = Lanes(core: core, count: min(4, max(2, Linux.processorCount)))
         self.lanes = lanes
         sources = try SourceSet(
-            SourceEnvironment(core: core, slow: slow, epoll: epoll, inotify: inotify, send: send),
-            ownSignals: [1, 2, 15]
+            SourceEnvironment(
+                core: core, slow: slow, epoll: epoll, inotify: inotify,
+                whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget, send: send),
+            stored: kept.takeSources(), ownSignals: [1, 2, 15]
         ) { [unowned self] in signalReceived($0) }
         runs = RunSet(
             RunEnvironment(
-                core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice, send: send))
+                core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice,
+                instance: instance, keep: keep, forget: forget, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }
@@ -96,8 +108,13 @@ final class Runtime {
     func restore(_ state: StoredState) { engine.restore(state) }
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
 
+    /// `WATCHD_INSTANCE` of its processes.
+    var instance: String { String(decoding: StateDirectory.path(parts.configuration.settings), as: UTF8.self) }
+
     private func adopt(_ request: AdoptRequest) {
-        handle(.runEnded(request.run, nil, reason: "watchd was restarted while it ran, and how it ended is not known"))
+        EventLog.adopted(request, logger)
+        running.note(.runStarted(request.run, pid: request.pid))
+        runs?.adopt(request, pidfd: kept.take(.pidfd(request.run)), output: kept.take(.output(request.run)))
     }
 
     // MARK: Start and end
@@ -113,6 +130,11 @@ final class Runtime {
         }
         perform(engine.start())
         drainInputs()
+        // Everything has been opened once: what is left of an earlier watchd belongs to nobody.
+        sources?.closeUnclaimed()
+        inotify?.startReading()
+        for name in kept.closeRest() { manager.forget(name.name) }
+        for name in kept.unknown { manager.forget(name) }
         sourcesMayBeReady()
         manager.watch(core: core, control: control?.context)
     }
@@ -122,13 +144,14 @@ final class Runtime {
         guard !hasStarted, untried.isEmpty else { return }
         hasStarted = true
         manager.ready(statusLine)
-        logger.log(.notice, "ready: \(statusLine)")
+        logger.log(.notice, "ready: \(statusLine)", id: .ready)
     }
 
     func drain() {
         switch engine.phase {
         case .running, .reloading:
             manager.stopping("stopping, \(statusLine)")
+            manager.extendTimeout(atMost: drainLimit)
             handle(.drain)
         case .draining: handle(.hurry)
         case .drained: break
@@ -142,7 +165,7 @@ final class Runtime {
         }
         let kept = engine.setAsideCount
         let later = kept == 0 ? "" : "; \(kept) durable operation\(kept == 1 ? "" : "s") kept for the next start"
-        logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))\(later)")
+        logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))\(later)", id: .stopped)
         let close = { [control, exit] in control.map { $0.close(exit) } ?? exit() }
         if let persistence { persistence.close(close) } else { close() }
     }
@@ -155,7 +178,7 @@ final class Runtime {
             if isReloading { mustReloadAgain = true } else { reload { _ in } }
         default:
             guard engine.phase != .drained else { return }
-            logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)")
+            logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)", id: .stopping)
             drain()
         }
     }
@@ -196,19 +219,15 @@ final class Runtime {
     private func note(_ input: Input) {
         running.note(input)
         guard case .source(let id, let condition) = input, conditions[id]?.condition != condition else { return }
+        let before = conditions[id]?.condition
         conditions[id] = (condition, Linux.now(.realtime))
         if untried[id] == false || condition == .armed { untried[id] = nil }
-        switch condition {
-        case .failed(let reason): logger.log(.warning, "\(id): \(reason)")
-        case .waiting(let reason): logger.log(.info, "\(id): \(reason)")
-        case .armed: logger.log(.debug, "\(id): armed")
-        case .opening, .closed: break
-        }
+        EventLog.source(id, condition, before: before, logger)
     }
 
     private func perform(_ actions: [Action]) {
         // A start goes first: what is told of it takes a processor too.
-        for case .start(let request) in actions { runs?.start(request) }
+        for case .start(let request) in actions { start(request) }
         persistence?.write(actions)
         for action in actions { perform(action) }
         sourcesMayBeReady()
@@ -216,7 +235,12 @@ final class Runtime {
 
     /// What had to wait for the store.
     private func performOne(_ action: Action) {
-        if case .start(let request) = action { runs?.start(request) } else { perform(action) }
+        if case .start(let request) = action { start(request) } else { perform(action) }
+    }
+
+    private func start(_ request: StartRequest) {
+        if request.isRedelivered { EventLog.redelivered(request, logger) }
+        runs?.start(request)
     }
 
     /// Does it when all that was told to the store is safe.
@@ -226,10 +250,10 @@ final class Runtime {
 
     private func perform(_ action: Action) {
         switch action {
-        case .open(let definition): sources?.open(definition)
+        case .open(let definition): sources?.open(definition, isDurable: engine.isDurable(definition.id))
         case .close(let id):
             (conditions[id], untried[id]) = (nil, nil)
-            sources?.close(id)
+            close(id)
         case .hold(let id): sources?.hold(id)
         case .release(let id): sources?.release(id)
         case .arm(.realtime, let time): arm(.realtime, at: time)
@@ -247,6 +271,17 @@ final class Runtime {
         case .reloaded(let token, let change): reloaded(token, change)
         case .drained(let leftBehind): drained(leftBehind: leftBehind)
         }
+    }
+
+    /// At a stop, what the service manager keeps for the next start is left as it is.
+    private func close(_ id: SourceID) {
+        guard engine.phase == .draining, manager.isManaged, id.kind == .descriptor || id.kind == .path else {
+            sources?.close(id)
+            return
+        }
+        sources?.hold(id)
+        // What happens from here on is read after the next start.
+        inotify?.close()
     }
 
     private func arm(_ clock: LinuxSystem.Clock, at time: Int64) {

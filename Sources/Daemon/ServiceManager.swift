@@ -11,7 +11,8 @@ import Systemd
 final class ServiceManager: Sendable {
     private let context = Context("watchd.notify")
     private let logger: Logger
-    private let isManaged: Bool
+    /// A service manager wants to hear from this process.
+    let isManaged: Bool
     private let state = Mutex(State())
 
     private struct State {
@@ -19,6 +20,9 @@ final class ServiceManager: Sendable {
         var lastStatus = ""
         var isStatusPlanned = false
         var isStatusLate = false
+        /// Extensions of a time-out that were begun.
+        var extensions = 0
+        var isExtending = false
         /// Rounds of the watchdog: the last begun, and the last that came back.
         var round = 0
         var returned = 0
@@ -37,6 +41,7 @@ final class ServiceManager: Sendable {
     func ready(_ status: String) {
         state.withLock {
             $0.isReady = true
+            $0.isExtending = false
             $0.lastStatus = status
         }
         send(.ready + .status(status))
@@ -60,6 +65,36 @@ final class ServiceManager: Sendable {
     func stopping(_ status: String) {
         state.withLock { $0.isReady = false }
         send(.stopping + .status(status))
+    }
+
+    // MARK: Time-outs
+
+    private static let extensionPace = 3_000_000
+    /// Each extension, from when it is sent (microseconds); more than the pace, for a busy machine.
+    private static let extensionLength = 15_000_000
+
+    /// Keeps the time-out from ending that runs now (of the start, of the stop), until `extendNoMore` or this many
+    /// microseconds have passed; READY ends it too. It goes on while the core is blocked.
+    func extendTimeout(atMost limit: Int) {
+        let extensions = state.withLock { state in
+            state.extensions += 1
+            state.isExtending = true
+            return state.extensions
+        }
+        let (end, overflow) = Linux.now(.monotonic).addingReportingOverflow(Int64(limit))
+        guard isManaged else { return }
+        context.async { [self] in extendTimeout(extensions, until: overflow ? .max : end) }
+    }
+
+    func extendNoMore() { state.withLock { $0.isExtending = false } }
+
+    /// On the context.
+    private func extendTimeout(_ number: Int, until end: Int64) {
+        let left = end - Linux.now(.monotonic)
+        guard left > 0, state.withLock({ $0.isExtending && $0.extensions == number }) else { return }
+        let length = min(left, Int64(Self.extensionLength))
+        _ = Notifier.send(.extendTimeout(microseconds: length))
+        context.after(min(Self.extensionPace, Int(length))) { [self] in extendTimeout(number, until: end) }
     }
 
     // MARK: STATUS
@@ -120,5 +155,22 @@ final class ServiceManager: Sendable {
             }
         }
         context.after(interval / 3) { [self] in beat(interval: interval, core: core, control: control) }
+    }
+
+    // MARK: Descriptors
+
+    /// Puts a copy of a descriptor into the manager's store, in the place of what was there under that name.
+    func keep(_ name: String, _ descriptor: Int32) {
+        guard isManaged, let copy = try? Linux.duplicate(descriptor).release() else { return }
+        context.async {
+            DescriptorStore.remove(name)
+            DescriptorStore.put(name, [copy], polls: false)
+            FileDescriptor(owning: copy).close()
+        }
+    }
+
+    func forget(_ name: String) {
+        guard isManaged, DescriptorStore.isName(name) else { return }
+        context.async { DescriptorStore.remove(name) }
     }
 }

@@ -200,13 +200,16 @@ extension Engine {
         sources[index].isRemoved = false
         sources[index].targets = targets
         sources[index].handlerNames = targets.map { handlers[$0.handler].name }
-        guard old != definition || wasRemoved else { return }
-        if wasRemoved {
+        let isReopened = sources[index].isOpenDurable != isDurable(source: index) && definition.id.kind == .descriptor
+        guard old != definition || wasRemoved || isReopened else { return }
+        if old == definition, !wasRemoved {
+            // Only how it is read has changed.
+        } else if wasRemoved {
             change.added.append(definition.id.description)
         } else {
             change.changed.append(definition.id.description)
         }
-        let mustReopen = old.trigger != definition.trigger || wasRemoved
+        let mustReopen = old.trigger != definition.trigger || wasRemoved || isReopened
         if mustReopen, !wasRemoved { closeSource(index, definition.id) }
         sources[index].definition = definition
         if wasRemoved || old.isSuspended != definition.isSuspended {
@@ -219,6 +222,7 @@ extension Engine {
     private mutating func openSource(_ index: Int, _ definition: SourceDefinition) {
         sources[index].timer = TimerState()
         sources[index].condition = .opening
+        sources[index].isOpenDurable = isDurable(source: index)
         switch definition.trigger {
         case .timer: openTimer(index)
         case .custom, .group: sources[index].condition = .armed

@@ -50,8 +50,12 @@ extension Engine {
         if stored.countedAttempts + stored.temporaryAttempts > 0 {
             attempts[stored.id] = Attempts(counted: stored.countedAttempts, temporary: stored.temporaryAttempts)
         }
-        if stored.place != 0 {
-            operations.restore(ref, place: stored.place)
+        if stored.place != 0 || !stored.runs.isEmpty {
+            if stored.place != 0 {
+                operations.restore(ref, place: stored.place)
+            } else {
+                _ = operations.submit(ref)
+            }
             // Its lines are formed when all are there.
             operations[ref].station = .keys
         }

@@ -57,7 +57,8 @@ extension Engine {
 
     /// A queue that holds back when it is full takes in a run as a whole or not at all; nobody waits for room.
     private func checkRoom(for facts: [Fact], source: Int, _ targets: [SourceState.Target]) throws(CommandError) {
-        if case .failing(let reason) = storeCondition, targets.contains(where: { queues[$0.queue].definition.isDurable })
+        if case .failing(let reason) = storeCondition,
+            targets.contains(where: { queues[$0.queue].definition.isDurable })
         {
             throw .storeFailing(reason)
         }

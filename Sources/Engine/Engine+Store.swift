@@ -1,5 +1,5 @@
 import Schedule
-import WatchFile
+package import WatchFile
 
 /// What is durable is told to the store: every change of it, in one write for each `handle`, and what must not be seen
 /// before the write is safe waits for it (`Action.committed`).
@@ -10,6 +10,11 @@ extension Engine {
     // MARK: What has to be told
 
     func isDurable(_ ref: OperationRef) -> Bool { operations[ref].isDurable }
+
+    /// Whether what a source of the rim tells is stored.
+    package func isDurable(_ id: SourceID) -> Bool {
+        sources.index(of: .source(id)).map { isDurable(source: $0) } ?? false
+    }
 
     func isDurable(source: Int) -> Bool { sources[source].targets.contains { queues[$0.queue].definition.isDurable } }
 

@@ -154,6 +154,8 @@ struct SourceState: Sendable {
     var suspensions: [Suspension] = []
     var condition = SourceCondition.opening
     var held = HeldEvents()
+    /// The rim has opened it so that what it tells is consumed only when it is stored.
+    var isOpenDurable = false
     /// The rim has been told to hold it.
     var isHeldInRim = false
     var timer = TimerState()

@@ -2,23 +2,34 @@ import Engine
 import LinuxSystem
 package import WatchFile
 
-/// `ListenDatagram=`: datagrams sent to a socket, whole or cut into lines. Confined to its context.
+/// `ListenDatagram=`: datagrams sent to a socket, whole or cut into lines. A durable one takes no datagram out of the
+/// socket before what it said is safely stored. Confined to its context.
 package final class DatagramSource: EventSource {
     private let id: SourceID
     private let address: SocketAddress
     private let trigger: DescriptorTrigger
     private let environment: SourceEnvironment
-    private var socket: HeldDescriptor<LineFact>?
+    private let spare: SpareDescriptors
+    private var socket: (any DescriptorReader)?
     private var retry = Retry()
 
+    /// - Parameters:
+    ///   - isDurable: what it tells is stored.
+    ///   - spare: where it finds, and leaves, its socket.
     package init(
-        _ id: SourceID, _ address: SocketAddress, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment
+        _ id: SourceID, _ address: SocketAddress, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment,
+        isDurable: Bool = false, spare: SpareDescriptors = SpareDescriptors()
     ) {
         self.id = id
         self.address = address
         self.trigger = trigger
         self.environment = environment
-        socket = HeldDescriptor(on: environment.core, epoll: environment.epoll) {
+        self.spare = spare
+        socket = isDurable ? durableSocket() : plainSocket()
+    }
+
+    private func plainSocket() -> any DescriptorReader {
+        HeldDescriptor(on: environment.core, epoll: environment.epoll) {
             [unowned self] number throws(SystemError) in
             try read(number)
         } tell: { [unowned self] fact in
@@ -30,11 +41,27 @@ package final class DatagramSource: EventSource {
         }
     }
 
+    private func durableSocket() -> any DescriptorReader {
+        DurableDescriptor(on: environment) { [unowned self] number throws(SystemError) in
+            look(number)
+        } consume: { number, count throws(SystemError) in
+            for _ in 0..<count { _ = try Linux.receiveDatagram(number, limit: 0) }
+        } tell: { [unowned self] fact in
+            self.environment.send(.event(id, .line(fact)))
+        } ended: {
+            // A socket has no end.
+        } failed: { [unowned self] error in
+            failed(error)
+        }
+    }
+
+    package var isSettled: Bool { socket?.isSettled ?? true }
+
     package func open() {
         guard let socket else { return }
         do throws(SystemError) {
             // One that is bound already only wants its place in the epoll set.
-            if socket.isOpen { try socket.watch() } else { try socket.open(try bind()) }
+            if socket.isOpen { try socket.watch() } else { try socket.open(try takeOrBind()) }
             retry.reset()
             environment.send(.source(id, .armed))
         } catch {
@@ -50,11 +77,13 @@ package final class DatagramSource: EventSource {
 
     package func close() {
         retry.cancel()
-        guard let socket, socket.isOpen else { return }
-        socket.close()
-        self.socket = nil
-        // Nobody can send to it any more; left behind it would only be in the way.
-        if case .unix(let path) = address { try? Linux.unlink(path) }
+        socket?.close { [spare, id, address] in
+            spare.put(.socket(id), $0) {
+                // Nobody can send to it any more; left behind it would only be in the way.
+                if case .unix(let path) = address { try? Linux.unlink(path) }
+            }
+        }
+        socket = nil
     }
 
     package func hold() { socket?.hold() }
@@ -64,6 +93,22 @@ package final class DatagramSource: EventSource {
     }
 
     // MARK: The socket
+
+    private func takeOrBind() throws(SystemError) -> FileDescriptor {
+        if let taken = spare.take(.socket(id), where: isBound) { return taken }
+        let bound = try bind()
+        environment.keep(.socket(id), bound.rawValue)
+        return bound
+    }
+
+    /// Whether it is a socket that has the address, and can be reached there.
+    private func isBound(_ number: Int32) -> Bool {
+        guard Linux.isDatagramSocket(number), (try? Linux.localEndpoint(number)) == Endpoint(address) else {
+            return false
+        }
+        guard case .unix(let path) = address else { return true }
+        return (try? Linux.lstat(path))?.kind == .socket
+    }
 
     private func bind() throws(SystemError) -> FileDescriptor {
         let endpoint = Endpoint(address)
@@ -103,6 +148,29 @@ package final class DatagramSource: EventSource {
         // An error that waits on the socket (an ICMP answer to nobody) is taken by the read, and is no event.
         guard let datagram = try? Linux.receiveDatagram(number, limit: trigger.maxLength) else { return .empty }
         return .items(facts(datagram), bytes: datagram.bytes.count)
+    }
+
+    /// Waiting errors that are passed over to see whether a datagram is behind them.
+    private static let errorsPerLook = 16
+
+    /// The next datagram, left where it is.
+    private func look(_ number: Int32) -> DurableDescriptor<LineFact>.Batch {
+        var errors = 0
+        while errors < Self.errorsPerLook {
+            do throws(SystemError) {
+                let limit = trigger.maxLength
+                guard let datagram = try Linux.receiveDatagram(number, limit: limit, peeking: true) else { break }
+                let facts = facts(datagram)
+                // An empty one that is cut into lines says nothing.
+                if facts.isEmpty { _ = try Linux.receiveDatagram(number, limit: 0) }
+                let last = facts.count - 1
+                if last >= 0 { return .init(items: facts.enumerated().map { ($1, $0 == last ? 1 : 0) }) }
+            } catch {
+                // An ICMP answer to nobody, which is taken by the look.
+                errors += 1
+            }
+        }
+        return .init()
     }
 
     private func facts(_ datagram: Datagram) -> [LineFact] {

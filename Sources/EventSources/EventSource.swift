@@ -11,10 +11,13 @@ package protocol EventSource: AnyObject {
     func release()
     /// inotify watches it has.
     var watchCount: Int { get }
+    /// Everything that it told is consumed where it came from. False only while something waits to be safe.
+    var isSettled: Bool { get }
 }
 
 extension EventSource {
     package var watchCount: Int { 0 }
+    package var isSettled: Bool { true }
 }
 
 /// What sources share.
@@ -24,16 +27,30 @@ package struct SourceEnvironment {
     package let slow: Context
     package let epoll: EpollSet
     package let inotify: InotifyHub
+    /// Calls back on the core when everything that was told so far is safely stored, in the order of the calls; at once
+    /// where nothing is stored.
+    package let whenSafe: (@escaping () -> Void) -> Void
+    /// A descriptor is to be put into the service manager's store under this name. It stays the source's: to be
+    /// duplicated before this returns.
+    package let keep: (KeptDescriptor, Int32) -> Void
+    /// What was kept under this name is not wanted any more.
+    package let forget: (KeptDescriptor) -> Void
     /// Gives an input to the engine.
     package let send: (Input) -> Void
 
     package init(
-        core: Context, slow: Context, epoll: EpollSet, inotify: InotifyHub, send: @escaping (Input) -> Void
+        core: Context, slow: Context, epoll: EpollSet, inotify: InotifyHub,
+        whenSafe: @escaping (@escaping () -> Void) -> Void = { $0() },
+        keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
+        forget: @escaping (KeptDescriptor) -> Void = { _ in }, send: @escaping (Input) -> Void
     ) {
         self.core = core
         self.slow = slow
         self.epoll = epoll
         self.inotify = inotify
+        self.whenSafe = whenSafe
+        self.keep = keep
+        self.forget = forget
         self.send = send
     }
 }

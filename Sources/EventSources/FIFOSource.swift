@@ -5,28 +5,44 @@ package import WatchFile
 /// `ListenFIFO=`: lines written into a named pipe, which is made if it is not there. Confined to its context.
 ///
 /// When the last writer goes, the pipe is read to its end, an unterminated rest is delivered, and the pipe is opened
-/// anew before the old end is closed: in between nothing is lost, and no hang-up stays pending.
+/// anew before the old end is closed: in between nothing is lost, and no hang-up stays pending. A durable one consumes
+/// no byte before what it said is safely stored.
 package final class FIFOSource: EventSource {
     private let id: SourceID
     private let path: [UInt8]
     private let trigger: DescriptorTrigger
     private let environment: SourceEnvironment
-    private var pipe: HeldDescriptor<LineFramer.Line>?
+    private let spare: SpareDescriptors
+    /// Of a durable one.
+    private let view: PipeView?
+    private var pipe: (any DescriptorReader)?
     private var framer: LineFramer
     private var retry = Retry()
+    private var isKept = false
 
-    package init(_ id: SourceID, path: [UInt8], _ trigger: DescriptorTrigger, _ environment: SourceEnvironment) {
+    /// - Parameters:
+    ///   - isDurable: what it tells is stored.
+    ///   - spare: where it finds, and leaves, its pipe.
+    package init(
+        _ id: SourceID, path: [UInt8], _ trigger: DescriptorTrigger, _ environment: SourceEnvironment,
+        isDurable: Bool = false, spare: SpareDescriptors = SpareDescriptors()
+    ) {
         self.id = id
         self.path = path
         self.trigger = trigger
         self.environment = environment
+        self.spare = spare
         framer = LineFramer(maxLength: trigger.maxLength)
-        pipe = HeldDescriptor(on: environment.core, epoll: environment.epoll) {
+        view = isDurable ? PipeView(maxLength: trigger.maxLength) : nil
+        pipe = view.map(durablePipe) ?? plainPipe()
+    }
+
+    private func plainPipe() -> HeldDescriptor<LineFramer.Line> {
+        HeldDescriptor(on: environment.core, epoll: environment.epoll) {
             [unowned self] number throws(SystemError) in
             try read(number)
         } tell: { [unowned self] line in
-            let fact = LineFact(line.bytes, isIncomplete: line.isIncomplete)
-            self.environment.send(.event(id, .line(fact)))
+            tell(line)
         } ended: { [unowned self] in
             open()
         } failed: { [unowned self] error in
@@ -34,9 +50,34 @@ package final class FIFOSource: EventSource {
         }
     }
 
+    private func durablePipe(_ view: PipeView) -> any DescriptorReader {
+        DurableDescriptor(on: environment) { number throws(SystemError) in
+            try view.look(number)
+        } consume: { number, count throws(SystemError) in
+            _ = try Linux.skip(number, count)
+        } tell: { [unowned self] line in
+            tell(line)
+        } ended: { [unowned self] in
+            open()
+        } failed: { [unowned self] error in
+            failed(error)
+        }
+    }
+
+    private func tell(_ line: LineFramer.Line) {
+        environment.send(.event(id, .line(LineFact(line.bytes, isIncomplete: line.isIncomplete))))
+    }
+
+    package var isSettled: Bool { pipe?.isSettled ?? true }
+
     package func open() {
+        guard let pipe else { return }
         do throws(SystemError) {
-            try pipe?.open(try openFIFO())
+            let (opened, isNew) = try takeOrOpen()
+            view?.enlarge(opened)
+            if isNew { keep(opened) }
+            isKept = true
+            try pipe.open(FileDescriptor(owning: opened))
             retry.reset()
             environment.send(.source(id, .armed))
         } catch {
@@ -52,8 +93,9 @@ package final class FIFOSource: EventSource {
 
     package func close() {
         retry.cancel()
-        pipe?.close()
+        pipe?.close { [spare, id] in spare.put(.fifo(id), $0) }
         pipe = nil
+        view?.close()
     }
 
     package func hold() { pipe?.hold() }
@@ -63,6 +105,23 @@ package final class FIFOSource: EventSource {
     }
 
     // MARK: The pipe
+
+    /// In the place of the one that was kept before.
+    private func keep(_ number: Int32) {
+        if isKept { environment.forget(.fifo(id)) }
+        environment.keep(.fifo(id), number)
+    }
+
+    private func takeOrOpen() throws(SystemError) -> (number: Int32, isNew: Bool) {
+        if let taken = spare.take(.fifo(id), where: isAtPath) { return (taken.release(), false) }
+        return (try openFIFO().release(), true)
+    }
+
+    /// Whether it is the FIFO that stands at the path now.
+    private func isAtPath(_ number: Int32) -> Bool {
+        guard let own = try? Linux.fstat(number), let status = try? Linux.stat(path) else { return false }
+        return own.kind == .fifo && own.device == status.device && own.inode == status.inode
+    }
 
     private func openFIFO() throws(SystemError) -> FileDescriptor {
         let made = Swift.Result { () throws(SystemError) in try Linux.mkfifo(path, mode: trigger.mode) }

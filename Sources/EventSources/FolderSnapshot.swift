@@ -22,6 +22,17 @@ package struct FolderSnapshot: Sendable, Equatable {
             isFolder = status.kind == .folder
         }
 
+        /// Something that stands nowhere.
+        static let nothing = Stamp(inode: 0, size: 0, modified: 0, changed: 0, isFolder: false)
+
+        private init(inode: UInt64, size: Int64, modified: Int64, changed: Int64, isFolder: Bool) {
+            self.inode = inode
+            self.size = size
+            self.modified = modified
+            self.changed = changed
+            self.isFolder = isFolder
+        }
+
         func isSameContent(as other: Stamp) -> Bool {
             inode == other.inode && size == other.size && modified == other.modified
         }

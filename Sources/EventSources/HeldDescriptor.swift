@@ -5,7 +5,7 @@ import LinuxSystem
 /// What one read gives may be more lines than can be told now: they wait here, at most one read's worth, and are told
 /// before anything more is read. While it is held the descriptor is out of the set altogether, since a hang-up is
 /// reported whether it is asked for or not. Confined to its context.
-final class HeldDescriptor<Item> {
+final class HeldDescriptor<Item>: DescriptorReader {
     /// Items told in one turn, so that other sources of the context get theirs.
     private static var itemsPerTurn: Int { 1000 }
     private static var bytesPerTurn: Int { 256 << 10 }
@@ -50,8 +50,9 @@ final class HeldDescriptor<Item> {
     }
 
     var isOpen: Bool { descriptor.number != nil }
+    /// What is read is consumed.
+    var isSettled: Bool { true }
 
-    /// Takes a descriptor over and watches it; the one before is closed first.
     func open(_ new: consuming FileDescriptor) throws(SystemError) {
         unwatch()
         descriptor.take()?.close()
@@ -60,11 +61,11 @@ final class HeldDescriptor<Item> {
         try watch()
     }
 
-    func close() {
+    func close(_ heir: @escaping (consuming FileDescriptor) -> Void) {
         unwatch()
-        descriptor.take()?.close()
         waiting = []
         told = 0
+        if let descriptor = descriptor.take() { heir(descriptor) }
     }
 
     func hold() {
@@ -84,7 +85,7 @@ final class HeldDescriptor<Item> {
         token = try epoll.add(number, .readable) { [weak self] _ in self?.turn() }
     }
 
-    func unwatch() {
+    private func unwatch() {
         if let token { epoll.remove(token) }
         token = nil
     }

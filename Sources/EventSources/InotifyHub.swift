@@ -41,26 +41,76 @@ package final class InotifyHub {
 
     private let context: Context
     private let inotify: Int32
+    /// Until it is read, where it was adopted.
+    private var adopted: FileDescriptor?
+    /// Watches that an adopted descriptor had.
+    private let adoptedWatches: Set<Int32>
+    /// What is read happened while nobody read, or could have: it is older than anything that is listed now.
+    package private(set) var isReplaying: Bool
     private var source: ReadSource?
     private var watches: [Int32: Watch] = [:]
     /// The first half of a rename, whose second has not been seen.
     private var moved: InotifyEvent?
     private var bound: QueueBound<InotifyHub> { QueueBound(self, to: context) }
 
-    package init(on context: Context) throws(SystemError) {
-        self.context = context
-        let descriptor = try Linux.inotifyCreate()
-        inotify = descriptor.rawValue
-        source = nil
-        source = ReadSource(descriptor, on: context) { [unowned self] in turn() }
+    package convenience init(on context: Context) throws(SystemError) {
+        try self.init(on: context, adopting: nil)
     }
+
+    /// - Parameter stored: the descriptor of an earlier watchd. All watches are added anew first, which gives them the
+    ///   numbers they had; then `startReading` tells what has happened since.
+    package init(on context: Context, adopting stored: consuming FileDescriptor?) throws(SystemError) {
+        self.context = context
+        source = nil
+        if let stored {
+            let number = stored.rawValue
+            inotify = number
+            // Where it cannot be known, every watch counts as an old one.
+            adoptedWatches = (try? Linux.inotifyWatches(number)) ?? []
+            isReplaying = true
+            adopted = consume stored
+        } else {
+            let descriptor = try Linux.inotifyCreate()
+            inotify = descriptor.rawValue
+            adoptedWatches = []
+            isReplaying = false
+            adopted = nil
+            source = ReadSource(descriptor, on: context) { [unowned self] in turn() }
+        }
+    }
+
+    /// To be kept in the service manager's store.
+    package var storeDescriptor: Int32 { inotify }
+
+    /// Reads an adopted descriptor, after every source has been opened once. Does nothing for one that is read.
+    package func startReading() {
+        guard let descriptor = adopted.take() else { return }
+        for watch in adoptedWatches where watches[watch] == nil {
+            // EINVAL: it has gone by itself.
+            try? Linux.inotifyRemove(inotify, watch: watch)
+        }
+        source = ReadSource(descriptor, on: context) { [unowned self] in turn() }
+        // Without anything to read it would never be seen that nothing is missing.
+        context.async { [bound] in bound.value.turn() }
+    }
+
+    /// Stops reading, and closes the descriptor.
+    package func close() {
+        adopted.take()?.close()
+        source?.cancel()
+        source = nil
+    }
+
+    /// Whether an earlier watchd had this watch already, and so nothing that happened in its folder is missing.
+    func wasWatched(_ number: Int32) -> Bool { adoptedWatches.contains(number) }
 
     /// Watches a folder; the watch number is the inode's, the same for every path and observer of it.
     package func watch(
         _ folder: [UInt8], _ mask: InotifyMask, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
         let number = try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
-        watches[number, default: Watch()].observers.append((owner, mask))
+        // What was made meanwhile matters to who would watch for it only where it is missing.
+        watches[number, default: Watch()].observers.append((owner, isReplaying ? mask.union(.created) : mask))
         return number
     }
 
@@ -68,6 +118,11 @@ package final class InotifyHub {
     package func unwatch(_ number: Int32, for owner: any FolderObserver) {
         guard let index = watches[number]?.observers.firstIndex(where: { $0.owner === owner }) else { return }
         watches[number]?.observers.remove(at: index)
+        // What is to be read yet is of this number: should it be watched again, it must keep it.
+        if !isReplaying { removeUnused(number) }
+    }
+
+    private func removeUnused(_ number: Int32) {
         guard watches[number]?.observers.isEmpty == true else { return }
         watches[number] = nil
         // EINVAL: its folder is gone, and the watch with it.
@@ -78,13 +133,25 @@ package final class InotifyHub {
 
     private func turn() {
         for _ in 0..<Self.readsPerTurn {
-            guard let events = try? Linux.inotifyRead(inotify, limit: Self.bytesPerRead), !events.isEmpty else { break }
+            guard source != nil else { return }
+            guard let events = try? Linux.inotifyRead(inotify, limit: Self.bytesPerRead), !events.isEmpty else {
+                endReplay()
+                break
+            }
             for event in events { take(event) }
         }
         guard let first = moved else { return }
         context.after(Self.renamePatience) { [bound] in
             if bound.value.moved == first { bound.value.flushMoved() }
         }
+    }
+
+    /// Everything that had waited has been read.
+    private func endReplay() {
+        guard isReplaying else { return }
+        flushMoved()
+        isReplaying = false
+        for number in Array(watches.keys) { removeUnused(number) }
     }
 
     private func take(_ event: InotifyEvent) {

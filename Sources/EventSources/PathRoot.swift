@@ -22,13 +22,19 @@ final class PathRoot: FolderObserver {
     private(set) var isDirty = false
     private var listing: Listing?
     private var lastListing = 0
+    /// Events of a listing that came to nothing, which the next one will not show as changes.
+    private var carried: [FolderEvent] = []
     /// The first listing is where the source begins: its differences are no events.
     private var hasBegun = false
+    /// A folder that came while nobody watched is told as a whole, once.
+    private var hasTakenWhole = false
 
     private struct Listing {
         var number: Int
         var events: [FolderEvent] = []
         var hasOverflowed = false
+        /// The events are older than what is listed, which then shows their effects already.
+        var isNewer = false
     }
 
     init(_ path: [UInt8], events: PathEvents, hub: InotifyHub, owner: PathSource) {
@@ -106,7 +112,10 @@ final class PathRoot: FolderObserver {
         guard !owner.isHeld || !hasBegun else { return isDirty = true }
         isDirty = false
         lastListing += 1
-        listing = Listing(number: lastListing)
+        // What is told by no comparison must be told by the events.
+        if let listing, !hasBegun || listing.isNewer { carried = listing.events }
+        listing = Listing(number: lastListing, events: carried, isNewer: !hasBegun || hub.isReplaying)
+        carried = []
         let (path, isFolder, number) = (path, isFolder, lastListing)
         owner.list { () throws(SystemError) in
             try isFolder ? FolderSnapshot(listing: path) : FolderSnapshot(of: path)
@@ -121,13 +130,14 @@ final class PathRoot: FolderObserver {
         switch result {
         case .failure(let error):
             isDirty = true
+            if listing.isNewer { carried = listing.events }
             return owner.failed(error)
         case .success(let newer) where hasBegun: compare(with: newer)
         case .success(let newer):
             hasBegun = true
             snapshot = newer
         }
-        for event in listing.events where anchor != nil { take(event) }
+        for event in listing.events where anchor != nil { take(event, isOlder: listing.isNewer) }
         guard anchor != nil else { return }
         if listing.hasOverflowed { list() }
         owner.rootChanged()
@@ -158,13 +168,17 @@ final class PathRoot: FolderObserver {
     private func anchorChanged(_ change: PathAnchor.Change) {
         guard anchor != nil else { return }
         switch change {
-        // What was lost may have been the end of a folder that is watched.
-        case .moved, .overflowed: rearm()
+        case .moved: replaced()
+        case .overflowed:
+            // There is nothing to compare with.
+            if hub.isReplaying { owner.lostEvents() }
+            // What was lost may have been the end of a folder that is watched.
+            rearm()
         case .entry(let event):
             if isFolder || event.isFolder {
                 // The folder itself came or went; only its attributes are a change of this entry.
                 if case .attributes = event.change { return }
-                rearm()
+                replaced()
             } else {
                 exists = (try? Linux.lstat(path)) != nil
                 keepOrTake(event)
@@ -173,10 +187,21 @@ final class PathRoot: FolderObserver {
         }
     }
 
+    /// The folder that stands here now came after the one that stood here. While nobody read, one that nobody had
+    /// watched before came with all that it holds.
+    private func replaced() {
+        if hub.isReplaying, let folder, !hub.wasWatched(folder), !hasTakenWhole {
+            hasTakenWhole = true
+            hasBegun = true
+            snapshot = FolderSnapshot()
+        }
+        rearm()
+    }
+
     func observe(_ event: FolderEvent) {
         guard anchor != nil else { return }
         switch event.change {
-        case .selfChanged: rearm()
+        case .selfChanged: replaced()
         case .overflowed: break  // The anchor tells.
         case .created, .closedAfterWriting, .modified, .attributes, .deleted, .movedIn, .movedOut, .renamed:
             keepOrTake(event)
@@ -185,15 +210,19 @@ final class PathRoot: FolderObserver {
 
     private func keepOrTake(_ event: FolderEvent) {
         guard listing != nil else { return take(event) }
-        if listing?.events.count ?? 0 < Self.eventsWhileListing {
+        // The kernel has a bound of its own for what waits to be read (`fs.inotify.max_queued_events`).
+        if listing?.events.count ?? 0 < Self.eventsWhileListing || hub.isReplaying {
             listing?.events.append(event)
         } else {
             listing?.hasOverflowed = true
         }
     }
 
-    private func take(_ event: FolderEvent) {
-        if owner.isHeld { return isDirty = true }
+    private func take(_ event: FolderEvent, isOlder: Bool = false) {
+        if owner.isHeld {
+            if isOlder || hub.isReplaying { unlist(event) }
+            return isDirty = true
+        }
         let name = event.name
         switch event.change {
         case .created:
@@ -226,6 +255,22 @@ final class PathRoot: FolderObserver {
         }
         // Created and gone again before it could be looked at.
         tell(.created, name)
+    }
+
+    /// Makes the snapshot differ where an event that cannot be told now is older than it: the comparison that follows
+    /// tells what it says.
+    private func unlist(_ event: FolderEvent) {
+        let name = event.name
+        switch event.change {
+        case .created, .movedIn: snapshot.entries[name] = nil
+        case .closedAfterWriting, .modified: snapshot.entries[name]?.inode = 0
+        case .attributes: snapshot.entries[name]?.changed = 0
+        case .deleted, .movedOut: snapshot.entries[name] = snapshot.entries[name] ?? .nothing
+        case .renamed(_, let fromName):
+            snapshot.entries[fromName] = snapshot.entries[fromName] ?? .nothing
+            snapshot.entries[name] = nil
+        case .selfChanged, .overflowed: break
+        }
     }
 
     /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told.

@@ -11,6 +11,8 @@ package final class PathSource: EventSource {
     private var retry = Retry()
     private(set) var isHeld = false
     private var failure: SystemError?
+    /// Said once.
+    private var hasLostEvents = false
 
     package init(_ id: SourceID, _ trigger: PathTrigger, _ environment: SourceEnvironment) {
         self.id = id
@@ -72,6 +74,15 @@ package final class PathSource: EventSource {
         guard !trigger.events.contains(.renamed) else { return tell(fact) }
         tell(PathFact(.deleted, path: oldPath, root: fact.root))
         tell(PathFact(.written, path: fact.path, root: fact.root))
+    }
+
+    /// The kernel's queue overflowed while no watchd read it.
+    func lostEvents() {
+        guard !hasLostEvents else { return }
+        hasLostEvents = true
+        environment.send(.gap(id, 1))
+        let reason = "changes that were made while watchd did not run are lost: the kernel could keep no more of them"
+        environment.send(.source(id, .failed("\(reason) (sysctl fs.inotify.max_queued_events)")))
     }
 
     func failed(_ error: SystemError) {

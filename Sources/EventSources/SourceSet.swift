@@ -11,12 +11,20 @@ package final class SourceSet {
     private let ownSignals: SignalSet
     private var signalSource: SignalSource?
     private let ownSignal: (SignalInfo) -> Void
+    private let spare: SpareDescriptors
+    /// Sources that were closed before all that they told was safe, and so consumed.
+    private var unsettled = 0
+    private var bound: QueueBound<SourceSet> { QueueBound(self, to: environment.core) }
 
-    /// - Parameter ownSignal: called for a signal that no source claims.
+    /// - Parameters:
+    ///   - stored: FIFOs and sockets of an earlier watchd, to be owned from here on.
+    ///   - ownSignal: called for a signal that no source claims.
     package init(
-        _ environment: SourceEnvironment, ownSignals: SignalSet, ownSignal: @escaping (SignalInfo) -> Void
+        _ environment: SourceEnvironment, stored: [KeptDescriptor: Int32] = [:], ownSignals: SignalSet,
+        ownSignal: @escaping (SignalInfo) -> Void
     ) throws(SystemError) {
         self.environment = environment
+        spare = SpareDescriptors(stored, forget: environment.forget)
         self.ownSignals = ownSignals
         self.ownSignal = ownSignal
         signalSource = nil
@@ -26,29 +34,76 @@ package final class SourceSet {
     /// inotify watches of a source.
     package func watchCount(_ id: SourceID) -> Int { sources[id]?.watchCount ?? 0 }
 
-    package func open(_ definition: SourceDefinition) {
+    /// - Parameter isDurable: what it tells is stored, and is to be consumed only then.
+    package func open(_ definition: SourceDefinition, isDurable: Bool = false) {
         let id = definition.id
-        let source: any EventSource
         switch definition.trigger {
-        case .timer, .custom, .group: return
-        case .signal(let trigger): return openSignals(id, trigger)
-        case .path(let trigger): source = PathSource(id, trigger, environment)
-        case .process(let trigger): source = ProcessSource(id, trigger, environment)
+        case .timer, .custom, .group: break
+        case .signal(let trigger): openSignals(id, trigger)
+        case .path(let trigger): start(PathSource(id, trigger, environment), id)
+        case .process(let trigger): start(ProcessSource(id, trigger, environment), id)
         case .descriptor(let trigger):
             switch trigger.listener {
-            case .fifo(let path): source = FIFOSource(id, path: path, trigger, environment)
-            case .datagram(let address): source = DatagramSource(id, address, trigger, environment)
+            case .fifo(let path):
+                let source = FIFOSource(id, path: path, trigger, environment, isDurable: isDurable, spare: spare)
+                startWhenSettled(source, id)
+            case .datagram(let address):
+                let source = DatagramSource(id, address, trigger, environment, isDurable: isDurable, spare: spare)
+                startWhenSettled(source, id)
             }
         }
+    }
+
+    private func start(_ source: any EventSource, _ id: SourceID) {
         sources[id] = source
         source.open()
+    }
+
+    /// What a source that was closed has told must be consumed before another one may look into the same descriptor.
+    private func startWhenSettled(_ source: any EventSource, _ id: SourceID) {
+        sources[id] = source
+        guard unsettled > 0 else { return open(source, id) }
+        environment.whenSafe { [weak self] in
+            guard let self, sources[id] === source else { return }
+            open(source, id)
+        }
+    }
+
+    private func open(_ source: any EventSource, _ id: SourceID) {
+        source.open()
+        // It has taken what it can use.
+        discardSpare(id)
     }
 
     package func close(_ id: SourceID) {
         signals = signals.filter { $0.value != id }
         watchSignals()
-        sources.removeValue(forKey: id)?.close()
+        guard let source = sources.removeValue(forKey: id) else { return }
+        let isSettled = source.isSettled
+        source.close()
+        if isSettled { return discardSpareLater(id) }
+        unsettled += 1
+        environment.whenSafe { [weak self] in
+            self?.unsettled -= 1
+            self?.discardSpareLater(id)
+        }
     }
+
+    /// Unless the source is opened anew, as a reload does.
+    private func discardSpareLater(_ id: SourceID) {
+        environment.core.async { [bound] in
+            let set = bound.value
+            if set.sources[id] == nil { set.discardSpare(id) }
+        }
+    }
+
+    private func discardSpare(_ id: SourceID) {
+        spare.discard(.fifo(id))
+        spare.discard(.socket(id))
+    }
+
+    /// Every source has been opened once: stored descriptors that none has taken are closed, and forgotten.
+    package func closeUnclaimed() { spare.discardAll() }
 
     package func hold(_ id: SourceID) { sources[id]?.hold() }
     package func release(_ id: SourceID) { sources[id]?.release() }

@@ -22,6 +22,8 @@ struct Child: Sendable {
     let command: Int
     /// The daemon's own.
     let nice: Int32
+    /// `WATCHD_INSTANCE`.
+    var instance = ""
 
     func start() throws(Failure) -> Started {
         do {
@@ -51,7 +53,8 @@ struct Child: Sendable {
     private func spawn() throws -> Started {
         let context = RunContext(request)
         let words = try words(context)
-        let environment = ChildEnvironment.variables(context, definition, queue: request.environment)
+        let environment = ChildEnvironment.variables(
+            context, definition, queue: request.environment, part: request.run.part, instance: instance)
         let priority = ChildPriority(request.qos, nice: nice, io: Linux.ioPriority)
         let path = try lookUp(words[0], environment)
         var owned = Descriptors()

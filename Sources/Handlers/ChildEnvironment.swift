@@ -13,9 +13,12 @@ package enum ChildEnvironment {
 
     /// `NAME=VALUE` each, no name twice. What does not apply to the event, or has a NUL in it, is absent.
     ///
-    /// - Parameter queue: `Environment=` of the queue and its targets; a later one of the same name wins.
+    /// - Parameters:
+    ///   - queue: `Environment=` of the queue and its targets; a later one of the same name wins.
+    ///   - instance: which watchd it is, so that its processes are found again; they are not where it is empty.
     package static func variables(
-        _ context: RunContext, _ definition: HandlerDefinition, queue: [EnvironmentVariable]
+        _ context: RunContext, _ definition: HandlerDefinition, queue: [EnvironmentVariable], part: Int = 0,
+        instance: String = ""
     ) -> [[UInt8]] {
         var values: [(name: String, value: [UInt8])] = [
             ("PATH", Array(path.utf8)), ("LANG", Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
@@ -23,6 +26,9 @@ package enum ChildEnvironment {
         for variable in queue + definition.environment {
             values.removeAll { $0.name == variable.name }
             values.append((variable.name, variable.value))
+        }
+        if !instance.isEmpty {
+            values += [("WATCHD_INSTANCE", Array(instance.utf8)), ("WATCHD_PART", Array("\(part)".utf8))]
         }
         for (name, specifier) in scalars {
             let value = context.value(specifier)

@@ -1,10 +1,10 @@
-package import Engine
-package import EventSources
+import Engine
+import EventSources
 import LinuxSystem
-package import WatchFile
+import WatchFile
 
 /// One run of a command handler: its commands one after the other until one fails. Confined to the core.
-package final class CommandRun {
+final class CommandRun: OngoingRun {
     private let request: StartRequest
     private let environment: RunEnvironment
     private var command = 0
@@ -19,26 +19,31 @@ package final class CommandRun {
     private var group: ProcessGroup?
     /// A signal was sent, or is to be as soon as there is a process: no further command is started.
     private var ending: (signal: Int32, mode: KillMode)?
+    private let began: () -> Void
     private let ended: () -> Void
+    private var isKept = false
     private var bound: QueueBound<CommandRun> { QueueBound(self, to: environment.core) }
 
-    init(_ request: StartRequest, _ environment: RunEnvironment, ended: @escaping () -> Void) {
+    /// - Parameters:
+    ///   - began: a process of it runs.
+    ///   - ended: it is over, which the engine is told next.
+    init(
+        _ request: StartRequest, _ environment: RunEnvironment, began: @escaping () -> Void,
+        ended: @escaping () -> Void
+    ) {
         self.request = request
         self.environment = environment
+        self.began = began
         self.ended = ended
     }
 
     /// Why it cannot be started yet.
     private(set) var delay: String?
 
-    /// `thumbnail 4711`; the parts of one operation are told apart.
-    var name: String {
-        let part = request.run.part == 0 ? "" : " part \(request.run.part)"
-        return "\(request.definition.value.name) \(request.run.operation)\(part)"
-    }
+    var name: String { request.run.name(of: request.definition.value) }
 
     func start() {
-        let child = Child(request: request, command: command, nice: environment.nice)
+        let child = Child(request: request, command: command, nice: environment.nice, instance: environment.instance)
         environment.lanes.submit(name) { [bound, core = environment.core] in
             let result = Swift.Result { () throws(Child.Failure) in try child.start() }
             core.async { bound.value.spawned(result) }
@@ -84,8 +89,8 @@ package final class CommandRun {
 
     private func took(_ started: Child.Started) {
         delay = nil
-        if let read = started.output { capture(FileDescriptor(owning: read)) }
         processID = started.processID
+        if let read = started.output { capture(FileDescriptor(owning: read)) }
         pidfd = FileDescriptor(owning: started.pidfd)
         do throws(SystemError) {
             token = try environment.epoll.add(started.pidfd, .readable) { [unowned self] _ in exited() }
@@ -96,15 +101,27 @@ package final class CommandRun {
             return finish(nil, reason: "\(error), so it was killed", isStarted: true)
         }
         environment.send(.runStarted(request.run, pid: started.processID))
+        if isKept { keep() } else { began() }
         if let ending { signal(ending.signal, ending.mode) }
     }
 
     private func capture(_ descriptor: consuming FileDescriptor) {
-        let handler = request.definition.value.name
         output = OutputCapture(
-            descriptor, whose: handler,
-            fields: [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(request.run.operation)")],
+            descriptor, whose: request.definition.value.name, fields: request.journalFields(processID: processID),
             core: environment.core, epoll: environment.epoll, logger: environment.logger)
+    }
+
+    /// Puts what it takes to find its process again into the service manager's store, for each command anew.
+    func keep() {
+        isKept = true
+        if let number = pidfd.number { environment.keep(.pidfd(request.run), number) }
+        if let number = output?.number { environment.keep(.output(request.run), number) }
+    }
+
+    private func forget() {
+        guard isKept else { return }
+        environment.forget(.pidfd(request.run))
+        environment.forget(.output(request.run))
     }
 
     // MARK: End
@@ -132,6 +149,7 @@ package final class CommandRun {
         } catch {
             return finish(nil, reason: "\(error)", isStarted: true)
         }
+        forget()
         pidfd.take()?.close()
         processID = nil
         output?.runEnded()
@@ -153,6 +171,7 @@ package final class CommandRun {
     private func finish(_ exit: Exit?, reason: String?, isStarted: Bool) {
         if let token { environment.epoll.remove(token) }
         token = nil
+        if pidfd.number != nil { forget() }
         pidfd.take()?.close()
         ended()
         if isStarted || command > 0 {
@@ -160,52 +179,5 @@ package final class CommandRun {
         } else {
             environment.send(.runNotStarted(request.run, reason: reason ?? "unknown"))
         }
-    }
-}
-
-/// What runs share.
-package struct RunEnvironment {
-    package let core: Context
-    /// For work that may take long.
-    package let slow: Context
-    package let epoll: EpollSet
-    package let lanes: Lanes
-    package let logger: Logger
-    /// The daemon's own, which Dispatch changes on its threads (LIBDISPATCH, row 17).
-    package let nice: Int32
-    package let send: (Input) -> Void
-
-    package init(
-        core: Context, slow: Context, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
-        send: @escaping (Input) -> Void
-    ) {
-        self.core = core
-        self.slow = slow
-        self.epoll = epoll
-        self.lanes = lanes
-        self.logger = logger
-        self.nice = nice
-        self.send = send
-    }
-}
-
-/// The runs that are going on; of one operation several at once, when it is split. Confined to the core.
-package final class RunSet {
-    private let environment: RunEnvironment
-    private var runs: [RunID: CommandRun] = [:]
-
-    package init(_ environment: RunEnvironment) { self.environment = environment }
-
-    package func start(_ request: StartRequest) {
-        let run = CommandRun(request, environment) { [unowned self] in runs[request.run] = nil }
-        runs[request.run] = run
-        run.start()
-    }
-
-    package func signal(_ run: RunID, number: Int32, mode: KillMode) { runs[run]?.signal(number, mode) }
-
-    /// Runs that cannot be started for want of something, with what.
-    package var delays: [(name: String, reason: String)] {
-        runs.values.compactMap { run in run.delay.map { (run.name, $0) } }.sorted { $0.0 < $1.0 }
     }
 }

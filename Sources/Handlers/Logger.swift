@@ -3,7 +3,7 @@ import EventSources
 import LinuxSystem
 import Schedule
 import Synchronization
-import Systemd
+package import Systemd
 package import WatchFile
 
 /// Where lines for people go: the journal, natively and with fields, when standard error is one of its streams; else
@@ -24,13 +24,18 @@ package final class Logger: Sendable {
         package var level: LogLevel
         package var message: String
         package var fields: [(name: String, value: String)]
+        /// Its kind, where the catalog explains it.
+        package var id: MessageID?
         /// Wall clock, microseconds.
         package var time = Linux.now(.realtime)
 
-        package init(_ level: LogLevel, _ message: String, _ fields: [(name: String, value: String)] = []) {
+        package init(
+            _ level: LogLevel, _ message: String, _ fields: [(name: String, value: String)] = [], id: MessageID? = nil
+        ) {
             self.level = level
             self.message = message
             self.fields = fields
+            self.id = id
         }
     }
 
@@ -59,10 +64,11 @@ package final class Logger: Sendable {
     package func isEnabled(_ level: LogLevel) -> Bool { level <= self.level }
 
     package func log(
-        _ level: LogLevel, _ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []
+        _ level: LogLevel, _ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = [],
+        id: MessageID? = nil
     ) {
         guard isEnabled(level) else { return }
-        enqueue(Line(level, message(), fields))
+        enqueue(Line(level, message(), fields, id: id))
     }
 
     /// What handlers say: `LogLevel=` is about watchd's own lines.
@@ -134,6 +140,7 @@ package final class Logger: Sendable {
         if isJournal {
             let priority = JournalEntry.Priority(rawValue: line.level.rawValue) ?? .info
             var entry = JournalEntry(line.message, priority: priority)
+            if let id = line.id { entry.add("MESSAGE_ID", id.rawValue) }
             for field in line.fields { entry.add(field.name, field.value) }
             // Nowhere is left to say that the journal is gone.
             try? Journal.send(entry)

@@ -38,6 +38,8 @@ final class OutputCapture {
         watch()
     }
 
+    var number: Int32? { descriptor.number }
+
     /// The end of what was written so far.
     var tail: [UInt8] { Array(bytes.suffix(Self.kept)) }
 

@@ -59,17 +59,13 @@ final class ProcessGroup {
         look()
     }
 
-    /// Fields 1, 3 and 5 of `/proc/PID/stat`: the number, the state (no zombies), the process group.
     private static func members(of leader: Int32) -> [Int32] {
         let entries = (try? Linux.readFolder("/proc")) ?? []
         return entries.compactMap { entry in
             guard let process = Int32(String(decoding: entry.name, as: UTF8.self)), process != leader,
-                let text = try? Linux.readFile("/proc/\(process)/stat", limit: 4096),
-                let end = text.lastIndex(of: UInt8(ascii: ")"))
+                let place = Linux.place(of: process), !place.isZombie, place.groupID == leader
             else { return nil }
-            let fields = text[(end + 1)...].split(separator: UInt8(ascii: " ")).prefix(3)
-                .map { String(decoding: $0, as: UTF8.self) }
-            return fields.count == 3 && fields[0] != "Z" && fields[2] == "\(leader)" ? process : nil
+            return process
         }
     }
 }

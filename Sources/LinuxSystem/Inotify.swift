@@ -94,6 +94,17 @@ extension Linux {
         try call("inotify_rm_watch") { inotify_rm_watch(inotify, watch) }
     }
 
+    /// The watches that an inotify descriptor has, from `/proc/self/fdinfo` (`proc_pid_fdinfo(5)`).
+    package static func inotifyWatches(_ inotify: Int32) throws(SystemError) -> Set<Int32> {
+        // A line has about 100 bytes, and a user about 200 000 watches at most.
+        let text = try readFile("/proc/self/fdinfo/\(inotify)", limit: 256 << 20)
+        let prefix = Array("inotify wd:".utf8)
+        let numbers = text.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: prefix) }.compactMap { line in
+            Int32(String(decoding: line.dropFirst(prefix.count).prefix { $0 != 0x20 }, as: UTF8.self), radix: 16)
+        }
+        return Set(numbers)
+    }
+
     /// `read(2)` of an inotify descriptor: what one read gives, empty when there is nothing.
     ///
     /// - Parameter limit: bytes; at least 272, the largest record.

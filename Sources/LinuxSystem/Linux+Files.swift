@@ -31,6 +31,21 @@ extension Linux {
         return bytes
     }
 
+    /// `read(2)` of bytes that are known to be there and are not wanted any more: how many there were.
+    package static func skip(_ descriptor: Int32, _ count: Int) throws(SystemError) -> Int {
+        try withUnsafeTemporaryAllocation(byteCount: min(max(count, 1), 1 << 16), alignment: 16) {
+            buffer throws(SystemError) in
+            var skipped = 0
+            while skipped < count {
+                let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, count - skipped)])
+                let read = try read(descriptor, into: part)
+                if read == 0 { break }
+                skipped += read
+            }
+            return skipped
+        }
+    }
+
     /// `write(2)`: how many bytes were taken, which may be fewer.
     package static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         try call("write") { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }

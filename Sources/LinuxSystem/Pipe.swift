@@ -15,6 +15,30 @@ extension Linux {
         return Pipe(readEnd: FileDescriptor(owning: ends[0]), writeEnd: FileDescriptor(owning: ends[1]))
     }
 
+    /// `tee(2)` without waiting: shows the other pipe what is in this one, of which nothing is consumed; how many bytes,
+    /// 0 when nothing is there and nobody writes. EAGAIN: nothing is there now, or the other pipe is full.
+    package static func tee(_ pipe: Int32, to other: Int32, atMost limit: Int) throws(SystemError) -> Int {
+        try call("tee") { clinux_tee(pipe, other, limit) }
+    }
+
+    /// `fcntl(2)` F_GETPIPE_SZ: bytes that a pipe can hold when its pages are full.
+    package static func pipeSize(_ pipe: Int32) throws(SystemError) -> Int {
+        Int(try call("fcntl F_GETPIPE_SZ") { fcntl(pipe, Int32(CLINUX_F_GETPIPE_SZ)) })
+    }
+
+    /// `fcntl(2)` F_SETPIPE_SZ: at least this many bytes. EPERM: above `fs.pipe-max-size`, or the user's share
+    /// (`fs.pipe-user-pages-soft`) is used up.
+    package static func setPipeSize(_ pipe: Int32, _ size: Int) throws(SystemError) {
+        try call("fcntl F_SETPIPE_SZ") { fcntl(pipe, Int32(CLINUX_F_SETPIPE_SZ), Int32(clamping: size)) }
+    }
+
+    /// `ioctl(2)` FIONREAD: bytes in a pipe, or in the next datagram of a socket.
+    package static func bytesAvailable(_ descriptor: Int32) throws(SystemError) -> Int {
+        var count: Int32 = 0
+        try call("ioctl FIONREAD") { ioctl(descriptor, UInt(FIONREAD), &count) }
+        return Int(count)
+    }
+
     /// `fcntl(2)` F_DUPFD_CLOEXEC: another descriptor of the same open file, at least 3.
     package static func duplicate(_ descriptor: Int32) throws(SystemError) -> FileDescriptor {
         FileDescriptor(owning: try call("fcntl F_DUPFD_CLOEXEC") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })

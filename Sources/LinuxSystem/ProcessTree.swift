@@ -6,6 +6,11 @@ package struct ProcessPlace: Hashable, Sendable {
     package var parentID: Int32
     /// In an uninterruptible sleep: what reads its memory could sleep with it.
     package var isStuck: Bool
+    /// It has ended, and its parent has not waited for it.
+    package var isZombie: Bool
+    package var groupID: Int32
+    /// When it was started: boot-time microsecond, to the hundredth of a second.
+    package var started: Int64
 }
 
 extension Linux {
@@ -20,8 +25,32 @@ extension Linux {
             let end = text.lastIndex(of: UInt8(ascii: ")"))
         else { return nil }
         let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
-        guard fields.count > 1, let parent = Int32(String(decoding: fields[1], as: UTF8.self)) else { return nil }
-        return ProcessPlace(parentID: parent, isStuck: fields[0].elementsEqual("D".utf8))
+        func number(_ field: Int) -> Int64? { Int64(String(decoding: fields[field - 3], as: UTF8.self)) }
+        guard fields.count > 19, let parent = number(4), let group = number(5), let ticks = number(22) else {
+            return nil
+        }
+        return ProcessPlace(
+            parentID: Int32(truncatingIfNeeded: parent), isStuck: fields[0].elementsEqual("D".utf8),
+            isZombie: fields[0].elementsEqual("Z".utf8), groupID: Int32(truncatingIfNeeded: group),
+            // USER_HZ is 100 on every architecture that Linux still runs on.
+            started: ticks * 10_000)
+    }
+
+    /// The environment with which a process was started, `NAME=VALUE` each, from `/proc/PID/environ`; at most its first
+    /// `limit` bytes. Empty where it may not be looked at.
+    package static func environment(of process: Int32, limit: Int) -> [[UInt8]] {
+        guard let file = try? open("/proc/\(process)/environ") else { return [] }
+        let bytes = file.use { number in
+            var bytes: [UInt8] = []
+            while bytes.count < limit, let part = try? read(number, atMost: limit - bytes.count), !part.isEmpty {
+                bytes += part
+            }
+            return bytes
+        }
+        var strings = bytes.split(separator: 0, omittingEmptySubsequences: false)
+        // What is behind the last NUL is cut off, or nothing.
+        if !strings.isEmpty { strings.removeLast() }
+        return strings.map(Array.init)
     }
 
     /// A variable of the environment with which a process was started, from `/proc/PID/environ`; `nil`: it has none, or

@@ -98,7 +98,11 @@ extension Linux {
     }
 
     /// `recvmsg(2)`: one datagram of at most `limit` bytes; `nil` when none waits.
-    package static func receiveDatagram(_ socket: Int32, limit: Int) throws(SystemError) -> Datagram? {
+    ///
+    /// - Parameter peeking: it stays the next one (MSG_PEEK).
+    package static func receiveDatagram(
+        _ socket: Int32, limit: Int, peeking: Bool = false
+    ) throws(SystemError) -> Datagram? {
         var address = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_storage>.size)
         var addressCount = 0
         var flags: Int32 = 0
@@ -113,7 +117,7 @@ extension Linux {
                     message.msg_iov = part
                     message.msg_iovlen = 1
                     do throws(SystemError) {
-                        count = try call("recvmsg") { recvmsg(socket, &message, 0) }
+                        count = try call("recvmsg") { recvmsg(socket, &message, peeking ? Int32(MSG_PEEK) : 0) }
                     } catch {
                         failure = error
                     }
@@ -174,6 +178,11 @@ extension Linux {
     package static func isListeningUnixStream(_ descriptor: Int32) -> Bool {
         option(descriptor, SO_DOMAIN) == AF_UNIX && option(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue)
             && option(descriptor, SO_ACCEPTCONN) == 1
+    }
+
+    /// Whether a descriptor is a datagram socket (SO_TYPE).
+    package static func isDatagramSocket(_ descriptor: Int32) -> Bool {
+        option(descriptor, SO_TYPE) == Int32(SOCK_DGRAM.rawValue)
     }
 
     /// `nil`: not a socket.

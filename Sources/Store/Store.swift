@@ -1,5 +1,18 @@
+import LinuxSystem
+
 /// The store: one SQLite file in a folder, which this process has for itself. To be used by one thread at a time; every
 /// call may block on the disk.
+///
+/// What survives what. The file has a write-ahead log. A commit writes what it changes behind the log, with a checksum
+/// that ends in a mark of the commit; a log that was cut short counts up to its last whole commit. So after whatever
+/// end the store stands as it stood after some commit, and never in the middle of one. Which commit depends on when the
+/// log goes from the kernel's memory to the disk:
+///   - The end of the process, `kill -9` too: nothing that was committed is lost, for the kernel has the log.
+///   - Loss of power, with `power` (`synchronous=FULL`): nothing is lost; each commit waits for `fsync(2)` of the log.
+///   - Loss of power, with `crash` (`synchronous=NORMAL`): the last commits may be lost, at most those since the
+///     log was last moved into the file; what was before them stands. Both files are synced around that move, whatever
+///     is set.
+/// See "Durability" in SQLite's `PRAGMA synchronous` and its `fileformat2.html#walformat`.
 package final class Store {
     /// What a commit survives.
     package enum Durability: Sendable {
@@ -10,44 +23,86 @@ package final class Store {
     }
 
     package let folder: [UInt8]
+    private let files: StoreFiles
+    private var lock: StoreLock?
+    private var database: Database?
+    private let place: StoreFiles.Place
+    private var contents: StoreContents
+    private var totals = HistoryTotals()
 
-    /// Opens the store of a folder, which is made if it is not there, and reads what stands in it. A damaged file is set
-    /// aside, and as much of it as can be read is taken over.
-    package init(folder: [UInt8], durability: Durability) throws(StoreError) {
-        self.folder = folder
-        fatalError("to come")
+    /// Opens the store of a folder, which is made if it is not there, and reads what stands in it. A damaged file is
+    /// set aside, and as much of it as can be read is taken over.
+    ///
+    /// - Parameter migrations: to make a file of an older version.
+    package init(
+        folder: [UInt8], durability: Durability, migrations: [String] = Schema.migrations
+    ) throws(StoreError) {
+        let files = StoreFiles(folder: folder)
+        try files.prepareFolder()
+        lock = try StoreLock(files)
+        let opening = StoreOpening(files: files, durability: durability, migrations: migrations)
+        (database, contents) = try opening.run()
+        place = try files.place()
+        (self.folder, self.files) = (folder, files)
+    }
+
+    deinit {
+        // The lock is the last to go.
+        database = nil
+        lock = nil
     }
 
     /// What stood there; taken out, so that the second call gives nothing.
-    package func takeContents() -> StoreContents { fatalError("to come") }
-
-    /// All of it or nothing; when it has returned it is safe.
-    package func commit(_ changes: [StoreChange]) throws(StoreError) { fatalError("to come") }
-
-    /// Forgets what the limits do not allow: a few records at most, so that nobody waits. True: there is more.
-    package func trim(_ limits: HistoryLimits) throws(StoreError) -> Bool { fatalError("to come") }
-
-    package func set(_ durability: Durability) {}
-
-    /// Says that everything is safe. Not called at a crash, by which the next one knows.
-    package func close() {}
-}
-
-/// Reads the history beside the writer. To be used by one thread at a time.
-package final class HistoryReader {
-    package init(folder: [UInt8]) throws(StoreError) { fatalError("to come") }
-
-    /// What has ended, newest first, without events and output.
-    package func page(_ query: HistoryQuery) throws(StoreError) -> [HistoryRow] { fatalError("to come") }
-
-    /// One of them with everything, and its failed attempts, the first one first.
-    package func record(_ id: UInt64) throws(StoreError) -> (row: HistoryRow, attempts: [AttemptRow])? {
-        fatalError("to come")
+    package func takeContents() -> StoreContents {
+        defer { contents = StoreContents() }
+        return contents
     }
 
-    /// Failed ones of a handler that were neither tried again nor forgotten, oldest first, with their events.
-    package func failed(handler: String, limit: Int) throws(StoreError) -> [HistoryRow] { fatalError("to come") }
+    /// All of it or nothing; when it has returned it is safe.
+    package func commit(_ changes: [StoreChange]) throws(StoreError) {
+        try transaction { database throws(StoreError) in
+            for change in changes { try change.write(database, &totals) }
+        }
+    }
 
-    /// Looks through the whole file; a sentence for what is wrong. May take minutes.
-    package func check() throws(StoreError) -> String? { fatalError("to come") }
+    /// Forgets what the limits do not allow: a few records at most, so that nobody waits. True: there is more.
+    ///
+    /// - Parameter now: wall-clock microseconds.
+    package func trim(
+        _ limits: HistoryLimits, now: Int64 = Linux.now(.realtime)
+    ) throws(StoreError) -> Bool {
+        var isMore = false
+        try transaction { database throws(StoreError) in
+            var trim = try HistoryTrim(database, limits, now: now, totals)
+            isMore = try trim.run()
+            totals = trim.totals
+        }
+        return isMore
+    }
+
+    private func transaction(_ body: (Database) throws(StoreError) -> Void) throws(StoreError) {
+        guard let database else { throw .unavailable(path: files.database, detail: "it was closed") }
+        // Without a name, or under another one, it would be written in vain.
+        guard try files.place() == place else { throw .gone(path: files.database) }
+        do throws(StoreError) {
+            try database.transaction { () throws(StoreError) in try body(database) }
+        } catch {
+            // They may have counted what is not there.
+            totals = HistoryTotals()
+            if case .damaged = error { try? files.touch(files.suspicion) }
+            throw error
+        }
+    }
+
+    package func set(_ durability: Durability) { try? database?.set(durability) }
+
+    /// Says that everything is safe. Not called at a crash, by which the next one knows.
+    package func close() {
+        try? transaction { database throws(StoreError) in
+            try database.run("REPLACE INTO state VALUES ('closed', 1)")
+        }
+        database?.finish()
+        database = nil
+        lock = nil
+    }
 }

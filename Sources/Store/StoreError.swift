@@ -9,6 +9,8 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case newer(path: [UInt8], version: Int, known: Int)
     /// Something else stands in its place, a folder for example.
     case notAFile(path: [UInt8])
+    /// A file stands in the place of the folder, or of one above it.
+    case notAFolder(path: [UInt8])
     /// It belongs to somebody who is neither root nor the daemon's user.
     case foreign(path: [UInt8], owner: UInt32)
 
@@ -23,7 +25,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Trying again later may help.
     package var isTransient: Bool {
         switch self {
-        case .locked, .newer, .notAFile, .foreign: false
+        case .locked, .newer, .notAFile, .notAFolder, .foreign: false
         case .full, .readOnly, .gone, .damaged, .unavailable: true
         }
     }
@@ -37,6 +39,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "\(path.printable) is of version \(version), this watchd knows \(known): install the newer watchd again, "
                 + "or move the file away, and with it what durable queues have accepted"
         case .notAFile(let path): "\(path.printable) is no regular file; move it away"
+        case .notAFolder(let path): "\(path.printable) is no folder; move it away"
         case .foreign(let path, let owner):
             "\(path.printable) belongs to user \(owner), who is neither root nor the user of watchd; "
                 + "give it to the user of watchd, or move it away"

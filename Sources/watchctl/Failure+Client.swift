@@ -93,7 +93,16 @@ extension Failure {
         case .ambiguousName(let name, let candidates):
             ("“\(name)” is more than one thing", "say which: \(candidates.joined(separator: ", "))")
         case .noSuchOperation(let id):
-            ("there is no operation \(id), or it is forgotten", "watchctl operations shows what there is")
+            (
+                "there is no operation \(id), or it is forgotten",
+                "watchctl operations and watchctl history show what there is"
+            )
+        case .notFailed(let id, let state, let successor): Self.words(id, state, successor)
+        case .storeFailing(let reason):
+            (
+                "watchd's store cannot be used now: \(reason)",
+                "watchd tries again by itself; watchctl status shows how it stands"
+            )
         case .invalidWatchFile: ("the watch file has errors; nothing was changed", nil)
         case .queueFull(let queue, let backlog):
             (
@@ -110,6 +119,18 @@ extension Failure {
                 "follow again, --since the last record"
             )
         case .wouldDeadlock, .timedOut, .noSuchTicket, .noSuchProcess, .tooManyTickets: wordsOfWaiting(error)
+        }
+    }
+
+    private static func words(_ id: Int, _ state: String, _ successor: Int?) -> (message: String, help: String?) {
+        switch state {
+        case "retried":
+            let other = successor.map { "operation \($0)" } ?? "another operation"
+            return ("operation \(id) was tried again already, as \(other)", successor.map { "watchctl show \($0)" })
+        case "forgotten": return ("operation \(id) was forgotten already", "watchctl failed shows what is not")
+        case "pending", "ready", "executing":
+            return ("operation \(id) has not ended (\(state))", "watchctl cancel \(id) ends it")
+        default: return ("operation \(id) has not failed: \(state)", "watchctl failed shows those that have")
         }
     }
 

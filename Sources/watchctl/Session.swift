@@ -49,27 +49,39 @@ struct Session: Sendable {
     }
 
     /// Fetches all pages of a list and prints them as one reply.
-    /// - Parameter parameters: those for the page after the one whose `next` it is given; `nil` for the first.
+    /// - Parameters:
+    ///   - parameters: those for the page after the one whose `next` it is given; `nil` for the first. Also how many
+    ///     items are wanted still.
+    ///   - limit: fetches no page after so many items; then the reply has a `next`.
     func showList<Method: ControlMethod>(
-        _ method: Method.Type, _ parameters: (JSONValue?) -> Method.Parameters, _ render: (Method.Reply) -> [Styled]
+        _ method: Method.Type, atMost limit: Int = .max, _ parameters: (JSONValue?, Int) -> Method.Parameters,
+        _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) {
         let client = try connect()
         var all: [String: JSONValue] = [:]
-        var next: JSONValue?
+        var (next, left): (JSONValue?, Int) = (nil, limit)
         repeat {
             let page = try attempt { () throws(ClientError) in
-                try client.call(Method.fullName, parameters(next), timeout: patience)
+                try client.call(Method.fullName, parameters(next, left), timeout: patience)
                     .parameters(as: [String: JSONValue].self)
             }
-            next = page["next"]
+            next = page["next"].flatMap { $0 == .null ? nil : $0 }
             for (name, value) in page where name != "next" {
-                if case .array(let items) = value, case .array(let before) = all[name] {
-                    all[name] = .array(before + items)
-                } else {
+                guard case .array(let items) = value else {
                     all[name] = value
+                    continue
                 }
+                left -= items.count
+                if case .array(let before) = all[name] { all[name] = .array(before + items) } else { all[name] = value }
             }
-        } while next != nil && next != .null
+        } while next != nil && left > 0
+        all["next"] = next
+        try printList(method, all, render)
+    }
+
+    private func printList<Method: ControlMethod>(
+        _ method: Method.Type, _ all: [String: JSONValue], _ render: (Method.Reply) -> [Styled]
+    ) throws(Failure) {
         guard let text = try? JSON.encode(all) else { return }
         if isJSON {
             print(json: text)

@@ -18,8 +18,8 @@ struct DescriptionTests {
     func aValueWithEveryMemberIsAsDescribed(sample: Sample) throws {
         #expect(sample.losses == [])
         let method = try #require(text.methods[sample.method.name])
-        // These take exactly one of two parameters.
-        let isComplete = !["Cancel", "Explain", "Wait"].contains(sample.method.name)
+        // These take exactly one of two parameters, or one not with another.
+        let isComplete = !["Cancel", "Explain", "Wait", "Retry", "Forget", "ListHistory"].contains(sample.method.name)
         #expect(text.mismatches(of: sample.parameters, with: method.parameters, isComplete: isComplete) == [])
         // A list that is empty would hide its elements.
         #expect(text.mismatches(of: sample.reply, with: method.reply, isComplete: false) == [])
@@ -40,6 +40,7 @@ struct DescriptionTests {
         ("Handler", Sample.json(Samples.handler)), ("OperationSummary", Sample.json(Samples.completeOperation)),
         ("OperationDetail", Sample.json(Samples.detail)), ("Problem", Sample.json(Samples.status.problems[0])),
         ("Pause", Sample.json(Samples.status.pauses[0])), ("Elapse", Sample.json(Samples.status.next[0])),
+        ("Store", Sample.json(Samples.store)), ("Retried", Sample.json(Retry.Retried(failed: 1, operation: 2))),
         ("Counters", Sample.json(Counters())), ("Gap", Sample.json(Follow.Gap(first: 1, last: 2))),
         ("Emission", Sample.json(Emit.Parameters(name: "a", data: 1, payload: Samples.payload))),
     ])
@@ -50,6 +51,7 @@ struct DescriptionTests {
     @Test func itsCasesAreThoseOfTheTypes() {
         #expect(text.types["OperationState"] == .cases(OperationSummary.State.allCases.map(\.rawValue)))
         #expect(text.types["OperationResult"] == .cases(OperationSummary.Result.allCases.map(\.rawValue)))
+        #expect(member("state", of: text.types["Store"]) == .cases(GetStatus.Store.State.allCases.map(\.rawValue)))
         #expect(
             member("state", of: text.types["Source"]) == .cases(ListSources.Source.State.allCases.map(\.rawValue)))
         #expect(member("type", of: text.types["Queue"]) == .cases(ListQueues.Queue.Kind.allCases.map(\.rawValue)))
@@ -79,6 +81,8 @@ struct DescriptionTests {
         .noSuchName(name: "a", nearest: "b"), .noSuchName(name: "a", nearest: nil),
         .noSuchName(name: "a", nearest: nil, kinds: ["queue", "group"], others: ["handler/a"]),
         .ambiguousName(name: "a", candidates: ["path/a", "queue/a"]), .noSuchOperation(id: 7),
+        .notFailed(id: 7, state: "done"), .notFailed(id: 7, state: "retried", successor: 9),
+        .storeFailing(reason: "no space left"),
         .invalidWatchFile(diagnostics: ["a.watch:1:1: error: no"]), .queueFull(queue: "q", backlog: 10),
         .wouldDeadlock(chain: ["a waits for b", "b waits for a"]), .noSuchTicket(group: "group/g", ticket: 3),
         .noSuchProcess(pid: 77), .tooManyTickets(limit: 512), .timedOut(what: "images", state: "3 wait"),

@@ -55,6 +55,28 @@ struct ParameterTests {
         }
     }
 
+    @Test func retryAndForgetTakeExactlyOneTarget() throws {
+        #expect(try parameters(#"{"id":3}"#) == FailedTarget(id: 3))
+        #expect(try parameters(#"{"name":"backup"}"#) == FailedTarget(name: "backup"))
+        for text in ["{}", #"{"id":3,"name":"q"}"#, #"{"id":"3"}"#] {
+            #expect(throws: ErrorReply.self) { try parameters(text, as: FailedTarget.self) }
+        }
+    }
+
+    @Test func aNameOfTheHistoryIsAHandlerOrASource() throws {
+        #expect(
+            try parameters(#"{"name":"backup","unsettled":true}"#)
+                == ListHistory.Parameters(name: "backup", unsettled: true))
+        for text in [#"{"name":"a","handler":"b"}"#, #"{"name":"a","source":"path/b"}"#] {
+            #expect(throws: ErrorReply.invalidParameter("name")) {
+                try parameters(text, as: ListHistory.Parameters.self)
+            }
+        }
+        #expect(throws: ErrorReply.invalidParameter("result")) {
+            try parameters(#"{"result":"ok"}"#, as: ListHistory.Parameters.self)
+        }
+    }
+
     @Test func cancelTakesExactlyOneTarget() throws {
         #expect(try parameters(#"{"id":3}"#) == Cancel.Parameters(id: 3))
         #expect(try parameters(#"{"queue":"q"}"#) == Cancel.Parameters(queue: "q"))

@@ -1,5 +1,5 @@
 package import ControlInterface
-package import Varlink
+import Varlink
 
 /// Values of the wire types: `full` ones have every member, `minimal` ones only those that are never missing.
 package enum Samples {
@@ -44,6 +44,9 @@ package enum Samples {
                 isFull
                     ? .init(queue: "images", handler: "thumbnail", state: .finished, limit: 10, after: 3) : .init(),
                 .init(operations: [id], next: isFull ? 4711 : nil)),
+            Sample(
+                ListHistory.self, isFull ? everyFilter : .init(),
+                .init(operations: isFull ? [completeOperation] : [], next: isFull ? "1763654645123456-4711" : nil)),
             Sample(GetOperation.self, .init(id: id.id), .init(operation: isFull ? detail : plainDetail)),
             Sample(
                 Emit.self, isFull ? .init(name: "poke", data: 41, payload: payload) : .init(name: "poke"),
@@ -67,14 +70,29 @@ package enum Samples {
             Sample(Resume.self, .init(name: "images"), .init(name: "queue/images", suspended: 0)),
             Sample(Cancel.self, isFull ? .init(id: 4711) : .init(queue: "images"), .init(cancelled: 3)),
             Sample(
+                Retry.self, isFull ? .init(id: 4711) : .init(name: "backup"),
+                .init(operations: [.init(failed: 4711, operation: 4713)])),
+            Sample(
+                Forget.self, isFull ? .init(id: 4711) : .init(name: "backup"), .init(operations: [4711])),
+            Sample(
                 Reload.self, isFull ? .init(plan: true) : .init(),
                 .init(
-                    added: ["path/new"], changed: ["queue/images"], removed: ["handler/old"],
-                    diagnostics: ["a.watch:1:1: warning: unused"])),
+                    added: ["path/new"], changed: ["queue/images"], removed: ["handler/old"], kept: ["timer/nightly"],
+                    warnings: ["queue/old still has 3 operations"], diagnostics: ["a.watch:1:1: warning: unused"])),
             Sample(Stop.self, .init(), .init()),
             Sample(Follow.self, isFull ? .init(since: 7) : .init(), followed[0]),
         ]
     }
+
+    /// All of them but `name`, with which `handler` and `source` cannot stand.
+    private static let everyFilter: ListHistory.Parameters = {
+        var parameters = ListHistory.Parameters(unsettled: true, limit: 10, after: "1763654645123456-4712")
+        parameters.handler = "backup"
+        parameters.source = "timer/nightly"
+        parameters.result = .failed
+        (parameters.since, parameters.until) = ("2026-11-19T00:00:00.000000Z", now)
+        return parameters
+    }()
 
     // MARK: Status
 
@@ -101,6 +119,7 @@ package enum Samples {
         status.recent = [superseded, operation, yesterdaysOperation]
         status.semaphores = [semaphore]
         status.groups = [group]
+        status.store = store
         return status
     }()
 
@@ -113,6 +132,14 @@ package enum Samples {
         status.maxProcesses = 64
         status.memoryBytes = 7_913_472
         return status
+    }()
+
+    package static let store: GetStatus.Store = {
+        var store = GetStatus.Store(state: .failing)
+        store.path = "/var/lib/watchd"
+        store.reason = "no space left for /var/lib/watchd/watchd.db"
+        store.since = "2026-11-20T09:40:00.000000Z"
+        return store
     }()
 
     package static let counters: Counters = {
@@ -204,6 +231,9 @@ package enum Samples {
         operation.nextAttempt = "2026-11-20T09:48:12.000000Z"
         operation.parts = 4
         operation.partsEnded = 3
+        operation.durable = true
+        operation.redelivered = true
+        operation.settled = true
         return operation
     }()
 
@@ -279,31 +309,5 @@ package enum Samples {
         var second = Explain.Step(code: "barrier", sentence: "barrier: 4 operations before it")
         second.section = "queue/default"
         return Explain.Reply(object: "handler/backup", operation: completeOperation, steps: [first, second])
-    }()
-
-    // MARK: Events
-
-    package static let payload = JSONValue.object(["a": .array([.int(1), .null])])
-
-    package static let event = JSONValue.object([
-        "id": .int(90_210), "source": .string("uploads"), "kind": .string("path"), "event": .string("written"),
-        "path": .string("/srv/uploads/a.jpg"), "time": .string("2026-11-20T09:44:10.123456Z"), "count": .int(2),
-    ])
-
-    /// The first one has every member, which a daemon never sends.
-    package static let followed: [Follow.Reply] = {
-        var everything = Follow.Reply(sequence: 7, time: now, event: event, handlers: ["thumbnail"])
-        everything.operation = completeOperation
-        everything.initial = true
-        everything.gap = .init(first: 3, last: 6)
-        return [
-            everything, Follow.Reply(sequence: 7, time: now, gap: .init(first: 3, last: 6)),
-            Follow.Reply(sequence: 8, time: now, event: event, handlers: ["thumbnail", "tell"]),
-            Follow.Reply(sequence: 8, time: now, operation: waitingOperation, initial: true),
-            Follow.Reply(sequence: 9, time: now, operation: waitingOperation),
-            Follow.Reply(sequence: 9, time: now, operation: backingOff),
-            Follow.Reply(sequence: 10, time: now, operation: operationRunning),
-            Follow.Reply(sequence: 11, time: now, operation: operation),
-        ]
     }()
 }

@@ -33,6 +33,7 @@ import Varlink
         call("Suspend", name="queue/off", reason="a test")
         call("Resume", name="queue/off")
         call("ListSources"); call("ListQueues"); call("ListHandlers"); call("ListOperations", limit=1)
+        call("ListHistory", limit=1); call("Retry", name="say"); call("Forget", name="handler/say")
         call("ListSemaphores"); call("Explain", id=ran["operations"][0])
         call("Wait", more=True, id=ran["operations"][0], timeout_usec=1000000)
         call("Signal", name="tokens", count=2)
@@ -101,12 +102,14 @@ import Varlink
                 let called = try #require(result.members?["called"]?.members)
                 #expect(
                     called.keys.sorted() == [
-                        "Cancel", "Emit", "EmitAll", "EnterGroup", "Explain", "Follow", "GetOperation", "GetStatus",
-                        "LeaveGroup", "ListHandlers", "ListOperations", "ListQueues", "ListSemaphores", "ListSources",
-                        "Reload", "Resume", "Run", "Signal", "Stop", "Suspend", "Wait",
+                        "Cancel", "Emit", "EmitAll", "EnterGroup", "Explain", "Follow", "Forget", "GetOperation",
+                        "GetStatus", "LeaveGroup", "ListHandlers", "ListHistory", "ListOperations", "ListQueues",
+                        "ListSemaphores", "ListSources",
+                        "Reload", "Resume", "Retry", "Run", "Signal", "Stop", "Suspend", "Wait",
                     ])
                 #expect(called["Run"]?.members?["result"] == .string("done"))
                 #expect(called["GetOperation"]?.members?["operation"]?.members?["output"] == .string("said\n"))
+                #expect(called["Retry"]?.members?["operations"] == .array([]))
                 #expect(called["Signal"]?.members?["available"] == .int(2))
                 #expect(called["Explain"]?.members?["object"] == .string("handler/say"))
                 #expect(called["Suspend"]?.members?["suspended"] == .int(2))

@@ -56,6 +56,7 @@ struct RoleTests {
                 ["status"], ["sources"], ["queues"], ["handlers"], ["operations"], ["show", "\(id)"],
                 ["show", "\(waiting)"], ["semaphores"], ["explain", "\(id)"], ["explain", "\(waiting)"],
                 ["explain", "queue/off"], ["explain", "handler/in"], ["explain", "work"], ["wait", "main"],
+                ["history"], ["history", "in"], ["failed"], ["output", "\(id)"],
                 ["follow", "--since", "0"],
             ]
             for words in questions where words[0] != "follow" {
@@ -78,7 +79,7 @@ struct RoleTests {
             for words in [
                 ["emit", "poke"], ["run", "poke"], ["suspend", "poke"], ["resume", "off"], ["cancel", "\(waiting)"],
                 ["reload"], ["stop"], ["signal", "tokens"], ["group", "enter", "work"],
-                ["group", "leave", "work", "1"],
+                ["group", "leave", "work", "1"], ["retry", "\(id)"], ["forget", "in"], ["reload", "--plan"],
             ] {
                 let answer = try asNobody(words)
                 #expect(answer.code == 4, "\(words): \(answer)")

@@ -8,56 +8,131 @@ import WatchFile
 
 /// What sources need, and what they say.
 final class Rim: Sendable {
-    let core = Context("test.core")
-    private let slow = Context("test.slow")
-    private let inputs = Mutex<[Input]>([])
+    let core: Context
+    let parts: QueueBound<RimParts>
+    private let said: RimNotes
     /// As in the daemon, an inotify instance lives as long as the process.
     private static let hubs = Mutex<[QueueBound<InotifyHub>]>([])
+    /// A test that fails may leave one open.
+    private static let sources = Mutex<[QueueBound<any EventSource>]>([])
+
+    /// - Parameter inotify: a descriptor to be adopted.
+    init(adopting inotify: Int32? = nil, isCommittedByHand: Bool = false) throws {
+        let core = Context("test.core")
+        let said = RimNotes()
+        self.core = core
+        self.said = said
+        parts = try core.queue.sync {
+            let hub = try InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) })
+            Self.hubs.withLock { $0.append(QueueBound(hub, to: core)) }
+            let epoll = try EpollSet(on: core)
+            let safety = Safety(isByHand: isCommittedByHand)
+            let environment = SourceEnvironment(
+                core: core, slow: Context("test.slow"), epoll: epoll, inotify: hub, whenSafe: safety.whenSafe,
+                keep: { name, number in said.kept.withLock { $0.append("keep \(name.name) \(number >= 0)") } },
+                forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } }
+            ) { input in
+                said.inputs.withLock { $0.append(input) }
+                safety.told(input)
+            }
+            return QueueBound(RimParts(environment: environment, safety: safety), to: core)
+        }
+    }
 
     /// Runs `body` on the core with a source of its own, then `then` elsewhere, and closes the source in the end.
     static func with(
         _ make: (SourceID, SourceEnvironment) -> any EventSource,
         then: (Rim, QueueBound<any EventSource>) throws -> Void
     ) throws {
-        let rim = Rim()
-        let id = SourceID(.path, "test")
-        let (source, set) = try rim.core.queue.sync {
-            let epoll = try EpollSet(on: rim.core)
-            let inotify = try InotifyHub(on: rim.core)
-            let environment = SourceEnvironment(core: rim.core, slow: rim.slow, epoll: epoll, inotify: inotify) {
-                [rim] input in rim.inputs.withLock { $0.append(input) }
-            }
-            let source = make(id, environment)
-            source.open()
-            hubs.withLock { $0.append(QueueBound(inotify, to: rim.core)) }
-            return (QueueBound(source, to: rim.core), QueueBound(epoll, to: rim.core))
-        }
+        let rim = try Rim()
+        let source = rim.open(make)
         defer {
             rim.core.queue.sync {
                 source.value.close()
-                set.value.cancel()
+                rim.parts.value.environment.epoll.cancel()
             }
         }
         try then(rim, source)
+    }
+
+    /// Makes a source and opens it.
+    func open(_ make: (SourceID, SourceEnvironment) -> any EventSource) -> QueueBound<any EventSource> {
+        core.queue.sync {
+            let source = make(SourceID(.path, "test"), parts.value.environment)
+            source.open()
+            let bound = QueueBound(source, to: core)
+            Self.sources.withLock { $0.append(bound) }
+            return bound
+        }
     }
 
     func on(_ source: QueueBound<any EventSource>, _ body: (any EventSource) -> Void) {
         core.queue.sync { body(source.value) }
     }
 
-    var facts: [Fact] {
-        inputs.withLock { $0 }.compactMap { if case .event(_, let fact, _) = $0 { fact } else { nil } }
-    }
+    /// What was told until now is safe.
+    func commit() { core.queue.sync { parts.value.safety.commit() } }
 
+    var inputs: [Input] { said.inputs.withLock { $0 } }
+
+    /// What was put into the store and taken out of it.
+    var kept: [String] { said.kept.withLock { $0 } }
+
+    var facts: [Fact] { inputs.compactMap { if case .event(_, let fact, _) = $0 { fact } else { nil } } }
     var lines: [LineFact] { facts.compactMap { if case .line(let line) = $0 { line } else { nil } } }
+    var texts: [String] { lines.map { String(decoding: $0.bytes, as: UTF8.self) } }
     var paths: [PathFact] { facts.compactMap { if case .path(let path) = $0 { path } else { nil } } }
 
     /// The last thing said of the source itself.
     var condition: SourceCondition? {
-        inputs.withLock { $0 }.compactMap { if case .source(_, let condition) = $0 { condition } else { nil } }.last
+        inputs.compactMap { if case .source(_, let condition) = $0 { condition } else { nil } }.last
     }
 
     func waitUntilArmed() throws {
         try wait(for: "the source to be armed") { condition == .armed }
+    }
+}
+
+/// Confined to the core.
+final class RimParts {
+    let environment: SourceEnvironment
+    let safety: Safety
+
+    init(environment: SourceEnvironment, safety: Safety) {
+        self.environment = environment
+        self.safety = safety
+    }
+}
+
+/// What sources have said so far.
+private final class RimNotes: Sendable {
+    let inputs = Mutex<[Input]>([])
+    let kept = Mutex<[String]>([])
+}
+
+/// Says when what was told is stored: at once, or when the test wants it. Confined to the core.
+final class Safety {
+    private let isByHand: Bool
+    private var waiting: [() -> Void] = []
+    private var count = 0
+    /// Called with the number of each event when it is told.
+    var onEvent: ((Int) -> Void)?
+
+    init(isByHand: Bool) { self.isByHand = isByHand }
+
+    func whenSafe(_ work: @escaping () -> Void) {
+        if isByHand { waiting.append(work) } else { work() }
+    }
+
+    func told(_ input: Input) {
+        guard case .event = input else { return }
+        count += 1
+        onEvent?(count)
+    }
+
+    func commit() {
+        let now = waiting
+        waiting = []
+        for work in now { work() }
     }
 }

@@ -89,6 +89,19 @@ import WatchFile
         #expect(!variables([]).contains { $0.hasPrefix("WATCHD_PATH=") })
     }
 
+    @Test func aProcessThatIsToBeFoundAgainKnowsItsInstanceAndPart() {
+        let context = RunContext(
+            handler: "h", queue: "q", operation: 9, attempt: 3, origin: origin,
+            events: [Event(id: 1, time: 0, fact: .custom(CustomFact(data: 5)))])
+        func variables(_ instance: String) -> [String] {
+            let definition = HandlerDefinition(name: "h", action: .exec([]))
+            return ChildEnvironment.variables(context, definition, queue: [], part: 2, instance: instance)
+                .map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(variables("i-1").contains("WATCHD_INSTANCE=i-1") && variables("i-1").contains("WATCHD_PART=2"))
+        #expect(variables("i-1").count == variables("").count + 2)
+    }
+
     @Test func aHandlersOwnVariableIsAboveThatOfItsQueueAndWatchdsAboveBoth() {
         func set(_ name: String, _ value: String) -> EnvironmentVariable {
             EnvironmentVariable(name: name, value: Array(value.utf8))

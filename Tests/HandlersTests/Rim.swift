@@ -11,7 +11,11 @@ final class Rim: Sendable {
     struct End {
         var exit: Exit?
         var output: [UInt8]
+        var reason: String?
     }
+
+    /// `WATCHD_INSTANCE` of what is started here.
+    static let instance = "test-\(Linux.processID)-\(Linux.now(.boottime))"
 
     private let core = Context("test.core")
     private let said = Said()
@@ -29,13 +33,26 @@ final class Rim: Sendable {
             let epoll = try EpollSet(on: core)
             let environment = RunEnvironment(
                 core: core, slow: Context("test.slow"), epoll: epoll, lanes: Lanes(core: core, count: 2),
-                logger: Logger(level: .emerg), nice: Linux.nice
+                logger: Logger(level: .emerg), nice: Linux.nice, instance: Self.instance,
+                keep: { name, _ in said.kept.withLock { $0.append("keep \(name.name)") } },
+                forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } }
             ) { input in said.inputs.withLock { $0.append(input) } }
             return (QueueBound(RunSet(environment), to: core), QueueBound(epoll, to: core))
         }
     }
 
     func start(_ request: StartRequest) { core.queue.sync { runs.value.start(request) } }
+
+    /// - Parameters:
+    ///   - pidfd: to be owned.
+    ///   - output: to be owned.
+    func adopt(_ request: AdoptRequest, pidfd: Int32? = nil, output: Int32? = nil) {
+        core.queue.sync {
+            runs.value.adopt(
+                request, pidfd: pidfd.map { FileDescriptor(owning: $0) },
+                output: output.map { FileDescriptor(owning: $0) })
+        }
+    }
 
     func signal(_ run: RunID, _ number: Int32) {
         core.queue.sync { runs.value.signal(run, number: number, mode: .tree) }
@@ -47,11 +64,19 @@ final class Rim: Sendable {
 
     var ended: [RunID: End] {
         var ends: [RunID: End] = [:]
-        for case .runEnded(let run, let exit, let output, _) in said.inputs.withLock({ $0 }) {
-            ends[run] = End(exit: exit, output: output)
+        for case .runEnded(let run, let exit, let output, let reason) in said.inputs.withLock({ $0 }) {
+            ends[run] = End(exit: exit, output: output, reason: reason)
         }
         return ends
     }
+
+    /// Runs that were said to be long, as often as they were.
+    var long: [RunID] {
+        said.inputs.withLock { $0 }.compactMap { if case .runIsLong(let run) = $0 { run } else { nil } }
+    }
+
+    /// What was put into the service manager's store and taken out of it.
+    var kept: [String] { said.kept.withLock { $0 } }
 
     func output(of run: RunID) -> String { String(decoding: ended[run]?.output ?? [], as: UTF8.self) }
 }
@@ -59,4 +84,5 @@ final class Rim: Sendable {
 /// What runs have said so far.
 private final class Said: Sendable {
     let inputs = Mutex<[Input]>([])
+    let kept = Mutex<[String]>([])
 }

@@ -1,3 +1,4 @@
+import EventSources
 import LinuxSystem
 import ProgramKit
 import Testing
@@ -62,5 +63,35 @@ import WatchFile
                 #expect(rim.output(of: parts[2]) == "begun 2\nlet through\n")
             }
         }
+    }
+
+    @Test func aRunOfASecondIsSaidToBeLongAndKeptUntilItsEnd() throws {
+        try Folder.with { folder in
+            for gate in ["gate0", "gate1"] { try Linux.mkfifo(folder[gate], mode: 0o600) }
+            try Rim.with { rim in
+                let long = (0..<2).map { RunID(operation: 8, attempt: 1, part: $0) }
+                let started = Linux.now(.monotonic)
+                for (index, run) in long.enumerated() { rim.start(request(run, "read x <\(folder["gate\(index)"])")) }
+                rim.start(request(RunID(operation: 9, attempt: 1), ":"))
+                try wait(for: "both to be long") { rim.long.count == 2 }
+                #expect(Linux.now(.monotonic) - started >= 1_000_000)
+                let names = ["pidfd-8-1-0", "output-8-1-0", "pidfd-8-1-1", "output-8-1-1"]
+                #expect(Set(rim.kept) == Set(names.map { "keep \($0)" }))
+                for gate in ["gate0", "gate1"] { try folder.append(gate, "\n") }
+                try wait(for: "their end") { rim.ended.count == 3 }
+                #expect(Set(rim.long) == Set(long) && rim.long.count == 2)
+                #expect(rim.kept.count == 8)
+                #expect(Set(rim.kept.suffix(4)) == Set(names.map { "forget \($0)" }))
+            }
+        }
+    }
+
+    @Test func atMostSoManyAreKeptAtOnce() {
+        let long = LongRuns(core: Context("test.core"))
+        let runs = (0...LongRuns.limit).map { RunID(operation: UInt64($0), attempt: 1) }
+        #expect(runs.map(long.hasRoom).count { $0 } == LongRuns.limit)
+        long.ended(runs[7])
+        #expect(long.hasRoom(for: runs[LongRuns.limit]))
+        #expect(!long.hasRoom(for: RunID(operation: 1000, attempt: 1)))
     }
 }

@@ -8,7 +8,19 @@ import Testing
         let place = try #require(Linux.place(of: Linux.processID))
         #expect(place.parentID == Linux.parentProcessID)
         #expect(!place.isStuck)
+        #expect(!place.isZombie)
+        #expect(place.groupID == getpgrp())
+        #expect((0..<Linux.now(.boottime)).contains(place.started))
         #expect(Linux.place(of: Int32.max) == nil)
+    }
+
+    @Test func anEndedChildIsAZombieUntilItIsWaitedFor() throws {
+        try withProcess("/bin/cat") { id in
+            #expect(Linux.place(of: id)?.groupID == id)
+            #expect(abs(Linux.now(.boottime) - (Linux.place(of: id)?.started ?? 0)) < 10_000_000)
+            try Linux.kill(group: id, signal: SIGKILL)
+            try wait(for: "its end") { Linux.place(of: id)?.isZombie == true }
+        }
     }
 
     @Test func aNameMayHoldAnything() throws {
@@ -29,8 +41,11 @@ import Testing
             try wait(for: "its environment") { Linux.environment("A", of: id) == Array("b=c".utf8) }
             #expect(Linux.environment("EMPTY", of: id) == [])
             #expect(Linux.environment("B", of: id) == nil)
+            #expect(Linux.environment(of: id, limit: 100) == ["AB=no", "A=b=c", "EMPTY="].map(\.pathBytes))
+            #expect(Linux.environment(of: id, limit: 7) == ["AB=no".pathBytes], "what is cut off does not count")
         }
         #expect(Linux.environment("A", of: child) == nil)
+        #expect(Linux.environment(of: child, limit: 100) == [])
     }
 
     /// Runs a program that reads its standard input until `body` is over.

@@ -4,13 +4,6 @@ import Testing
 
 /// watchd as a service of a real systemd manager, with the units of the package.
 @Suite("Service", .serialized) struct ServiceTests {
-    private static let root: String = {
-        // …/Tests/SystemdTests/ServiceTests.swift
-        var folder = #filePath[...]
-        for _ in 0..<3 { folder = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)] }
-        return String(folder)
-    }()
-
     private static let watchFile = """
         [Custom poke]
         Exec=/bin/sh -c 'echo "said $WATCHD_DATA"'
@@ -23,69 +16,8 @@ import Testing
 
         """
 
-    /// A manager that runs, with watchd installed and its socket and service started.
-    private struct Machine {
-        let folder: Folder
-        private var script: String { "\(ServiceTests.root)/Tests/SystemdTests/real-systemd.sh" }
-        private var state: String { folder["machine"] }
-
-        func tool(_ words: String..., input: String = "") throws -> Finished {
-            try Program.run(["bash", script, state] + words, input: input)
-        }
-
-        func run(_ words: String...) throws -> Finished {
-            try Program.run(["bash", script, state, "exec"] + words)
-        }
-
-        func write(_ path: String, _ text: String) throws {
-            try folder.write("file", text)
-            let end = try tool("put", folder["file"], path)
-            #expect(end.code == 0, "\(end)")
-        }
-
-        func property(_ name: String) throws -> String {
-            try run("systemctl", "show", "--value", "--property", name, "watchd.service").text
-                .replacing("\n", with: "")
-        }
-
-        func install() throws {
-            for (file, path) in [
-                (try Products.path("watchd"), "/usr/bin/watchd"), (try Products.path("watchctl"), "/usr/bin/watchctl"),
-                ("\(ServiceTests.root)/systemd/watchd.service", "/etc/systemd/system/watchd.service"),
-                ("\(ServiceTests.root)/systemd/watchd.socket", "/etc/systemd/system/watchd.socket"),
-            ] {
-                let end = try tool("put", file, path)
-                try #require(end.code == 0, "\(end)")
-            }
-            try write("/etc/watchd/test.watch", ServiceTests.watchFile)
-            // A hang is to be found out in a test's time.
-            try write(
-                "/etc/systemd/system/watchd.service.d/test.conf", "[Service]\nWatchdogSec=2s\nTimeoutAbortSec=2s\n")
-            for words in [["daemon-reload"], ["start", "watchd.socket"], ["start", "watchd.service"]] {
-                let end = try Program.run(["bash", script, state, "ctl"] + words)
-                try #require(end.code == 0, "\(words): \(end)")
-            }
-        }
-    }
-
-    private func with(_ body: (Machine) throws -> Void) throws {
-        try Folder.with { folder in
-            let machine = Machine(folder: folder)
-            let start = try machine.tool("start")
-            defer { _ = try? machine.tool("stop") }
-            if start.code == 77 { return print("SKIPPED: \(start.errorText.replacing("\n", with: ""))") }
-            try #require(start.code == 0, "\(start)")
-            do {
-                try machine.install()
-                try body(machine)
-            } catch {
-                Issue.record("\(error)\n\(try machine.run("journalctl", "-u", "watchd*").text.suffix(5000))")
-            }
-        }
-    }
-
     @Test func itRunsReloadsLogsAndStopsAsSystemdExpects() throws {
-        try with { machine in
+        try Machine.with(Self.watchFile) { machine in
             try expectStatus(machine)
             try expectJournal(machine)
             try expectReloads(machine)

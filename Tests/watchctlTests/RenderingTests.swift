@@ -51,7 +51,7 @@ struct RenderingTests {
                 FINISHED    ID    HANDLER  RESULT          TOOK  TRY  CAUSE
                 today, Fri 20 Nov
                   09:47:08  4649  build    superseded        8s    1  path/src → 4650
-                  02:32:30  4711  backup   FAILED SIGKILL   41s    3  timer/nightly 02:30
+                  02:32:30  4711  backup   FAILED SIGKILL   41s    3  timer/nightly 02:30, rsync: connection refused
                 yesterday, Thu 19 Nov
                   18:04:05  4601  ingest   ok                1s    1  /srv/in/a\\x1b[2J.csv
 
@@ -229,6 +229,9 @@ struct RenderingTests {
                   Next try     in 10s
                   Parts        3 of 4 done
                   Followed by  operation 4712
+                  Durable      yes: kept until it has run
+                  Redelivered  yes: a run of it may have happened before
+                  Dealt with   tried again as 4712
                   Carries      1 entry, 2 deliveries
 
                 EVENTS (4)

@@ -2,57 +2,13 @@ import ControlInterface
 import ControlKit
 import LinuxSystem
 import ProgramKit
-import Schedule
-import Synchronization
 import Testing
 import Varlink
 
 @testable import watchctl
 
 @Suite("Verbs")
-struct VerbTests {
-    /// What a verb printed, and how it ended.
-    private struct Outcome: Equatable {
-        var output = ""
-        var code: ExitCode?
-        var failure: Failure?
-    }
-
-    private func run(
-        _ arguments: [String], answer: @escaping @Sendable (Call) -> SampleServer.Answer
-    ) throws -> Outcome {
-        let server = try SampleServer(interfaces: [Manager.interface], answer: answer)
-        defer { server.stop() }
-        return try run(arguments, socket: server.path)
-    }
-
-    private func run(_ arguments: [String], socket: String, patience: Int = 30_000) throws -> Outcome {
-        let output = TextBox()
-        let screen = Screen(width: 100, isColoured: false, now: try Timestamp(parsing: Samples.now), local: .utc)
-        do throws(Failure) {
-            let invocation = try Invocation(arguments: arguments)
-            let session = Session(
-                socketPath: socket, isJSON: invocation.has(.json), screen: screen, write: { output.append($0) },
-                patience: patience)
-            let code = try invocation.verb.run(invocation, session)
-            return Outcome(output: output.text, code: code)
-        } catch {
-            return Outcome(output: output.text, failure: error)
-        }
-    }
-
-    private final class TextBox: Sendable {
-        private let box = Mutex("")
-        var text: String { box.withLock { $0 } }
-        func append(_ text: String) { box.withLock { $0 += text } }
-    }
-
-    /// The sample whose parameters are those of the call.
-    private static let anySample: @Sendable (Call) -> SampleServer.Answer = { call in
-        let answers = (Samples.full + Samples.minimal).filter { $0.method.name == call.name }.map { $0.answer(call) }
-        return answers.first { if case .reply = $0 { true } else { false } } ?? .error(.invalidParameter("all"))
-    }
-
+struct VerbTests: VerbTesting {
     @Test(arguments: [
         (["emit", "poke", "--data", "41", "--payload", #"{"a":[1,null]}"#], "event 90210\n"),
         (["emit", "poke"], "event 90210\n"),
@@ -65,11 +21,17 @@ struct VerbTests {
         (["wait", "images"], "images: nothing waits or runs\n"),
         (["cancel", "4711"], "3 operations cancelled\n"),
         (["cancel", "images"], "3 operations cancelled\n"),
-        (["reload"], "a.watch:1:1: warning: unused\n+ path/new\n~ queue/images\n- handler/old\n"),
+        (
+            ["reload"],
+            "a.watch:1:1: warning: unused\n! queue/old still has 3 operations\n+ path/new\n~ queue/images\n- handler/old\n"
+        ),
+        (["retry", "4711"], "4711 runs again as 4713\n"), (["retry", "backup"], "4711 runs again as 4713\n"),
+        (["forget", "4711"], "1 failure of 4711 forgotten\n"),
+        (["forget", "backup"], "1 failure of backup forgotten\n"),
         (["stop"], "watchd drains and stops\n"),
     ])
     func eachVerbCallsItsMethod(arguments: [String], output: String) throws {
-        #expect(try run(arguments, answer: Self.anySample) == Outcome(output: output, code: .done))
+        #expect(try run(arguments, answer: Self.anySample) == VerbOutcome(output: output, code: .done))
     }
 
     @Test(arguments: [
@@ -191,7 +153,7 @@ struct VerbTests {
         #expect(outcome.output == "sk: skipped, Overlap=skip: operation 4 has not ended\n")
         #expect(outcome.code == .failed)
         let nothing = try run(["run", "sk"] + options) { _ in .reply(Sample.json(Run.Reply(operations: []))) }
-        #expect(nothing == Outcome(output: "sk: nothing was started\n", code: .failed))
+        #expect(nothing == VerbOutcome(output: "sk: nothing was started\n", code: .failed))
     }
 
     @Test func aWaitWithATimeoutGivesUpOnADaemonThatDoesNotAnswer() throws {
@@ -236,6 +198,9 @@ struct VerbTests {
         ["group", "enter"],
         ["group", "join", "x"], ["group", "leave", "x"], ["group", "leave", "x", "y"], ["group", "run", "x"],
         ["group", "enter", "x", "--pid", "me"], ["group", "leave", "x", "1", "--pid", "1"],
+        ["history", "--since", "soon"], ["history", "-n", "0"], ["history", "-n", "x"],
+        ["history", "--until", "25:00"],
+        ["output", "-f", "x"], ["reload", "--plan", "a.watch"], ["reload", "a.watch"],
         ["show", "x"], ["operations", "--state", "done"], ["follow", "--since", "x"], ["help", "me"],
     ])
     func valuesAreCheckedBeforeTheCall(arguments: [String]) throws {
@@ -261,6 +226,14 @@ struct VerbTests {
                 "more than one", "path/a, queue/a"
             ),
             (ManagerError.noSuchOperation(id: 7).reply, .failed, "no operation 7", "watchctl operations"),
+            (ManagerError.notFailed(id: 7, state: "done").reply, .failed, "7 has not failed: done", "watchctl failed"),
+            (ManagerError.notFailed(id: 7, state: "executing").reply, .failed, "7 has not ended", "cancel 7"),
+            (
+                ManagerError.notFailed(id: 7, state: "retried", successor: 9).reply, .failed, "already, as operation 9",
+                "show 9"
+            ),
+            (ManagerError.notFailed(id: 7, state: "forgotten").reply, .failed, "forgotten already", "watchctl failed"),
+            (ManagerError.storeFailing(reason: "disk full").reply, .failed, "now: disk full", "by itself"),
             (ManagerError.queueFull(queue: "q", backlog: 10).reply, .failed, "full (Backlog=10)", "--queue q"),
             (ManagerError.invalidWatchFile(diagnostics: ["x"]).reply, .badWatchFile, "nothing was changed", nil),
             (ManagerError.noSuchTicket(group: "group/g", ticket: 3).reply, .failed, "group/g with ticket 3", "ended"),

@@ -8,12 +8,15 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <sys/types.h>
 
 // Constants behind _GNU_SOURCE, or spelled so that Swift cannot import them.
 enum {
     CLINUX_O_PATH = 010000000,
     CLINUX_F_ADD_SEALS = 1033,
     CLINUX_SEAL_EVERYTHING = 0x1 | 0x2 | 0x4 | 0x8, // F_SEAL_SEAL, _SHRINK, _GROW, _WRITE
+    CLINUX_F_SETPIPE_SZ = 1031,
+    CLINUX_F_GETPIPE_SZ = 1032,
     CLINUX_POLLRDHUP = 0x2000,
     CLINUX_TIMER_CANCEL_ON_SET = 1 << 1, // TFD_TIMER_CANCEL_ON_SET
 };
@@ -28,6 +31,9 @@ const char *_Nullable clinux_errno_text(int code);
 char *_Nullable *_Nullable clinux_environment(void);
 
 int clinux_pipe2(int ends[_Nonnull 2], int flags);
+/// Without waiting, whatever the pipes say.
+ssize_t clinux_tee(int from, int to, size_t limit);
+
 int clinux_accept4(int socket, int flags);
 int clinux_memfd_create(const char *_Nonnull name);
 

@@ -10,7 +10,7 @@ package enum GetStatus: ControlMethod {
 
         enum CodingKeys: String, CodingKey {
             case version, host, pid, started, state, files, sections, problems, pauses, totals, processes, next
-            case running, waiting, recent, semaphores, groups
+            case running, waiting, recent, semaphores, groups, store
             case uptimeUsec = "uptime_usec"
             case maxProcesses = "max_processes"
             case operationsPending = "operations_pending"
@@ -42,6 +42,8 @@ package enum GetStatus: ControlMethod {
         /// These two: those that are in use, at most `Manager.maximumShownInStatus` each.
         package var semaphores: [ListSemaphores.Semaphore]
         package var groups: [GroupState]
+        /// `nil`: nothing outlives the daemon.
+        package var store: Store?
 
         /// What is not named here is empty or 0 at first.
         package init(version: String, host: String, pid: Int, started: String, uptimeUsec: Int, state: State) {
@@ -67,6 +69,23 @@ package enum GetStatus: ControlMethod {
             semaphores = []
             groups = []
         }
+    }
+
+    /// What keeps operations beyond the end of the daemon.
+    package struct Store: Codable, Equatable, Sendable {
+        package enum State: String, Codable, CaseIterable, Sendable {
+            case working, failing
+        }
+
+        package var state: State
+        /// Its folder.
+        package var path: String?
+        /// Why it takes nothing, and since when.
+        package var reason: String?
+        package var since: String?
+
+        /// What is not named here is `nil` at first.
+        package init(state: State) { self.state = state }
     }
 
     /// Something that does not work, and what is done about it.

@@ -13,17 +13,26 @@ package enum Reload: ControlMethod {
     }
 
     package struct Reply: Codable, Equatable, Sendable {
-        /// These three: `path/uploads`, `queue/images`, `handler/backup`.
+        /// These: `path/uploads`, `queue/images`, `handler/backup`.
         package var added: [String]
         package var changed: [String]
         package var removed: [String]
-        /// Warnings.
+        /// And what stays as it is.
+        package var kept: [String]
+        /// What somebody should know before it is done, one sentence each.
+        package var warnings: [String]
+        /// Warnings about the watch files.
         package var diagnostics: [String]
 
-        package init(added: [String], changed: [String], removed: [String], diagnostics: [String] = []) {
+        package init(
+            added: [String], changed: [String], removed: [String], kept: [String] = [], warnings: [String] = [],
+            diagnostics: [String] = []
+        ) {
             self.added = added
             self.changed = changed
             self.removed = removed
+            self.kept = kept
+            self.warnings = warnings
             self.diagnostics = diagnostics
         }
     }

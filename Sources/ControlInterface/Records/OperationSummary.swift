@@ -13,7 +13,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case id, handler, queue, source, key, state, result, entries, deliveries, cause, submitted, started, ended
-        case attempt, pid, signal, reason, dependencies, successor, parts
+        case attempt, pid, signal, reason, dependencies, successor, parts, durable, redelivered, settled
         case waitingFor = "waiting_for"
         case waitReason = "wait_reason"
         case nextAttempt = "next_attempt"
@@ -36,7 +36,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var waitReason: String?
     /// Operations that have to end first.
     package var dependencies: [Int]
-    /// Of one that was superseded or joined another: that one.
+    /// Of one that was superseded, joined another, or failed and was tried again by hand: that one.
     package var successor: Int?
     package var entries: Int
     package var deliveries: Int
@@ -59,6 +59,12 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var signal: String?
     /// Why it ended as it did, where its exit status does not say it.
     package var reason: String?
+    /// It is kept until it has run, whatever becomes of watchd; `nil`: not known any more.
+    package var durable: Bool?
+    /// A run of it may have happened before.
+    package var redelivered = false
+    /// Of a failed one: it was tried again (`successor`) or forgotten.
+    package var settled: Bool?
 
     /// What is not named here is `nil` or empty at first.
     package init(

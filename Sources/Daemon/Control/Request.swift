@@ -40,12 +40,12 @@ struct Request: Sendable {
         switch method {
         case ListSources.fullName, Emit.fullName, EmitAll.fullName: ["source"]
         case ListQueues.fullName, Cancel.fullName: ["queue"]
-        case ListHandlers.fullName: ["handler"]
+        case ListHandlers.fullName, ControlInterface.Retry.fullName, Forget.fullName: ["handler"]
         case ListSemaphores.fullName, Signal.fullName: ["semaphore"]
         case ListOperations.fullName: ["queue", "handler"]
         case EnterGroup.fullName, LeaveGroup.fullName: ["group"]
         case Wait.fullName: ["queue", "group"]
-        case Run.fullName: ["handler", "source"]
+        case Run.fullName, ListHistory.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]
         case Explain.fullName: ["queue", "handler", "group", "semaphore"]
         default: []
@@ -83,10 +83,13 @@ struct Request: Sendable {
             }
         case GetOperation.fullName:
             let parameters: GetOperation.Parameters = try call.parameters()
-            return .plain { runtime, done in done(runtime.operation(parameters, peer.role)) }
+            return .plain { runtime, done in runtime.operation(parameters, peer.role, done) }
+        case ListHistory.fullName:
+            let parameters: ListHistory.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.history(parameters, peer.role, done) }
         case Explain.fullName:
             let parameters: Explain.Parameters = try call.parameters()
-            return .plain { runtime, done in done(runtime.explain(parameters, peer.role)) }
+            return .plain { runtime, done in runtime.explain(parameters, peer.role, done) }
         case Wait.fullName:
             let parameters: Wait.Parameters = try call.parameters()
             return .waiting { runtime, ancestry, done in runtime.wait(parameters, peer, ancestry, done) }
@@ -154,6 +157,12 @@ struct Request: Sendable {
         case Cancel.fullName:
             let parameters: Cancel.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.cancel(parameters, done) }
+        case ControlInterface.Retry.fullName:
+            let target: FailedTarget = try call.parameters()
+            return .plain { runtime, done in runtime.retry(target, done) }
+        case Forget.fullName:
+            let target: FailedTarget = try call.parameters()
+            return .plain { runtime, done in runtime.forget(target, done) }
         default: throw .methodNotImplemented(call.method)
         }
     }

@@ -3,6 +3,7 @@ import EventSources
 import Handlers
 import LinuxSystem
 import Store
+import Systemd
 import WatchFile
 
 /// What outlives the daemon: gives the engine's writes to the store, keeps what has to wait for them, and reads the
@@ -10,7 +11,7 @@ import WatchFile
 final class Persistence {
     private let core: Context
     private let reading = Context("watchd.history")
-    private let folder: [UInt8]
+    let folder: [UInt8]
     private let logger: Logger
     private var writer: StoreWriter?
     private var lastSequence: UInt64 = 0
@@ -116,13 +117,13 @@ final class Persistence {
             committed = max(committed, sequence)
             if let failure {
                 self.failure = nil
-                logger.log(.notice, "the store works again, after: \(failure.error)")
+                logger.log(.notice, "the store works again, after: \(failure.error)", id: .storeWorking)
                 changed(.working)
             }
             goOn()
         case .failed(let error):
             if failure?.error != error {
-                logger.log(.err, "\(error); durable queues wait, the rest goes on; trying again")
+                logger.log(.err, "\(error); durable queues wait, the rest goes on; trying again", id: .storeFailing)
                 failure = (error, failure?.since ?? Linux.now(.realtime))
                 changed(.failing(error))
             }

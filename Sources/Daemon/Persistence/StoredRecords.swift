@@ -9,7 +9,7 @@ extension StoreWrite {
     var isUrgent: Bool {
         switch self {
         case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten: true
-        case .ended(let view): view.isDurable
+        case .ended(let view): view.isDurable || view.result == .failed
         case .retrying, .timer: false
         }
     }
@@ -27,7 +27,11 @@ extension StoreWrite {
         case .retried(let id, let successor): [.settle(id: id, by: successor)]
         case .forgotten(let id): [.settle(id: id, by: nil)]
         case .held(let source, let events, let replacing):
-            [.hold(source: source.description, events: StateCoding.encode(events), replacing: replacing)]
+            [
+                .hold(
+                    source: source.description, events: events.isEmpty ? [] : StateCoding.encode(events),
+                    replacing: replacing)
+            ]
         case .once(let handler, let once):
             [.mark(name: "once/\(handler)", value: once.map { Self.bootMark($0) })]
         case .suspensions(let name, let suspensions):
@@ -80,7 +84,7 @@ extension HistoryRow {
             submitted: view.submitted, started: view.started, ended: view.ended ?? view.submitted,
             attempt: view.attempt, entries: view.entries, deliveries: view.deliveries,
             isRedelivered: view.isRedelivered, successor: view.successor,
-            cause: view.events.last.map { EventText.sentence($0) } ?? "",
+            cause: view.cause(.administrator),
             events: StateCoding.encode(Array(events)), output: view.output)
     }
 }
@@ -125,7 +129,8 @@ extension StoredState {
         switch (parts.first, parts.last ?? "") {
         case ("once", let handler): if value == Array("ever".utf8) || value == Linux.bootID { once.insert(handler) }
         case ("suspended", let name): suspensions[name] = StateCoding.suspensions(value)
-        case ("timer", let name): if let source = SourceID(description: name) { timers[source] = StateCoding.timer(value) }
+        case ("timer", let name):
+            if let source = SourceID(description: name) { timers[source] = StateCoding.timer(value) }
         case ("ids", _):
             let ids = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { UInt64($0) }
             if ids.count == 2 { (lastEventID, lastOperationID) = (ids[0], ids[1]) }

@@ -2,6 +2,7 @@ import Handlers
 import ControlInterface
 import Engine
 import Schedule
+import Systemd
 import Varlink
 import WatchFile
 
@@ -123,15 +124,21 @@ extension Runtime {
     }
 
     func reload(_ parameters: Reload.Parameters, _ ancestry: Ancestry, _ done: @escaping Request.Completion) {
-        guard parameters.plan != true else { return done(.of(.notSupported(what: "a plan of a reload"))) }
+        // What only plans waits for nothing.
+        if parameters.plan == true { return plan { done(Self.answer($0)) } }
         if let refusal = refusal(of: ancestry, waitingFor: .reload) { return done(.of(refusal)) }
-        reload { outcome in
-            switch outcome {
-            case .done(let change):
-                done(.of(Reload.Reply(added: change.added, changed: change.changed, removed: change.removed)))
-            case .invalid(let diagnostics): done(.of(.invalidWatchFile(diagnostics: diagnostics)))
-            case .refused(let error): done(.of(ManagerError(error)))
-            }
+        reload { done(Self.answer($0)) }
+    }
+
+    private static func answer(_ outcome: ReloadOutcome) -> Request.Answer {
+        switch outcome {
+        case .done(let change):
+            .of(
+                Reload.Reply(
+                    added: change.added, changed: change.changed, removed: change.removed, kept: change.kept,
+                    warnings: change.warnings))
+        case .invalid(let diagnostics): .of(.invalidWatchFile(diagnostics: diagnostics))
+        case .refused(let error): .of(ManagerError(error))
         }
     }
 
@@ -143,7 +150,7 @@ extension Runtime {
     /// It is answered before anything has ended, so that a handler may ask for it too.
     func stop(_ done: @escaping Request.Completion) {
         done(.of(NoParameters()))
-        logger.log(.notice, "stopping: a client asked for it")
+        logger.log(.notice, "stopping: a client asked for it", id: .stopping)
         drain()
     }
 
@@ -170,7 +177,7 @@ extension ManagerError {
             case .wouldDeadlock(let chain): .wouldDeadlock(chain: chain)
             case .noSuchTicket(let group, let ticket): .noSuchTicket(group: group, ticket: Int(clamping: ticket))
             case .badCount(let count): .notSupported(what: "a count of \(count)")
-            case .storeFailing(let reason): .notSupported(what: reason)
+            case .storeFailing(let reason): .storeFailing(reason: reason)
             case .notSupported(let what): .notSupported(what: what)
             }
     }

@@ -7,13 +7,13 @@ import WatchFile
 
 /// `Explain`: the engine's trail, with the place in the watch file where each decision stands.
 extension Runtime {
-    func explain(_ parameters: Explain.Parameters, _ role: Peer.Role) -> Request.Answer {
-        if let id = parameters.id { return explain(operation: id, role) }
+    func explain(_ parameters: Explain.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        if let id = parameters.id { return explain(operation: id, role, done) }
         do throws(ManagerError) {
             let found = try explained(parameters.name ?? "")
-            return .of(Explain.Reply(object: found.object, steps: found.steps.map { step($0, role) }))
+            done(.of(Explain.Reply(object: found.object, steps: found.steps.map { step($0, role) })))
         } catch {
-            return .of(error)
+            done(.of(error))
         }
     }
 
@@ -94,55 +94,66 @@ extension Runtime {
 
     // MARK: Operations
 
-    private func explain(operation id: Int, _ role: Peer.Role) -> Request.Answer {
-        guard let number = UInt64(exactly: id) else { return .of(.noSuchOperation(id: id)) }
-        let steps: [Explanation]
-        let summary: OperationSummary
+    private func explain(operation id: Int, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        guard let number = UInt64(exactly: id) else { return done(.of(.noSuchOperation(id: id))) }
         if let view = engine.operation(number) {
-            (steps, summary) = (engine.explain(operation: number) ?? [], OperationSummary(view, role))
-        } else if let view = recent.view(number) {
-            (steps, summary) = (remembered(view), OperationSummary(view, role))
-        } else {
-            return .of(.noSuchOperation(id: id))
+            let steps = engine.explain(operation: number) ?? []
+            return done(explanation(of: OperationSummary(view, role), steps, role))
         }
-        return .of(
+        ended(number) { [unowned self] result in
+            switch result {
+            case .success(let operation?):
+                done(explanation(of: OperationSummary(operation, role), remembered(operation), role))
+            case .success(nil): done(.of(.noSuchOperation(id: id)))
+            case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
+            }
+        }
+    }
+
+    private func explanation(
+        of summary: OperationSummary, _ steps: [Explanation], _ role: Peer.Role
+    ) -> Request.Answer {
+        .of(
             Explain.Reply(
                 object: "handler/\(summary.handler)", operation: summary, steps: steps.map { step($0, role) }))
     }
 
     /// An operation that has ended: what the engine's trail still has of it; its own record and its failed attempts tell
     /// the rest, and how it ended.
-    private func remembered(_ view: OperationView) -> [Explanation] {
-        let trail = engine.explain(operation: view.id) ?? []
+    private func remembered(_ operation: EndedOperation) -> [Explanation] {
+        let trail = engine.explain(operation: operation.id) ?? []
         // The records know more of how its attempts ended; what is about another operation stays.
-        let ends = [.retried, Self.code(view.result)]
-        var steps = trail.filter { $0.operation != view.id || !ends.contains($0.code) }
-        let handler = "handler/\(view.handler)"
+        let ends = [.retried, Self.code(operation.result)]
+        var steps = trail.filter { $0.operation != operation.id || !ends.contains($0.code) }
+        let handler = "handler/\(operation.handler)"
         func add(_ code: ReasonCode, _ time: Int64?, _ sentence: String, other: UInt64? = nil, section: String) {
             let step = Explanation(
-                time: time, code: code, sentence: sentence, operation: view.id, other: other, section: section)
+                time: time, code: code, sentence: sentence, operation: operation.id, other: other, section: section)
             // Behind what happened at the same time.
             let place = steps.firstIndex { ($0.time ?? .max) > (time ?? .max) } ?? steps.endIndex
             steps.insert(step, at: place)
         }
-        if !steps.contains(where: { $0.code == .submitted && $0.operation == view.id }) {
-            let sentence = "queued on \(view.queue), from \(view.origin)"
-            add(.submitted, view.submitted, sentence, section: "queue/\(view.queue)")
+        if !steps.contains(where: { $0.code == .submitted && $0.operation == operation.id }) {
+            let sentence = "queued on \(operation.queue), from \(operation.origin)"
+            add(.submitted, operation.submitted, sentence, section: "queue/\(operation.queue)")
         }
-        if let started = view.started, !steps.contains(where: { $0.code == .started && $0.operation == view.id }) {
-            add(.started, started, "try \(view.attempt) started", section: handler)
+        if let started = operation.started,
+            !steps.contains(where: { $0.code == .started && $0.operation == operation.id })
+        {
+            add(.started, started, "try \(operation.attempt) started", section: handler)
         }
-        for attempt in attempts.of(view.id) {
-            let sentence = "try \(attempt.attempt): \(Self.end(attempt)), tried again"
-            add(.retried, attempt.ended, sentence, section: handler)
+        for attempt in operation.attempts {
+            let end = Self.end(.failed, attempt.exit, attempt.reason)
+            add(.retried, attempt.ended, "try \(attempt.number): \(end), tried again", section: handler)
         }
-        add(Self.code(view.result), view.ended, Self.end(view), other: view.successor, section: handler)
+        let end = Self.end(operation.result, operation.exit, operation.reason, successor: operation.successor)
+        add(Self.code(operation.result), operation.ended, end, other: operation.successor, section: handler)
         return steps
     }
 
-    private static func code(_ result: EngineResult?) -> ReasonCode {
+    private static func code(_ result: EngineResult) -> ReasonCode {
         switch result {
-        case .done, .failed, nil: .ended
+        case .done, .failed: .ended
         case .cancelled: .cancelled
         case .skipped: .skipped
         case .dropped: .dropped
@@ -151,11 +162,12 @@ extension Runtime {
         }
     }
 
-    private static func end(_ view: OperationView) -> String {
-        let successor = view.successor.map { "its events are in operation \($0)" }
-        let exit = view.exit.flatMap { $0 == .exited(0) ? nil : EventText.exit($0) }
-        return ([view.result?.rawValue ?? "ended"] + [exit, view.reason, successor].compactMap { $0 })
-            .joined(separator: ", ")
+    private static func end(
+        _ result: EngineResult, _ exit: Exit?, _ reason: String?, successor: UInt64? = nil
+    ) -> String {
+        let successor = successor.map { "its events are in operation \($0)" }
+        let exit = exit.flatMap { $0 == .exited(0) ? nil : EventText.exit($0) }
+        return ([result.rawValue] + [exit, reason, successor].compactMap { $0 }).joined(separator: ", ")
     }
 
     // MARK: Steps

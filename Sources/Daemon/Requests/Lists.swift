@@ -117,11 +117,13 @@ extension Runtime {
     func operations(
         _ parameters: ListOperations.Parameters, _ role: Peer.Role
     ) throws(ManagerError) -> ListOperations.Reply {
+        let orphans = engine.orphanViews
+        let others = Array(recent.newestFirst) + orphans
         let queue = try parameters.queue.map { name throws(ManagerError) in
-            try known(name, "queue", engine.queueViews.map(\.definition.name) + recent.newestFirst.map(\.queue))
+            try known(name, "queue", engine.queueViews.map(\.definition.name) + others.map(\.queue))
         }
         let handler = try parameters.handler.map { name throws(ManagerError) in
-            try known(name, "handler", engine.handlerViews.map(\.definition.name) + recent.newestFirst.map(\.handler))
+            try known(name, "handler", engine.handlerViews.map(\.definition.name) + others.map(\.handler))
         }
         let limit = min(max(parameters.limit ?? Manager.maximumPage, 1), Manager.maximumPage)
         let views: [OperationView]
@@ -133,7 +135,9 @@ extension Runtime {
             // One state may be rare among all: only without that wish is a page's worth enough.
             let most = parameters.state == nil ? limit + 1 : Int.max / 4
             let after = UInt64(clamping: parameters.after ?? 0)
-            views = engine.operationViews(queue: queue, handler: handler, after: after, limit: most)
+            views =
+                engine.operationViews(queue: queue, handler: handler, after: after, limit: most)
+                + orphans.filter { (queue ?? $0.queue, handler ?? $0.handler) == ($0.queue, $0.handler) }
         }
         let wanted = views.filter { view in parameters.state.map { $0 == OperationSummary.State(view.state) } ?? true }
         let page = Page(
@@ -177,16 +181,6 @@ extension Runtime {
     /// `images` of `queue/images`.
     static func shortName(_ name: String) -> String {
         name.split(separator: "/").last.map(String.init) ?? name
-    }
-
-    func operation(_ parameters: GetOperation.Parameters, _ role: Peer.Role) -> Request.Answer {
-        guard let id = UInt64(exactly: parameters.id), let view = engine.operation(id) ?? recent.view(id) else {
-            return .of(.noSuchOperation(id: parameters.id))
-        }
-        var detail = OperationDetail(view, attempts: attempts.of(id), role)
-        detail.startedOperations =
-            recent.startedBy(id) + engine.operationViews(startedBy: id).map { Int($0.id) }
-        return .of(GetOperation.Reply(operation: detail))
     }
 }
 

@@ -104,11 +104,12 @@ extension OperationSummary {
         pid = view.pid.map(Int.init)
         (exitStatus, signal) = view.exit.wire
         reason = role == .administrator ? view.reason : nil
+        (durable, redelivered) = (view.isDurable, view.isRedelivered)
     }
 }
 
 extension Exit? {
-    fileprivate var wire: (status: Int?, signal: String?) {
+    var wire: (status: Int?, signal: String?) {
         switch self {
         case .exited(let code): (Int(code), nil)
         case .signaled(let number): (nil, LinuxSignal.name(number))
@@ -122,7 +123,8 @@ extension OperationView {
         if case .source(let id) = origin { id.description } else { nil }
     }
 
-    fileprivate func cause(_ role: Peer.Role) -> String {
+    /// Why it exists, in a few words.
+    func cause(_ role: Peer.Role) -> String {
         guard let newest = events.last else { return "\(origin)" }
         if entries > 1 { return "\(origin), \(entries) events" }
         if role == .reader { return "\(origin)" }
@@ -145,17 +147,21 @@ extension OperationDetail {
             eventsOmitted = view.entries
             return
         }
-        events = view.events.suffix(Manager.maximumEventsShown).compactMap { event in
-            (try? EventMessage.object(event, origin: view.origin)).flatMap {
-                try? JSON.decode(JSONValue.self, from: $0)
-            }
+        tell(view.events, of: view.origin, entries: view.entries)
+        tell(output: view.output)
+    }
+
+    mutating func tell(_ list: [Event], of origin: Origin, entries: Int) {
+        events = list.suffix(Manager.maximumEventsShown).compactMap { event in
+            (try? EventMessage.object(event, origin: origin)).flatMap { try? JSON.decode(JSONValue.self, from: $0) }
         }
-        eventsOmitted = view.entries - events.count
-        guard !view.output.isEmpty else { return }
-        output = String(decoding: view.output, as: UTF8.self)
-        if String(validating: view.output, as: UTF8.self) == nil {
-            outputBase64 = Data(view.output).base64EncodedString()
-        }
+        eventsOmitted = entries - events.count
+    }
+
+    mutating func tell(output bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        output = String(decoding: bytes, as: UTF8.self)
+        if String(validating: bytes, as: UTF8.self) == nil { outputBase64 = Data(bytes).base64EncodedString() }
     }
 }
 

@@ -26,11 +26,12 @@ extension Runtime {
         let shown = Manager.maximumShownInStatus
         reply.running = engine.oldestViews(shown, running: true).map { OperationSummary($0, role) }
         reply.waiting = engine.oldestViews(shown, running: false).map { OperationSummary($0, role) }
-        reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary($0, role) }
+        reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary(settled(EndedOperation($0)), role) }
         let semaphores = engine.semaphoreViews.filter { $0.waiting > 0 || $0.available != $0.definition.value }
         reply.semaphores = semaphores.prefix(shown).map(ListSemaphores.Semaphore.init)
         let groups = engine.groupViews.filter { $0.outstanding > 0 || $0.entered > 0 }
         reply.groups = groups.prefix(shown).map(GroupState.init)
+        reply.store = store(role)
         return reply
     }
 
@@ -89,7 +90,7 @@ extension Runtime {
         let all =
             sources.compactMap { problem($0, role) } + engine.handlerViews.compactMap { problem($0, role) }
             + engine.queueViews.compactMap { problem($0) }
-        return refused(role) + all + limits(role)
+        return storeProblems(role) + refused(role) + all + orphans + limits(role)
     }
 
     private func refused(_ role: Peer.Role) -> [GetStatus.Problem] {
@@ -120,6 +121,7 @@ extension Runtime {
     private func problem(_ view: HandlerView, _ role: Peer.Role) -> GetStatus.Problem? {
         guard view.lastResult == .failed, let ended = view.lastEnded else { return nil }
         let last = recent.newestFirst.first { $0.handler == view.definition.name && $0.result == .failed }
+        if let last, recent.settlement(of: last.id) != nil { return nil }
         let how = last.map { view in
             [view.exit.map { EventText.exit($0) }, role == .administrator ? view.reason : nil].compactMap { $0 }
                 .joined(separator: ": ")
@@ -128,7 +130,7 @@ extension Runtime {
             object: "handler/\(view.definition.name)", since: wireTime(ended),
             problem: "its last run failed" + (how.map { $0.isEmpty ? "" : ", \($0)" } ?? ""),
             action: "runs again with the next event",
-            help: last.map { "watchctl show \($0.id)" })
+            help: last.map { "watchctl output \($0.id) · watchctl retry \($0.id)" })
     }
 
     private func problem(_ view: QueueView) -> GetStatus.Problem? {

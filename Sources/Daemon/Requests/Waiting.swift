@@ -10,10 +10,7 @@ extension Runtime {
         let awaited: Awaited
         if let id = parameters.id {
             guard let number = UInt64(exactly: id) else { return done(.of(.noSuchOperation(id: id))) }
-            if engine.operation(number) == nil {
-                guard let view = recent.view(number) else { return done(.of(.noSuchOperation(id: id))) }
-                return done(.of(Wait.Reply(operation: OperationSummary(view, peer.role))))
-            }
+            if engine.operation(number) == nil { return hasEnded(number, peer.role, done) }
             awaited = .operation(number)
         } else {
             awaited = .named(parameters.name ?? "")
@@ -29,6 +26,17 @@ extension Runtime {
                 done(.of(Wait.Reply(operation: view.map { OperationSummary($0, peer.role) })))
             case .timedOut: done(.of(timedOut(awaited)))
             default: done(Self.failure(answer))
+            }
+        }
+    }
+
+    private func hasEnded(_ id: UInt64, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        ended(id) { result in
+            switch result {
+            case .success(let operation?):
+                done(.of(Wait.Reply(operation: OperationSummary(operation, role))))
+            case .success(nil): done(.of(.noSuchOperation(id: Int(id))))
+            case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             }
         }
     }

@@ -66,10 +66,13 @@ extension Invocation {
 
     /// The option that an argument names, and the value that it carries.
     private static func option(_ argument: String) throws(Failure) -> (Option, value: String?) {
+        if argument.hasPrefix(Option.count.rawValue), !argument.hasPrefix("--"), argument.utf8.count > 2 {
+            return (.count, String(argument.dropFirst(2).drop { $0 == "=" }))
+        }
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let name = parts[0] == "-h" ? Option.help.rawValue : parts[0]
         guard let option = Option(rawValue: name) else {
-            throw unknown("option", name, Option.allCases.map(\.rawValue))
+            throw unknown("option", name, Option.allCases.map(\.rawValue).filter { $0.hasPrefix("--") })
         }
         if option.value == nil, parts.count > 1 { throw .usage("\(name) takes no value") }
         return (option, parts.count > 1 ? parts[1] : nil)

@@ -11,6 +11,12 @@ enum Option: String, CaseIterable {
     case payload = "--payload"
     case wait = "--wait"
     case since = "--since"
+    case until = "--until"
+    case failed = "--failed"
+    case all = "--all"
+    case count = "-n"
+    case follow = "-f"
+    case plan = "--plan"
     case queue = "--queue"
     case handler = "--handler"
     case state = "--state"
@@ -23,14 +29,15 @@ enum Option: String, CaseIterable {
     /// How the help names its value; `nil`: it takes none.
     var value: String? {
         switch self {
-        case .json, .noColor, .help, .version, .wait: nil
+        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan: nil
         case .socket: "PATH"
         case .duration, .timeout: "SPAN"
         case .pid: "PID"
         case .reason: "TEXT"
-        case .data: "N"
+        case .data, .count: "N"
         case .payload: "JSON"
-        case .since: "ID"
+        case .since: "WHEN"
+        case .until: "TIME"
         case .queue: "QUEUE"
         case .handler: "HANDLER"
         case .state: "STATE"
@@ -49,7 +56,14 @@ enum Option: String, CaseIterable {
         case .data: "the number that comes with the event"
         case .payload: "a JSON object that comes with the event"
         case .wait: "wait until it has ended; status 0 only if it went well"
-        case .since: "first what happened after this record"
+        case .since:
+            "what happened since this time, or (with follow) first what happened after the record of this number"
+        case .until: "what ended before this time"
+        case .failed: "only those that failed"
+        case .all: "each run on a line of its own"
+        case .count: "how many operations at most"
+        case .follow: "not yet: what a run writes is known when it has ended"
+        case .plan: "only say what would change"
         case .queue: "only those on this queue"
         case .handler: "only those of this handler"
         case .pid: "stay in the group until this process ends, such as $$; without it, the parent of watchctl"

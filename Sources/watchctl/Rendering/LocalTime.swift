@@ -34,7 +34,7 @@ struct LocalTime: Sendable {
     }
 
     /// Days since the epoch; the same for two instants of one local day.
-    func dayNumber(_ instant: Timestamp) -> Int { Int(local(instant).microseconds / 86_400_000_000) }
+    func dayNumber(_ instant: Timestamp) -> Int { Int(shifted(instant).microseconds / 86_400_000_000) }
 
     /// `Fri`.
     func weekday(_ instant: Timestamp) -> String {
@@ -48,11 +48,12 @@ struct LocalTime: Sendable {
     ]
 
     /// As RFC 3339, but in local time.
-    private func text(_ instant: Timestamp) -> String { local(instant).description }
+    private func text(_ instant: Timestamp) -> String { shifted(instant).description }
 
-    private func local(_ instant: Timestamp) -> Timestamp {
+    /// The instant whose UTC reads as the local time of this one.
+    func shifted(_ instant: Timestamp) -> Timestamp {
         let instant = min(max(instant, .earliest), .latest)
-        let shifted = instant.microseconds + Int64(offset(instant.microseconds / 1_000_000)) * 1_000_000
-        return min(max(Timestamp(microseconds: shifted), .earliest), .latest)
+        let microseconds = instant.microseconds + Int64(offset(instant.microseconds / 1_000_000)) * 1_000_000
+        return min(max(Timestamp(microseconds: microseconds), .earliest), .latest)
     }
 }

@@ -1,5 +1,4 @@
 import ControlInterface
-import FoundationEssentials
 import Varlink
 
 /// `watchctl show ID`: one operation from its cause to its end.
@@ -28,6 +27,9 @@ struct OperationScreen {
             ("Depends on", dependencies), ("Next try", summary.nextAttempt.map { screen.ahead($0) }),
             ("Parts", summary.parts.map { "\(summary.partsEnded ?? 0) of \($0) done" }),
             ("Followed by", summary.successor.map { "operation \($0)" }),
+            ("Durable", summary.durable == true ? "yes: kept until it has run" : nil),
+            ("Redelivered", summary.redelivered ? "yes: a run of it may have happened before" : nil),
+            ("Dealt with", settled),
         ]
         if summary.deliveries > 1 || summary.entries > 1 {
             let entries = Phrases.count(summary.entries, "entry", "entries")
@@ -36,6 +38,13 @@ struct OperationScreen {
         var table = Table([.init(title: ""), .init(title: "", isFlexible: true)])
         for case (let name, let value?) in facts { table.add([Styled(name, .dim), Styled(value)]) }
         return screen.spread(title, state) + table.lines(width: screen.width, indent: 2, titled: false)
+    }
+
+    /// What was done about a failure.
+    private var settled: String? {
+        guard let isSettled = summary.settled else { return nil }
+        if isSettled { return summary.successor.map { "tried again as \($0)" } ?? "forgotten" }
+        return "no: watchctl retry \(summary.id), or watchctl forget \(summary.id)"
     }
 
     private var dependencies: String? {
@@ -85,9 +94,7 @@ struct OperationScreen {
     }
 
     private var output: [Styled] {
-        let bytes = operation.outputBase64.flatMap { Data(base64Encoded: $0) }
-        let decoded = bytes.map { String(decoding: $0, as: UTF8.self) }
-        guard let text = operation.output ?? decoded, !text.isEmpty else { return [] }
-        return [Styled("OUTPUT", .bold)] + Styled.block(text).map { Styled("  ") + $0 }
+        guard let text = OutputScreen(operation: operation, screen: screen).text else { return [] }
+        return [Styled("OUTPUT", .bold)] + text.map { Styled("  ") + $0 }
     }
 }

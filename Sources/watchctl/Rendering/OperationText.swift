@@ -34,6 +34,20 @@ enum OperationText {
         }
     }
 
+    /// For where the cause has a column of its own: `ok, redelivered`.
+    static func ended(_ operation: OperationSummary) -> Styled {
+        let isRedelivered = operation.redelivered && operation.result == .done
+        return brief(operation) + Styled(isRedelivered ? ", redelivered" : "")
+    }
+
+    /// Why it exists, or why it ended as it did, and what came of it.
+    static func cause(_ operation: OperationSummary) -> String {
+        let hasRun = [.done, .failed].contains(operation.result)
+        let why = (hasRun ? nil : operation.reason) ?? operation.cause
+        let successor = operation.successor.map { " → \($0)" } ?? ""
+        return why + successor + (hasRun ? operation.reason.map { ", \($0)" } ?? "" : "")
+    }
+
     static func state(_ state: OperationSummary.State) -> Styled {
         switch state {
         case .executing: Styled("running", .green)

@@ -56,6 +56,20 @@ struct Screen: Sendable {
         return [left.padded(to: width - right.width) + right]
     }
 
+    /// Parts side by side on as many lines as it takes, none of them broken where it fits on one.
+    func flow(_ parts: [String], indent: Int = 0, _ colour: Styled.Colour = .plain) -> [Styled] {
+        let space = Styled(String(repeating: " ", count: indent))
+        var lines: [Styled] = []
+        for part in parts {
+            if let last = lines.last, last.width + 3 + Styled(part).width <= width - indent {
+                lines[lines.endIndex - 1] = last + Styled(" · " + part, colour)
+            } else {
+                lines.append(Styled(part, colour))
+            }
+        }
+        return lines.flatMap { $0.wrapped(to: width - indent) }.map { space + $0 }
+    }
+
     func rendered(_ lines: [Styled]) -> String {
         lines.map { $0.rendered(coloured: isColoured) + "\n" }.joined()
     }

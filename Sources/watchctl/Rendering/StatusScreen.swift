@@ -174,43 +174,6 @@ struct StatusScreen {
     }
 
     private var finished: [Styled] {
-        guard !status.recent.isEmpty else { return [] }
-        var table = Table([
-            .init(title: "FINISHED"), .init(title: "ID"), .init(title: "HANDLER"),
-            .init(title: "RESULT", isFlexible: true), .init(title: "TOOK", isNumber: true),
-            .init(title: "TRY", isNumber: true), .init(title: "CAUSE", isFlexible: true),
-        ])
-        let shown = status.recent.prefix(Self.recentShown)
-        for operation in shown {
-            table.add([
-                Styled("  " + screen.clock(operation.ended)), Styled(String(operation.id)), Styled(operation.handler),
-                OperationText.result(operation), Styled(OperationText.took(operation.tookUsec)),
-                Styled(OperationText.attempt(operation)),
-                Styled(operation.cause + (operation.successor.map { " → \($0)" } ?? "")),
-            ])
-        }
-        let lines = table.lines(width: screen.width)
-        return [lines[0]] + byDay(zip(shown, lines.dropFirst()))
-    }
-
-    /// The lines with a heading above the first one of each day.
-    private func byDay(_ lines: some Sequence<(OperationSummary, Styled)>) -> [Styled] {
-        var result: [Styled] = []
-        var day: Int?
-        for (operation, line) in lines {
-            if let ended = screen.instant(operation.ended), screen.local.dayNumber(ended) != day {
-                day = screen.local.dayNumber(ended)
-                let date = screen.local.day(ended, now: screen.now)
-                let name =
-                    switch screen.local.dayNumber(screen.now) - screen.local.dayNumber(ended) {
-                    case 0: "today, \(date)"
-                    case 1: "yesterday, \(date)"
-                    default: date
-                    }
-                result.append(Styled(name, .dim))
-            }
-            result.append(line)
-        }
-        return result
+        FinishedTable(screen: screen).lines(status.recent, atMost: Self.recentShown)
     }
 }

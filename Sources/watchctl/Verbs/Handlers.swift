@@ -6,7 +6,7 @@ extension Verb {
         name: "handlers", operands: "[NAME]", operandCount: 0...1, summary: "list the handlers, or one of them"
     ) {
         (invocation, session) throws(Failure) in
-        try session.showList(ListHandlers.self) { next in
+        try session.showList(ListHandlers.self) { next, _ in
             NamedListParameters(name: invocation.operands.first, after: next?.string)
         } _: {
             Lists(screen: session.screen).handlers($0.handlers)

@@ -7,7 +7,7 @@ extension Verb {
         summary: "list operations: those that have not ended, or those in one state"
     ) { (invocation, session) throws(Failure) in
         let state = try wantedState(invocation)
-        try session.showList(ListOperations.self) { next in
+        try session.showList(ListOperations.self) { next, _ in
             ListOperations.Parameters(
                 queue: invocation.options[.queue], handler: invocation.options[.handler], state: state,
                 after: next?.int.map { Int($0) })

@@ -6,7 +6,7 @@ extension Verb {
         name: "semaphores", operands: "[NAME]", operandCount: 0...1, summary: "list the semaphores, or one of them"
     ) {
         (invocation, session) throws(Failure) in
-        try session.showList(ListSemaphores.self) { next in
+        try session.showList(ListSemaphores.self) { next, _ in
             NamedListParameters(name: invocation.operands.first, after: next?.string)
         } _: {
             Lists(screen: session.screen).semaphores($0.semaphores)

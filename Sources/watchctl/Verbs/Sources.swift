@@ -6,7 +6,7 @@ extension Verb {
         name: "sources", operands: "[NAME]", operandCount: 0...1, summary: "list the sources, or one of them"
     ) {
         (invocation, session) throws(Failure) in
-        try session.showList(ListSources.self) { next in
+        try session.showList(ListSources.self) { next, _ in
             NamedListParameters(name: invocation.operands.first, after: next?.string)
         } _: {
             Lists(screen: session.screen).sources($0.sources)

@@ -40,7 +40,9 @@ struct EngineInvariants {
         }
         for index in engine.sources.indices {
             let state = engine.sources[index]
-            if let wrong = Self.compare(engine, state.counters, sources[index] ?? Sums()) { return "\(state.origin): \(wrong)" }
+            if let wrong = Self.compare(engine, state.counters, sources[index] ?? Sums()) {
+                return "\(state.origin): \(wrong)"
+            }
         }
         for index in engine.queues.indices {
             let state = engine.queues[index]

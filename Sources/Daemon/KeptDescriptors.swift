@@ -1,0 +1,52 @@
+import EventSources
+import LinuxSystem
+import Systemd
+
+/// Descriptors of an earlier watchd that the service manager has kept (`FileDescriptorStoreMax=`). Owned here until they
+/// are taken.
+struct KeptDescriptors: Sendable {
+    private(set) var numbers: [KeptDescriptor: Int32] = [:]
+    /// Names of an earlier or later version.
+    private(set) var unknown: [String] = []
+    /// What came for other purposes.
+    private(set) var others: [PassedDescriptor] = []
+
+    /// Of one name the newest counts; it is passed first.
+    init(_ passed: [PassedDescriptor]) {
+        for descriptor in passed {
+            guard let name = KeptDescriptor(name: descriptor.name) else {
+                if descriptor.name != ControlListener.passedName { unknown.append(descriptor.name) }
+                others.append(descriptor)
+                continue
+            }
+            if numbers[name] == nil {
+                numbers[name] = descriptor.rawValue
+            } else {
+                FileDescriptor(owning: descriptor.rawValue).close()
+            }
+        }
+    }
+
+    mutating func take(_ name: KeptDescriptor) -> FileDescriptor? {
+        numbers.removeValue(forKey: name).map { FileDescriptor(owning: $0) }
+    }
+
+    /// FIFOs and sockets of sources.
+    mutating func takeSources() -> [KeptDescriptor: Int32] {
+        let sources = numbers.filter { name, _ in
+            switch name {
+            case .fifo, .socket: true
+            case .inotify, .pidfd, .output: false
+            }
+        }
+        for name in sources.keys { numbers[name] = nil }
+        return sources
+    }
+
+    /// Closes what nobody has taken. Returns the names.
+    mutating func closeRest() -> [KeptDescriptor] {
+        defer { numbers = [:] }
+        for number in numbers.values { FileDescriptor(owning: number).close() }
+        return Array(numbers.keys)
+    }
+}

@@ -1,0 +1,76 @@
+import ControlInterface
+import Engine
+import LinuxSystem
+import WatchFile
+
+// Operations that have ended, as they travel.
+
+extension OperationSummary {
+    init(_ operation: EndedOperation, _ role: Peer.Role) {
+        self.init(
+            id: Int(operation.id), handler: operation.handler, queue: operation.queue, source: operation.sourceName,
+            state: operation.result == .cancelled ? .cancelled : .finished, entries: operation.entries,
+            deliveries: operation.deliveries, cause: operation.cause(role), submitted: wireTime(operation.submitted),
+            attempt: operation.started == nil ? operation.attempt - 1 : operation.attempt)
+        result = Result(operation.result)
+        successor = operation.successor.map { Int($0) }
+        started = operation.started.map(wireTime)
+        ended = wireTime(operation.ended)
+        tookUsec = operation.started.map { Int(operation.ended - $0) }
+        pid = operation.pid.map { Int($0) }
+        (exitStatus, signal) = operation.exit.wire
+        durable = operation.isDurable
+        redelivered = operation.isRedelivered
+        if operation.result == .failed { settled = operation.isSettled }
+        guard role == .administrator else { return }
+        key = operation.key.flatMap { $0.isEmpty ? nil : $0.printable }
+        reason = operation.reason
+    }
+}
+
+extension EndedOperation {
+    fileprivate var sourceName: String? {
+        if case .source(let id) = origin { id.description } else { nil }
+    }
+
+    fileprivate func cause(_ role: Peer.Role) -> String {
+        if role == .administrator { return cause }
+        return entries > 1 ? "\(origin), \(entries) events" : "\(origin)"
+    }
+}
+
+extension OperationDetail {
+    init(_ operation: EndedOperation, _ role: Peer.Role) {
+        self.init(summary: OperationSummary(operation, role), events: [], eventsOmitted: operation.entries)
+        runs = operation.attempts.compactMap { OperationRun($0, role) }
+        // One that ended between two attempts stands as its last one left it.
+        if operation.attempts.last?.number != operation.attempt, let last = OperationRun(operation, role) {
+            runs.append(last)
+        }
+        guard role == .administrator else { return }
+        tell(operation.events, of: operation.origin, entries: operation.entries)
+        tell(output: operation.output)
+    }
+}
+
+extension OperationRun {
+    /// `nil`: it has not started.
+    fileprivate init?(_ attempt: EndedOperation.Attempt, _ role: Peer.Role) {
+        guard let started = attempt.started else { return nil }
+        self.init(attempt: attempt.number, pid: attempt.pid.map { Int($0) }, started: wireTime(started))
+        ended = attempt.ended.map(wireTime)
+        result = .failed
+        (exitStatus, signal) = attempt.exit.wire
+        if role == .administrator { reason = attempt.reason }
+    }
+
+    /// The last attempt; `nil`: it has not started.
+    fileprivate init?(_ operation: EndedOperation, _ role: Peer.Role) {
+        guard let started = operation.started else { return nil }
+        self.init(attempt: operation.attempt, pid: operation.pid.map { Int($0) }, started: wireTime(started))
+        ended = wireTime(operation.ended)
+        result = OperationSummary.Result(operation.result)
+        (exitStatus, signal) = operation.exit.wire
+        if role == .administrator { reason = operation.reason }
+    }
+}

@@ -1,0 +1,122 @@
+import ControlInterface
+import Engine
+import Store
+import Varlink
+
+/// `Retry` and `Forget`: what is done about operations that failed. Each calls `done` once.
+extension Runtime {
+    func retry(_ target: FailedTarget, _ done: @escaping Request.Completion) {
+        failures(target, limit: Manager.maximumRetried, done) { [unowned self] failures, more in
+            if let lost = failures.first(where: { !$0.hasAllEvents }) {
+                return done(.of(.notSupported(what: "a retry of operation \(lost.id), whose events are kept no more")))
+            }
+            tryAgain(failures, more, done)
+        }
+    }
+
+    private func tryAgain(_ failures: [EndedOperation], _ more: Bool, _ done: @escaping Request.Completion) {
+        guard !failures.isEmpty else { return done(.of(ControlInterface.Retry.Reply(operations: [], more: more))) }
+        // Until it is answered nobody else shall try them again.
+        for failure in failures { recent.settle(failure.id) }
+        command(.retry(failures.map(\.stored))) { [unowned self] answer in
+            guard case .operations(let ids) = answer, ids.count == failures.count else {
+                for failure in failures { recent.unsettle(failure.id) }
+                return done(Self.failure(answer))
+            }
+            let retried = zip(failures, ids).map { failure, id in
+                recent.settle(failure.id, by: id)
+                return ControlInterface.Retry.Retried(failed: Int(failure.id), operation: Int(id))
+            }
+            done(.of(ControlInterface.Retry.Reply(operations: retried, more: more)))
+        }
+    }
+
+    func forget(_ target: FailedTarget, _ done: @escaping Request.Completion) {
+        failures(target, limit: Manager.maximumPage, withEvents: false, done) { [unowned self] failures, more in
+            if let failure = persistence?.failure {
+                return done(.of(.storeFailing(reason: Self.reason(failure.error, .administrator))))
+            }
+            let ids = failures.map(\.id)
+            let reply = Forget.Reply(operations: ids.map { Int($0) }, more: more)
+            guard !ids.isEmpty else { return done(.of(reply)) }
+            for id in ids { recent.settle(id) }
+            forget(ids) { done(.of(reply)) }
+        }
+    }
+
+    // MARK: Which
+
+    /// Those that are meant, the oldest first, or an answer that says why there are none.
+    private func failures(
+        _ target: FailedTarget, limit: Int, withEvents: Bool = true, _ done: @escaping Request.Completion,
+        then: @escaping ([EndedOperation], _ more: Bool) -> Void
+    ) {
+        if let id = target.id { return failure(id, done) { then([$0], false) } }
+        let name = target.name ?? ""
+        failures(of: Self.handlerName(name), limit: limit, withEvents: withEvents) { [unowned self] result in
+            switch result {
+            case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, .administrator))))
+            case .success(let (failures, more)):
+                if failures.isEmpty, let unknown = unknownHandler(name) { return done(.of(unknown)) }
+                then(failures, more)
+            }
+        }
+    }
+
+    private func failure(
+        _ id: Int, _ done: @escaping Request.Completion, then: @escaping (EndedOperation) -> Void
+    ) {
+        guard let number = UInt64(exactly: id) else { return done(.of(.noSuchOperation(id: id))) }
+        if let view = engine.operation(number) { return done(.of(.notFailed(id: id, state: view.state.rawValue))) }
+        ended(number) { result in
+            switch result {
+            case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, .administrator))))
+            case .success(nil): done(.of(.noSuchOperation(id: id)))
+            case .success(let operation?):
+                if let refusal = operation.refusal { return done(.of(refusal)) }
+                then(operation)
+            }
+        }
+    }
+
+    /// Failed ones of a handler that nobody has dealt with.
+    private func failures(
+        of handler: String, limit: Int, withEvents: Bool,
+        _ done: @escaping (Swift.Result<(failures: [EndedOperation], more: Bool), StoreError>) -> Void
+    ) {
+        let then = { [unowned self] (result: Swift.Result<[EndedOperation], StoreError>) in
+            done(result.map { open(of: handler, stored: $0, limit: limit) })
+        }
+        guard let persistence else { return then(.success([])) }
+        persistence.read(
+            { reader throws(StoreError) in
+                guard !withEvents else {
+                    return try reader.failed(handler: handler, limit: limit + 1).map { .init($0) }
+                }
+                var query = HistoryQuery()
+                (query.handler, query.isUnsettled, query.limit) = (handler, true, limit + 1)
+                return try reader.page(query).reversed().map { .init($0) }
+            }, then: then)
+    }
+
+    private func open(
+        of handler: String, stored: [EndedOperation], limit: Int
+    ) -> (failures: [EndedOperation], more: Bool) {
+        var query = HistoryQuery()
+        (query.handler, query.isUnsettled) = (handler, true)
+        var byID: [UInt64: EndedOperation] = [:]
+        for operation in recent.all.map({ EndedOperation($0) }) + stored { byID[operation.id] = settled(operation) }
+        let all = byID.values.filter(query.wants).sorted { $1.position.isBefore($0.position) }
+        return (Array(all.prefix(limit)), all.count > limit || stored.count > limit)
+    }
+}
+
+extension EndedOperation {
+    /// Why it cannot be tried again or forgotten.
+    fileprivate var refusal: ManagerError? {
+        guard result == .failed else { return .notFailed(id: Int(id), state: result.rawValue) }
+        guard isSettled else { return nil }
+        let successor = successor.map { Int($0) }
+        return .notFailed(id: Int(id), state: successor == nil ? "forgotten" : "retried", successor: successor)
+    }
+}

@@ -1,0 +1,104 @@
+import ControlInterface
+import Engine
+import Store
+import Varlink
+
+/// What has ended: from the store, and from memory what may not be there yet. Each calls `done` once.
+extension Runtime {
+    func history(_ parameters: ListHistory.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        let query: HistoryQuery
+        do throws(ErrorReply) { query = try self.query(parameters) } catch { return done(.error(error)) }
+        stored(query) { [unowned self] result in
+            switch result {
+            case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
+            case .success(let stored):
+                let page = HistoryPage(
+                    query, stored: stored.map(settled), remembered: recent.all.map { settled(EndedOperation($0)) })
+                if page.operations.isEmpty, let unknown = unknownName(in: parameters) { return done(.of(unknown)) }
+                let summaries = page.operations.map { OperationSummary($0, role) }
+                done(.of(ListHistory.Reply(operations: summaries, next: page.next?.text)))
+            }
+        }
+    }
+
+    /// Without events, output and attempts.
+    private func stored(
+        _ query: HistoryQuery, _ done: @escaping (Swift.Result<[EndedOperation], StoreError>) -> Void
+    ) {
+        guard let persistence else { return done(.success([])) }
+        persistence.read(
+            { reader throws(StoreError) in try reader.page(query).map { EndedOperation($0) } }, then: done)
+    }
+
+    /// As it is now: the store learns a little later that a failed one was dealt with.
+    func settled(_ operation: EndedOperation) -> EndedOperation {
+        var operation = operation
+        operation.settle(recent.settlement(of: operation.id))
+        return operation
+    }
+
+    /// Looks for an operation that has ended; where memory has lost a part of it, in the store too.
+    func ended(_ id: UInt64, _ done: @escaping (Swift.Result<EndedOperation?, StoreError>) -> Void) {
+        let remembered = recent.view(id).map { EndedOperation($0, attempts: attempts.of(id)) }
+        guard let persistence, remembered?.isWhole != true else {
+            return done(.success(remembered.map(settled)))
+        }
+        record(id, persistence) { [unowned self] result in
+            switch result {
+            case .success(var found?):
+                found.isDurable = remembered?.isDurable
+                found.key = remembered?.key
+                found.pid = remembered?.pid
+                done(.success(settled(found)))
+            case .success(nil): done(.success(remembered.map(settled)))
+            case .failure(let error):
+                done(remembered.map { .success(settled($0)) } ?? .failure(error))
+            }
+        }
+    }
+
+    /// Once more when what has ended until now has been written, unless that would have to wait for a disk.
+    private func record(
+        _ id: UInt64, _ persistence: Persistence,
+        _ done: @escaping (Swift.Result<EndedOperation?, StoreError>) -> Void
+    ) {
+        func read(_ then: @escaping (Swift.Result<EndedOperation?, StoreError>) -> Void) {
+            persistence.read(
+                { reader throws(StoreError) in
+                    try reader.record(id).map { EndedOperation($0.row, attempts: $0.attempts) }
+                }, then: then)
+        }
+        read { result in
+            guard case .success(nil) = result, persistence.failure == nil else { return done(result) }
+            persistence.whenSafe { read(done) }
+        }
+    }
+
+    // MARK: GetOperation
+
+    func operation(_ parameters: GetOperation.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        guard let id = UInt64(exactly: parameters.id) else { return done(.of(.noSuchOperation(id: parameters.id))) }
+        if let view = engine.operation(id) {
+            return done(.of(reply(OperationDetail(view, attempts: attempts.of(id), role))))
+        }
+        ended(id) { [unowned self] result in
+            switch result {
+            case .success(let operation?): done(.of(reply(OperationDetail(operation, role))))
+            case .success(nil): done(.of(.noSuchOperation(id: parameters.id)))
+            case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
+            }
+        }
+    }
+
+    private func reply(_ detail: OperationDetail) -> GetOperation.Reply {
+        var detail = detail
+        let id = UInt64(detail.summary.id)
+        detail.startedOperations = recent.startedBy(id) + engine.operationViews(startedBy: id).map { Int($0.id) }
+        return GetOperation.Reply(operation: detail)
+    }
+
+    /// Paths are not for everybody.
+    static func reason(_ error: StoreError, _ role: Peer.Role) -> String {
+        role == .administrator ? error.description : error.kind
+    }
+}

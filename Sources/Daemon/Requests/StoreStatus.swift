@@ -1,0 +1,77 @@
+import ControlInterface
+import Engine
+import LinuxSystem
+import Schedule
+import Store
+import WatchFile
+
+/// What `GetStatus` tells of the store, and of what it gave back that nobody can run.
+extension Runtime {
+    func store(_ role: Peer.Role) -> GetStatus.Store? {
+        guard let persistence else { return nil }
+        var store = GetStatus.Store(state: persistence.failure == nil ? .working : .failing)
+        if role == .administrator { store.path = persistence.folder.printable }
+        store.reason = persistence.failure.map { Self.reason($0.error, role) }
+        store.since = persistence.failure.map { wireTime($0.since) }
+        return store
+    }
+
+    func storeProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
+        guard let failure = persistence?.failure else { return [] }
+        return [
+            GetStatus.Problem(
+                object: "store", since: wireTime(failure.since), problem: Self.reason(failure.error, role),
+                action: "durable queues wait, the rest goes on; watchd tries again by itself", help: failure.error.help)
+        ]
+    }
+
+    /// Operations that wait for a handler or queue which is in no watch file any more.
+    var orphans: [GetStatus.Problem] {
+        let all = engine.orphanViews
+        guard !all.isEmpty else { return [] }
+        let handlers = Set(engine.handlerViews.filter { !$0.isRemoved }.map(\.definition.name))
+        let groups = Dictionary(grouping: all) { view in
+            handlers.contains(view.handler) ? "queue/\(view.queue)" : "handler/\(view.handler)"
+        }
+        return groups.sorted { $0.key < $1.key }.map { orphans($0.key, $0.value) }
+    }
+
+    private func orphans(_ object: String, _ waiting: [OperationView]) -> GetStatus.Problem {
+        let oldest = waiting.map(\.submitted).min() ?? engine.started.realtime
+        let parts = object.split(separator: "/", maxSplits: 1)
+        return GetStatus.Problem(
+            object: object, since: wireTime(oldest),
+            problem:
+                "\(waiting.count) operation\(waiting.count == 1 ? "" : "s") kept, but it is in no watch file any more",
+            action: "kept until it is there again",
+            help: "watchctl operations --\(parts[0]) \(parts[1]) · watchctl cancel ID")
+    }
+}
+
+extension StoreError {
+    /// In a few words, without a path.
+    var kind: String {
+        switch self {
+        case .locked: "the store is in use by another watchd"
+        case .newer: "the store is of a newer version"
+        case .notAFile: "something else stands in the store's place"
+        case .foreign: "the store belongs to another user"
+        case .full: "no space left for the store"
+        case .readOnly: "the store cannot be written: read-only"
+        case .gone: "the store was removed"
+        case .damaged: "the store is damaged"
+        default: "the store cannot be used"
+        }
+    }
+
+    /// What would help; `nil`: its description says it.
+    fileprivate var help: String? {
+        switch self {
+        case .full: "make room on its file system"
+        case .readOnly: "make its folder writable for watchd"
+        case .gone: "watchd makes a new one, if it may make its folder"
+        case .unavailable: "look at its folder and at the disk below it"
+        default: nil
+        }
+    }
+}

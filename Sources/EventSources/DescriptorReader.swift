@@ -1,0 +1,16 @@
+import LinuxSystem
+
+/// Who reads the descriptor of a source. Confined to its context.
+protocol DescriptorReader: AnyObject {
+    var isOpen: Bool { get }
+    /// Everything that was told is consumed too.
+    var isSettled: Bool { get }
+    /// Takes a descriptor over and watches it; the one before is closed first.
+    func open(_ new: consuming FileDescriptor) throws(SystemError)
+    /// Watches again, after a failure.
+    func watch() throws(SystemError)
+    func hold()
+    func release() throws(SystemError)
+    /// Gives the descriptor away, once it is settled.
+    func close(_ heir: @escaping (consuming FileDescriptor) -> Void)
+}

@@ -1,0 +1,196 @@
+import LinuxSystem
+
+/// A descriptor in the epoll set whose contents are looked at, told, and consumed only when what was told is safely
+/// stored: whatever happens in between, they are still there. Confined to its context.
+///
+/// One batch at a time: the next look would show what is not yet consumed once more. What was told is never told again;
+/// while it is held, and when it is closed, exactly what was told is consumed. It is watched for changes (EPOLLET),
+/// since what stays in it stays readable.
+final class DurableDescriptor<Item>: DescriptorReader {
+    /// Items told in one turn, so that other sources of the context get theirs.
+    private static var itemsPerTurn: Int { 1000 }
+    private static var batchesPerTurn: Int { 64 }
+
+    /// What one look showed.
+    struct Batch {
+        /// In order, each with what is to be consumed when it has been told.
+        var items: [(item: Item, size: Int)] = []
+        /// The last writer has gone, after these.
+        var isEnd = false
+
+        var isEmpty: Bool { items.isEmpty && !isEnd }
+    }
+
+    private let context: Context
+    private let epoll: EpollSet
+    private let whenSafe: (@escaping () -> Void) -> Void
+    private let look: (Int32) throws(SystemError) -> Batch
+    private let consume: (Int32, Int) throws(SystemError) -> Void
+    private let tell: (Item) -> Void
+    private let ended: () -> Void
+    private let failed: (SystemError) -> Void
+    private var descriptor: FileDescriptor?
+    private var token: UInt64?
+    private var batch = Batch()
+    private var told = 0
+    private var consumed = 0
+    private var isHeld = false
+    private var isInTurn = false
+    private var isContinuing = false
+    private var isWaitingForSafety = false
+    private var heir: ((consuming FileDescriptor) -> Void)?
+
+    /// - Parameters:
+    ///   - look: shows what is there, without consuming any of it.
+    ///   - consume: consumes so much, which was shown. Nothing of the source may be needed for it.
+    ///   - tell: gives one item on; it may hold or close this.
+    ///   - ended: the last writer has gone, everything is told and consumed.
+    init(
+        on environment: SourceEnvironment, look: @escaping (Int32) throws(SystemError) -> Batch,
+        consume: @escaping (Int32, Int) throws(SystemError) -> Void, tell: @escaping (Item) -> Void,
+        ended: @escaping () -> Void, failed: @escaping (SystemError) -> Void
+    ) {
+        context = environment.core
+        epoll = environment.epoll
+        whenSafe = environment.whenSafe
+        self.look = look
+        self.consume = consume
+        self.tell = tell
+        self.ended = ended
+        self.failed = failed
+    }
+
+    var isOpen: Bool { descriptor.number != nil && heir == nil }
+    var isSettled: Bool { told == consumed }
+
+    func open(_ new: consuming FileDescriptor) throws(SystemError) {
+        // Reopened after a failure: what was told is in the old one, and so is everything behind it.
+        guard isSettled else {
+            new.close()
+            return try watch()
+        }
+        unwatch()
+        descriptor.take()?.close()
+        descriptor = consume new
+        forgetBatch()
+        try watch()
+    }
+
+    func close(_ heir: @escaping (consuming FileDescriptor) -> Void) {
+        unwatch()
+        self.heir = heir
+        batch = Batch(items: Array(batch.items.prefix(told)))
+        settle()
+        leave()
+    }
+
+    func hold() {
+        isHeld = true
+        unwatch()
+    }
+
+    func release() throws(SystemError) {
+        isHeld = false
+        try watch()
+        if !batch.isEmpty { later() }
+    }
+
+    func watch() throws(SystemError) {
+        guard token == nil, !isHeld, heir == nil, let number = descriptor.number else { return }
+        token = try epoll.add(number, [.readable, .edgeTriggered]) { [weak self] _ in self?.turn() }
+    }
+
+    private func unwatch() {
+        if let token { epoll.remove(token) }
+        token = nil
+    }
+
+    private func forgetBatch() { (batch, told, consumed) = (Batch(), 0, 0) }
+
+    /// Gives the descriptor to the heir when nothing of it is owed any more.
+    private func leave() {
+        guard let heir, isSettled, let descriptor = descriptor.take() else { return }
+        forgetBatch()
+        heir(descriptor)
+    }
+
+    // MARK: A turn
+
+    private func turn() {
+        guard !isInTurn else { return }
+        isInTurn = true
+        defer { isInTurn = false }
+        for _ in 0..<Self.batchesPerTurn {
+            let isTold = tellBatch()
+            settle()
+            // When it is safe, it goes on from there.
+            guard isTold, isSettled, !isHeld, isOpen, let number = descriptor.number else { return }
+            if batch.isEnd {
+                forgetBatch()
+                return ended()
+            }
+            forgetBatch()
+            do throws(SystemError) {
+                batch = try look(number)
+            } catch {
+                unwatch()
+                return failed(error)
+            }
+            if batch.isEmpty { return }
+        }
+        later()
+    }
+
+    /// Whether all of it is told.
+    private func tellBatch() -> Bool {
+        var count = 0
+        while told < batch.items.count {
+            guard isOpen, !isHeld else { return false }
+            guard count < Self.itemsPerTurn else {
+                later()
+                return false
+            }
+            told += 1
+            count += 1
+            tell(batch.items[told - 1].item)
+        }
+        return true
+    }
+
+    /// Consumes what has been told when it is safe.
+    private func settle() {
+        guard !isSettled, !isWaitingForSafety else { return }
+        isWaitingForSafety = true
+        let end = told
+        whenSafe { [self] in
+            isWaitingForSafety = false
+            consumeItems(upTo: end)
+            if heir != nil { settle() }
+            leave()
+            if isOpen { turn() }
+        }
+    }
+
+    private func consumeItems(upTo end: Int) {
+        guard let number = descriptor.number else { return }
+        let size = batch.items[consumed..<end].reduce(0) { $0 + $1.size }
+        consumed = end
+        do throws(SystemError) {
+            if size > 0 { try consume(number, size) }
+        } catch {
+            unwatch()
+            if isOpen { failed(error) }
+        }
+    }
+
+    /// Goes on after the others have had their turn, though the kernel may have nothing more to report.
+    private func later() {
+        guard !isContinuing else { return }
+        isContinuing = true
+        let bound = QueueBound(self, to: context)
+        context.async {
+            bound.value.isContinuing = false
+            bound.value.turn()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package import Engine
+package import WatchFile
+
+/// A descriptor that outlives the daemon in the service manager's store, by the name it has there (`FDNAME=`).
+///
+/// | what                                             | name                                                |
+/// |--------------------------------------------------|-----------------------------------------------------|
+/// | the inotify descriptor                           | `inotify`                                           |
+/// | the FIFO or datagram socket of a source          | `fifo-SOURCE`, `socket-SOURCE`                      |
+/// | a running process, and the end of its output     | `pidfd-OPERATION-ATTEMPT-PART`, `output-OPERATION…` |
+///
+/// All are to be stored with `FDPOLL=0`: the manager would drop one that hangs up just when it is interesting.
+package enum KeptDescriptor: Hashable, Sendable {
+    case inotify
+    case fifo(SourceID)
+    case socket(SourceID)
+    case pidfd(RunID)
+    case output(RunID)
+
+    /// As `sd_notify(3)` wants it: names of sources have at most 64 letters, digits, `_`, `.` and `-`.
+    package var name: String {
+        switch self {
+        case .inotify: "inotify"
+        case .fifo(let id): "fifo-" + id.name
+        case .socket(let id): "socket-" + id.name
+        case .pidfd(let run): "pidfd-" + Self.encoded(run)
+        case .output(let run): "output-" + Self.encoded(run)
+        }
+    }
+
+    /// What a name stands for; `nil`: nothing that this version of watchd would store.
+    package init?(name: String) {
+        let parts = name.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        if name == "inotify" {
+            self = .inotify
+            return
+        }
+        guard parts.count == 2 else { return nil }
+        switch (parts[0], Self.run(parts[1])) {
+        case ("fifo", _): self = .fifo(SourceID(.descriptor, parts[1]))
+        case ("socket", _): self = .socket(SourceID(.descriptor, parts[1]))
+        case ("pidfd", .some(let run)): self = .pidfd(run)
+        case ("output", .some(let run)): self = .output(run)
+        default: return nil
+        }
+        // `007` is no number of ours.
+        if self.name != name { return nil }
+    }
+
+    private static func encoded(_ run: RunID) -> String { "\(run.operation)-\(run.attempt)-\(run.part)" }
+
+    private static func run(_ text: String) -> RunID? {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3, let operation = UInt64(parts[0]), let attempt = Int(parts[1]), let part = Int(parts[2])
+        else { return nil }
+        return RunID(operation: operation, attempt: attempt, part: part)
+    }
+}

@@ -1,0 +1,80 @@
+import LinuxSystem
+
+/// Looks into a FIFO without consuming: `tee(2)` into a pipe of its own, which is read and cut into lines. Confined to
+/// its context.
+final class PipeView {
+    /// A FIFO holds at least so much, where the kernel lets it (bytes).
+    private static let leastSize = 256 << 10
+
+    private let maxLength: Int
+    private var readEnd: FileDescriptor?
+    private var writeEnd: FileDescriptor?
+
+    init(maxLength: Int) { self.maxLength = maxLength }
+
+    func close() {
+        readEnd.take()?.close()
+        writeEnd.take()?.close()
+    }
+
+    /// Makes a FIFO large enough that an unfinished line fits, whatever pieces it is written in: of two pages that follow
+    /// each other, more than one is full. Smaller it works too; then a long line may come in pieces.
+    func enlarge(_ fifo: Int32) {
+        let wanted = max(Self.leastSize, 2 * maxLength + 8192)
+        if let size = try? Linux.pipeSize(fifo), size < wanted { try? Linux.setPipeSize(fifo, wanted) }
+    }
+
+    /// The lines in the FIFO that can be told, with their bytes there. An unfinished one stays, until it is as long as
+    /// allowed, or fills the pipe, or its writer has gone.
+    func look(_ fifo: Int32) throws(SystemError) -> DurableDescriptor<LineFramer.Line>.Batch {
+        // Looked at before and after: who has gone before had written everything, and nobody else has come since.
+        let wasHungUp = try isHungUp(fifo)
+        guard let (bytes, isFull) = try copy(fifo) else { return .init() }
+        if bytes.isEmpty { return .init(isEnd: wasHungUp) }
+        let isEnd = wasHungUp ? try isEnd(fifo, bytes.count) : false
+        var framer = LineFramer(maxLength: maxLength)
+        var lines = framer.push(bytes)
+        if isEnd || (isFull && lines.isEmpty), let rest = framer.finish() { lines.append(rest) }
+        return .init(items: lines.map { ($0, $0.bytes.count + ($0.isIncomplete ? 0 : 1)) }, isEnd: isEnd)
+    }
+
+    private func isHungUp(_ fifo: Int32) throws(SystemError) -> Bool {
+        try Linux.poll(fifo, [], timeout: 0).contains(.hangUp)
+    }
+
+    private func isEnd(_ fifo: Int32, _ count: Int) throws(SystemError) -> Bool {
+        guard try isHungUp(fifo) else { return false }
+        return try Linux.bytesAvailable(fifo) == count
+    }
+
+    /// What is in the FIFO, and whether it is full; `nil`: nothing, but somebody writes.
+    private func copy(_ fifo: Int32) throws(SystemError) -> (bytes: [UInt8], isFull: Bool)? {
+        let (read, write) = try pipe(fifo)
+        let count: Int
+        do throws(SystemError) {
+            count = try Linux.tee(fifo, to: write, atMost: Int(Int32.max))
+        } catch  where error.errno == .wouldBlock {
+            return nil
+        }
+        if count == 0 { return ([], false) }
+        // It has as many places as the FIFO, and is empty before.
+        let isFull = try !Linux.poll(write, .writable, timeout: 0).contains(.writable)
+        var bytes = try Linux.read(read, atMost: count)
+        while bytes.count < count { bytes += try Linux.read(read, atMost: count - bytes.count) }
+        return (bytes, isFull)
+    }
+
+    /// The pipe that is looked through, as large as the FIFO where the kernel lets it be.
+    private func pipe(_ fifo: Int32) throws(SystemError) -> (read: Int32, write: Int32) {
+        if let read = readEnd.number, let write = writeEnd.number { return (read, write) }
+        let (read, write) = try Linux.pipe(nonBlocking: true).split()
+        readEnd = FileDescriptor(owning: read)
+        writeEnd = FileDescriptor(owning: write)
+        if let size = try? Linux.pipeSize(fifo) { try? Linux.setPipeSize(write, size) }
+        return (read, write)
+    }
+}
+
+extension Pipe {
+    fileprivate consuming func split() -> (read: Int32, write: Int32) { (readEnd.release(), writeEnd.release()) }
+}

@@ -1,0 +1,67 @@
+package import Engine
+package import LinuxSystem
+
+/// A process that an earlier watchd left running, as it is found in `/proc`.
+package struct AdoptableProcess: Equatable, Sendable {
+    package var run: RunID
+    package var handler: String
+    package var queue: String
+    /// Name of the event's source.
+    package var source: String
+    package var pid: Int32
+    /// Wall clock, microseconds; as exact as the clock, and to the hundredth of a second.
+    package var started: Int64
+
+    /// Bytes of an environment that are looked at: watchd's own variables are behind those of queue and handler.
+    private static let environmentLimit = 64 << 10
+
+    /// The process groups of runs of the watchd with this `WATCHD_INSTANCE` whose leader is not our child. One pass over
+    /// `/proc`, which takes as long as there are processes: not on `watchd.core`.
+    package static func all(instance: String) throws(SystemError) -> [AdoptableProcess] {
+        let own = Linux.effectiveUserID
+        let mark = Array("WATCHD_INSTANCE=\(instance)".utf8)
+        var found: [AdoptableProcess] = []
+        for entry in try Linux.readFolder("/proc") {
+            guard let pid = Int32(String(decoding: entry.name, as: UTF8.self)), pid != Linux.processID,
+                (try? Linux.stat("/proc/\(pid)"))?.userID == own, let place = Linux.place(of: pid),
+                place.groupID == pid, place.parentID != Linux.processID, !place.isStuck, !place.isZombie
+            else { continue }
+            let variables = variables(of: pid)
+            guard variables.contains(mark), let process = AdoptableProcess(pid, place, variables) else { continue }
+            found.append(process)
+        }
+        return found.sorted { $0.pid < $1.pid }
+    }
+
+    /// `nil`: it is no process of a run.
+    init?(_ pid: Int32, _ place: ProcessPlace) {
+        self.init(pid, place, Self.variables(of: pid))
+    }
+
+    /// For a moment a process that becomes another program (`execve(2)`) has none: that is looked at again.
+    private static func variables(of pid: Int32) -> [[UInt8]] {
+        for _ in 0..<100 {
+            let variables = Linux.environment(of: pid, limit: environmentLimit)
+            if !variables.isEmpty { return variables }
+        }
+        return []
+    }
+
+    private init?(_ pid: Int32, _ place: ProcessPlace, _ variables: [[UInt8]]) {
+        func value(_ name: String) -> String? {
+            let prefix = Array("WATCHD_\(name)=".utf8)
+            return variables.first { $0.starts(with: prefix) }
+                .map { String(decoding: $0.dropFirst(prefix.count), as: UTF8.self) }
+        }
+        guard let operation = value("OPERATION").flatMap({ UInt64($0) }),
+            let attempt = value("ATTEMPT").flatMap({ Int($0) }), let handler = value("HANDLER"),
+            let queue = value("QUEUE")
+        else { return nil }
+        run = RunID(operation: operation, attempt: attempt, part: value("PART").flatMap { Int($0) } ?? 0)
+        self.handler = handler
+        self.queue = queue
+        source = value("SOURCE") ?? ""
+        self.pid = pid
+        started = Linux.now(.realtime) - Linux.now(.boottime) + place.started
+    }
+}

@@ -1,0 +1,131 @@
+import Engine
+import EventSources
+import LinuxSystem
+import WatchFile
+
+/// A run whose process an earlier watchd started. It is not our child: its end is seen from its pidfd, and how it ended
+/// where the kernel tells (6.15 or newer). Confined to the core.
+final class AdoptedRun: OngoingRun {
+    private let request: AdoptRequest
+    private let environment: RunEnvironment
+    private let ended: () -> Void
+    private var process: WatchedProcess?
+    private var output: OutputCapture?
+    private var group: ProcessGroup?
+    private var isEnding = false
+
+    init(_ request: AdoptRequest, _ environment: RunEnvironment, ended: @escaping () -> Void) {
+        self.request = request
+        self.environment = environment
+        self.ended = ended
+    }
+
+    var name: String { request.run.name(of: definition) }
+    var delay: String? { nil }
+    private var definition: HandlerDefinition { request.definition.value }
+
+    /// Watches the process; one that is gone has ended, nobody knows how.
+    func begin(pidfd: consuming FileDescriptor?, output: consuming FileDescriptor?) {
+        if let output { capture(output) }
+        do throws(SystemError) {
+            process = try watch(pidfd)
+        } catch {
+            return finish(nil)
+        }
+        if self.output == nil, let found = findOutput() { capture(found) }
+    }
+
+    private func watch(_ stored: consuming FileDescriptor?) throws(SystemError) -> WatchedProcess {
+        let pid = request.pid
+        let descriptor: FileDescriptor
+        if let stored {
+            descriptor = stored
+        } else {
+            descriptor = try Linux.pidfdOpen(pid)
+            // Looked at when the number cannot change hands any more.
+            guard isOfThisRun(pid) else {
+                descriptor.close()
+                throw SystemError(call: "pidfd_open", detail: "\(pid)", errno: .noSuchProcess)
+            }
+        }
+        return try WatchedProcess(pid, descriptor, epoll: environment.epoll) { [unowned self] in processEnded($0) }
+    }
+
+    /// By now the number may be another process's.
+    private func isOfThisRun(_ pid: Int32) -> Bool {
+        guard let place = Linux.place(of: pid), !place.isStuck else { return false }
+        return AdoptableProcess(pid, place)?.run == request.run
+    }
+
+    func signal(_ number: Int32, _ mode: KillMode) {
+        // ESRCH: it has just ended, which its pidfd tells next.
+        switch mode {
+        case .tree:
+            isEnding = true
+            try? Linux.kill(group: request.pid, signal: number)
+        case .process:
+            if let pidfd = process?.number { try? Linux.pidfdSendSignal(pidfd, number) }
+        case .none: break
+        }
+    }
+
+    func keep() {
+        if let number = process?.number { environment.keep(.pidfd(request.run), number) }
+        if let number = output?.number { environment.keep(.output(request.run), number) }
+    }
+
+    // MARK: Output
+
+    /// Another end of the pipe that it writes into: with none it would die of SIGPIPE. Only a pipe that watchd made,
+    /// and not what was inherited or named.
+    private func findOutput() -> FileDescriptor? {
+        let number = definition.standardOutput == .journal ? 1 : definition.standardError == .journal ? 2 : nil
+        guard let number else { return nil }
+        let path = "/proc/\(request.pid)/fd/\(number)"
+        guard let target = try? Linux.readlink(path), target.starts(with: "pipe:".utf8) else { return nil }
+        return try? Linux.open(path, [.reading, .nonBlocking])
+    }
+
+    private func capture(_ descriptor: consuming FileDescriptor) {
+        try? Linux.setNonBlocking(descriptor.rawValue)
+        output = OutputCapture(
+            descriptor, whose: definition.name, fields: request.run.logFields(of: definition),
+            core: environment.core, epoll: environment.epoll, logger: environment.logger)
+    }
+
+    // MARK: End
+
+    private func processEnded(_ exit: Exit?) {
+        process?.cancel()
+        process = nil
+        guard isEnding else { return finish(exit) }
+        // It was asked to end, and so was everybody of its group.
+        let group = ProcessGroup(
+            leader: request.pid, core: environment.core, slow: environment.slow, epoll: environment.epoll
+        ) { [weak self] in self?.finish(exit) }
+        self.group = group
+        group.look()
+    }
+
+    private func finish(_ exit: Exit?) {
+        group = nil
+        // They may be there from before.
+        environment.forget(.pidfd(request.run))
+        environment.forget(.output(request.run))
+        output?.runEnded()
+        let (known, reason) = judged(exit)
+        ended()
+        environment.send(.runEnded(request.run, known, output: output?.tail ?? [], reason: reason))
+    }
+
+    /// What is known of the end of the run. One of several commands that succeeded may have been any of them.
+    private func judged(_ exit: Exit?) -> (exit: Exit?, reason: String?) {
+        guard let exit else { return (nil, "watchd was restarted while it ran, and how it ended is not known") }
+        guard case .exec(let commands) = definition.action, commands.count > 1, definition.isSuccess(exit) else {
+            return (exit, nil)
+        }
+        return (
+            nil, "watchd was restarted while it ran, and which of its \(commands.count) commands ended is not known"
+        )
+    }
+}

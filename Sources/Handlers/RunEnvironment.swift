@@ -1,0 +1,39 @@
+package import Engine
+package import EventSources
+
+/// What runs share.
+package struct RunEnvironment {
+    package let core: Context
+    /// For work that may take long.
+    package let slow: Context
+    package let epoll: EpollSet
+    package let lanes: Lanes
+    package let logger: Logger
+    /// The daemon's own, which Dispatch changes on its threads (LIBDISPATCH, row 17).
+    package let nice: Int32
+    /// `WATCHD_INSTANCE` of the processes: by it they are found again. Empty: they need not be.
+    package let instance: String
+    /// A descriptor is to be put into the service manager's store under this name. It stays the run's: to be duplicated
+    /// before this returns.
+    package let keep: (KeptDescriptor, Int32) -> Void
+    /// What was kept under this name is not wanted any more.
+    package let forget: (KeptDescriptor) -> Void
+    package let send: (Input) -> Void
+
+    package init(
+        core: Context, slow: Context, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
+        instance: String = "", keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
+        forget: @escaping (KeptDescriptor) -> Void = { _ in }, send: @escaping (Input) -> Void
+    ) {
+        self.core = core
+        self.slow = slow
+        self.epoll = epoll
+        self.lanes = lanes
+        self.logger = logger
+        self.nice = nice
+        self.instance = instance
+        self.keep = keep
+        self.forget = forget
+        self.send = send
+    }
+}

@@ -1,0 +1,60 @@
+package import Engine
+package import LinuxSystem
+package import WatchFile
+
+/// The runs that are going on; of one operation several at once, when it is split. Confined to the core.
+package final class RunSet {
+    private let environment: RunEnvironment
+    private var runs: [RunID: any OngoingRun] = [:]
+    private let long: LongRuns
+
+    package init(_ environment: RunEnvironment) {
+        self.environment = environment
+        long = LongRuns(core: environment.core)
+        long.becameLong = { [unowned self] in becameLong($0) }
+    }
+
+    package func start(_ request: StartRequest) {
+        let id = request.run
+        let run = CommandRun(request, environment) { [unowned self] in
+            long.began(id)
+        } ended: { [unowned self] in
+            ended(id)
+        }
+        runs[id] = run
+        run.start()
+    }
+
+    /// Watches a process that outlived the daemon which started it; its end is told as that of any run.
+    ///
+    /// - Parameters:
+    ///   - pidfd: of the process, from the service manager's store.
+    ///   - output: the end that its output comes from, of the same place.
+    package func adopt(
+        _ request: AdoptRequest, pidfd: consuming FileDescriptor?, output: consuming FileDescriptor?
+    ) {
+        let id = request.run
+        let run = AdoptedRun(request, environment) { [unowned self] in ended(id) }
+        runs[id] = run
+        run.begin(pidfd: pidfd, output: output)
+        if runs[id] != nil, long.hasRoom(for: id) { run.keep() }
+    }
+
+    package func signal(_ run: RunID, number: Int32, mode: KillMode) { runs[run]?.signal(number, mode) }
+
+    /// Runs that cannot be started for want of something, with what.
+    package var delays: [(name: String, reason: String)] {
+        runs.values.compactMap { run in run.delay.map { (run.name, $0) } }.sorted { $0.0 < $1.0 }
+    }
+
+    private func becameLong(_ id: RunID) {
+        guard let run = runs[id] else { return }
+        environment.send(.runIsLong(id))
+        if long.hasRoom(for: id) { run.keep() }
+    }
+
+    private func ended(_ id: RunID) {
+        runs[id] = nil
+        long.ended(id)
+    }
+}

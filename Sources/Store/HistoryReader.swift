@@ -1,0 +1,90 @@
+/// Reads the history beside the writer. To be used by one thread at a time.
+///
+/// Every answer is of one moment; what is written meanwhile is not held up, except that the log cannot start anew.
+package final class HistoryReader {
+    private let files: StoreFiles
+    private var database: Database
+    private var place: StoreFiles.Place
+
+    package init(folder: [UInt8]) throws(StoreError) {
+        files = StoreFiles(folder: folder)
+        (database, place) = try Self.open(files)
+    }
+
+    private static func open(_ files: StoreFiles) throws(StoreError) -> (Database, StoreFiles.Place) {
+        let place = try files.place()
+        let database = try Database(files.database, isReadOnly: true)
+        try database.execute("PRAGMA cache_size = -512; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON")
+        return (database, place)
+    }
+
+    /// What has ended, newest first, without events and output.
+    package func page(_ query: HistoryQuery) throws(StoreError) -> [HistoryRow] {
+        try read { database throws(StoreError) in try HistoryRow.page(query, database) }
+    }
+
+    /// One of them with everything, and its failed attempts, the first one first.
+    package func record(_ id: UInt64) throws(StoreError) -> (row: HistoryRow, attempts: [AttemptRow])? {
+        try read { database throws(StoreError) in
+            guard var row = try HistoryRow.with(id, database) else { return nil }
+            try row.readEvents(database)
+            try row.readOutput(database)
+            return (row, try AttemptRow.all(of: id, database))
+        }
+    }
+
+    /// Failed ones of a handler that were neither tried again nor forgotten, oldest first, with their events.
+    package func failed(handler: String, limit: Int) throws(StoreError) -> [HistoryRow] {
+        try read { database throws(StoreError) in try HistoryRow.failed(handler, limit, database) }
+    }
+
+    /// Looks through the whole file; a sentence for what is wrong. May take minutes. A file that is damaged is set
+    /// aside when the store is opened the next time.
+    package func check() throws(StoreError) -> String? {
+        try reopenIfReplaced()
+        let problem = try findProblem()
+        if problem != nil { try? files.touch(files.suspicion) }
+        return problem
+    }
+
+    private func findProblem() throws(StoreError) -> String? {
+        do throws(StoreError) {
+            let tables = try database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'", { _ in }) {
+                $0.text(0)
+            }
+            // Table by table, so that the log can start anew in between.
+            for table in tables {
+                let problems = try database.problems(of: table)
+                if let problem = problems.first { return "\(table): \(problem)" }
+            }
+            return nil
+        } catch {
+            if case .damaged(_, let detail) = error { return detail }
+            throw error
+        }
+    }
+
+    private func read<Answer>(
+        _ body: (Database) throws(StoreError) -> Answer
+    ) throws(StoreError) -> Answer {
+        try reopenIfReplaced()
+        try database.run("BEGIN")
+        // After an error there may be nothing left to end.
+        defer { try? database.run("COMMIT") }
+        return try body(database)
+    }
+
+    /// The writer puts another file in the place of a damaged one.
+    private func reopenIfReplaced() throws(StoreError) {
+        if try files.place() == place { return }
+        (database, place) = try Self.open(files)
+    }
+}
+
+extension Database {
+    /// What SQLite finds wrong in a table and its indices.
+    fileprivate func problems(of table: String) throws(StoreError) -> [String] {
+        try rows("SELECT integrity_check FROM pragma_integrity_check(?1)", { $0.bind(1, table) }) { $0.text(0) }
+            .filter { $0 != "ok" }
+    }
+}

@@ -1,0 +1,148 @@
+/// Removes from the history what the limits do not allow, a few records at a time. What it has looked at lies behind
+/// the boundaries of `totals` and is looked at again only when something of its handler has changed.
+///
+/// Of every handler the last records and the last failed one stay, and of what failed and waits for somebody as many as
+/// there may be records.
+struct HistoryTrim {
+    typealias Position = HistoryQuery.Position
+
+    /// Records of every handler that stay however old they are.
+    static let keptOfHandler = 10
+    /// Bytes of all outputs.
+    package static let outputLimit = 64 << 20
+    static let usualBudget = 256
+
+    let database: Database
+    let limit: Int
+    /// What has ended before is too old.
+    let oldest: Int64
+    var totals: HistoryTotals
+
+    /// Records to look at; the more have come, the more.
+    private var budget: Int
+    private let runs: [HistoryRun]
+    private var kept: [String: Kept] = [:]
+
+    private struct Kept {
+        /// And everything after it.
+        var first: Position
+        var lastFailed: Position?
+    }
+
+    init(_ database: Database, _ limits: HistoryLimits, now: Int64, _ totals: HistoryTotals) throws(StoreError) {
+        self.database = database
+        self.totals = totals
+        limit = max(0, limits.records)
+        oldest = limits.age >= now ? .min : now - max(0, limits.age)
+        try self.totals.count(database)
+        runs = try HistoryRun.all(database)
+        budget = Self.usualBudget + 2 * self.totals.added
+        self.totals.added = 0
+    }
+
+    /// True: there may be more to do.
+    mutating func run() throws(StoreError) -> Bool {
+        try passRecords()
+        try passFailures()
+        try passTouched()
+        try removeOutputs()
+        try removeAttempts()
+        return budget <= 0 || totals.unseenAttempts != nil
+    }
+
+    /// Moves the boundary on to where the limits are.
+    private mutating func passRecords() throws(StoreError) {
+        while budget > 0 {
+            let wanted = min(max(totals.recent - limit, 1), budget)
+            let positions = try HistoryRange(after: totals.boundary).oldest(wanted, of: runs, database)
+            for position in positions {
+                guard totals.recent > limit || position.ended < oldest else { return }
+                totals.boundary = position
+                totals.recent -= 1
+                try removeUnlessKept(position)
+            }
+            if positions.isEmpty { return }
+        }
+    }
+
+    private mutating func passFailures() throws(StoreError) {
+        let failed = [HistoryRun(result: "failed", isSettled: false)]
+        while budget > 0, totals.failed > limit {
+            let wanted = min(totals.failed - limit, budget)
+            let positions = try HistoryRange(after: totals.failedBoundary).oldest(wanted, of: failed, database)
+            for position in positions {
+                totals.failedBoundary = position
+                totals.failed -= 1
+                if position <= totals.boundary { try removeUnlessKept(position) } else { budget -= 1 }
+            }
+            if positions.isEmpty { return }
+        }
+    }
+
+    private mutating func passTouched() throws(StoreError) {
+        if totals.boundary.ended == .min { return totals.touched.removeAll() }
+        while budget > 0, let handler = totals.touched.first {
+            for run in runs where budget > 0 {
+                var end = totals.boundary
+                if run.isUnsettled { end = min(end, totals.failedBoundary) }
+                let range = HistoryRange(handler: handler, before: .init(ended: end.ended, id: end.id &+ 1))
+                for position in try range.oldest(budget, of: [run], database) { try removeUnlessKept(position) }
+            }
+            if budget > 0 { totals.touched.remove(handler) }
+        }
+    }
+
+    private mutating func removeUnlessKept(_ position: Position) throws(StoreError) {
+        budget -= 1
+        guard let stub = try HistoryStub.with(position.id, database) else { return }
+        if stub.isUnsettled, totals.failedBoundary < position { return }
+        let kept = try kept(of: stub.handler)
+        if kept.first <= position || kept.lastFailed == position { return }
+        try HistoryRow.remove(position.id, database, &totals)
+        try database.run("DELETE FROM attempt WHERE operation = ?1") { $0.bind(1, position.id) }
+    }
+
+    private mutating func kept(of handler: String) throws(StoreError) -> Kept {
+        if let known = kept[handler] { return known }
+        let range = HistoryRange(handler: handler)
+        let last = try range.newest(Self.keptOfHandler, of: runs, database)
+        let failed = try range.newest(1, of: runs.filter { $0.result == "failed" }, database)
+        let none = HistoryRange().before
+        kept[handler] = Kept(first: last.last ?? none, lastFailed: failed.first)
+        return kept[handler] ?? Kept(first: none)
+    }
+
+    private mutating func removeOutputs() throws(StoreError) {
+        while budget > 0, totals.outputBytes > Self.outputLimit {
+            let ids = try database.rows("SELECT id FROM history_output ORDER BY id LIMIT 16", { _ in }) { $0.id(0) }
+            for id in ids where totals.outputBytes > Self.outputLimit {
+                totals.outputBytes -= try HistoryRow.removeOutput(id, database)
+                budget -= 1
+            }
+            if ids.isEmpty { return totals.outputBytes = 0 }
+        }
+    }
+
+    /// Of operations that neither run nor have ended: what the process before this one could not bring to an end.
+    private mutating func removeAttempts() throws(StoreError) {
+        guard budget > 0, let unseen = totals.unseenAttempts else { return }
+        let operations = try database.rows(
+            """
+            SELECT DISTINCT operation FROM attempt WHERE operation >= ?1 AND operation <= ?2
+            ORDER BY operation LIMIT 64
+            """,
+            {
+                $0.bind(1, unseen.lowerBound); $0.bind(2, unseen.upperBound)
+            }, { $0.number(0) })
+        for id in operations {
+            try database.run(
+                """
+                DELETE FROM attempt WHERE operation = ?1 AND NOT EXISTS (SELECT 1 FROM operation WHERE id = ?1)
+                AND NOT EXISTS (SELECT 1 FROM history WHERE id = ?1)
+                """
+            ) { $0.bind(1, id) }
+        }
+        let last = operations.last ?? unseen.upperBound
+        totals.unseenAttempts = last < unseen.upperBound ? last + 1...unseen.upperBound : nil
+    }
+}

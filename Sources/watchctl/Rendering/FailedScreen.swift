@@ -1,0 +1,46 @@
+import ControlInterface
+
+/// `watchctl failed`: what needs attention, by handler, with the commands that deal with it.
+struct FailedScreen {
+    /// Failures that are looked at.
+    static let limit = 1000
+
+    let history: ListHistory.Reply
+    let screen: Screen
+
+    var lines: [Styled] {
+        guard !history.operations.isEmpty else {
+            return [Styled("Nothing has failed that was not tried again or forgotten.", .green)]
+        }
+        let more = history.next == nil ? "" : "at least "
+        let count = Phrases.count(history.operations.count)
+        let sections = byHandler.flatMap { [Styled("")] + section($0) }
+        return [Styled("FAILED (\(more)\(count))", .bold)] + sections.dropFirst()
+    }
+
+    /// That of the newest failure first; of each the newest first.
+    private var byHandler: [[OperationSummary]] {
+        var order: [String] = []
+        var lists: [String: [OperationSummary]] = [:]
+        for operation in history.operations {
+            if lists[operation.handler] == nil { order.append(operation.handler) }
+            lists[operation.handler, default: []].append(operation)
+        }
+        return order.compactMap { lists[$0] }
+    }
+
+    private func section(_ failures: [OperationSummary]) -> [Styled] {
+        let newest = failures[0]
+        let tries = newest.attempt > 1 ? " after \(newest.attempt) tries" : ""
+        let reason = newest.reason.map { ": \($0)" } ?? ""
+        let head =
+            Styled("  x ", .red) + Styled(newest.handler, .bold) + Styled("  ") + OperationText.brief(newest)
+            + Styled("\(tries)\(reason)")
+        let times = failures.count == 1 ? "" : "\(Phrases.count(failures.count)) times, the last "
+        let facts = "\(times)\(screen.short(newest.ended)), \(screen.ago(newest.ended)) · \(newest.cause)"
+        var commands = ["output", "retry", "forget"].map { "watchctl \($0) \(newest.id)" }
+        if failures.count > 1 { commands += ["retry", "forget"].map { "watchctl \($0) \(newest.handler)" } }
+        return [head.cut(to: screen.width), Styled("    " + facts, .dim).cut(to: screen.width)]
+            + screen.flow(commands, indent: 4)
+    }
+}

@@ -1,0 +1,28 @@
+package import ControlInterface
+package import Varlink
+
+extension Samples {
+    package static let payload = JSONValue.object(["a": .array([.int(1), .null])])
+
+    package static let event = JSONValue.object([
+        "id": .int(90_210), "source": .string("uploads"), "kind": .string("path"), "event": .string("written"),
+        "path": .string("/srv/uploads/a.jpg"), "time": .string("2026-11-20T09:44:10.123456Z"), "count": .int(2),
+    ])
+
+    /// The first one has every member, which a daemon never sends.
+    package static let followed: [Follow.Reply] = {
+        var everything = Follow.Reply(sequence: 7, time: now, event: event, handlers: ["thumbnail"])
+        everything.operation = completeOperation
+        everything.initial = true
+        everything.gap = .init(first: 3, last: 6)
+        return [
+            everything, Follow.Reply(sequence: 7, time: now, gap: .init(first: 3, last: 6)),
+            Follow.Reply(sequence: 8, time: now, event: event, handlers: ["thumbnail", "tell"]),
+            Follow.Reply(sequence: 8, time: now, operation: waitingOperation, initial: true),
+            Follow.Reply(sequence: 9, time: now, operation: waitingOperation),
+            Follow.Reply(sequence: 9, time: now, operation: backingOff),
+            Follow.Reply(sequence: 10, time: now, operation: operationRunning),
+            Follow.Reply(sequence: 11, time: now, operation: operation),
+        ]
+    }()
+}

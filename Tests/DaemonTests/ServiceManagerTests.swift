@@ -1,0 +1,55 @@
+import Glibc
+import Handlers
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import Daemon
+
+@Suite("Service manager") struct ServiceManagerTests {
+    /// The datagrams that a manager gets of `body`, as many as are waited for.
+    private static func received(_ count: Int, _ body: (ServiceManager) -> Void) throws -> [String] {
+        let name = "watchd-test-manager-\(Linux.processID)"
+        let endpoint = Endpoint.abstract(name.pathBytes)
+        var texts: [String] = []
+        try Linux.socket(for: endpoint, .datagram).use { socket in
+            try Linux.bind(socket, endpoint)
+            setenv("NOTIFY_SOCKET", "@" + name, 1)
+            body(ServiceManager(logger: Logger(level: .emerg)))
+            try wait(for: "\(count) datagrams") {
+                while let datagram = try Linux.receiveDatagram(socket, limit: 4096) {
+                    texts.append(String(decoding: datagram.bytes, as: UTF8.self))
+                }
+                return texts.count >= count
+            }
+        }
+        return texts
+    }
+
+    @Test func anExtensionIsBoundedByItsLimit() async {
+        await #expect(processExitsWith: .success) {
+            let texts = try ServiceManagerTests.received(1) { $0.extendTimeout(atMost: 2_000_000) }
+            let parts = texts[0].split(separator: "=")
+            precondition(texts.count == 1 && parts.first == "EXTEND_TIMEOUT_USEC", "\(texts)")
+            precondition((1...2_000_000).contains(Int(parts[1]) ?? 0), "\(texts)")
+        }
+    }
+
+    @Test func itIsRepeatedBeforeItIsOver() async {
+        await #expect(processExitsWith: .success) {
+            let texts = try ServiceManagerTests.received(2) { $0.extendTimeout(atMost: .max) }
+            precondition(texts == Array(repeating: "EXTEND_TIMEOUT_USEC=15000000", count: 2), "\(texts)")
+        }
+    }
+
+    @Test func withoutALimitLeftNothingIsSent() async {
+        await #expect(processExitsWith: .success) {
+            let texts = try ServiceManagerTests.received(1) { manager in
+                manager.ready("up")
+                manager.extendTimeout(atMost: 0)
+            }
+            precondition(texts == ["READY=1\nSTATUS=up"], "\(texts)")
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import Dispatch
+import Engine
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import EventSources
+
+/// Changes of files while no daemon runs, but the service manager holds its inotify descriptor.
+@Suite("Adopted inotify") struct AdoptedInotifyTests {
+    private static let all: PathEvents = [.created, .written, .deleted, .renamed]
+
+    /// What a daemon tells that comes after one that watched `path`, with `change` made in between.
+    private func told(
+        _ folder: Folder, path: String, events: PathEvents = all, isHeldFirst: Bool = false, change: () throws -> Void,
+        until: (Rim) -> Bool
+    ) throws -> (facts: [PathFact], rim: Rim) {
+        let trigger = PathTrigger(paths: [folder[path].pathBytes], events: events)
+        let before = try Rim()
+        let source = before.open { PathSource($0, trigger, $1) }
+        try wait(for: "the first daemon to watch") {
+            switch before.condition {
+            case .armed, .waiting: true
+            default: false
+            }
+        }
+        // It is killed: nothing is taken back, and a copy of its descriptor stays.
+        let stored = try before.core.queue.sync {
+            let hub = before.parts.value.environment.inotify
+            let stored = try Linux.duplicate(hub.storeDescriptor).release()
+            hub.close()
+            return stored
+        }
+        try change()
+        let after = try Rim(adopting: stored)
+        let next = after.open { PathSource($0, trigger, $1) }
+        after.core.queue.sync {
+            if isHeldFirst { next.value.hold() }
+            after.parts.value.environment.inotify.startReading()
+        }
+        if isHeldFirst {
+            try wait(for: "the end of what had waited") {
+                after.core.queue.sync { !after.parts.value.environment.inotify.isReplaying }
+            }
+            #expect(after.paths.isEmpty)
+            after.on(next) { $0.release() }
+        }
+        try wait(for: "what was missed, and not \(names(after, folder).suffix(10))") { until(after) }
+        after.on(next) { $0.close() }
+        before.on(source) { $0.close() }
+        return (after.paths, after)
+    }
+
+    private func names(_ rim: Rim, _ folder: Folder) -> [String] {
+        rim.paths.map { fact in
+            let name = String(decoding: fact.path.dropFirst(folder.path.utf8.count + 1), as: UTF8.self)
+            return "\(fact.change) \(name)"
+        }
+    }
+
+    /// In any order, as often as they are named.
+    private func expect(_ expected: [String], _ folder: Folder, _ rim: Rim) {
+        #expect(names(rim, folder).sorted() == expected.sorted())
+    }
+
+    @Test func everyChangeIsToldAndNoneTwice() throws {
+        try Folder.with { folder in
+            try folder.makeFolder("in")
+            try folder.write("in/old", "")
+            try folder.write("in/gone", "")
+            try folder.write("in/moved", "")
+            let (_, rim) = try told(folder, path: "in") {
+                try folder.write("in/new", "text")
+                try folder.append("in/old", "more")
+                try Linux.unlink(folder["in/gone"])
+                try Linux.rename(folder["in/moved"], to: folder["in/renamed"])
+            } until: {
+                names($0, folder).contains("renamed in/renamed")
+            }
+            expect(
+                ["created in/new", "written in/new", "written in/old", "deleted in/gone", "renamed in/renamed"], folder,
+                rim)
+        }
+    }
+
+    @Test func heldFromTheBeginningItIsToldAfterwards() throws {
+        try Folder.with { folder in
+            try folder.makeFolder("in")
+            try folder.write("in/old", "")
+            try folder.write("in/gone", "")
+            let (_, rim) = try told(folder, path: "in", isHeldFirst: true) {
+                try folder.write("in/new", "text")
+                try folder.append("in/old", "more")
+                try Linux.unlink(folder["in/gone"])
+            } until: {
+                $0.paths.count >= 4
+            }
+            expect(["created in/new", "written in/new", "written in/old", "deleted in/gone"], folder, rim)
+        }
+    }
+
+    @Test func aFileThatIsWatchedAloneTellsItsChange() throws {
+        try Folder.with { folder in
+            try folder.write("file", "a")
+            try folder.write("other", "a")
+            let (_, rim) = try told(folder, path: "file") {
+                try folder.append("file", "b")
+                try folder.append("other", "b")
+                try folder.write("next", "c")
+                try Linux.rename(folder["next"], to: folder["file"])
+            } until: {
+                $0.paths.count >= 2
+            }
+            expect(["written file", "written file"], folder, rim)
+        }
+    }
+
+    @Test func aFolderThatCameMeanwhileIsToldAsAWhole() throws {
+        try Folder.with { folder in
+            let (_, rim) = try told(folder, path: "a/in") {
+                try folder.makeFolder("a")
+                try folder.makeFolder("a/in")
+                try folder.write("a/in/file", "text")
+            } until: {
+                $0.paths.count >= 2
+            }
+            expect(["created a/in/file", "written a/in/file"], folder, rim)
+        }
+    }
+
+    @Test func aFolderThatWasReplacedIsToldAsAWhole() throws {
+        try Folder.with { folder in
+            try folder.makeFolder("in")
+            try folder.write("in/old", "")
+            let (_, rim) = try told(folder, path: "in") {
+                try Linux.unlink(folder["in/old"])
+                try Linux.rmdir(folder["in"])
+                try folder.makeFolder("in")
+                try folder.write("in/new", "text")
+            } until: {
+                names($0, folder).contains("written in/new")
+            }
+            let said = names(rim, folder)
+            #expect(said.filter { $0 == "created in/new" }.count == 1)
+            #expect(said.filter { $0 == "written in/new" }.count == 1)
+        }
+    }
+
+    @Test func moreChangesThanAListingKeepsAreAllTold() throws {
+        try Folder.with { folder in
+            try folder.makeFolder("in")
+            let count = 3500
+            let (facts, _) = try told(folder, path: "in") {
+                // Three events each: created, closed, deleted.
+                for index in 0..<count {
+                    try folder.write("in/\(index)", "")
+                    try Linux.unlink(folder["in/\(index)"])
+                }
+            } until: {
+                $0.paths.count >= 3 * count
+            }
+            #expect(facts.count { $0.change == .created } == count)
+            #expect(facts.count { $0.change == .written } == count)
+            #expect(facts.count { $0.change == .deleted } == count)
+        }
+    }
+
+    @Test func whatTheKernelCouldNotKeepIsSaidToBeLost() throws {
+        let limit = try #require(
+            Int(String(decoding: Linux.readFile("/proc/sys/fs/inotify/max_queued_events").dropLast(), as: UTF8.self)))
+        try #require(limit <= 100_000)
+        try Folder.with { folder in
+            try folder.makeFolder("in")
+            let (facts, rim) = try told(folder, path: "in", events: [.created, .written]) {
+                // Opened and closed only: a file that is truncated again and again would have to reach the disk.
+                for index in 0...limit + 10 {
+                    try Linux.open(folder["in/\(index % 2)"], [.writing, .creating]).close()
+                }
+            } until: {
+                $0.inputs.contains { if case .gap = $0 { true } else { false } }
+            }
+            #expect(rim.inputs.count { if case .gap = $0 { true } else { false } } == 1)
+            // The others are of folders above.
+            #expect(facts.count > limit / 2)
+            #expect(facts.allSatisfy { !$0.isRecovered }, "nothing is made up")
+        }
+    }
+
+    @Test func watchesThatNobodyWantsAnyMoreAreTakenAway() throws {
+        try Folder.with { folder in
+            try folder.makeFolder("in")
+            try folder.makeFolder("unwanted")
+            let stored = try Linux.inotifyCreate().release()
+            _ = try Linux.inotifyAdd(stored, folder["unwanted"], .created)
+            let wanted = try Linux.inotifyAdd(stored, folder["in"], .created)
+            #expect(try Linux.inotifyWatches(stored).count == 2)
+            let rim = try Rim(adopting: try Linux.duplicate(stored).release())
+            let trigger = PathTrigger(paths: [folder["in"].pathBytes], events: Self.all)
+            let source = rim.open { PathSource($0, trigger, $1) }
+            try rim.waitUntilArmed()
+            rim.core.queue.sync { rim.parts.value.environment.inotify.startReading() }
+            let count = rim.core.queue.sync { source.value.watchCount }
+            try wait(for: "the other to go") { try Linux.inotifyWatches(stored).count == count }
+            #expect(try Linux.inotifyWatches(stored).contains(wanted))
+            rim.on(source) { $0.close() }
+            FileDescriptor(owning: stored).close()
+        }
+    }
+}

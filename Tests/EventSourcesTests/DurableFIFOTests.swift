@@ -1,0 +1,223 @@
+import Dispatch
+import Engine
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import EventSources
+
+/// What a FIFO says stays in it until it is stored.
+@Suite("Durable FIFOs") struct DurableFIFOTests {
+    /// A FIFO with a durable source, and both its ends in the test's hands.
+    private struct Setup {
+        let rim: Rim
+        let path: [UInt8]
+        let source: QueueBound<any EventSource>
+        let reader: Int32
+        let writer: Int32
+
+        func write(_ text: String) throws { try Linux.writeAll(writer, text.utf8) }
+        var waiting: Int { get throws { try Linux.bytesAvailable(reader) } }
+        func open(_ rim: Rim, maxLength: Int = 65_536) -> QueueBound<any EventSource> {
+            let (path, trigger) = (path, DescriptorTrigger(listener: .fifo(path), framing: .line, maxLength: maxLength))
+            return rim.open { FIFOSource($0, path: path, trigger, $1, isDurable: true) }
+        }
+    }
+
+    private func with(maxLength: Int = 65_536, isByHand: Bool = true, _ body: (Setup) throws -> Void) throws {
+        try Folder.with { folder in
+            let path = folder["fifo"].pathBytes
+            try Linux.mkfifo(path, mode: 0o600)
+            let reader = try Linux.open(path, [.reading, .nonBlocking]).release()
+            let writer = try Linux.open(path, .writing).release()
+            let rim = try Rim(isCommittedByHand: isByHand)
+            let trigger = DescriptorTrigger(listener: .fifo(path), framing: .line, maxLength: maxLength)
+            let source = rim.open { FIFOSource($0, path: path, trigger, $1, isDurable: true) }
+            defer {
+                rim.on(source) { $0.close() }
+                rim.commit()
+                for end in [reader, writer] { FileDescriptor(owning: end).close() }
+            }
+            try body(Setup(rim: rim, path: path, source: source, reader: reader, writer: writer))
+        }
+    }
+
+    @Test func bytesAreConsumedWhenTheirLinesAreSafeAndNotBefore() throws {
+        try with { setup in
+            try setup.write("one\ntwo\nhal")
+            try wait(for: "two lines") { setup.rim.lines.count == 2 }
+            try setup.write("f\nmore\n")
+            setup.rim.on(setup.source) { _ in }
+            #expect(try setup.waiting == 18)
+            #expect(setup.rim.texts == ["one", "two"], "nothing is looked at before the batch is safe")
+            setup.rim.commit()
+            try wait(for: "the next batch") { setup.rim.lines.count == 4 }
+            #expect(try setup.waiting == 10)
+            setup.rim.commit()
+            try wait(for: "the end") { try setup.waiting == 0 }
+            try setup.write("unfinished")
+            setup.rim.on(setup.source) { _ in }
+            #expect(setup.rim.texts == ["one", "two", "half", "more"])
+            #expect(try setup.waiting == 10)
+        }
+    }
+
+    @Test func whatWasToldAndNotSafeIsToldAgainByTheNextDaemonOnly() throws {
+        try with { setup in
+            try setup.write("one\ntwo\n")
+            try wait(for: "two lines") { setup.rim.lines.count == 2 }
+            // The daemon is killed: nothing of it is done any more. The next one:
+            let next = try Rim()
+            let source = setup.open(next)
+            try wait(for: "both again") { next.texts == ["one", "two"] }
+            try wait(for: "them to be consumed") { try setup.waiting == 0 }
+            try setup.write("three\n")
+            try wait(for: "the third") { next.texts == ["one", "two", "three"] }
+            next.on(source) { $0.close() }
+        }
+    }
+
+    @Test func heldInTheMiddleOfABatchOnlyWhatWasToldIsConsumed() throws {
+        try with { setup in
+            setup.rim.core.queue.sync {
+                let (safety, source) = (setup.rim.parts.value.safety, setup.source.value)
+                safety.onEvent = { if $0 == 2 { source.hold() } }
+            }
+            try setup.write("1\n2\n3\n4\n")
+            try wait(for: "two lines") { setup.rim.lines.count == 2 }
+            setup.rim.commit()
+            #expect(try setup.waiting == 4)
+            #expect(setup.rim.texts == ["1", "2"])
+            try setup.write("5\n")
+            setup.rim.on(setup.source) { $0.release() }
+            try wait(for: "the rest of the batch") { setup.rim.texts == ["1", "2", "3", "4"] }
+            setup.rim.commit()
+            try wait(for: "what came while it was held") { setup.rim.texts == ["1", "2", "3", "4", "5"] }
+            setup.rim.commit()
+            #expect(try setup.waiting == 0)
+        }
+    }
+
+    @Test func theRestAtTheEndOfTheWriterIsConsumedLastAndTheNextWriterIsHeard() throws {
+        try Folder.with { folder in
+            let path = folder["fifo"].pathBytes
+            let trigger = DescriptorTrigger(listener: .fifo(path), framing: .line)
+            let rim = try Rim(isCommittedByHand: true)
+            let source = rim.open { FIFOSource($0, path: path, trigger, $1, isDurable: true) }
+            for round in 1...3 {
+                // Seen together: else the first line would have to be safe before the second is looked at.
+                rim.on(source) { $0.hold() }
+                try folder.append("fifo", "whole\nhalf \(round)")
+                rim.on(source) { $0.release() }
+                try wait(for: "both") { rim.lines.count == 2 * round }
+                #expect(rim.lines.last?.isIncomplete == true)
+                let writer = try Linux.open(path, [.writing, .nonBlocking]).release()
+                #expect(try Linux.bytesAvailable(writer) == 12)
+                rim.commit()
+                #expect(try Linux.bytesAvailable(writer) == 0)
+                FileDescriptor(owning: writer).close()
+            }
+            #expect(rim.texts == ["whole", "half 1", "whole", "half 2", "whole", "half 3"])
+            // Each that is opened, in the place of the one before.
+            #expect(rim.kept.first == "keep fifo-test true")
+            for (index, name) in rim.kept.dropFirst().enumerated() {
+                #expect(name == (index % 2 == 0 ? "forget fifo-test" : "keep fifo-test true"))
+            }
+            #expect(rim.kept.count >= 5)
+            rim.on(source) { $0.close() }
+        }
+    }
+
+    @Test func aLineThatIsTooLongComesInPiecesAndTheirBytesOneAfterTheOther() throws {
+        try with(maxLength: 10) { setup in
+            try setup.write("0123456789abcdefghijABC")
+            try wait(for: "two pieces") { setup.rim.texts == ["0123456789", "abcdefghij"] }
+            setup.rim.commit()
+            #expect(try setup.waiting == 3)
+            try setup.write("\n")
+            try wait(for: "the end of the line") { setup.rim.texts.last == "ABC" }
+            #expect(setup.rim.lines.map(\.isIncomplete) == [true, true, false])
+        }
+    }
+
+    @Test func aPipeThatIsFullWithoutANewlineIsEmptied() throws {
+        try with(isByHand: false) { setup in
+            // Each write is a packet that fills a place of its own (O_DIRECT), so that few bytes make it full.
+            #expect(fcntl(setup.writer, F_SETFL, 0o40000) == 0)
+            for _ in 0..<1000 { try setup.write("x") }
+            try setup.write("\n")
+            try wait(for: "the end") { setup.rim.lines.last?.isIncomplete == false }
+            #expect(setup.rim.lines.reduce(0) { $0 + $1.bytes.count } == 1000)
+        }
+    }
+
+    @Test func whateverIsHeldCommittedAndWrittenWhenEveryLineComesOnce() throws {
+        let seed = UInt64(truncatingIfNeeded: Linux.now(.realtime))
+        var state = seed
+        func random(_ bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % bound
+        }
+        try with(maxLength: 5000) { setup in
+            var expected: [String] = []
+            var text = ""
+            for index in 0..<400 {
+                let line = "\(index) " + String(repeating: "x", count: random(10) == 0 ? random(3000) : random(20))
+                expected.append(line)
+                text += line + "\n"
+                if random(3) == 0 {
+                    let cut = text.utf8.index(text.startIndex, offsetBy: random(text.utf8.count + 1))
+                    try setup.write(String(text[..<cut]))
+                    text = String(text[cut...])
+                    // The pipe must not get full: nobody else empties it.
+                    if try setup.waiting > 32_768 {
+                        setup.rim.on(setup.source) { $0.release() }
+                        try wait(for: "room, seed \(seed)") {
+                            setup.rim.commit()
+                            return try setup.waiting < 5000
+                        }
+                    }
+                }
+                switch random(8) {
+                case 0: setup.rim.on(setup.source) { $0.hold() }
+                case 1, 2: setup.rim.on(setup.source) { $0.release() }
+                case 3, 4: setup.rim.commit()
+                default: break
+                }
+            }
+            try setup.write(text)
+            setup.rim.on(setup.source) { $0.release() }
+            try wait(for: "all, seed \(seed)") {
+                setup.rim.commit()
+                return setup.rim.lines.count >= expected.count
+            }
+            setup.rim.commit()
+            #expect(setup.rim.texts == expected, "seed \(seed)")
+            #expect(try setup.waiting == 0)
+        }
+    }
+
+    @Test(.enabled(if: Linux.environment("WATCHD_MEASURE") != nil)) func linesPerSecond() throws {
+        for isDurable in [false, true, false, true] {
+            try Folder.with { folder in
+                let path = folder["fifo"].pathBytes
+                let trigger = DescriptorTrigger(listener: .fifo(path), framing: .line)
+                let rim = try Rim()
+                let count = 1_000_000
+                let source = rim.open { FIFOSource($0, path: path, trigger, $1, isDurable: isDurable) }
+                let before = Linux.now(.monotonic)
+                _ = try Program.run(["sh", "-c", "seq 1000001 \(1_000_000 + count) >'\(folder["fifo"])'"])
+                var seen = 0
+                try wait(for: "all") {
+                    seen = rim.lines.count
+                    return seen == count
+                }
+                let time = Linux.now(.monotonic) - before
+                print("durable \(isDurable): \(Int64(count) * 1_000_000 / time) lines/s")
+                rim.on(source) { $0.close() }
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import Engine
+@testable import Handlers
+
+/// Processes that an earlier watchd has left running.
+@Suite("Adoption") struct AdoptionTests {
+    private func variables(_ run: RunID) -> [String] {
+        Program.environment + [
+            "WATCHD_INSTANCE=\(Rim.instance)", "WATCHD_OPERATION=\(run.operation)", "WATCHD_ATTEMPT=\(run.attempt)",
+            "WATCHD_PART=\(run.part)", "WATCHD_HANDLER=h", "WATCHD_QUEUE=q", "WATCHD_SOURCE=s",
+        ]
+    }
+
+    private func request(_ run: RunID, pid: Int32, commands: Int = 1) -> AdoptRequest {
+        let command = Command(words: [.template(Template(literal: "/bin/true"))])
+        let definition = HandlerDefinition(name: "h", action: .exec(Array(repeating: command, count: commands)))
+        return AdoptRequest(run: run, definition: SharedDefinition(definition), pid: pid)
+    }
+
+    /// A process that leads a group, and is the child of somebody who waits for it.
+    private struct Orphan {
+        let run: RunID
+        let pid: Int32
+        /// The end its output comes from.
+        let output: Int32
+        private let parent: Program
+
+        init(_ run: RunID, _ folder: Folder, _ script: String, environment: [String]) throws {
+            self.run = run
+            let (read, write) = try Linux.pipe(nonBlocking: false).ends()
+            output = read
+            let file = "pid-\(run.operation)-\(run.part)"
+            let words = ["sh", "-c", "setsid sh -c \"$1\" & echo $! >\"$2\"; wait", "-", script, folder[file]]
+            let null = try Linux.open("/dev/null", .readingAndWriting).release()
+            defer { for end in [write, null] { FileDescriptor(owning: end).close() } }
+            parent = try Program(
+                words.map { Array($0.utf8) }, environment: environment, descriptors: [null, write, write])
+            try wait(for: "the process to be there") { !folder.lines(file).isEmpty }
+            let number = try #require(Int32(folder.lines(file)[0]))
+            // `setsid` leads the group before it becomes the script.
+            try wait(for: "it to lead a group, and to be the script") {
+                let program = (try? Linux.readlink("/proc/\(number)/exe")) ?? []
+                return Linux.place(of: number)?.groupID == number && !program.suffix(6).elementsEqual("setsid".utf8)
+                    && !Linux.environment(of: number, limit: 65_536).isEmpty
+            }
+            pid = number
+        }
+
+        func closeOutput() { FileDescriptor(owning: output).close() }
+    }
+
+    private func withOrphan(
+        _ script: String, _ body: (Rim, Orphan, Folder) throws -> Void
+    ) throws {
+        try Folder.with { folder in
+            try Linux.mkfifo(folder["gate"], mode: 0o600)
+            let run = RunID(operation: UInt64(Linux.now(.boottime)), attempt: 2, part: 1)
+            let gated = script.split(separator: "GATE", omittingEmptySubsequences: false)
+                .joined(separator: folder["gate"])
+            let orphan = try Orphan(run, folder, gated, environment: variables(run))
+            try Rim.with { try body($0, orphan, folder) }
+            try? Linux.kill(group: orphan.pid, signal: 9)
+        }
+    }
+
+    @Test func anOrphanIsFoundByWhatIsInItsEnvironment() throws {
+        let run = RunID(operation: 77, attempt: 2, part: 3)
+        let script = "setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $!"
+        let started = Linux.now(.realtime)
+        let said = try Program.run(["sh", "-c", script], environment: variables(run))
+        let pid = try #require(Int32(said.text.dropLast()))
+        try wait(for: "it to lead a group, without its parent") {
+            Linux.place(of: pid).map { $0.groupID == pid && $0.parentID != Linux.processID } == true
+        }
+        defer { try? Linux.kill(group: pid, signal: 9) }
+        var found: [AdoptableProcess] = []
+        // Other tests have theirs.
+        try wait(for: "it to be found") {
+            found = try AdoptableProcess.all(instance: Rim.instance).filter { $0.pid == pid }
+            return !found.isEmpty
+        }
+        let process = try #require(found.first)
+        #expect(process.run == run)
+        #expect([process.handler, process.queue, process.source] == ["h", "q", "s"])
+        #expect(abs(process.started - started) < 10_000_000)
+        #expect(try AdoptableProcess.all(instance: Rim.instance + "0").isEmpty)
+        #expect(try AdoptableProcess.all(instance: "").isEmpty)
+    }
+
+    @Test func aRunThatIsOursIsNoOrphan() throws {
+        try Folder.with { folder in
+            try Linux.mkfifo(folder["gate"], mode: 0o600)
+            let run = RunID(operation: UInt64(Linux.now(.boottime)), attempt: 1)
+            let program = try Program(
+                ["sh", "-c", "read x <\(folder["gate"])"].map { Array($0.utf8) }, environment: variables(run),
+                descriptors: [])
+            try wait(for: "it to have its environment") {
+                !Linux.environment(of: program.processID, limit: 65_536).isEmpty
+            }
+            #expect(try !AdoptableProcess.all(instance: Rim.instance).contains { $0.pid == program.processID })
+        }
+    }
+
+    @Test func theEndAndTheOutputOfAProcessThatIsNotOursAreSeen() throws {
+        try withOrphan("echo early; read x <GATE; echo late; exit 7") { rim, orphan, folder in
+            rim.adopt(request(orphan.run, pid: orphan.pid))
+            // Without another reader it would die of SIGPIPE now.
+            orphan.closeOutput()
+            #expect(rim.ended.isEmpty)
+            #expect(rim.kept == ["keep pidfd-\(name(orphan))", "keep output-\(name(orphan))"])
+            try folder.append("gate", "\n")
+            try wait(for: "its end") { rim.ended[orphan.run] != nil }
+            #expect(rim.ended[orphan.run]?.exit == .exited(7))
+            #expect(rim.ended[orphan.run]?.reason == nil)
+            #expect(rim.output(of: orphan.run).hasSuffix("late\n"))
+            #expect(rim.kept.suffix(2) == ["forget pidfd-\(name(orphan))", "forget output-\(name(orphan))"])
+            #expect(rim.long.isEmpty)
+        }
+    }
+
+    private func name(_ orphan: Orphan) -> String { "\(orphan.run.operation)-\(orphan.run.attempt)-\(orphan.run.part)" }
+
+    @Test func whatEndedWhileNobodyWatchedIsKnownFromTheStoredDescriptors() throws {
+        try withOrphan("read x <GATE; echo said; kill -9 $$") { rim, orphan, folder in
+            let pidfd = try Linux.pidfdOpen(orphan.pid).release()
+            try folder.append("gate", "\n")
+            try wait(for: "its parent to have waited") { try Linux.poll(pidfd, [], timeout: 0).contains(.hangUp) }
+            rim.adopt(request(orphan.run, pid: orphan.pid), pidfd: pidfd, output: orphan.output)
+            try wait(for: "its end") { rim.ended[orphan.run] != nil }
+            #expect(rim.ended[orphan.run]?.exit == .signaled(9))
+            #expect(rim.output(of: orphan.run) == "said\n")
+        }
+    }
+
+    @Test func whichOfSeveralCommandsSucceededIsNotKnown() throws {
+        for (code, isKnown) in [(0, false), (3, true)] {
+            try withOrphan("read x <GATE; exit \(code)") { rim, orphan, folder in
+                rim.adopt(request(orphan.run, pid: orphan.pid, commands: 2), output: orphan.output)
+                try folder.append("gate", "\n")
+                try wait(for: "its end") { rim.ended[orphan.run] != nil }
+                #expect(rim.ended[orphan.run]?.exit == (isKnown ? .exited(Int32(code)) : nil))
+                let reason = "watchd was restarted while it ran, and which of its 2 commands ended is not known"
+                #expect(rim.ended[orphan.run]?.reason == (isKnown ? nil : reason))
+            }
+        }
+    }
+
+    @Test func aSignalReachesTheWholeGroupAndTheEndWaitsForIt() throws {
+        // The leader ends at once, the other one takes its time.
+        let script = "(trap 'read y <GATE; exit 0' TERM; echo ready; while :; do sleep 0.01; done) & wait"
+        try withOrphan(script) { rim, orphan, folder in
+            rim.adopt(request(orphan.run, pid: orphan.pid), output: orphan.output)
+            _ = try Linux.poll(orphan.output, .readable, timeout: 10_000)
+            try wait(for: "both") { Linux.place(of: orphan.pid) != nil }
+            rim.signal(orphan.run, 15)
+            try wait(for: "the leader's end") { Linux.place(of: orphan.pid).map(\.isZombie) ?? true }
+            #expect(rim.ended.isEmpty)
+            try folder.append("gate", "\n")
+            try wait(for: "the end of all") { rim.ended[orphan.run] != nil }
+            #expect(rim.ended[orphan.run]?.exit == .signaled(15))
+        }
+    }
+
+    @Test func aProcessThatIsGoneOrAnothersEndsUnknown() throws {
+        let reason = "watchd was restarted while it ran, and how it ended is not known"
+        let run = RunID(operation: 5, attempt: 1)
+        try Rim.with { rim in
+            rim.adopt(request(run, pid: Int32.max))
+            #expect(rim.ended[run]?.exit == nil)
+            #expect(rim.ended[run]?.reason == reason)
+        }
+        try withOrphan("read x <GATE") { rim, orphan, _ in
+            orphan.closeOutput()
+            var other = orphan.run
+            other.attempt += 1
+            rim.adopt(request(other, pid: orphan.pid))
+            #expect(rim.ended[other]?.reason == reason)
+            rim.signal(other, 9)
+            #expect(Linux.place(of: orphan.pid)?.isZombie == false)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+
+enum Repository {
+    /// The folder of the package.
+    static let root: String = {
+        // …/Tests/SystemdTests/Machine.swift
+        var folder = #filePath[...]
+        for _ in 0..<3 { folder = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)] }
+        return String(folder)
+    }()
+
+    static func text(_ path: String) throws -> String {
+        String(decoding: try Linux.readFile("\(root)/\(path)", limit: 1 << 20), as: UTF8.self)
+    }
+}
+
+/// A systemd manager that runs, with watchd installed and its socket and service started.
+struct Machine {
+    let folder: Folder
+    private var script: String { "\(Repository.root)/Tests/SystemdTests/real-systemd.sh" }
+    private var state: String { folder["machine"] }
+
+    /// `settings`: more of the section [Service]. Where no manager can be booted, nothing is tested.
+    static func with(_ watchFile: String, settings: String = "", _ body: (Machine) throws -> Void) throws {
+        try Folder.with { folder in
+            let machine = Machine(folder: folder)
+            let start = try machine.tool("start")
+            defer { _ = try? machine.tool("stop") }
+            if start.code == 77 { return print("SKIPPED: \(start.errorText.replacing("\n", with: ""))") }
+            try #require(start.code == 0, "\(start)")
+            do {
+                try machine.install(watchFile, settings)
+                try body(machine)
+            } catch {
+                Issue.record("\(error)\n\(try machine.run("journalctl", "-u", "watchd*").text.suffix(5000))")
+            }
+        }
+    }
+
+    func tool(_ words: String..., input: String = "") throws -> Finished {
+        try Program.run(["bash", script, state] + words, input: input)
+    }
+
+    func run(_ words: String...) throws -> Finished { try run(words) }
+
+    func run(_ words: [String]) throws -> Finished {
+        try Program.run(["bash", script, state, "exec"] + words)
+    }
+
+    func write(_ path: String, _ text: String) throws {
+        try folder.write("file", text)
+        let end = try tool("put", folder["file"], path)
+        #expect(end.code == 0, "\(end)")
+    }
+
+    func property(_ name: String) throws -> String {
+        try run("systemctl", "show", "--value", "--property", name, "watchd.service").text
+            .replacing("\n", with: "")
+    }
+
+    /// A process id that a handler has written to a file; waits for it.
+    func process(in file: String) throws -> String {
+        var id = ""
+        try wait(for: file) {
+            id = try run("cat", file).text
+            return id.hasSuffix("\n")
+        }
+        return id.replacing("\n", with: "")
+    }
+
+    func isAlive(_ process: String) throws -> Bool { try run("kill", "-0", process).code == 0 }
+
+    private func install(_ watchFile: String, _ settings: String) throws {
+        for (file, path) in [
+            (try Products.path("watchd"), "/usr/bin/watchd"), (try Products.path("watchctl"), "/usr/bin/watchctl"),
+            ("\(Repository.root)/systemd/watchd.service", "/etc/systemd/system/watchd.service"),
+            ("\(Repository.root)/systemd/watchd.socket", "/etc/systemd/system/watchd.socket"),
+            ("\(Repository.root)/systemd/watchd.catalog", "/usr/lib/systemd/catalog/watchd.catalog"),
+        ] {
+            let end = try tool("put", file, path)
+            try #require(end.code == 0, "\(end)")
+        }
+        try write("/etc/watchd/test.watch", watchFile)
+        // A hang is to be found out in a test's time.
+        try write(
+            "/etc/systemd/system/watchd.service.d/test.conf",
+            "[Service]\nWatchdogSec=2s\nTimeoutAbortSec=2s\n\(settings)\n")
+        for words in [["daemon-reload"], ["start", "watchd.socket"], ["start", "watchd.service"]] {
+            let end = try Program.run(["bash", script, state, "ctl"] + words)
+            try #require(end.code == 0, "\(words): \(end)")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// What becomes of handlers when the service ends, by the units of the package.
+@Suite("Service stop", .serialized) struct ServiceStopTests {
+    /// Neither it nor what it has left running in a session of its own heeds SIGTERM.
+    private static let stubborn = """
+        trap '' TERM
+        (setsid sh -c 'echo $$ >/run/escaped; exec sleep 1000' </dev/null >/dev/null 2>&1 &)
+        echo $$ >/run/handler
+        exec sleep 1000
+
+        """
+
+    private static let watchFile = """
+        [Watchd]
+        DrainSec=300ms
+        [Custom stubborn]
+        Exec=/bin/sh /etc/watchd/stubborn.sh
+        TimeoutStopSec=300ms
+
+        """
+
+    /// Starts the handler: its process, and the one that has escaped.
+    private func startStubborn(_ machine: Machine) throws -> [String] {
+        try machine.write("/etc/watchd/stubborn.sh", Self.stubborn)
+        #expect(try machine.run("watchctl", "emit", "stubborn").code == 0)
+        return [try machine.process(in: "/run/handler"), try machine.process(in: "/run/escaped")]
+    }
+
+    private func expectNothingIsLeft(_ machine: Machine, of processes: [String]) throws {
+        for process in processes { #expect(try !machine.isAlive(process), "process \(process)") }
+        #expect(try machine.run("test", "-e", "/sys/fs/cgroup/system.slice/watchd.service").code != 0)
+    }
+
+    @Test func aStopLeavesNothingBehind() throws {
+        try Machine.with(Self.watchFile) { machine in
+            let processes = try startStubborn(machine)
+            #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
+            #expect(try machine.property("Result") == "success")
+            try expectNothingIsLeft(machine, of: processes)
+        }
+    }
+
+    @Test func aStopThatTakesTooLongLeavesNothingBehind() throws {
+        try Machine.with(Self.watchFile, settings: "KillSignal=SIGURG\nTimeoutStopSec=500ms") { machine in
+            // SIGURG: nothing that watchd heeds.
+            let processes = try startStubborn(machine)
+            _ = try machine.run("systemctl", "stop", "watchd.service")
+            #expect(try machine.property("Result") == "timeout")
+            try expectNothingIsLeft(machine, of: processes)
+        }
+    }
+
+    @Test func aCrashLeavesHandlersRunningUntilTheNextStop() throws {
+        try Machine.with(Self.watchFile) { machine in
+            let processes = try startStubborn(machine)
+            let daemon = try machine.property("MainPID")
+            #expect(try machine.run("kill", "-KILL", daemon).code == 0)
+            try wait(for: "the restart") { try machine.property("NRestarts") == "1" }
+            try wait(for: "it to be active again") { try machine.property("ActiveState") == "active" }
+            #expect(try machine.property("MainPID") != daemon)
+            for process in processes { #expect(try machine.isAlive(process)) }
+            #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
+            try expectNothingIsLeft(machine, of: processes)
+        }
+    }
+
+    @Test func aDrainMayTakeLongerThanTheUnitAllows() throws {
+        let watchFile = """
+            [Custom slow]
+            Exec=/bin/sh -c 'echo $$ >/run/slow; sleep 3; echo finished'
+
+            """
+        try Machine.with(watchFile, settings: "TimeoutStopSec=1s") { machine in
+            #expect(try machine.run("watchctl", "emit", "slow").code == 0)
+            _ = try machine.process(in: "/run/slow")
+            #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
+            #expect(try machine.property("Result") == "success")
+            let journal = try machine.run("journalctl", "-o", "cat", "WATCHD_HANDLER=slow").text
+            #expect(journal.contains("slow| finished") && journal.contains("done in 3"), "\(journal)")
+        }
+    }
+}

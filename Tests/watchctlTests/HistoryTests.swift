@@ -1,0 +1,302 @@
+import ControlInterface
+import ControlKit
+import Schedule
+import Synchronization
+import Testing
+import Varlink
+
+@testable import watchctl
+
+@Suite("History")
+struct HistoryTests: VerbTesting {
+    private func screen(_ width: Int = 100) throws -> Screen {
+        Screen(width: width, isColoured: false, now: try Timestamp(parsing: Samples.now), local: .utc)
+    }
+
+    private static func operation(
+        _ id: Int, _ handler: String, _ result: OperationSummary.Result, at ended: String, source: String? = nil,
+        cause: String, took: Int? = 1_000_000, attempt: Int = 1
+    ) -> OperationSummary {
+        var operation = OperationSummary(
+            id: id, handler: handler, queue: "default", source: source, state: .finished, entries: 1, deliveries: 1,
+            cause: cause, submitted: ended, attempt: attempt)
+        operation.result = result
+        operation.ended = ended
+        operation.tookUsec = took
+        return operation
+    }
+
+    /// The example of the documentation.
+    private static let operations: [OperationSummary] = {
+        var operations = (0..<11).map { index in
+            operation(
+                4791 - index, "uploads", .done, at: "2026-11-20T09:41:\(String(20 - index)).000000Z",
+                source: "path/uploads", cause: "/srv/uploads/\(index).jpg", took: 200_000)
+        }
+        var backup = operation(
+            4711, "backup", .failed, at: "2026-11-20T02:32:30.570000Z", source: "timer/nightly",
+            cause: "timer/nightly 02:30", took: 41_000_000, attempt: 3)
+        (backup.exitStatus, backup.reason, backup.successor) = (12, "connection refused", 4713)
+        var report = operation(
+            4655, "report", .skipped, at: "2026-11-19T23:10:00.000000Z", cause: "timer/report", took: nil, attempt: 0)
+        report.reason = "Overlap=skip: operation 4641 has not ended"
+        var build = operation(
+            4649, "build", .superseded, at: "2026-11-19T22:58:19.000000Z", source: "path/src", cause: "path/src",
+            took: 8_000_000)
+        build.successor = 4650
+        var ingest = operation(
+            4601, "ingest", .done, at: "2026-11-19T18:04:05.123456Z", source: "path/in", cause: "/srv/in/a.csv",
+            attempt: 2)
+        ingest.redelivered = true
+        return operations + [backup, report, build, ingest]
+    }()
+
+    private func text(
+        _ operations: [OperationSummary], next: String? = nil, width: Int = 100, isUnfolded: Bool = false
+    ) throws -> String {
+        let reply = ListHistory.Reply(operations: operations, next: next)
+        let screen = try screen(width)
+        return screen.rendered(HistoryScreen(history: reply, isUnfolded: isUnfolded, screen: screen).lines)
+    }
+
+    @Test func daysHaveHeadingsAndRunsThatWentWellShareALine() throws {
+        #expect(
+            try text(Self.operations, next: "x") == """
+                FINISHED    ID     HANDLER  RESULT           TOOK  TRY  CAUSE
+                today, Fri 20 Nov
+                  09:41:20  4791…  uploads  ok, 11 times       2s    1  path/uploads, 11 events  (--all: each)
+                  02:32:30  4711   backup   FAILED exit 12    41s    3  timer/nightly 02:30 → 4713, connection refu…
+                yesterday, Thu 19 Nov
+                  23:10:00  4655   report   skipped             -    -  Overlap=skip: operation 4641 has not ended
+                  22:58:19  4649   build    superseded         8s    1  path/src → 4650
+                  18:04:05  4601   ingest   ok, redelivered    1s    2  /srv/in/a.csv
+                1 failed of 15 · more: -n 30, --until "2026-11-19 18:04:06" · only failures: --failed
+                details: show ID
+
+                """)
+    }
+
+    @Test func itFitsATerminalOf80Columns() throws {
+        #expect(
+            try text(Self.operations, next: "x", width: 80) == """
+                FINISHED    ID     HANDLER  RESULT           TOOK  TRY  CAUSE
+                today, Fri 20 Nov
+                  09:41:20  4791…  uploads  ok, 11 times       2s    1  path/uploads, 11 events…
+                  02:32:30  4711   backup   FAILED exit 12    41s    3  timer/nightly 02:30 → 4…
+                yesterday, Thu 19 Nov
+                  23:10:00  4655   report   skipped             -    -  Overlap=skip: operation…
+                  22:58:19  4649   build    superseded         8s    1  path/src → 4650
+                  18:04:05  4601   ingest   ok, redelivered    1s    2  /srv/in/a.csv
+                1 failed of 15 · more: -n 30, --until "2026-11-19 18:04:06"
+                only failures: --failed · details: show ID
+
+                """)
+    }
+
+    @Test func withAllEachRunHasItsLine() throws {
+        let lines = try text(Self.operations, isUnfolded: true).split(separator: "\n")
+        #expect(lines.count == 1 + 2 + 15 + 1)
+        #expect(lines[2].contains("4791   uploads") || lines[2].contains("4791  uploads"))
+        #expect(lines[12].contains("4781"))
+    }
+
+    @Test func onlyRunsWithNothingToTellAreFolded() throws {
+        var odd = Self.operations[1]
+        odd.redelivered = true
+        let pair = [Self.operations[0], odd, Self.operations[2], Self.operations[3]]
+        let lines = try text(pair).split(separator: "\n")
+        #expect(lines.count == 2 + 3 + 1)
+        #expect(lines[3].contains("ok, redelivered"))
+        #expect(lines[4].contains("ok, 2 times"))
+        // Another day, another handler.
+        var yesterday = Self.operations[1]
+        yesterday.ended = "2026-11-19T09:41:00.000000Z"
+        #expect(!(try text([Self.operations[0], yesterday]).contains("times")))
+        var other = Self.operations[1]
+        other.handler = "other"
+        #expect(!(try text([Self.operations[0], other]).contains("times")))
+    }
+
+    @Test func theFooterSaysHowToSeeMore() throws {
+        #expect(
+            try text([Self.operations[0]], next: "x").hasSuffix(
+                "\n0 failed of 1 · more: -n 2, --until 09:41:21 · details: show ID\n"))
+        #expect(try text([Self.operations[14]], next: "x").contains(#"--until "2026-11-19 18:04:06""#))
+        #expect(try text([Self.operations[11]]).hasSuffix("\n1 failed of 1 · details: show ID\n"))
+        #expect(try text([]) == "Nothing of that kind has ended, or it is kept no more.\n")
+    }
+
+    @Test func failuresComeWithTheirCommands() throws {
+        var first = Self.operations[11]
+        first.successor = nil
+        var second = first
+        (second.id, second.ended) = (4600, "2026-11-19T02:32:30.570000Z")
+        var other = Self.operation(4500, "mail", .failed, at: "2026-11-18T02:00:00.000000Z", cause: "timer/mail")
+        other.signal = "SIGKILL"
+        let screen = try screen(80)
+        let lines = FailedScreen(history: .init(operations: [first, second, other]), screen: screen).lines
+        #expect(
+            screen.rendered(lines) == """
+                FAILED (3)
+                  x backup  FAILED exit 12 after 3 tries: connection refused
+                    2 times, the last 02:32, 7h ago · timer/nightly 02:30
+                    watchctl output 4711 · watchctl retry 4711 · watchctl forget 4711
+                    watchctl retry backup · watchctl forget backup
+
+                  x mail  FAILED SIGKILL
+                    Wed 02:00, 2d 7h ago · timer/mail
+                    watchctl output 4500 · watchctl retry 4500 · watchctl forget 4500
+
+                """)
+        let none = FailedScreen(history: .init(operations: []), screen: screen).lines
+        #expect(screen.rendered(none) == "Nothing has failed that was not tried again or forgotten.\n")
+    }
+
+    @Test func noLineIsWiderThanTheTerminal() throws {
+        for width in [40, 55, 80, 100, 200] {
+            let screen = try screen(width)
+            let reply = ListHistory.Reply(operations: Self.operations, next: "x")
+            let lines =
+                HistoryScreen(history: reply, isUnfolded: false, screen: screen).lines
+                + HistoryScreen(history: reply, isUnfolded: true, screen: screen).lines
+                + FailedScreen(history: reply, screen: screen).lines
+            for line in lines { #expect(line.width <= width, "\(line.rendered(coloured: false))") }
+        }
+    }
+
+    // MARK: Verbs
+
+    /// Answers pages of at most 10, and only what is asked for.
+    private static func pages(_ expected: @escaping @Sendable (ListHistory.Parameters) -> Bool)
+        -> @Sendable (Call) ->
+        SampleServer.Answer
+    {
+        { call in
+            guard let asked = try? call.parameters(as: ListHistory.Parameters.self), expected(asked) else {
+                return .nothing
+            }
+            let start = asked.after.flatMap { Int($0) } ?? 0
+            let end = min(start + min(asked.limit ?? 1000, 10), operations.count)
+            return .reply(
+                Sample.json(
+                    ListHistory.Reply(
+                        operations: Array(operations[start..<end]), next: end < operations.count ? "\(end)" : nil)))
+        }
+    }
+
+    @Test func historyAsksForAsMuchAsIsWanted() throws {
+        let all = try run(["history", "--json"], answer: Self.pages { $0.name == nil && ($0.limit ?? 0) <= 50 })
+        let reply = try JSON.decode(ListHistory.Reply.self, from: Array(all.output.utf8))
+        #expect(reply.operations == Self.operations)
+        #expect(reply.next == nil)
+        let some = try run(["history", "-n", "12", "--json"], answer: Self.pages { ($0.limit ?? 0) <= 12 })
+        let page = try JSON.decode(ListHistory.Reply.self, from: Array(some.output.utf8))
+        #expect(page.operations == Array(Self.operations.prefix(12)))
+        #expect(page.next == "12")
+        #expect(try run(["history", "-n12"], answer: Self.pages { _ in true }).output.contains("more: -n 24"))
+    }
+
+    @Test func historyPassesItsFiltersOn() throws {
+        let outcome = try run(
+            ["history", "--since", "yesterday", "--until", "09:00", "--failed", "path/uploads"],
+            answer: Self.pages {
+                $0.name == "path/uploads" && $0.result == .failed && $0.since == "2026-11-19T00:00:00.000000Z"
+                    && $0.until == "2026-11-20T09:00:00.000000Z"
+            })
+        #expect(outcome.code == .done)
+        let failed = try run(["failed", "backup"], answer: Self.pages { $0.name == "backup" && $0.unsettled == true })
+        #expect(failed.code == .done)
+        #expect(failed.output.hasPrefix("FAILED (15)\n"))
+    }
+
+    @Test func outputIsThatOfAnOperationOrOfTheLastOne() throws {
+        let answer: @Sendable (Call) -> SampleServer.Answer = { call in
+            if call.name == "ListHistory" {
+                let asked = try? call.parameters(as: ListHistory.Parameters.self)
+                let found = asked?.name == "backup" ? [Samples.operation] : []
+                return .reply(Sample.json(ListHistory.Reply(operations: found)))
+            }
+            guard (try? call.parameters(as: GetOperation.Parameters.self))?.id == 4711 else { return .nothing }
+            return .reply(Sample.json(GetOperation.Reply(operation: Samples.detail)))
+        }
+        let expected = """
+            backup 4711, FAILED SIGKILL, 02:32:30, 7h ago
+            rsync: connection refused
+            \\x1b[31mred
+
+            """
+        #expect(try run(["output", "4711"], answer: answer) == VerbOutcome(output: expected, code: .done))
+        #expect(try run(["output", "backup"], answer: answer) == VerbOutcome(output: expected, code: .done))
+        let none = try run(["output", "report"], answer: answer).failure
+        #expect(none?.message == "nothing of “report” has ended, or it is kept no more")
+        #expect(none?.exitCode == .failed)
+    }
+
+    @Test func outputSaysWhyThereIsNone() throws {
+        func output(_ change: (inout OperationDetail) -> Void) throws -> String {
+            var detail = Samples.detail
+            (detail.output, detail.outputBase64) = (nil, nil)
+            change(&detail)
+            let reply = Sample.json(GetOperation.Reply(operation: detail))
+            return try run(["output", "4711"]) { _ in .reply(reply) }.output
+        }
+        #expect(try output { _ in }.hasSuffix("\nIt wrote nothing.\n"))
+        #expect(try output { $0.events = [] }.contains("group watchd"))
+        #expect(try output { $0.summary.result = nil }.contains("known when it has ended"))
+    }
+
+    @Test func retryGoesOnUntilThereIsNoMore() throws {
+        let outcome = try run(["retry", "backup", "17"]) { call in
+            let target = try? call.parameters(as: FailedTarget.self)
+            if target == FailedTarget(id: 17) { return .error(ManagerError.noSuchOperation(id: 17).reply) }
+            let rest = Rest.take()
+            return .reply(
+                Sample.json(
+                    Retry.Reply(operations: [.init(failed: rest, operation: rest + 100)], more: rest > 1)))
+        }
+        #expect(outcome.output == "3 runs again as 103\n2 runs again as 102\n1 runs again as 101\n")
+        #expect(outcome.failure?.message.contains("no operation 17") == true)
+    }
+
+    @Test(arguments: ["retry", "forget"])
+    func nothingToDoIsAFailure(verb: String) throws {
+        let outcome = try run([verb, "backup"]) { _ in
+            .reply(.object(["operations": .array([]), "more": .bool(true)]))
+        }
+        #expect(outcome.code == .failed)
+        #expect(outcome.output.hasPrefix("nothing of backup to"))
+        let two = try run([verb, "1", "2"]) { call in
+            let id = (try? call.parameters(as: FailedTarget.self))?.id ?? 0
+            return .error(ManagerError.notFailed(id: id, state: "done").reply)
+        }
+        #expect(two.failure?.details == ["operation 1 has not failed: done"])
+        #expect(two.failure?.message == "operation 2 has not failed: done")
+    }
+
+    @Test func aPlanListsWhatStays() throws {
+        let outcome = try run(["reload", "--plan"], answer: Self.anySample)
+        #expect(
+            outcome.output == """
+                a.watch:1:1: warning: unused
+                ! queue/old still has 3 operations
+                + path/new
+                ~ queue/images
+                - handler/old
+                  timer/nightly
+                a reload would change this: 1 added, 1 changed, 1 removed, 1 kept
+
+                """)
+    }
+}
+
+/// Counts down from 3.
+private enum Rest {
+    private static let left = Mutex(3)
+
+    static func take() -> Int {
+        left.withLock { left in
+            defer { left -= 1 }
+            return left
+        }
+    }
+}
