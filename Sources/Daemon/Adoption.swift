@@ -2,12 +2,21 @@ import Engine
 import EventSources
 import Handlers
 import LinuxSystem
+import WatchFile
 
 /// Which of the stored operations still have a process: one that the service manager has kept a descriptor of, or one
 /// that says so in its environment.
 struct Adoption {
     let kept: KeptDescriptors
     let found: [AdoptableProcess]
+    let configuration: Configuration
+    /// Operations that have ended: what they left running is no run.
+    let hasEnded: (UInt64) -> Bool
+
+    /// Whether anything may still run.
+    static func isPossible(_ state: StoredState, wasClosed: Bool) -> Bool {
+        !wasClosed || state.operations.contains(where: \.isExecuting)
+    }
 
     /// The operations with the runs that can be seen; those of other queues that were too young to be stored are added.
     func apply(to state: inout StoredState) {
@@ -15,18 +24,32 @@ struct Adoption {
             state.operations[index].runs = runs(of: state.operations[index])
         }
         let known = Set(state.operations.map(\.id))
-        for process in found where !known.contains(process.run.operation) {
-            state.operations.append(operation(process))
+        let durable = Set(configuration.queues.filter(\.isDurable).map(\.name))
+        for process in found where !known.contains(process.run.operation) && !durable.contains(process.queue) {
+            if !hasEnded(process.run.operation) { state.operations.append(operation(process)) }
         }
     }
 
     private func runs(of operation: StoredOperation) -> [StoredRun] {
         let living = found.filter { $0.run.operation == operation.id && $0.run.attempt == operation.attempt }
-        var runs = operation.runs.filter { run in
+        let hasSeveralCommands =
+            configuration.handlers.first { $0.name == operation.handler }.map { $0.commandCount > 1 } ?? false
+        var runs: [StoredRun] = []
+        for var run in operation.runs {
+            let own = living.filter { $0.run.part == run.part }
             let id = RunID(operation: operation.id, attempt: operation.attempt, part: run.part)
-            // Of another queue, it fails when nobody can say how it ended.
-            return !operation.isDurable || kept.numbers[.pidfd(id)] != nil
-                || living.contains { $0.pid == run.pid && $0.run.part == run.part }
+            if let pidfd = kept.numbers[.pidfd(id)] {
+                // By now it may be the next one of several commands.
+                if let pid = (try? Linux.pidfdInfo(pidfd))?.processID, pid > 0 { run.pid = pid }
+                runs.append(run)
+            } else if own.contains(where: { $0.pid == run.pid }) {
+                runs.append(run)
+            } else if hasSeveralCommands, let next = own.min(by: { $0.started < $1.started }) {
+                runs.append(StoredRun(part: run.part, pid: next.pid, started: run.started))
+            } else if !operation.isDurable {
+                // Of another queue, it fails when nobody can say how it ended.
+                runs.append(run)
+            }
         }
         // Those that were too young to be stored: of one part, who was started first is the run itself.
         for process in living.sorted(by: { $0.started < $1.started })

@@ -41,7 +41,7 @@ package struct Daemon {
     /// Whether `run` failed for a reason that only people can mend.
     package static func isForPeople(_ error: any Error) -> Bool {
         switch error as? StoreError {
-        case .newer, .notAFile, .foreign: true
+        case .newer, .notAFile, .notAFolder, .foreign: true
         default: false
         }
     }

@@ -57,7 +57,7 @@ enum EventLog {
     static func redelivered(_ request: StartRequest, _ logger: Logger) {
         let (handler, run) = (request.definition.value.name, request.run)
         logger.log(
-            .notice, "\(handler) \(run.operation)  starts again: it may have run before watchd ended unexpectedly",
+            .notice, "\(handler) \(run.operation)  starts again: it may have run before watchd ended",
             [
                 ("WATCHD_HANDLER", handler), ("WATCHD_SOURCE", request.origin.description),
                 ("WATCHD_QUEUE", request.queue), ("WATCHD_OPERATION", "\(run.operation)"),

@@ -16,9 +16,12 @@ extension Runtime {
         let folder = StateDirectory.path(engine.settings)
         var failure: StoreError?
         var store: Store?
+        var wasClosed = true
         do throws(StoreError) {
             let opened = try Store(folder: folder, durability: engine.settings.sync == .full ? .power : .crash)
-            takeUp(opened.takeContents())
+            let contents = opened.takeContents()
+            wasClosed = contents.wasClosed
+            takeUp(contents)
             store = opened
         } catch {
             guard error.isTransient else { throw error }
@@ -29,6 +32,7 @@ extension Runtime {
         persistence = Persistence(
             store, folder: folder, failure: failure, settings: engine.settings, core: core, logger: logger
         ) { [unowned self] change in storeChanged(change) }
+        if !wasClosed { persistence?.check() }
     }
 
     /// Microseconds that reading (and repairing) a large store may take.
@@ -43,15 +47,16 @@ extension Runtime {
         setStore(.failing("\(error)"))
     }
 
-    private func takeUp(_ contents: StoreContents) {
+    private func tell(_ contents: StoreContents) {
         if let path = contents.setAside {
             logger.log(
                 .crit, "the store was damaged: it is now \(path.printable), and what could be read is taken over")
         }
-        var state = StoredState(contents, logger: logger)
-        let instance = instance
-        let found = contents.wasClosed ? [] : (try? AdoptableProcess.all(instance: instance)) ?? []
-        Adoption(kept: kept, found: found).apply(to: &state)
+    }
+
+    private func takeUp(_ contents: StoreContents) {
+        tell(contents)
+        let state = state(contents)
         restore(state)
         guard !state.operations.isEmpty else { return }
         let running = state.operations.count { !$0.runs.isEmpty }
@@ -65,11 +70,32 @@ extension Runtime {
         logger.log(.notice, parts.compactMap { $0 }.joined(separator: ", "))
     }
 
+    /// What stands in the store, with what still runs of it and what has to be looked up.
+    private func state(_ contents: StoreContents) -> StoredState {
+        var state = StoredState(contents, logger: logger)
+        let history = try? HistoryReader(folder: StateDirectory.path(engine.settings))
+        func record(_ id: UInt64) -> HistoryRow? { (try? history?.record(id))?.row }
+        let known = Set(state.operations.map(\.id))
+        for dependency in state.operations.flatMap(\.dependencies)
+        where dependency.isRequired && !known.contains(dependency.operation) {
+            state.results[dependency.operation] = record(dependency.operation).flatMap {
+                EngineResult(rawValue: $0.result)
+            }
+        }
+        guard Adoption.isPossible(state, wasClosed: contents.wasClosed) else { return state }
+        let found = (try? AdoptableProcess.all(instance: instance)) ?? []
+        Adoption(kept: kept, found: found, configuration: parts.configuration) { record($0) != nil }.apply(to: &state)
+        return state
+    }
+
     private func storeChanged(_ change: Persistence.Change) {
         switch change {
         case .working: handle(.store(.working))
         case .failing(let error): handle(.store(.failing("\(error)")))
-        case .opened(let contents): handle(.restored(StoredState(contents, logger: logger)))
+        case .opened(let contents):
+            tell(contents)
+            handle(.restored(state(contents)))
+            forgetKept()
         case .replaced: handle(.storeIsNew)
         }
     }

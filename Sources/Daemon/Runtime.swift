@@ -133,8 +133,8 @@ final class Runtime {
         // Everything has been opened once: what is left of an earlier watchd belongs to nobody.
         sources?.closeUnclaimed()
         inotify?.startReading()
-        for name in kept.closeRest() { manager.forget(name.name) }
         for name in kept.unknown { manager.forget(name) }
+        if persistence?.hasOpened == true { forgetKept() }
         sourcesMayBeReady()
         manager.watch(core: core, control: control?.context)
     }
@@ -156,6 +156,14 @@ final class Runtime {
         case .draining: handle(.hurry)
         case .drained: break
         }
+    }
+
+    /// At a stop nobody else tells why a handler has to end.
+    private func logEnding(_ run: RunID, _ number: Int32) {
+        guard let view = engine.operation(run.operation) else { return }
+        let later = view.isDurable ? "; it runs again after the next start" : ""
+        logger.log(
+            .notice, "\(view.handler) \(run.operation)  gets \(LinuxSignal.name(number)): watchd stops\(later)")
     }
 
     private func drained(leftBehind: [UInt64]) {
@@ -235,7 +243,8 @@ final class Runtime {
 
     /// What had to wait for the store.
     private func performOne(_ action: Action) {
-        if case .start(let request) = action { start(request) } else { perform(action) }
+        guard case .start(let request) = action else { return perform(action) }
+        if engine.isStarting(request.run) { start(request) }
     }
 
     private func start(_ request: StartRequest) {
@@ -262,7 +271,9 @@ final class Runtime {
         case .start, .store: break
         case .adopt(let request): adopt(request)
         case .committed(let action): whenSafe { [unowned self] in performOne(action) }
-        case .signal(let run, let number, let mode): runs?.signal(run, number: number, mode: mode)
+        case .signal(let run, let number, let mode):
+            if engine.phase == .draining { logEnding(run, number) }
+            runs?.signal(run, number: number, mode: mode)
         case .log(let handler, let operation, let text):
             let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]
             logger.write(.notice, "\(handler): \(String(decoding: text, as: UTF8.self))", fields)
@@ -282,6 +293,11 @@ final class Runtime {
         sources?.hold(id)
         // What happens from here on is read after the next start.
         inotify?.close()
+    }
+
+    /// What the service manager kept for runs that are over.
+    func forgetKept() {
+        for name in kept.closeRest() { manager.forget(name.name) }
     }
 
     private func arm(_ clock: LinuxSystem.Clock, at time: Int64) {

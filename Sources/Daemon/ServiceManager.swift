@@ -159,11 +159,10 @@ final class ServiceManager: Sendable {
 
     // MARK: Descriptors
 
-    /// Puts a copy of a descriptor into the manager's store, in the place of what was there under that name.
+    /// Puts a copy of a descriptor into the manager's store.
     func keep(_ name: String, _ descriptor: Int32) {
         guard isManaged, let copy = try? Linux.duplicate(descriptor).release() else { return }
         context.async {
-            DescriptorStore.remove(name)
             DescriptorStore.put(name, [copy], polls: false)
             FileDescriptor(owning: copy).close()
         }

@@ -48,6 +48,7 @@ extension Engine {
     private mutating func allEnded(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) {
         if verdict.result == .superseded { return supersede(ref) }
         if drain != nil, verdict.result == .cancelled, isDurable(ref), !operations[ref].isCancelled {
+            operations[ref].runs = []
             return setAside(ref)
         }
         if verdict.isUnknown, isDurable(ref) { return redeliver(ref, verdict) }

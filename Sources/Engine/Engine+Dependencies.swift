@@ -120,7 +120,7 @@ extension Engine {
     }
 
     /// What counts as success for those that require it. What came to nothing has failed nobody.
-    private func isSuccess(_ result: Result) -> Bool {
+    func isSuccess(_ result: Result) -> Bool {
         switch result {
         case .done, .annulled: true
         case .failed, .cancelled, .skipped, .dropped, .superseded: false

@@ -36,7 +36,7 @@ extension Engine {
         // What waits is cancelled while `running` still starts nothing: the phase changes first.
         phase = .draining
         // What is durable waits for the next start: before anything else ends, so that it stays as it is.
-        for ref in operations.refs where operations[ref].runs.isEmpty && isDurable(ref) { setAside(ref) }
+        for ref in operations.refs where isDurable(ref) && isUnstarted(ref) { setAside(ref) }
         for ref in operations.refs.reversed() where operations.isAlive(ref) && operations[ref].runs.isEmpty {
             let isNew = operations.isWaiting(ref)
             finish(
@@ -57,6 +57,12 @@ extension Engine {
         case .signal, .path, .descriptor, .process: true
         case .timer, .custom, .group, nil: false
         }
+    }
+
+    /// Nothing of it runs; while the store fails, neither does what was to start.
+    private func isUnstarted(_ ref: OperationRef) -> Bool {
+        operations[ref].runs.isEmpty
+            || (storeCondition != .working && operations[ref].runs.allSatisfy { $0.pid == nil })
     }
 
     private mutating func cancelHeld(_ source: Int) {

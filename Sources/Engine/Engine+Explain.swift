@@ -112,7 +112,7 @@ extension Engine {
         case .keys, .queue, .semaphores: break
         }
         let waits =
-            waitsForKeys(ref) + waitsOnQueue(ref) + waitsForWidth(ref) + waitsForSemaphores(ref)
+            waitsForStore(ref) + waitsForKeys(ref) + waitsOnQueue(ref) + waitsForWidth(ref) + waitsForSemaphores(ref)
             + waitsForSlot(ref) + waitsForReload(ref)
         if !waits.isEmpty { return waits }
         let queue = queues[operation.queue].definition.name
@@ -144,6 +144,12 @@ extension Engine {
         let left = operations[ref].wakeUp - now.monotonic
         if left > 0 { waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section)) }
         return waits
+    }
+
+    private func waitsForStore(_ ref: OperationRef) -> [Explanation] {
+        guard case .failing(let reason) = storeCondition, operations[ref].isDurable else { return [] }
+        let section = "queue/\(queues[operations[ref].queue].definition.name)"
+        return [wait(ref, .store, "the store: \(reason)", section: section)]
     }
 
     private func waitsForKeys(_ ref: OperationRef) -> [Explanation] {

@@ -18,7 +18,9 @@ extension Engine {
                 setStartTimeout(ref)
             }
             countRuns(ref)
-            if queues[operations[ref].queue].definition.isDurable, !operations[ref].isDurable {
+            if queues[operations[ref].queue].definition.isDurable, !operations[ref].isDurable,
+                !operations[ref].runs.contains(where: \.isAdopted)
+            {
                 operations[ref].isDurable = true
                 save(ref)
             }

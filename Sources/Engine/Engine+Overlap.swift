@@ -117,6 +117,11 @@ extension Engine {
     /// The runs of an operation have ended for a newer one: its events join that.
     mutating func supersede(_ ref: OperationRef) {
         guard let next = successor(of: ref) else {
+            // A stop has left the newer one to the next start, and so this one.
+            if drain != nil, isDurable(ref) {
+                operations[ref].runs = []
+                return setAside(ref)
+            }
             return finish(ref, .cancelled, reason: "ended for a newer operation, which was cancelled")
         }
         let (old, new) = (operations[ref], operations[next])

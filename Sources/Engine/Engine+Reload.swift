@@ -200,6 +200,7 @@ extension Engine {
         sources[index].isRemoved = false
         sources[index].targets = targets
         sources[index].handlerNames = targets.map { handlers[$0.handler].name }
+        if sources[index].isHoldStored != isDurable(source: index), !sources[index].held.isEmpty { saveHolds(index) }
         let isReopened = sources[index].isOpenDurable != isDurable(source: index) && definition.id.kind == .descriptor
         guard old != definition || wasRemoved || isReopened else { return }
         if old == definition, !wasRemoved {

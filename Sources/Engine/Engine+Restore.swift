@@ -17,44 +17,57 @@ extension Engine {
         for (name, suspensions) in state.suspensions { restore(suspensions, of: name) }
         for (id, stamp) in state.timers { restore(stamp, of: id) }
         for hold in state.held { restore(hold) }
-        restore(state.operations)
+        restore(state.operations, state.results)
     }
 
     /// In the order of submission.
-    private mutating func restore(_ stored: [StoredOperation]) {
-        let ordered = stored.sorted { left, right in
-            let (one, other) = (left.place == 0 ? .max : left.place, right.place == 0 ? .max : right.place)
-            return one == other ? left.id < right.id : one < other
+    private mutating func restore(_ stored: [StoredOperation], _ results: [UInt64: Result] = [:]) {
+        // Behind those that are here already, everybody gets a new place.
+        let keepsPlaces = operations.count == 0
+        // By id they are mostly in their order already.
+        let order = stored.indices.sorted { Self.isBefore(stored[$0], stored[$1]) }
+        operations.reserveCapacity(operations.count + stored.count)
+        let refs = order.compactMap { index in
+            restore(stored[index], keepsPlace: keepsPlaces).map { (ref: $0, index: index) }
         }
-        let refs = ordered.compactMap { stored in restore(stored).map { ($0, stored) } }
         guard !refs.isEmpty else { return }
         formLines()
-        for (ref, stored) in refs where operations.isAlive(ref) { restoreDependencies(ref, stored) }
-        for (ref, stored) in refs where operations.isAlive(ref) { goOn(ref, stored) }
+        for (ref, index) in refs where operations.isAlive(ref) { restoreDependencies(ref, stored[index], results) }
+        for (ref, index) in refs where operations.isAlive(ref) { goOn(ref, stored[index]) }
+    }
+
+    private static func isBefore(_ left: StoredOperation, _ right: StoredOperation) -> Bool {
+        let (one, other) = (left.place == 0 ? .max : left.place, right.place == 0 ? .max : right.place)
+        return one == other ? left.id < right.id : one < other
     }
 
     /// Puts it into the tables. `nil`: there is no place for it; it is kept until there is.
-    private mutating func restore(_ stored: StoredOperation) -> OperationRef? {
+    private mutating func restore(_ stored: StoredOperation, keepsPlace: Bool) -> OperationRef? {
         guard operations.ref(id: stored.id) == nil else { return nil }
+        // Who waits for one that has no place waits with it.
         guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved,
-            let queue = queues.index(of: stored.queue), !queues[queue].isRemoved
+            let queue = queues.index(of: stored.queue), !queues[queue].isRemoved,
+            !stored.dependencies.contains(where: { orphans[$0.operation] != nil })
         else {
             orphans[stored.id] = stored
             return nil
         }
         orphans[stored.id] = nil
         lastOperationID = max(lastOperationID, stored.id)
-        let draft = draft(stored, handler: handler, queue: queue, source: restoredSource(stored.origin))
+        // By itself: as an argument it would copy the engine.
+        let source = restoredSource(stored.origin)
+        let draft = draft(stored, handler: handler, queue: queue, source: source)
         let names = stored.keys.map { KeyTable.Name(handler: handler, bytes: $0) }
         let ref = insertRestored(draft, names)
         if stored.countedAttempts + stored.temporaryAttempts > 0 {
             attempts[stored.id] = Attempts(counted: stored.countedAttempts, temporary: stored.temporaryAttempts)
         }
         if stored.place != 0 || !stored.runs.isEmpty {
-            if stored.place != 0 {
+            if stored.place != 0, keepsPlace {
                 operations.restore(ref, place: stored.place)
             } else {
                 _ = operations.submit(ref)
+                save(ref)
             }
             // Its lines are formed when all are there.
             operations[ref].station = .keys
@@ -123,17 +136,22 @@ extension Engine {
 
     private mutating func restoreAttempt(_ ref: OperationRef, _ stored: StoredOperation) {
         let definition = handlers[operations[ref].handler].definition
+        var runs = stored.runs
         if let stride = definition.value.stride, operations[ref].entries.count > stride {
             split(ref, stride)
-            let parts = Set(stored.runs.map(\.part))
+            // Of another stride than before, they cannot be told apart.
+            if runs.contains(where: { $0.part >= splits[ref.id]?.count ?? 1 }) { runs = [] }
+            let parts = Set(runs.map(\.part))
             splits[ref.id]?.waiting.removeAll { parts.contains($0) }
             operations[ref].toStart = Int32(splits[ref.id]?.waiting.count ?? 1)
             // Of the parts that are not there any more nobody knows whether they ran.
-            if stored.isExecuting, operations[ref].toStart > 0 { operations[ref].isRedelivered = true }
+            if operations[ref].toStart > 0 { operations[ref].isRedelivered = true }
         } else {
-            operations[ref].toStart = stored.runs.isEmpty ? 1 : 0
+            if runs.contains(where: { $0.part > 0 }) { runs = [] }
+            operations[ref].toStart = runs.isEmpty ? 1 : 0
+            if stored.isExecuting, runs.isEmpty { operations[ref].isRedelivered = true }
         }
-        if !stored.runs.isEmpty { adopt(ref, stored.runs, definition) }
+        if !runs.isEmpty { adopt(ref, runs, definition) }
         if operations[ref].toStart == 0 {
             operations[ref].station = .none
         } else if !operations[ref].isRunning, operations[ref].wakeUp > now.monotonic {
@@ -172,15 +190,19 @@ extension Engine {
     // MARK: Going on
 
     /// What it depended on and is not there any more has ended; nobody knows how, unless it told while it was there.
-    private mutating func restoreDependencies(_ ref: OperationRef, _ stored: StoredOperation) {
+    private mutating func restoreDependencies(
+        _ ref: OperationRef, _ stored: StoredOperation, _ results: [UInt64: Result]
+    ) {
         guard operations[ref].station == .unsubmitted else { return }
         for dependency in stored.dependencies {
             if operations.ref(id: dependency.operation) != nil {
                 let one = (id: dependency.operation, isRequired: dependency.isRequired)
                 depend(ref, Dependencies(operations: [one]))
-            } else if dependency.isRequired, orphans[dependency.operation] == nil {
-                let reason = "Requires=: operation \(dependency.operation) was lost when watchd ended"
-                return finish(ref, .cancelled, reason: reason)
+            } else if dependency.isRequired {
+                let result = results[dependency.operation]
+                if let result, isSuccess(result) { continue }
+                let how = result?.rawValue ?? "was lost when watchd ended"
+                return finish(ref, .cancelled, reason: "Requires=: operation \(dependency.operation) \(how)")
             }
         }
     }
@@ -222,7 +244,9 @@ extension Engine {
     private mutating func restore(_ suspensions: [Suspension], of name: String) {
         let left = suspensions.filter { $0.until.map { $0 > now.realtime } ?? true }.map { suspension in
             var suspension = suspension
-            suspension.resumesAt = suspension.until.map { now.boottime + min($0 - now.realtime, Int64.max / 4) }
+            suspension.resumesAt = suspension.until.map {
+                now.boottime + min(max(0, $0.subtractingReportingOverflow(now.realtime).partialValue), Int64.max / 4)
+            }
             return suspension
         }
         let named = try? resolve(name, among: \.isSuspendable)
@@ -238,7 +262,10 @@ extension Engine {
     private mutating func restore(_ stamp: TimerStamp, of id: SourceID) {
         guard let source = sources.index(of: .source(id)), sources[source].isTimer else { return }
         sources[source].lastEvent = stamp.lastElapse
-        if let after = stamp.after, let time = sources[source].timer.resume(left: after - now.realtime, now: now) {
+        if let after = stamp.after,
+            let time = sources[source].timer.resume(
+                left: after.subtractingReportingOverflow(now.realtime).partialValue, now: now)
+        {
             deadlines.add(.timer(source: source), .monotonic, at: time)
         }
     }
@@ -246,7 +273,8 @@ extension Engine {
     private mutating func restore(_ hold: StoredHold) {
         guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else { return }
         for event in hold.events {
-            guard let annulled = sources[source].held.add(event, merge: sources[source].merge, limit: .max) else {
+            guard let annulled = sources[source].held.add(event, merge: sources[source].merge, limit: .max / 2)
+            else {
                 continue
             }
             for target in sources[source].targets {
@@ -254,6 +282,7 @@ extension Engine {
                 move(annulled, from: .held, to: .annulled, source: source, target)
             }
         }
+        sources[source].isHoldStored = true
         dirtySources.append(source)
     }
 }

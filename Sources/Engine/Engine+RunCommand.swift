@@ -36,7 +36,7 @@ extension Engine {
             }
         }
         let admissions = admit(facts, source: source, targets)
-        answer(admissions, command, token)
+        answer(admissions, command, token, isSafe: !targets.contains { queues[$0.queue].definition.isDurable })
     }
 
     private mutating func admit(_ facts: [Fact], source: Int, _ targets: [SourceState.Target]) -> [Admission] {
@@ -88,7 +88,7 @@ extension Engine {
     }
 
     private mutating func answer(
-        _ admissions: [Admission], _ command: Command.RunCommand, _ token: Token
+        _ admissions: [Admission], _ command: Command.RunCommand, _ token: Token, isSafe: Bool
     ) {
         var ids: [UInt64] = []
         var refusal: Reply = .operations([])
@@ -103,7 +103,7 @@ extension Engine {
             runCalls[token] = RunCall(remaining: refs.count, caller: command.caller)
             for ref in refs { operations[ref].waiters.append(token) }
         } else {
-            reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: !refs.contains { isDurable($0) })
+            reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: isSafe)
         }
     }
 

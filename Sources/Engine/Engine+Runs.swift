@@ -13,6 +13,13 @@ extension Engine {
     mutating func runStarted(_ id: RunID, pid: Int32) {
         guard let (ref, index) = running(id) else { return }
         operations[ref].runs[index].phase = .running(pid: pid)
+        let definition = operations[ref].runs[index].definition.value
+        // The next one of several commands has another process.
+        if operations[ref].isLong || definition.commandCount > 1 { save(ref) }
+        // While the start waited for the store, no time passed for it.
+        if operations[ref].isDurable, operations[ref].runs[index].deadline == nil {
+            setDeadline(ref, part: id.part, after: definition.timeout.microseconds)
+        }
     }
 
     mutating func runIsLong(_ id: RunID) {
@@ -117,12 +124,17 @@ extension Engine {
     /// While the spawn is on its way the rim keeps it in mind; with `KillMode=none` it only starts no further command.
     private mutating func signal(_ ref: OperationRef, part: Int, _ number: Int32, _ mode: KillMode) {
         let id = RunID(operation: operations[ref].id, attempt: Int(operations[ref].attempt), part: part)
+        let signal = Action.signal(id, number: number, mode: mode)
+        let isStarting = operations[ref].runs.contains { $0.part == part && $0.pid == nil }
         // Behind its start, which may wait for the store.
-        whenSafe(ref, .signal(id, number: number, mode: mode))
+        if isStarting { whenSafe(ref, signal) } else { actions.append(signal) }
     }
 }
 
 extension HandlerDefinition {
+    /// `Exec=`: how many there are.
+    package var commandCount: Int { if case .exec(let commands) = action { commands.count } else { 0 } }
+
     /// Exit status 0 and what `SuccessExitStatus=` adds.
     package func isSuccess(_ exit: Exit) -> Bool { exit == .exited(0) || successExitStatus.contains(exit) }
 }

@@ -92,10 +92,13 @@ extension Engine {
                         origin: sources[operations[ref].source].origin,
                         events: events ?? operations[ref].entries.events,
                         isRedelivered: operations[ref].isRedelivered)))
-            setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
+            if !operations[ref].isDurable {
+                setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
+            }
         case .log(let template):
             let text = template.expanded(context(ref, events).value)
-            whenSafe(ref, .log(handler: run.definition.value.name, operation: id.operation, text: text))
+            // Before it is stored as done: rather twice than never.
+            actions.append(.log(handler: run.definition.value.name, operation: id.operation, text: text))
             attemptEnded(ref, part: run.part, Verdict(result: .done))
         case .emit(let name, let data):
             emit(ref, part: run.part, into: name, data: data.map { $0.expanded(context(ref, events).value) })

@@ -49,6 +49,7 @@ extension Engine {
         guard case .source(let id) = sources[source].origin, isDurable(source: source),
             !unsavedHolds.contains(source)
         else { return }
+        sources[source].isHoldStored = true
         sources[source].held.appended += 1
         if sources[source].held.appended > 2 * sources[source].held.count + 32 { return saveHolds(source) }
         actions.append(.store(.held(id, [event], replacing: false)))
@@ -56,7 +57,7 @@ extension Engine {
 
     /// A source has let go something.
     mutating func saveHolds(_ source: Int) {
-        if isDurable(source: source) { unsavedHolds.insert(source) }
+        if isDurable(source: source) || sources[source].isHoldStored { unsavedHolds.insert(source) }
     }
 
     mutating func noteOnce(_ handler: Int, _ isDone: Bool) {
@@ -90,8 +91,10 @@ extension Engine {
         reserveIDs()
         for source in unsavedHolds where sources.isInUse(source) {
             guard case .source(let id) = sources[source].origin else { continue }
+            let events = isDurable(source: source) ? sources[source].held.events : []
             sources[source].held.appended = 0
-            actions.append(.store(.held(id, sources[source].held.events, replacing: true)))
+            sources[source].isHoldStored = !events.isEmpty
+            actions.append(.store(.held(id, events, replacing: true)))
         }
         if !unsavedHolds.isEmpty { unsavedHolds = [] }
         for ref in unsaved where operations.isAlive(ref) {
@@ -118,7 +121,9 @@ extension Engine {
 
     private mutating func reserveIDs() {
         let margin = Self.idsReserved / 2
-        guard lastEventID + margin > reservedEventID || lastOperationID + margin > reservedOperationID else { return }
+        guard phase != .drained,
+            lastEventID + margin > reservedEventID || lastOperationID + margin > reservedOperationID
+        else { return }
         reserve(lastEventID + Self.idsReserved, lastOperationID + Self.idsReserved)
     }
 
@@ -198,6 +203,11 @@ extension Engine {
     mutating func setAside(_ ref: OperationRef) {
         if operations[ref].isUnsaved { tellStore() }
         let operation = operations[ref]
+        for run in operation.runs {
+            giveBack(run.held)
+            giveWidth(run.queues)
+            if run.definition.value.commandCount > 0 { giveSlot() }
+        }
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1
         sources[operation.source].operations -= 1

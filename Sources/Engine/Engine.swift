@@ -250,8 +250,10 @@ package struct Engine: Sendable {
 
     /// Does what follows from the changes made, until nothing is left to do.
     mutating func settle() {
-        while settleOnce() {}
-        if let drain, !drain.isOver { setAsideUnsaved() }
+        repeat {
+            // What a stop leaves to the next start is not started any more.
+            if drain != nil, phase == .draining { setAsideUnsaved() }
+        } while settleOnce()
         if let drain, !drain.isOver, isIdle {
             if finalizeAll() { return settle() }
             finishDrain(leftBehind: [])

@@ -135,6 +135,11 @@ struct OperationTable: Sendable {
 
     var count: Int { byID.count }
 
+    mutating func reserveCapacity(_ count: Int) {
+        slots.reserveCapacity(count)
+        byID.reserveCapacity(count)
+    }
+
     mutating func insert(_ operation: consuming Operation) -> OperationRef {
         let id = operation.id
         let slot: Int

@@ -154,6 +154,8 @@ struct SourceState: Sendable {
     var suspensions: [Suspension] = []
     var condition = SourceCondition.opening
     var held = HeldEvents()
+    /// The store has what it holds.
+    var isHoldStored = false
     /// The rim has opened it so that what it tells is consumed only when it is stored.
     var isOpenDurable = false
     /// The rim has been told to hold it.

@@ -11,6 +11,8 @@ package struct StoredState: Sendable {
     /// Administrative suspensions, by full name (`path/uploads`, `queue/images`).
     package var suspensions: [String: [Suspension]] = [:]
     package var timers: [SourceID: TimerStamp] = [:]
+    /// How operations ended that others waited for when watchd stopped.
+    package var results: [UInt64: Result] = [:]
     /// No event or operation up to these ids is new.
     package var lastEventID: UInt64 = 0
     package var lastOperationID: UInt64 = 0

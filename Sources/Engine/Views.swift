@@ -53,6 +53,8 @@ package struct SourceView: Sendable {
     package var definition: SourceDefinition
     package var condition: SourceCondition
     package var isHeld: Bool
+    /// It is held back because the store fails.
+    package var isHeldByStore: Bool
     package var isRemoved: Bool
     package var suspensions: [Suspension]
     package var counters: Counters
@@ -159,7 +161,8 @@ extension Engine {
             guard case .source(let id) = state.origin, let definition = state.definition else { return nil }
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
-                isHeld: state.isHeldInRim || !state.held.isEmpty, isRemoved: state.isRemoved,
+                isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
+                isRemoved: state.isRemoved,
                 suspensions: state.suspensions, counters: state.counters, lastEvent: state.lastEvent,
                 nextElapse: nextElapse(state))
         }
@@ -213,6 +216,13 @@ extension Engine {
         let boot = state.timer.next.map { now.realtime + ($0 - now.boottime) }
         let monotonic = state.timer.after.map { now.realtime + ($0 - now.monotonic) }
         return [boot, monotonic].compactMap { $0 }.min()
+    }
+
+    /// Whether a start that waited for the store is still wanted.
+    package func isStarting(_ id: RunID) -> Bool {
+        guard phase != .drained, let ref = operations.ref(id: id.operation) else { return false }
+        return Int(operations[ref].attempt) == id.attempt
+            && operations[ref].runs.contains { $0.part == id.part && $0.pid == nil }
     }
 
     func view(_ ref: OperationRef) -> OperationView { view(operations[ref], isEnding: false) }

@@ -55,8 +55,6 @@ package final class DatagramSource: EventSource {
         }
     }
 
-    package var isSettled: Bool { socket?.isSettled ?? true }
-
     package func open() {
         guard let socket else { return }
         do throws(SystemError) {
@@ -75,15 +73,20 @@ package final class DatagramSource: EventSource {
         environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
     }
 
-    package func close() {
+    package func close() { close {} }
+
+    package func close(then left: @escaping () -> Void) {
         retry.cancel()
+        let isOpen = socket?.isOpen ?? false
         socket?.close { [spare, id, address] in
             spare.put(.socket(id), $0) {
                 // Nobody can send to it any more; left behind it would only be in the way.
                 if case .unix(let path) = address { try? Linux.unlink(path) }
             }
+            left()
         }
         socket = nil
+        if !isOpen { left() }
     }
 
     package func hold() { socket?.hold() }

@@ -6,18 +6,22 @@ package protocol EventSource: AnyObject {
     /// Tries to arm it, and says so with `Input.source`, now or as soon as that is known. What fails is tried again.
     func open()
     func close()
+    /// The same; then `left`, when everything that it told is consumed where it came from.
+    func close(then left: @escaping () -> Void)
     /// Takes in no more, without losing anything, until `release`.
     func hold()
     func release()
     /// inotify watches it has.
     var watchCount: Int { get }
-    /// Everything that it told is consumed where it came from. False only while something waits to be safe.
-    var isSettled: Bool { get }
 }
 
 extension EventSource {
     package var watchCount: Int { 0 }
-    package var isSettled: Bool { true }
+
+    package func close(then left: @escaping () -> Void) {
+        close()
+        left()
+    }
 }
 
 /// What sources share.

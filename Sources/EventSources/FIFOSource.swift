@@ -18,7 +18,7 @@ package final class FIFOSource: EventSource {
     private var pipe: (any DescriptorReader)?
     private var framer: LineFramer
     private var retry = Retry()
-    private var isKept = false
+    private var keptInode: UInt64?
 
     /// - Parameters:
     ///   - isDurable: what it tells is stored.
@@ -68,15 +68,12 @@ package final class FIFOSource: EventSource {
         environment.send(.event(id, .line(LineFact(line.bytes, isIncomplete: line.isIncomplete))))
     }
 
-    package var isSettled: Bool { pipe?.isSettled ?? true }
-
     package func open() {
         guard let pipe else { return }
         do throws(SystemError) {
             let (opened, isNew) = try takeOrOpen()
             view?.enlarge(opened)
             if isNew { keep(opened) }
-            isKept = true
             try pipe.open(FileDescriptor(owning: opened))
             retry.reset()
             environment.send(.source(id, .armed))
@@ -91,11 +88,18 @@ package final class FIFOSource: EventSource {
         environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
     }
 
-    package func close() {
+    package func close() { close {} }
+
+    package func close(then left: @escaping () -> Void) {
         retry.cancel()
-        pipe?.close { [spare, id] in spare.put(.fifo(id), $0) }
+        let isOpen = pipe?.isOpen ?? false
+        pipe?.close { [spare, id] in
+            spare.put(.fifo(id), $0)
+            left()
+        }
         pipe = nil
         view?.close()
+        if !isOpen { left() }
     }
 
     package func hold() { pipe?.hold() }
@@ -106,14 +110,19 @@ package final class FIFOSource: EventSource {
 
     // MARK: The pipe
 
-    /// In the place of the one that was kept before.
+    /// Any end of the same pipe keeps what is in it: it is stored once, and again where another one stands at the path.
     private func keep(_ number: Int32) {
-        if isKept { environment.forget(.fifo(id)) }
+        guard let status = try? Linux.fstat(number), status.inode != keptInode else { return }
+        if keptInode != nil { environment.forget(.fifo(id)) }
+        keptInode = status.inode
         environment.keep(.fifo(id), number)
     }
 
     private func takeOrOpen() throws(SystemError) -> (number: Int32, isNew: Bool) {
-        if let taken = spare.take(.fifo(id), where: isAtPath) { return (taken.release(), false) }
+        if let taken = spare.take(.fifo(id), where: isAtPath) {
+            keptInode = (try? Linux.fstat(taken.rawValue))?.inode
+            return (taken.release(), false)
+        }
         return (try openFIFO().release(), true)
     }
 

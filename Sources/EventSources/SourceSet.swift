@@ -12,8 +12,10 @@ package final class SourceSet {
     private var signalSource: SignalSource?
     private let ownSignal: (SignalInfo) -> Void
     private let spare: SpareDescriptors
-    /// Sources that were closed before all that they told was safe, and so consumed.
-    private var unsettled = 0
+    /// How many of that name were closed before all that they told was safe, and so consumed.
+    private var unsettled: [SourceID: Int] = [:]
+    /// Sources that are opened when that is done.
+    private var unopened: Set<SourceID> = []
     private var bound: QueueBound<SourceSet> { QueueBound(self, to: environment.core) }
 
     /// - Parameters:
@@ -62,11 +64,9 @@ package final class SourceSet {
     /// What a source that was closed has told must be consumed before another one may look into the same descriptor.
     private func startWhenSettled(_ source: any EventSource, _ id: SourceID) {
         sources[id] = source
-        guard unsettled > 0 else { return open(source, id) }
-        environment.whenSafe { [weak self] in
-            guard let self, sources[id] === source else { return }
-            open(source, id)
-        }
+        guard unsettled[id] != nil else { return open(source, id) }
+        unopened.insert(id)
+        environment.send(.source(id, .waiting("what was read of it before is being stored")))
     }
 
     private func open(_ source: any EventSource, _ id: SourceID) {
@@ -79,14 +79,17 @@ package final class SourceSet {
         signals = signals.filter { $0.value != id }
         watchSignals()
         guard let source = sources.removeValue(forKey: id) else { return }
-        let isSettled = source.isSettled
-        source.close()
-        if isSettled { return discardSpareLater(id) }
-        unsettled += 1
-        environment.whenSafe { [weak self] in
-            self?.unsettled -= 1
-            self?.discardSpareLater(id)
-        }
+        unopened.remove(id)
+        unsettled[id, default: 0] += 1
+        source.close { [weak self] in self?.settled(id) }
+    }
+
+    private func settled(_ id: SourceID) {
+        let left = (unsettled[id] ?? 1) - 1
+        unsettled[id] = left > 0 ? left : nil
+        guard left == 0 else { return }
+        guard unopened.remove(id) != nil, let source = sources[id] else { return discardSpareLater(id) }
+        open(source, id)
     }
 
     /// Unless the source is opened anew, as a reload does.

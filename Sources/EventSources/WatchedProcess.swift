@@ -10,6 +10,7 @@ package final class WatchedProcess {
     private var pidfd: FileDescriptor?
     private var token: UInt64?
     private let handler: (Exit?) -> Void
+    private let lingers: () -> Void
 
     /// Calls `handler` once, with how it ended where the kernel tells (6.15 or newer).
     convenience init(_ pid: Int32, epoll: EpollSet, handler: @escaping (Exit?) -> Void) throws(SystemError) {
@@ -17,9 +18,13 @@ package final class WatchedProcess {
     }
 
     /// The same, by a descriptor of the process that is open already.
+    ///
+    /// - Parameter lingers: called when it has ended and its parent has not waited for it yet, which may never happen.
     package init(
-        _ pid: Int32, _ descriptor: consuming FileDescriptor, epoll: EpollSet, handler: @escaping (Exit?) -> Void
+        _ pid: Int32, _ descriptor: consuming FileDescriptor, epoll: EpollSet, lingers: @escaping () -> Void = {},
+        handler: @escaping (Exit?) -> Void
     ) throws(SystemError) {
+        self.lingers = lingers
         self.epoll = epoll
         self.handler = handler
         let number = descriptor.rawValue
@@ -56,6 +61,7 @@ package final class WatchedProcess {
         if events.contains(.hangUp) { return handler(nil) }
         // A zombie: nothing more to read until its parent has waited; only the hang-up counts from here on.
         try? epoll.modify(token, [])
+        lingers()
     }
 }
 

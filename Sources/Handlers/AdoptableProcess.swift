@@ -24,7 +24,9 @@ package struct AdoptableProcess: Equatable, Sendable {
         for entry in try Linux.readFolder("/proc") {
             guard let pid = Int32(String(decoding: entry.name, as: UTF8.self)), pid != Linux.processID,
                 (try? Linux.stat("/proc/\(pid)"))?.userID == own, let place = Linux.place(of: pid),
-                place.groupID == pid, place.parentID != Linux.processID, !place.isStuck, !place.isZombie
+                place.groupID == pid,
+                // One that has a session of its own was made by a handler, not by watchd.
+                place.sessionID != pid, place.parentID != Linux.processID, !place.isStuck, !place.isZombie
             else { continue }
             let variables = variables(of: pid)
             guard variables.contains(mark), let process = AdoptableProcess(pid, place, variables) else { continue }

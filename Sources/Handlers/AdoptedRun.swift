@@ -13,6 +13,9 @@ final class AdoptedRun: OngoingRun {
     private var output: OutputCapture?
     private var group: ProcessGroup?
     private var isEnding = false
+    private var bound: QueueBound<AdoptedRun> { QueueBound(self, to: environment.core) }
+    /// Microseconds that its parent is given to wait for it.
+    private static let parentPatience = 2_000_000
 
     init(_ request: AdoptRequest, _ environment: RunEnvironment, ended: @escaping () -> Void) {
         self.request = request
@@ -48,7 +51,17 @@ final class AdoptedRun: OngoingRun {
                 throw SystemError(call: "pidfd_open", detail: "\(pid)", errno: .noSuchProcess)
             }
         }
-        return try WatchedProcess(pid, descriptor, epoll: environment.epoll) { [unowned self] in processEnded($0) }
+        return try WatchedProcess(pid, descriptor, epoll: environment.epoll) { [unowned self] in
+            environment.core.after(Self.parentPatience) { [bound] in bound.value.stillLingers() }
+        } handler: { [unowned self] in
+            processEnded($0)
+        }
+    }
+
+    /// Its parent does not wait for it (the first process of some containers never does).
+    private func stillLingers() {
+        guard process != nil else { return }
+        processEnded(Linux.place(of: request.pid)?.exit.map { Exit($0) })
     }
 
     /// By now the number may be another process's.

@@ -9,8 +9,11 @@ package struct ProcessPlace: Hashable, Sendable {
     /// It has ended, and its parent has not waited for it.
     package var isZombie: Bool
     package var groupID: Int32
+    package var sessionID: Int32
     /// When it was started: boot-time microsecond, to the hundredth of a second.
     package var started: Int64
+    /// How a zombie ended; `nil` for what lives. The kernel tells it to root and to the process's own user.
+    package var exit: ExitStatus?
 }
 
 extension Linux {
@@ -26,14 +29,19 @@ extension Linux {
         else { return nil }
         let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
         func number(_ field: Int) -> Int64? { Int64(String(decoding: fields[field - 3], as: UTF8.self)) }
-        guard fields.count > 19, let parent = number(4), let group = number(5), let ticks = number(22) else {
+        guard fields.count > 19, let parent = number(4), let group = number(5),
+            let session = number(6), let ticks = number(22)
+        else {
             return nil
         }
+        let isZombie = fields[0].elementsEqual("Z".utf8)
+        let status = isZombie && fields.count > 49 ? number(52).map { Int32(truncatingIfNeeded: $0) } : nil
         return ProcessPlace(
             parentID: Int32(truncatingIfNeeded: parent), isStuck: fields[0].elementsEqual("D".utf8),
-            isZombie: fields[0].elementsEqual("Z".utf8), groupID: Int32(truncatingIfNeeded: group),
+            isZombie: isZombie, groupID: Int32(truncatingIfNeeded: group),
+            sessionID: Int32(truncatingIfNeeded: session),
             // USER_HZ is 100 on every architecture that Linux still runs on.
-            started: ticks * 10_000)
+            started: ticks * 10_000, exit: status.map { ExitStatus(waitStatus: $0) })
     }
 
     /// The environment with which a process was started, `NAME=VALUE` each, from `/proc/PID/environ`; at most its first

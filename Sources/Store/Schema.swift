@@ -27,7 +27,7 @@ package enum Schema {
             entries INTEGER NOT NULL, deliveries INTEGER NOT NULL, redelivered INTEGER NOT NULL, successor INTEGER,
             cause TEXT NOT NULL);
         CREATE INDEX history_result ON history (result, settled, ended);
-        CREATE INDEX history_handler ON history (handler, result, settled, ended);
+        CREATE INDEX history_handler ON history (handler, result, settled, ended, id, source);
         CREATE INDEX history_source ON history (source, result, settled, ended);
         CREATE TABLE history_events (id INTEGER PRIMARY KEY, events BLOB NOT NULL);
         CREATE TABLE history_output (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, output BLOB NOT NULL);

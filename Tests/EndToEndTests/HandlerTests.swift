@@ -29,7 +29,8 @@ import Varlink
             #expect(
                 names == [
                     "LANG", "ONE", "PATH", "TWO", "WATCHD_ATTEMPT", "WATCHD_COUNT", "WATCHD_DATA", "WATCHD_EVENT",
-                    "WATCHD_HANDLER", "WATCHD_KIND", "WATCHD_OPERATION", "WATCHD_QUEUE", "WATCHD_SOURCE", "WATCHD_TIME",
+                    "WATCHD_HANDLER", "WATCHD_INSTANCE", "WATCHD_KIND", "WATCHD_OPERATION", "WATCHD_PART",
+                    "WATCHD_QUEUE", "WATCHD_SOURCE", "WATCHD_TIME",
                 ])
             #expect(run["TWO"] == "a b")
             #expect(run["LANG"] == "de_DE.UTF-8")

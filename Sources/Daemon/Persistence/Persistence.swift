@@ -22,7 +22,7 @@ final class Persistence {
     /// Why nothing can be written, and since when (wall clock, microseconds).
     private(set) var failure: (error: StoreError, since: Int64)?
     /// The store has been open, so that the engine has all that was in it.
-    private var hasOpened: Bool
+    private(set) var hasOpened: Bool
     private let changed: (Change) -> Void
     private let reader: QueueBound<LazyReader>
     private var bound: QueueBound<Persistence> { QueueBound(self, to: core) }
@@ -39,6 +39,8 @@ final class Persistence {
     /// Opened when it is first asked.
     private final class LazyReader {
         private var reader: HistoryReader?
+
+        func close() { reader = nil }
 
         func read<Answer>(
             _ folder: [UInt8], _ work: (HistoryReader) throws(StoreError) -> Answer
@@ -83,7 +85,10 @@ final class Persistence {
         guard !writes.isEmpty else { return }
         lastSequence += 1
         let isUrgent = writes.contains(where: \.isUrgent)
-        writer?.write(.init(sequence: lastSequence, changes: { writes.flatMap(\.changes) }), isUrgent: isUrgent)
+        let batch = StoreWriter.Batch(
+            sequence: lastSequence, mayBeDropped: writes.allSatisfy(\.isHistory), changes: { writes.flatMap(\.changes) }
+        )
+        writer?.write(batch, isUrgent: isUrgent)
     }
 
     /// Does it when everything written until now is safe, in the order of the calls.
@@ -98,6 +103,8 @@ final class Persistence {
     func close(_ done: @escaping () -> Void) {
         let bound = bound
         let done = QueueBound(done, to: core)
+        // Else the log could not be taken into the file.
+        reading.async { [reader] in reader.value.close() }
         writer?.close { [core] in
             core.async {
                 bound.value.reportLosses()
@@ -113,8 +120,9 @@ final class Persistence {
 
     private func take(_ outcome: StoreWriter.Outcome) {
         switch outcome {
-        case .committed(let sequence):
+        case .committed(let sequence, let lost):
             committed = max(committed, sequence)
+            if lost > 0 { logger.log(.warning, "\(lost) records of the history were not kept meanwhile") }
             if let failure {
                 self.failure = nil
                 logger.log(.notice, "the store works again, after: \(failure.error)", id: .storeWorking)
@@ -145,6 +153,32 @@ final class Persistence {
             waiting.removeFirst(waitingHead)
             waitingHead = 0
         }
+    }
+
+    // MARK: After an unclean end
+
+    /// Looks through the whole file beside everything else; one that is damaged is set aside.
+    func check() {
+        let (folder, bound, core) = (folder, bound, core)
+        Context("watchd.check").async {
+            let damage = Self.damage(folder)
+            core.async { bound.value.checked(damage) }
+        }
+    }
+
+    /// A file that cannot be opened is the writer's business.
+    private static func damage(_ folder: [UInt8]) -> String? {
+        do throws(StoreError) {
+            return try HistoryReader(folder: folder).check()
+        } catch {
+            return nil
+        }
+    }
+
+    private func checked(_ damage: String?) {
+        guard let damage else { return logger.log(.debug, "the store was looked through: nothing is wrong") }
+        logger.log(.crit, "the store is damaged and is set aside: \(damage)")
+        writer?.reopen()
     }
 
     // MARK: Reading

@@ -13,14 +13,16 @@ final class StoreWriter: Sendable {
     /// The changes of one transaction, or a part of it.
     struct Batch: Sendable {
         var sequence: UInt64
+        /// Only history: it is given up where nothing can be written for long.
+        var mayBeDropped = false
         /// Made here, off the core.
         var changes: @Sendable () -> [StoreChange]
     }
 
     /// What became of a transaction.
     enum Outcome: Sendable {
-        /// Everything up to this sequence is safe.
-        case committed(UInt64)
+        /// Everything up to this sequence is safe, but for records of the history that there was no room for meanwhile.
+        case committed(UInt64, lost: Int)
         case failed(StoreError)
         /// It was opened, perhaps anew: what stands in it.
         case opened(StoreContents)
@@ -28,17 +30,38 @@ final class StoreWriter: Sendable {
 
     /// Transactions of more parts are split.
     private static let batchesPerCommit = 4096
-    /// Parts that nobody waits for which are kept while nothing can be written.
-    static let lazyLimit = 10_000
+    /// As many parts are written at once, whether anybody waits for them or not.
+    private static let lazyLimit = 10_000
+    /// Parts that nobody waits for (records of the history) kept while nothing can be written.
+    private static let lazyLimitWhileFailing = 500
     private static let laziness = 1_000_000
     private static let firstRetry = 1_000_000
-    private static let longestRetry = 60_000_000
+    private static let longestRetry = 5_000_000
 
     private struct State {
         var waiting: [Batch] = []
         var isRunning = false
         var isPlanned = false
+        var isFailing = false
+        /// Nothing is taken in any more.
         var isClosed = false
+        /// Parts that nobody waits for and that came while nothing could be written.
+        var lazyCount = 0
+        /// Of those, parts that were given up.
+        var lost = 0
+
+        mutating func append(_ batch: Batch) {
+            guard isFailing, batch.mayBeDropped else { return waiting.append(batch) }
+            lazyCount += 1
+            guard lazyCount > StoreWriter.lazyLimitWhileFailing else { return waiting.append(batch) }
+            lost += 1
+            // What waits for this sequence waits for all before it.
+            if waiting.isEmpty {
+                waiting.append(Batch(sequence: batch.sequence, changes: { [] }))
+            } else {
+                waiting[waiting.count - 1].sequence = batch.sequence
+            }
+        }
     }
 
     let context = Context("watchd.store")
@@ -54,6 +77,7 @@ final class StoreWriter: Sendable {
         var limits: HistoryLimits
         var retry = firstRetry
         var commits = 0
+        var isClosed = false
 
         init(_ store: Store?, _ durability: Store.Durability, _ limits: HistoryLimits) {
             self.store = store
@@ -89,21 +113,19 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Returns how many parts wait.
-    @discardableResult
-    func write(_ batch: Batch, isUrgent: Bool) -> Int {
-        let (mustStart, mustPlan, count) = state.withLock { state in
-            state.waiting.append(batch)
+    func write(_ batch: Batch, isUrgent: Bool) {
+        let (mustStart, mustPlan) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.append(batch)
             let isDue = isUrgent || state.waiting.count >= Self.lazyLimit
             let mustStart = isDue && !state.isRunning
             if mustStart { state.isRunning = true }
             let mustPlan = !isDue && !state.isRunning && !state.isPlanned
             if mustPlan { state.isPlanned = true }
-            return (mustStart, mustPlan, state.waiting.count)
+            return (mustStart, mustPlan)
         }
         if mustStart { context.async { [self] in run() } }
         if mustPlan { context.after(Self.laziness) { [self] in startPlanned() } }
-        return count
     }
 
     private func startPlanned() {
@@ -118,13 +140,13 @@ final class StoreWriter: Sendable {
 
     /// Writes until nothing waits or something fails.
     private func run() {
-        while true {
+        while !confined.value.isClosed {
             let batches = state.withLock { state in
                 let taken = Array(state.waiting.prefix(Self.batchesPerCommit))
                 if taken.isEmpty { state.isRunning = false }
                 return taken
             }
-            guard let last = batches.last else { return }
+            guard !batches.isEmpty else { return }
             do throws(StoreError) {
                 let store = try openStore()
                 try store.commit(batches.flatMap { $0.changes() })
@@ -132,9 +154,18 @@ final class StoreWriter: Sendable {
                 return failed(error)
             }
             confined.value.retry = Self.firstRetry
-            state.withLock { $0.waiting.removeFirst(batches.count) }
-            tell(.committed(last.sequence))
+            tell(committed(batches.count))
             trim()
+        }
+    }
+
+    private func committed(_ count: Int) -> Outcome {
+        state.withLock { state in
+            // What was given up meanwhile has raised it.
+            let outcome = Outcome.committed(state.waiting[count - 1].sequence, lost: state.lost)
+            state.waiting.removeFirst(count)
+            (state.isFailing, state.lazyCount, state.lost) = (false, 0, 0)
+            return outcome
         }
     }
 
@@ -152,6 +183,7 @@ final class StoreWriter: Sendable {
         case .gone, .damaged: confined.value.store = nil
         default: break
         }
+        state.withLock { $0.isFailing = true }
         tell(.failed(error))
         let delay = confined.value.retry
         confined.value.retry = min(2 * delay, Self.longestRetry)
@@ -164,11 +196,22 @@ final class StoreWriter: Sendable {
         _ = try? store.trim(confined.value.limits)
     }
 
+    /// What is damaged is set aside, and opened anew.
+    func reopen() {
+        context.async { [self] in
+            confined.value.store = nil
+            do throws(StoreError) { _ = try openStore() } catch { return failed(error) }
+            run()
+        }
+    }
+
     /// Writes what waits, if it can, and closes; then `done`, on the context.
     func close(_ done: @escaping @Sendable () -> Void) {
         state.withLock { $0.isRunning = true }
         context.async { [self] in
             run()
+            state.withLock { $0.isClosed = true }
+            confined.value.isClosed = true
             confined.value.store?.close()
             confined.value.store = nil
             done()

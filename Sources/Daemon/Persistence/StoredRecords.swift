@@ -14,6 +14,15 @@ extension StoreWrite {
         }
     }
 
+    /// Only what people look at later.
+    var isHistory: Bool {
+        switch self {
+        case .ended(let view): !view.isStored
+        case .retrying, .timer: true
+        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten: false
+        }
+    }
+
     /// As rows of the store.
     var changes: [StoreChange] {
         switch self {
@@ -107,8 +116,12 @@ extension StoredState {
     /// What cannot be read is left where it is, and told.
     init(_ contents: StoreContents, logger: Logger) {
         self.init()
+        operations.reserveCapacity(contents.operations.count)
         for row in contents.operations {
-            guard var operation = StateCoding.operation(row.state), let events = StateCoding.events(row.events) else {
+            lastOperationID = max(lastOperationID, min(row.id, Self.largestNumber))
+            guard row.id <= Self.largestNumber, var operation = StateCoding.operation(row.state),
+                Self.isPlausible(operation), let events = StateCoding.events(row.events)
+            else {
                 logger.log(.err, "operation \(row.id) of \(row.handler) cannot be read from the store")
                 continue
             }
@@ -121,7 +134,15 @@ extension StoredState {
             held.append(StoredHold(source: source, events: events.flatMap { StateCoding.events($0) ?? [] }))
         }
         for (name, value) in contents.marks { take(name, value) }
-        lastOperationID = max(lastOperationID, contents.lastRecorded, operations.map(\.id).max() ?? 0)
+        lastOperationID = max(lastOperationID, min(contents.lastRecorded, Self.largestNumber))
+    }
+
+    /// Nobody comes so far; beyond lies what a damaged file may say.
+    private static let largestNumber: UInt64 = 1 << 60
+
+    private static func isPlausible(_ operation: StoredOperation) -> Bool {
+        let times = [operation.submitted, operation.notBefore ?? 0] + operation.runs.map(\.started)
+        return operation.place <= largestNumber && times.allSatisfy { (0...Int64(1 << 60)).contains($0) }
     }
 
     private mutating func take(_ name: String, _ value: [UInt8]) {
@@ -133,7 +154,9 @@ extension StoredState {
             if let source = SourceID(description: name) { timers[source] = StateCoding.timer(value) }
         case ("ids", _):
             let ids = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { UInt64($0) }
-            if ids.count == 2 { (lastEventID, lastOperationID) = (ids[0], ids[1]) }
+            guard ids.count == 2 else { return }
+            lastEventID = max(lastEventID, min(ids[0], Self.largestNumber))
+            lastOperationID = max(lastOperationID, min(ids[1], Self.largestNumber))
         default: break
         }
     }

@@ -112,6 +112,12 @@ extension Runtime {
                 action: "watchd tries again by itself")
         case .opening, .armed, .waiting, .closed:
             guard view.isHeld, view.suspensions.isEmpty else { return nil }
+            if view.isHeldByStore {
+                let failed = persistence?.failure.map { wireTime($0.since) } ?? since
+                return GetStatus.Problem(
+                    object: view.id.description, since: failed, problem: "held back: the store cannot be written",
+                    action: "goes on when the store works; nothing is lost")
+            }
             return GetStatus.Problem(
                 object: view.id.description, since: since, problem: "held back: a queue of it is full",
                 action: "goes on when the backlog is below 7/8; nothing is lost")
