@@ -94,12 +94,15 @@ let package = Package(
         tests(
             "Systemd", "Systemd", "ProgramKit", "LinuxSystem", "watchd", "watchctl", data: ["real-systemd.sh"]),
         tests(
-            "EndToEnd", "ProgramKit", "ControlInterface", "Varlink", "LinuxSystem", "watchd", "watchctl",
+            "EndToEnd", "ProgramKit", "SeedKit", "ControlInterface", "Varlink", "LinuxSystem", "watchd", "watchctl",
             data: ["Scenarios"]),
 
         // Measured, not shipped: what watchd costs, against a floor in C.
         .executableTarget(
-            name: "watchd-bench", dependencies: ["Engine", "WatchFile", "Schedule", "Varlink", "LinuxSystem"],
+            name: "watchd-bench",
+            dependencies: [
+                "Engine", "WatchFile", "Schedule", "Store", "ControlInterface", "Varlink", "CSQLite", "LinuxSystem",
+            ],
             path: "Tests/Benchmarks/watchd-bench", swiftSettings: settings),
         small("watchd-bench-floor", path: "Tests/Benchmarks/watchd-bench-floor"),
         small("watchd-bench-handler", path: "Tests/Benchmarks/watchd-bench-handler"),

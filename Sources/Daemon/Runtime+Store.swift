@@ -49,6 +49,7 @@ extension Runtime {
 
     private func tell(_ contents: StoreContents) {
         if let path = contents.setAside {
+            damaged = (path, Linux.now(.realtime))
             logger.log(
                 .crit, "the store was damaged: it is now \(path.printable), and what could be read is taken over")
         }

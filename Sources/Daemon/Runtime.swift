@@ -27,11 +27,11 @@ final class Runtime {
     private var lanes: Lanes?
     private var memory: MemoryRelease?
     private var timers: ClockTimers?
-    private var control: ControlServer?
+    private(set) var control: ControlServer?
     private var inotify: InotifyHub?
     /// What the service manager has kept and nobody has taken yet.
     private(set) var kept: KeptDescriptors
-    private let exit: () -> Void
+    let exit: () -> Void
     var bound: QueueBound<Runtime> { QueueBound(self, to: core) }
 
     let recent = RecentOperations()
@@ -43,6 +43,8 @@ final class Runtime {
     }
     let tickets = Tickets()
     var persistence: Persistence?
+    /// Where a damaged store is now, and since when; what could not be read of it is lost.
+    var damaged: (path: [UInt8], since: Int64)?
     private(set) var running = RunningProcesses()
     /// Since when a source has been where it is.
     private(set) var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
@@ -117,7 +119,7 @@ final class Runtime {
         runs?.adopt(request, pidfd: kept.take(.pidfd(request.run)), output: kept.take(.output(request.run)))
     }
 
-    // MARK: Start and end
+    // MARK: Start
 
     func start() {
         control = ControlServer(parts.listener, core: core, runtime: bound, logger: logger)
@@ -145,54 +147,6 @@ final class Runtime {
         hasStarted = true
         manager.ready(statusLine)
         logger.log(.notice, "ready: \(statusLine)", id: .ready)
-    }
-
-    func drain() {
-        switch engine.phase {
-        case .running, .reloading:
-            manager.stopping("stopping, \(statusLine)")
-            manager.extendTimeout(atMost: drainLimit)
-            handle(.drain)
-        case .draining: handle(.hurry)
-        case .drained: break
-        }
-    }
-
-    /// At a stop nobody else tells why a handler has to end.
-    private func logEnding(_ run: RunID, _ number: Int32) {
-        guard let view = engine.operation(run.operation) else { return }
-        let later = view.isDurable ? "; it runs again after the next start" : ""
-        logger.log(
-            .notice, "\(view.handler) \(run.operation)  gets \(LinuxSignal.name(number)): watchd stops\(later)")
-    }
-
-    private func drained(leftBehind: [UInt64]) {
-        if !leftBehind.isEmpty {
-            let list = leftBehind.map(String.init).joined(separator: ", ")
-            logger.log(.err, "could not end operations \(list); they are left behind")
-        }
-        let kept = engine.setAsideCount
-        let later = kept == 0 ? "" : "; \(kept) durable operation\(kept == 1 ? "" : "s") kept for the next start"
-        logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))\(later)", id: .stopped)
-        let close = { [control, exit] in control.map { $0.close(exit) } ?? exit() }
-        if let persistence { persistence.close(close) } else { close() }
-    }
-
-    private func signalReceived(_ info: SignalInfo) {
-        let sender = "process \(info.senderProcess) of user \(info.senderUser)"
-        switch info.number {
-        case 1:
-            logger.log(.notice, "SIGHUP from \(sender): reloading")
-            if isReloading { mustReloadAgain = true } else { reload { _ in } }
-        default:
-            guard engine.phase != .drained else { return }
-            logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)", id: .stopping)
-            drain()
-        }
-    }
-
-    private var stopText: String {
-        engine.phase == .draining ? "hurrying" : "stopping, waiting for \(engine.processesRunning) handlers"
     }
 
     // MARK: The engine

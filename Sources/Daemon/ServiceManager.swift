@@ -31,6 +31,21 @@ final class ServiceManager: Sendable {
     init(logger: Logger) {
         self.logger = logger
         isManaged = Linux.environment("NOTIFY_SOCKET") != nil
+        markReady(false)
+    }
+
+    /// By it the unit's `ExecStopPost=` tells a stop that took too long, which leaves no handler behind, from a start that
+    /// did after a crash: then they are to be found again.
+    private func markReady(_ isReady: Bool) {
+        guard isManaged, let folder = Linux.environment("RUNTIME_DIRECTORY") else { return }
+        let path = folder + Array("/ready".utf8)
+        context.async {
+            if isReady {
+                (try? Linux.open(path, [.writing, .creating], mode: 0o644))?.close()
+            } else {
+                try? Linux.unlink(path)
+            }
+        }
     }
 
     private func send(_ notification: @autoclosure @escaping @Sendable () -> Notification) {
@@ -39,6 +54,7 @@ final class ServiceManager: Sendable {
     }
 
     func ready(_ status: String) {
+        markReady(true)
         state.withLock {
             $0.isReady = true
             $0.isExtending = false

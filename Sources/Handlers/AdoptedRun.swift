@@ -60,8 +60,9 @@ final class AdoptedRun: OngoingRun {
 
     /// Its parent does not wait for it (the first process of some containers never does).
     private func stillLingers() {
-        guard process != nil else { return }
-        processEnded(Linux.place(of: request.pid)?.exit.map { Exit($0) })
+        // Where it is gone by now, its pidfd tells next.
+        guard process != nil, let place = Linux.place(of: request.pid), place.isZombie else { return }
+        processEnded(place.exit.map { Exit($0) })
     }
 
     /// By now the number may be another process's.

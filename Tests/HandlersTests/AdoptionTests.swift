@@ -34,17 +34,19 @@ import WatchFile
             let (read, write) = try Linux.pipe(nonBlocking: false).ends()
             output = read
             let file = "pid-\(run.operation)-\(run.part)"
-            let words = ["sh", "-c", "setsid sh -c \"$1\" & echo $! >\"$2\"; wait", "-", script, folder[file]]
+            // With job control a child leads a group, in the session of its parent: as those of watchd do.
+            let shell = "set -m; sh -c \"$1\" & echo $! >\"$2\"; exec 2>/dev/null; wait"
+            let words = ["bash", "-c", shell, "-", script, folder[file]]
             let null = try Linux.open("/dev/null", .readingAndWriting).release()
             defer { for end in [write, null] { FileDescriptor(owning: end).close() } }
             parent = try Program(
                 words.map { Array($0.utf8) }, environment: environment, descriptors: [null, write, write])
             try wait(for: "the process to be there") { !folder.lines(file).isEmpty }
             let number = try #require(Int32(folder.lines(file)[0]))
-            // `setsid` leads the group before it becomes the script.
+            // It leads the group before it becomes the script.
             try wait(for: "it to lead a group, and to be the script") {
                 let program = (try? Linux.readlink("/proc/\(number)/exe")) ?? []
-                return Linux.place(of: number)?.groupID == number && !program.suffix(6).elementsEqual("setsid".utf8)
+                return Linux.place(of: number)?.groupID == number && !program.suffix(4).elementsEqual("bash".utf8)
                     && !Linux.environment(of: number, limit: 65_536).isEmpty
             }
             pid = number
@@ -69,9 +71,9 @@ import WatchFile
 
     @Test func anOrphanIsFoundByWhatIsInItsEnvironment() throws {
         let run = RunID(operation: 77, attempt: 2, part: 3)
-        let script = "setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $!"
+        let script = "set -m; sleep 300 </dev/null >/dev/null 2>&1 & echo $!"
         let started = Linux.now(.realtime)
-        let said = try Program.run(["sh", "-c", script], environment: variables(run))
+        let said = try Program.run(["bash", "-c", script], environment: variables(run))
         let pid = try #require(Int32(said.text.dropLast()))
         try wait(for: "it to lead a group, without its parent") {
             Linux.place(of: pid).map { $0.groupID == pid && $0.parentID != Linux.processID } == true

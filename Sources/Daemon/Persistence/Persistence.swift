@@ -15,6 +15,8 @@ final class Persistence {
     private let logger: Logger
     private var writer: StoreWriter?
     private var lastSequence: UInt64 = 0
+    /// Of the last write that is not only history.
+    private var lastUrgent: UInt64 = 0
     private var committed: UInt64 = 0
     /// In the order they came.
     private var waiting: [(sequence: UInt64, work: () -> Void)] = []
@@ -85,16 +87,27 @@ final class Persistence {
         guard !writes.isEmpty else { return }
         lastSequence += 1
         let isUrgent = writes.contains(where: \.isUrgent)
+        if isUrgent { lastUrgent = lastSequence }
         let batch = StoreWriter.Batch(
             sequence: lastSequence, mayBeDropped: writes.allSatisfy(\.isHistory), changes: { writes.flatMap(\.changes) }
         )
         writer?.write(batch, isUrgent: isUrgent)
     }
 
-    /// Does it when everything written until now is safe, in the order of the calls.
+    /// Does it when all that must not be lost is safe, in the order of the calls. History is not waited for.
     func whenSafe(_ work: @escaping () -> Void) {
-        if committed >= lastSequence, waitingHead == waiting.count { return work() }
-        waiting.append((lastSequence, work))
+        if committed >= lastUrgent, waitingHead == waiting.count { return work() }
+        waiting.append((lastUrgent, work))
+    }
+
+    /// Does it when everything is written, history too, which is written at once for it.
+    func whenWritten(_ work: @escaping () -> Void) {
+        if committed < lastSequence {
+            lastSequence += 1
+            lastUrgent = lastSequence
+            writer?.write(.init(sequence: lastSequence, changes: { [] }), isUrgent: true)
+        }
+        whenSafe(work)
     }
 
     func apply(_ settings: DaemonSettings) { writer?.apply(settings) }
@@ -115,7 +128,9 @@ final class Persistence {
 
     private func reportLosses() {
         guard committed < lastSequence, let failure else { return }
-        logger.log(.err, "\(lastSequence - committed) writes are lost: \(failure.error)")
+        let count = lastSequence - committed
+        logger.log(
+            .err, "\(count) changes could not be stored and are lost; what was answered is safe: \(failure.error)")
     }
 
     private func take(_ outcome: StoreWriter.Outcome) {

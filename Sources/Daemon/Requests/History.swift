@@ -70,7 +70,7 @@ extension Runtime {
         }
         read { result in
             guard case .success(nil) = result, persistence.failure == nil else { return done(result) }
-            persistence.whenSafe { read(done) }
+            persistence.whenWritten { read(done) }
         }
     }
 

@@ -17,8 +17,15 @@ extension Runtime {
     }
 
     func storeProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
-        guard let failure = persistence?.failure else { return [] }
-        return [
+        let damage = damaged.map { damaged in
+            GetStatus.Problem(
+                object: "store", since: wireTime(damaged.since),
+                problem: role == .administrator ? "was damaged: it is now \(damaged.path.printable)" : "was damaged",
+                action: "what could be read of it is taken over; the history is not",
+                help: "look at that file; this is told until watchd is started anew")
+        }
+        guard let failure = persistence?.failure else { return damage.map { [$0] } ?? [] }
+        return (damage.map { [$0] } ?? []) + [
             GetStatus.Problem(
                 object: "store", since: wireTime(failure.since), problem: Self.reason(failure.error, role),
                 action: "durable queues wait, the rest goes on; watchd tries again by itself", help: failure.error.help)

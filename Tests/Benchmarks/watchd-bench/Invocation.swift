@@ -1,7 +1,7 @@
 /// The command line, understood.
 struct Invocation {
     enum Verb: String, CaseIterable {
-        case latency, idle, queue
+        case latency, idle, queue, store
 
         static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
@@ -10,6 +10,8 @@ struct Invocation {
         watchd-bench latency [--kind KIND] [--rounds N] [--events N] [--gap MS] [--json] [--watchd PATH]
         watchd-bench idle [--seconds N] [--runs N] [--starts N] [--json] [--watchd PATH]
         watchd-bench queue [--rounds N] [--operations N] [--json]
+        watchd-bench store [--part PART] [--rounds N] [--operations N] [--events N] [--pending N] [--records N]
+                           [--starts N] [--queries N] [--json] [--watchd PATH]
 
         latency   from an event to the moment its handler begins, for watchd and for a floor in C, in turn
           --kind      path, fifo, signal, exit or timer; without it all of them
@@ -27,6 +29,17 @@ struct Invocation {
           --rounds      rounds of each (5)
           --operations  operations of a round (50000)
 
+        store     durable operations beside bare SQLite, what a queue that is not durable pays for them, and start and
+                  history of a large store (of 0.4 GB, in TMPDIR)
+          --part        rates, neighbours or large; without it all of them
+          --rounds      rounds of each (5)
+          --operations  operations of a round (2000)
+          --events      events of a round of the queue beside the durable one (100)
+          --pending     operations that wait in the large store (100000)
+          --records     runs in its history (1000000)
+          --starts      starts of it that are timed, of each kind (5)
+          --queries     questions of each kind (20)
+
           --json      one JSON object instead of the table
           --watchd    the program to measure (that beside watchd-bench)
 
@@ -41,6 +54,7 @@ struct Invocation {
     private(set) var latency = LatencyBenchmark.Settings()
     private(set) var idle = IdleBenchmark.Settings()
     private(set) var queue = QueueBenchmark.Settings()
+    private(set) var store = StoreBenchmark.Settings()
 
     /// - Parameter arguments: without the program's name.
     /// - Throws: a usage error.
@@ -88,7 +102,28 @@ struct Invocation {
         case ("--seconds", "idle"): idle.seconds = try number(option, value(), 1...86_400)
         case ("--runs", "idle"): idle.runs = try number(option, value(), 1...1_000_000)
         case ("--starts", "idle"): idle.starts = try number(option, value(), 1...1000)
+        case (_, "store"): try takeStore(option, value)
         default: throw .usage("there is no option \(option)" + (verb.map { " of \($0)" } ?? " before the verb"))
+        }
+    }
+
+    private mutating func takeStore(_ option: String, _ value: () -> String?) throws(Failure) {
+        switch option {
+        case "--part":
+            let text = value() ?? ""
+            guard let part = StoreBenchmark.Part(rawValue: text) else {
+                let names = StoreBenchmark.Part.allCases.map(\.rawValue).joined(separator: " ")
+                throw .usage("--part is one of \(names), not “\(text)”")
+            }
+            store.parts = [part]
+        case "--rounds": store.rounds = try number(option, value(), 1...1000)
+        case "--operations": store.operations = try number(option, value(), 1...1_000_000)
+        case "--events": store.events = try number(option, value(), 1...1_000_000)
+        case "--pending": store.pending = try number(option, value(), 100...1_000_000)
+        case "--records": store.records = try number(option, value(), 200_000...10_000_000)
+        case "--starts": store.starts = try number(option, value(), 1...1000)
+        case "--queries": store.queries = try number(option, value(), 1...1_000_000)
+        default: throw .usage("there is no option \(option) of store")
         }
     }
 

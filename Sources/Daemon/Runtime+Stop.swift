@@ -1,0 +1,56 @@
+import Engine
+import Handlers
+import LinuxSystem
+import Systemd
+import WatchFile
+
+/// The end: by a signal, by a client, in steps that each end harder.
+extension Runtime {
+    func drain() {
+        switch engine.phase {
+        case .running, .reloading:
+            manager.stopping("stopping, \(statusLine)")
+            manager.extendTimeout(atMost: drainLimit)
+            handle(.drain)
+        case .draining: handle(.hurry)
+        case .drained: break
+        }
+    }
+
+    /// At a stop nobody else tells why a handler has to end.
+    func logEnding(_ run: RunID, _ number: Int32) {
+        guard let view = engine.operation(run.operation) else { return }
+        let later = view.isDurable ? "; it runs again after the next start" : ""
+        logger.log(
+            .notice, "\(view.handler) \(run.operation)  gets \(LinuxSignal.name(number)): watchd stops\(later)")
+    }
+
+    func drained(leftBehind: [UInt64]) {
+        if !leftBehind.isEmpty {
+            let list = leftBehind.map(String.init).joined(separator: ", ")
+            logger.log(.err, "could not end operations \(list); they are left behind")
+        }
+        let kept = engine.setAsideCount
+        let later = kept == 0 ? "" : "; \(kept) durable operation\(kept == 1 ? "" : "s") kept for the next start"
+        logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))\(later)", id: .stopped)
+        let close = { [control, exit] in control.map { $0.close(exit) } ?? exit() }
+        if let persistence { persistence.close(close) } else { close() }
+    }
+
+    func signalReceived(_ info: SignalInfo) {
+        let sender = "process \(info.senderProcess) of user \(info.senderUser)"
+        switch info.number {
+        case 1:
+            logger.log(.notice, "SIGHUP from \(sender): reloading")
+            if isReloading { mustReloadAgain = true } else { reload { _ in } }
+        default:
+            guard engine.phase != .drained else { return }
+            logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)", id: .stopping)
+            drain()
+        }
+    }
+
+    private var stopText: String {
+        engine.phase == .draining ? "hurrying" : "stopping, waiting for \(engine.processesRunning) handlers"
+    }
+}

@@ -1,0 +1,134 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// One daemon after another on one folder, each with what the one before has left there.
+final class Lives {
+    let folder: Folder
+    /// The newest one.
+    private(set) var watchd: Watchd
+    private(set) var count = 1
+    private(set) var text: String
+    private let settings: String
+    /// Where the store is, if that was asked for and the machine allows it.
+    let disk: SmallDisk?
+
+    /// Runs `body` with a first daemon that is READY; then the last one is stopped, and no handler may be left.
+    static func run(
+        _ text: String, settings: String = "", onSmallDisk: Bool = false, prepare: (Folder) throws -> Void = { _ in },
+        body: (Lives) throws -> Void
+    ) throws {
+        try Folder.with { folder in
+            try Job.install(in: folder)
+            try prepare(folder)
+            let disk = onSmallDisk ? try SmallDisk(on: folder["state"]) : nil
+            defer {
+                endProcesses(of: folder)
+                disk?.unmount()
+            }
+            do {
+                let lives = try Lives(folder, text, settings, disk)
+                try body(lives)
+                try lives.watchd.stop()
+            } catch {
+                Issue.record("\(error)\nThe log of watchd ends:\n\(folder.text("log").suffix(6000))")
+            }
+        }
+    }
+
+    private init(_ folder: Folder, _ text: String, _ settings: String, _ disk: SmallDisk?) throws {
+        (self.folder, self.text, self.settings, self.disk) = (folder, text, settings, disk)
+        watchd = try Watchd(folder, text, settings: settings)
+        try watchd.waitUntilReady()
+    }
+
+    /// `kill -9`: its handlers live on.
+    func kill() {
+        watchd.send(SIGKILL)
+        watchd.waitForEnd()
+    }
+
+    /// `kill -9` of the daemon and then of every handler, as a loss of power would do.
+    func killAll() throws {
+        kill()
+        Self.endProcesses(of: folder)
+        try wait(for: "all handlers to be gone") { Watchd.processes(of: folder).isEmpty }
+    }
+
+    /// SIGTERM: it ends in good order.
+    func stop() {
+        watchd.send(SIGTERM)
+        #expect(watchd.waitForEnd() == .exited(0))
+    }
+
+    /// The next life, perhaps with another watch file.
+    func start(_ newText: String? = nil, untilReady: Bool = true) throws {
+        text = newText ?? text
+        watchd = try Watchd(folder, text, settings: settings)
+        count += 1
+        if untilReady { try watchd.waitUntilReady() }
+    }
+
+    /// Writes another watch file; the daemon is to be told.
+    func write(_ newText: String) throws {
+        text = newText
+        try Watchd.write(newText, settings: settings, to: folder)
+    }
+
+    private static func endProcesses(of folder: Folder) {
+        for process in Watchd.processes(of: folder) {
+            guard let pid = process.split(separator: " ").first.flatMap({ Int32($0) }) else { continue }
+            try? Linux.kill(process: pid, signal: SIGKILL)
+        }
+    }
+
+    /// Runs of `job` that have begun, in their order.
+    func begun() throws -> [Job] { try folder.lines("begun").map(Job.init) }
+
+    @discardableResult func waitForBegun(_ count: Int) throws -> [Job] {
+        try wait(for: "\(count) runs to begin, got \(folder.lines("begun"))") { folder.lines("begun").count >= count }
+        return try begun()
+    }
+
+    /// Operations that have not ended, by their ids.
+    func operations(of handler: String? = nil) throws -> [OperationSummary] {
+        try watchd.call(ListOperations.self, .init(handler: handler)).operations
+    }
+}
+
+/// A run of the handler `job`, which notes what it is told, and then waits for the file `go`, or `go.OPERATION`.
+/// `job N` fails up to attempt N.
+struct Job {
+    let pid: Int32
+    let told: Told
+
+    var operation: Int { told.operation }
+
+    private static let script = """
+        #!/bin/sh
+        cd "${0%/*}" || exit
+        read -r event
+        printf '%s\\n' "$$ $event" >>begun
+        until [ -e go ] || [ -e "go.$WATCHD_OPERATION" ]; do [ -e watch ] || exit 1; sleep 0.02; done
+        printf '%s\\n' "$WATCHD_OPERATION" >>ended
+        [ "$WATCHD_ATTEMPT" -gt "${1-0}" ]
+
+        """
+
+    /// Also `bin/cat` and `bin/sleep`, whose words name the folder, so that what is left behind is seen.
+    static func install(in folder: Folder) throws {
+        try folder.write("job", script, mode: 0o755)
+        try folder.makeFolder("bin")
+        for name in ["cat", "sleep"] { try Linux.symlink(folder["bin/\(name)"], to: "/bin/\(name)") }
+    }
+
+    init(_ line: String) throws {
+        let parts = line.split(separator: " ", maxSplits: 1)
+        pid = try #require(parts.first.flatMap { Int32($0) })
+        told = try Told(parts.last ?? "")
+    }
+
+    var isAlive: Bool { (try? Linux.stat("/proc/\(pid)/exe")) != nil }
+}

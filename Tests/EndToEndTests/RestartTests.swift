@@ -1,0 +1,266 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+import Varlink
+
+/// What else outlives the daemon: lines in a pipe, suspensions, `Once=`, operations whose handler is gone.
+@Suite("Restart, end to end") struct RestartTests {
+    private static let poke = """
+        [Queue kept]
+        Durable=yes
+        [Custom poke]
+        Exec=@/job
+        Queue=kept
+        Key=none
+        Coalesce=no
+
+        """
+
+    private static let lines = """
+        [Queue kept]
+        Durable=yes
+        [Descriptor lines]
+        ListenFIFO=@/fifo
+        Exec=@/bin/cat
+        StandardInput=lines
+        StandardOutput=append:@/copy
+        Queue=kept
+
+        """
+
+    // MARK: Lines of a FIFO
+
+    /// Each line once, where it came first.
+    private func firsts(_ lines: [String]) -> [String] {
+        var seen: Set<String> = []
+        return lines.filter { seen.insert($0).inserted }
+    }
+
+    @Test func linesThatNobodyHasReadWaitInThePipe() throws {
+        try Lives.run(Self.lines) { lives in
+            let writer = try Linux.open(lives.folder["fifo"], .writing).release()
+            defer { FileDescriptor(owning: writer).close() }
+            lives.watchd.send(SIGSTOP)
+            try wait(for: "it to stand still") {
+                let status = try Linux.readFile("/proc/\(lives.watchd.processID)/stat")
+                return String(decoding: status, as: UTF8.self).contains(") T ")
+            }
+            try Linux.writeAll(writer, (1...500).map { "\($0)\n" }.joined().utf8)
+            lives.kill()
+            try lives.start()
+            try wait(for: "all lines") { lives.folder.lines("copy").count >= 500 }
+            try lives.watchd.waitUntilIdle()
+            #expect(lives.folder.lines("copy") == (1...500).map(String.init))
+        }
+    }
+
+    @Test func halfALineThatWasReadIsNotLost() throws {
+        try Lives.run(Self.lines) { lives in
+            let writer = try Linux.open(lives.folder["fifo"], .writing).release()
+            defer { FileDescriptor(owning: writer).close() }
+            try Linux.writeAll(writer, "whole\nfirst ha".utf8)
+            try wait(for: "the whole line") { lives.folder.lines("copy") == ["whole"] }
+            lives.kill()
+            try lives.start()
+            try Linux.writeAll(writer, "lf\n".utf8)
+            try wait(for: "the other line") { lives.folder.lines("copy").contains("first half") }
+            #expect(firsts(lives.folder.lines("copy")) == ["whole", "first half"])
+        }
+    }
+
+    @Test func aWriterOutlivesManyDaemonsAndEachOfItsLinesArrives() throws {
+        try Lives.run(Self.lines) { lives in
+            let writer = try Linux.open(lives.folder["fifo"], .writing).release()
+            defer { FileDescriptor(owning: writer).close() }
+            var count = 0
+            for _ in 1...6 {
+                for _ in 1...50 {
+                    count += 1
+                    try Linux.writeAll(writer, "\(count)\n".utf8)
+                }
+                // In the middle of reading, storing and running.
+                lives.kill()
+                try lives.start()
+            }
+            let wanted = (1...count).map(String.init)
+            try wait(for: "all lines") { Set(lives.folder.lines("copy")).count == count }
+            try lives.watchd.waitUntilIdle()
+            #expect(firsts(lives.folder.lines("copy")) == wanted)
+        }
+    }
+
+    @Test func linesOfAStopComeAtTheNextStart() throws {
+        try Lives.run(Self.lines) { lives in
+            let writer = try Linux.open(lives.folder["fifo"], .writing).release()
+            defer { FileDescriptor(owning: writer).close() }
+            for number in 1...200 { try Linux.writeAll(writer, "\(number)\n".utf8) }
+            lives.stop()
+            try lives.start()
+            try wait(for: "all lines") { Set(lives.folder.lines("copy")).count == 200 }
+            try lives.watchd.waitUntilIdle()
+            #expect(lives.folder.lines("copy") == (1...200).map(String.init))
+        }
+    }
+
+    // MARK: What people and handlers have said
+
+    @Test(arguments: [SIGKILL, SIGTERM]) func aSuspensionByHandOutlivesTheDaemon(_ signal: Int32) throws {
+        try Lives.run(Self.poke) { lives in
+            try lives.folder.write("go", "")
+            let suspend = try lives.watchd.control("suspend", "queue/kept", "--reason", "upgrade")
+            #expect(suspend.code == 0, "\(suspend)")
+            lives.watchd.send(signal)
+            lives.watchd.waitForEnd()
+            try lives.start()
+            let pause = try #require(try lives.watchd.status().pauses.first)
+            #expect(pause.object == "queue/kept")
+            #expect(pause.suspension.reason == "upgrade")
+            try lives.watchd.emit("poke")
+            #expect(try lives.operations().count == 1)
+            #expect(try lives.begun().isEmpty)
+            let resume = try lives.watchd.control("resume", "queue/kept")
+            #expect(resume.code == 0, "\(resume)")
+            try lives.waitForBegun(1)
+            lives.kill()
+            try lives.start()
+            #expect(try lives.watchd.status().pauses.isEmpty, "and so does its end")
+        }
+    }
+
+    @Test(arguments: [SIGKILL, SIGTERM]) func onceMeansOnceInAllLives(_ signal: Int32) throws {
+        let text = "[Custom first]\nExec=@/job\nOnce=ever\nKey=none\nCoalesce=no\nOverlap=parallel\n"
+        try Lives.run(text) { lives in
+            try lives.folder.write("go", "")
+            try lives.watchd.emit("first", data: 1)
+            try lives.watchd.waitForEnded(1, of: "first")
+            // Its reply comes after everything that was written before.
+            try lives.watchd.suspend("main")
+            lives.watchd.send(signal)
+            lives.watchd.waitForEnd()
+            try lives.start()
+            try lives.watchd.emit("first", data: 2)
+            let totals = try lives.watchd.waitUntilIdle()
+            #expect((totals.accepted, totals.skipped) == (1, 1))
+            #expect(try lives.begun().map(\.told.tokens) == [[1]])
+        }
+    }
+
+    private static let sources = """
+        [Queue kept]
+        Durable=yes
+        [Path in]
+        Path=@/in
+        Key=%p
+        Exec=@/job
+        Queue=kept
+        [Custom poke]
+        Exec=@/job
+        Queue=kept
+        [Signal on]
+        Signal=RTMIN+1
+        Exec=@/job
+        Queue=kept
+        [Descriptor lines]
+        ListenFIFO=@/fifo
+        Exec=@/job
+        Queue=kept
+
+        """
+
+    @Test(arguments: [SIGKILL, SIGTERM]) func whatASuspendedSourceHoldsOutlivesTheDaemon(_ signal: Int32) throws {
+        try Lives.run(Self.sources, prepare: { try $0.makeFolder("in") }) { lives in
+            let names = ["path/in", "custom/poke", "signal/on", "descriptor/lines"]
+            let writer = try Linux.open(lives.folder["fifo"], .writing).release()
+            defer { FileDescriptor(owning: writer).close() }
+            for name in names { try lives.watchd.suspend(name) }
+            try lives.folder.write("in/7", "")
+            try Linux.writeAll(writer, "8\n".utf8)
+            #expect(sigqueue(lives.watchd.processID, 35, sigval(sival_int: 5)) == 0)
+            for name in ["in", "on"] {
+                try wait(for: "\(name) to hold it") { try lives.watchd.source(name).counters.held == 1 }
+            }
+            try lives.watchd.emit("poke", data: 9)
+            lives.watchd.send(signal)
+            lives.watchd.waitForEnd()
+            try lives.folder.write("go", "")
+            try lives.start()
+            #expect(try lives.begun().isEmpty)
+            for name in names { try lives.watchd.resume(name) }
+            let begun = try lives.waitForBegun(4)
+            try lives.watchd.waitUntilIdle()
+            #expect(Set(begun.map(\.told.handler)) == ["in", "on", "poke", "lines"])
+            #expect(Set(begun.flatMap(\.told.tokens)) == [7, 8, 9])
+            #expect(try lives.begun().count == 4)
+        }
+    }
+
+    // MARK: Changed watch files
+
+    private static let without = "[Queue kept]\nDurable=yes\n[Custom other]\nLog=x\n"
+
+    /// Two operations of a handler that the next watch file does not have.
+    private func withOrphans(_ body: (Lives) throws -> Void) throws {
+        try Lives.run(Self.poke) { lives in
+            try lives.watchd.emit("poke", data: 1)
+            try lives.watchd.emit("poke", data: 2)
+            try lives.waitForBegun(1)
+            try lives.killAll()
+            try lives.start(Self.without)
+            let orphans = try lives.operations()
+            #expect(orphans.map(\.waitReason) == ["orphaned", "orphaned"])
+            #expect(orphans.map(\.handler) == ["poke", "poke"])
+            try lives.folder.write("go", "")
+            try body(lives)
+        }
+    }
+
+    @Test func anOrphanWaitsForItsHandlerToComeBack() throws {
+        try withOrphans { lives in
+            lives.stop()
+            try lives.start()
+            #expect(try lives.operations().count == 2, "they outlive this one, too")
+            try lives.write(Self.poke)
+            let reload = try lives.watchd.control("reload")
+            #expect(reload.code == 0, "\(reload)")
+            let begun = try lives.waitForBegun(3)
+            try lives.watchd.waitUntilIdle()
+            #expect(begun.map(\.told.tokens) == [[1], [1], [2]])
+            #expect(begun.map(\.told.isRedelivered) == [false, true, false])
+            #expect(try lives.operations().isEmpty)
+        }
+    }
+
+    @Test func anOrphanCanBeCancelledForGood() throws {
+        try withOrphans { lives in
+            for orphan in try lives.operations() {
+                let cancel = try lives.watchd.control("cancel", "\(orphan.id)")
+                #expect(cancel.code == 0, "\(cancel)")
+            }
+            #expect(try lives.operations().isEmpty)
+            lives.stop()
+            try lives.start(Self.poke)
+            try lives.watchd.emit("poke", data: 3)
+            try lives.watchd.waitUntilIdle()
+            #expect(try lives.begun().map(\.told.tokens) == [[1], [3]])
+        }
+    }
+
+    @Test func aQueueThatBecomesDurableKeepsWhatWaitsFromTheReplyOn() throws {
+        let plain = Self.poke.replacing("Durable=yes", with: "Suspended=yes")
+        try Lives.run(plain) { lives in
+            for data in 1...3 { try lives.watchd.emit("poke", data: data) }
+            let ids = try lives.operations().map(\.id)
+            try lives.write(Self.poke.replacing("Durable=yes", with: "Durable=yes\nSuspended=yes"))
+            try lives.watchd.call(Reload.self, .init())
+            lives.kill()
+            try lives.folder.write("go", "")
+            try lives.start(Self.poke)
+            let begun = try lives.waitForBegun(3)
+            try lives.watchd.waitUntilIdle()
+            #expect(begun.map(\.operation) == ids)
+            #expect(begun.map(\.told.tokens) == [[1], [2], [3]])
+        }
+    }
+}

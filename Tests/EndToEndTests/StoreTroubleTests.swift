@@ -1,0 +1,262 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Synchronization
+import Testing
+import Varlink
+
+/// A store that cannot be used, or not for a while: what is not durable goes on, and the rest is refused by name or waits.
+@Suite("Store in trouble, end to end") struct StoreTroubleTests {
+    private static let text = """
+        [Queue kept]
+        Durable=yes
+        [Custom poke]
+        Exec=@/job
+        Queue=kept
+        Key=none
+        Coalesce=no
+        [Descriptor lines]
+        ListenFIFO=@/pipe
+        Exec=@/job
+        Queue=kept
+        [Custom other]
+        Exec=@/bin/cat
+        StandardOutput=append:@/others
+        Key=none
+        Coalesce=no
+
+        """
+
+    /// An emit whose reply may take long.
+    private final class PatientEmit {
+        enum Outcome: Equatable { case accepted, refused(String), broken(String) }
+        private let outcome = Slot()
+        private let thread: Background
+
+        private final class Slot: Sendable {
+            let value = Mutex<Outcome?>(nil)
+        }
+
+        init(_ socket: String, _ name: String, data: Int) {
+            thread = Background { [outcome] in
+                let result: Outcome
+                do {
+                    let client = try Client(connectingTo: socket)
+                    let parameters = Emit.Parameters(name: name, data: data)
+                    let reply: Emit.Reply = try client.call(Emit.fullName, parameters, timeout: 90_000).parameters()
+                    result = reply.event > 0 ? .accepted : .broken("no id")
+                } catch ClientError.remote(let error) {
+                    result = .refused("\(error.name) \(error.parameters)")
+                } catch {
+                    result = .broken("\(error)")
+                }
+                outcome.value.withLock { $0 = result }
+            }
+        }
+
+        /// `nil`: it waits.
+        var now: Outcome? { outcome.value.withLock { $0 } }
+    }
+
+    private func withDisk(_ body: (Lives, SmallDisk) throws -> Void) throws {
+        try Lives.run(Self.text, onSmallDisk: true) { lives in
+            guard let disk = lives.disk else { return print("SKIPPED: no file system can be mounted") }
+            try lives.folder.write("go", "")
+            try body(lives, disk)
+        }
+    }
+
+    private func emitOthers(_ watchd: Watchd, _ data: ClosedRange<Int>) throws {
+        for number in data { try watchd.emit("other", data: number) }
+        let tokens = { try watchd.folder.lines("others").flatMap { try Told($0).tokens } }
+        try wait(for: "what is not durable to go on") { try Set(tokens()).isSuperset(of: data) }
+    }
+
+    private func waitForProblem(_ watchd: Watchd, _ text: String) throws {
+        var problems: [GetStatus.Problem] = []
+        try wait(for: "a problem that says \(text), got \(problems)") {
+            problems = try watchd.status().problems
+            return problems.contains { $0.problem.contains(text) }
+        }
+    }
+
+    /// While the disk is full a durable emit waits, or is refused with the reason.
+    private func expectHeld(_ emit: PatientEmit) {
+        switch emit.now {
+        case nil: break
+        case .refused(let why): #expect(why.contains("no space left"), "\(why)")
+        case let other?: Issue.record("a durable emit on a full disk: \(other)")
+        }
+    }
+
+    @Test func aFullDiskHoldsDurableWorkBackAndHealsByItself() throws {
+        try withDisk { lives, disk in
+            try lives.watchd.emit("poke", data: 1)
+            try lives.watchd.waitUntilIdle()
+            try disk.fill()
+            // Each writes a little, so that what room there is in the files is used up.
+            let emits = (2...40).map { PatientEmit(lives.watchd.socket, "poke", data: $0) }
+            try waitForProblem(lives.watchd, "no space left")
+            try emitOthers(lives.watchd, 101...110)
+            let screen = try lives.watchd.control("status")
+            #expect(screen.code == 0)
+            #expect(screen.text.contains("no space left"), "\(screen.text)")
+            let last = PatientEmit(lives.watchd.socket, "poke", data: 41)
+            try emitOthers(lives.watchd, 111...115)
+            expectHeld(last)
+            try disk.free()
+            try wait(for: "all to be answered", seconds: 90) { (emits + [last]).allSatisfy { $0.now != nil } }
+            try wait(for: "the problem to be over") { try lives.watchd.status().problems.isEmpty }
+            let accepted = (2...41).filter { (emits + [last])[$0 - 2].now == .accepted }
+            for emit in emits where emit.now != .accepted { expectHeld(emit) }
+            try lives.watchd.emit("poke", data: 42)
+            lives.kill()
+            try lives.start()
+            try lives.watchd.waitUntilIdle()
+            let ran = try Set(lives.begun().flatMap(\.told.tokens))
+            #expect(ran == Set([1] + accepted + [42]))
+        }
+    }
+
+    @Test func aStopOnAFullDiskDoesNotWaitForRoom() throws {
+        try withDisk { lives, disk in
+            try lives.watchd.emit("poke", data: 1)
+            try lives.watchd.waitUntilIdle()
+            try disk.fill()
+            let emits = (2...40).map { PatientEmit(lives.watchd.socket, "poke", data: $0) }
+            try waitForProblem(lives.watchd, "no space left")
+            lives.stop()
+            try wait(for: "all to be answered") { emits.allSatisfy { $0.now != nil } }
+            try disk.free()
+            try lives.start()
+            try lives.watchd.emit("poke", data: 41)
+            try lives.watchd.waitUntilIdle()
+            let ran = try Set(lives.begun().flatMap(\.told.tokens))
+            #expect(ran.isSuperset(of: (2...40).filter { emits[$0 - 2].now == .accepted } + [1, 41]))
+        }
+    }
+
+    @Test func aStartOnAFullDiskGoesOnAndTakesUpTheStoreLater() throws {
+        try withDisk { lives, disk in
+            try lives.watchd.suspend("kept")
+            for data in 1...3 { try lives.watchd.emit("poke", data: data) }
+            lives.kill()
+            try disk.fill()
+            try lives.start()
+            try emitOthers(lives.watchd, 101...105)
+            let later = PatientEmit(lives.watchd.socket, "poke", data: 4)
+            let pipe = try Linux.open(lives.folder["pipe"], .writing).release()
+            defer { FileDescriptor(owning: pipe).close() }
+            try Linux.writeAll(pipe, "5\n6\n".utf8)
+            try emitOthers(lives.watchd, 106...110)
+            #expect(later.now != .accepted)
+            try disk.free()
+            try wait(for: "the store to be there", seconds: 90) { try lives.operations(of: "poke").count >= 3 }
+            try wait(for: "the problem to be over") { try lives.watchd.status().problems.isEmpty }
+            try wait(for: "an answer") { later.now != nil }
+            try lives.watchd.resume("kept")
+            let wanted = later.now == .accepted ? 6 : 5
+            let begun = try lives.waitForBegun(wanted)
+            try lives.watchd.waitUntilIdle()
+            #expect(begun.prefix(3).map(\.told.tokens) == [[1], [2], [3]], "what was accepted before goes first")
+            #expect(Set(begun.flatMap(\.told.tokens)) == Set(wanted == 6 ? [1, 2, 3, 4, 5, 6] : [1, 2, 3, 5, 6]))
+            let ids = try Set(lives.folder.lines("others").map { try Told($0).operation })
+            #expect(ids.isDisjoint(with: begun.map(\.operation)), "no id is given twice")
+        }
+    }
+
+    @Test func aFolderThatIsRemovedIsMadeAnewWithAllThatWaits() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.watchd.suspend("kept")
+            for data in 1...3 { try lives.watchd.emit("poke", data: data) }
+            let remove = try Program.run(["rm", "-r", lives.folder["state"]])
+            #expect(remove.code == 0, "\(remove)")
+            let emit = PatientEmit(lives.watchd.socket, "poke", data: 4)
+            try emitOthers(lives.watchd, 101...105)
+            try wait(for: "an answer", seconds: 90) { emit.now != nil }
+            #expect(emit.now == .accepted)
+            try wait(for: "the problem to be over") { try lives.watchd.status().problems.isEmpty }
+            #expect(lives.watchd.logText.contains("was removed"))
+            lives.kill()
+            try lives.folder.write("go", "")
+            try lives.start()
+            if try lives.watchd.queue("kept").suspended > 0 { try lives.watchd.resume("kept") }
+            try lives.waitForBegun(4)
+            try lives.watchd.waitUntilIdle()
+            #expect(try lives.begun().map(\.told.tokens) == [[1], [2], [3], [4]])
+        }
+    }
+
+    // MARK: Stores that are refused
+
+    /// The file that SQLite has made.
+    private func file(_ folder: Folder) throws -> String {
+        let names = try Linux.readFolder(folder["state"]).map { String(decoding: $0.name, as: UTF8.self) }
+        let magic = "SQLite format 3\0".pathBytes
+        return try #require(names.map { "state/\($0)" }.first { folder.bytes($0).starts(with: magic) })
+    }
+
+    /// Starts another daemon on the folder, as it stands there.
+    private func start(_ folder: Folder) throws -> Finished {
+        try Program.run([Products.path("watchd"), folder["watch"]], seconds: 20)
+    }
+
+    @Test func aSecondDaemonOnTheSameFolderNamesTheFirst() throws {
+        try Lives.run(Self.text) { lives in
+            let other = lives.folder.text("watch").replacing("/socket\n", with: "/socket2\n")
+            try lives.folder.write("watch2", other)
+            let second = try Program.run([Products.path("watchd"), lives.folder["watch2"]], seconds: 20)
+            #expect(second.code == 1, "\(second)")
+            #expect(second.errorText.contains("\(lives.watchd.processID)"), "\(second)")
+            #expect(second.errorText.contains(lives.folder["state"]), "\(second)")
+            #expect(!lives.folder.exists("socket2"))
+            try lives.watchd.emit("poke", data: 1)
+            lives.kill()
+            try lives.folder.write("go", "")
+            try lives.start()
+            try lives.waitForBegun(1)
+            try lives.watchd.waitUntilIdle()
+        }
+    }
+
+    @Test func aStoreOfALaterVersionIsLeftAlone() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.watchd.suspend("kept")
+            try lives.watchd.emit("poke", data: 1)
+            lives.stop()
+            let name = try file(lives.folder)
+            let good = lives.folder.bytes(name)
+            var bad = good
+            // `user_version`, big endian (https://www.sqlite.org/fileformat.html, 1.3).
+            bad.replaceSubrange(60..<64, with: [0, 0, 0, 200])
+            try lives.folder.write(name.pathBytes, bad)
+            let end = try start(lives.folder)
+            #expect(end.code == 78, "\(end)")
+            #expect(end.errorText.contains(lives.folder[name]) && end.errorText.contains("200"), "\(end)")
+            #expect(lives.folder.bytes(name) == bad, "it is not touched")
+            try lives.folder.write(name.pathBytes, good)
+            try lives.start()
+            #expect(try lives.operations(of: "poke").count == 1)
+            try lives.folder.write("go", "")
+            try lives.watchd.resume("kept")
+            try lives.watchd.waitUntilIdle()
+        }
+    }
+
+    @Test func aFolderInThePlaceOfTheStoreIsRefused() throws {
+        try Lives.run(Self.text) { lives in
+            lives.stop()
+            let name = try file(lives.folder)
+            for left in try Linux.readFolder(lives.folder["state"]) where left.kind != .folder {
+                try Linux.unlink(lives.folder["state"].pathBytes + [UInt8(ascii: "/")] + left.name)
+            }
+            try lives.folder.makeFolder(name)
+            let end = try start(lives.folder)
+            #expect(end.code == 78, "\(end)")
+            #expect(end.errorText.contains(lives.folder[name]), "\(end)")
+            try Linux.rmdir(lives.folder[name])
+            try lives.start()
+        }
+    }
+}
