@@ -26,7 +26,7 @@ package struct AdoptableProcess: Equatable, Sendable {
                 (try? Linux.stat("/proc/\(pid)"))?.userID == own, let place = Linux.place(of: pid),
                 place.groupID == pid,
                 // One that has a session of its own was made by a handler, not by watchd.
-                place.sessionID != pid, place.parentID != Linux.processID, !place.isStuck, !place.isZombie
+                place.sessionID != pid, place.parentID != Linux.processID, !place.isZombie, isAwake(pid, place)
             else { continue }
             let variables = variables(of: pid)
             guard variables.contains(mark), let process = AdoptableProcess(pid, place, variables) else { continue }
@@ -38,6 +38,19 @@ package struct AdoptableProcess: Equatable, Sendable {
     /// `nil`: it is no process of a run.
     init?(_ pid: Int32, _ place: ProcessPlace) {
         self.init(pid, place, Self.variables(of: pid))
+    }
+
+    /// Whether its memory may be looked at. One that starts another (`vfork(2)`) sleeps uninterruptibly for a moment; one
+    /// that hangs on a disk does so for ever, and who looks at it may hang with it.
+    static func isAwake(_ pid: Int32, _ place: ProcessPlace) -> Bool {
+        var place = place
+        for _ in 0..<50 {
+            if !place.isStuck { return true }
+            _ = try? Linux.poll([], timeout: 1)
+            guard let now = Linux.place(of: pid) else { return false }
+            place = now
+        }
+        return false
     }
 
     /// For a moment a process that becomes another program (`execve(2)`) has none: that is looked at again.

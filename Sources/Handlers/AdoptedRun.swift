@@ -67,7 +67,7 @@ final class AdoptedRun: OngoingRun {
 
     /// By now the number may be another process's.
     private func isOfThisRun(_ pid: Int32) -> Bool {
-        guard let place = Linux.place(of: pid), !place.isStuck else { return false }
+        guard let place = Linux.place(of: pid), AdoptableProcess.isAwake(pid, place) else { return false }
         return AdoptableProcess(pid, place)?.run == request.run
     }
 

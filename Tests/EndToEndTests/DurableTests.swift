@@ -134,12 +134,13 @@ import Varlink
         guard Self.kernelTellsTheEndOfAdopted else { return print("SKIPPED: needs Linux 6.15") }
         try Lives.run(Self.jobs("Exec=@/job 1\nRetry=2\nRetrySec=10ms")) { lives in
             try lives.watchd.emit("poke")
-            _ = try lives.waitForBegun(1)
+            let first = try #require(try lives.waitForBegun(1).first)
             lives.kill()
             try lives.start()
+            #expect(try lives.watchd.status().running.map(\.pid) == [Int(first.pid)])
             try finish(lives)
             let runs = try lives.begun().map { "\($0.told.attempt) \($0.told.isRedelivered)" }
-            #expect(runs == ["1 false", "2 false"])
+            #expect(runs == ["1 false", "2 false"], "\(lives.watchd.logText.suffix(2000))")
             #expect(try lives.watchd.ended("poke").map(\.result) == [.done])
         }
     }
