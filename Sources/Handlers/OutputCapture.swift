@@ -38,6 +38,9 @@ final class OutputCapture {
         watch()
     }
 
+    /// With the epoll set, that holds it while somebody still writes.
+    deinit { descriptor.take()?.close() }
+
     var number: Int32? { descriptor.number }
 
     /// The end of what was written so far.
