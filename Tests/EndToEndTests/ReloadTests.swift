@@ -36,6 +36,8 @@ import Varlink
             try watchd.emit("stays")
             try watchd.emit("stays")
             _ = try watchd.waitForLines(1, in: "notes")
+            // The handler may speak before watchd has been told its number.
+            try wait(for: "its process to be known") { try watchd.status().running.first?.pid != nil }
             let running = try #require(try watchd.status().running.first)
             let number = try Linux.lstat(watchd.folder["fifo"]).inode
             // One writer stays connected over all reloads, in the middle of a line.
