@@ -32,7 +32,7 @@ enum Announcement {
 
     private static func hint(_ trigger: Trigger, _ name: String, _ socket: [UInt8]) -> String? {
         switch trigger {
-        case .timer, .group: return nil
+        case .timer, .unit, .group: return nil
         case .signal(let trigger):
             return trigger.signals.first.map { "kill -s \(LinuxSignal.name($0).dropFirst(3)) \(Linux.processID)" }
         case .path(let trigger):

@@ -1,6 +1,7 @@
 import Engine
 import Handlers
 import LinuxSystem
+import Schedule
 import Systemd
 import WatchFile
 
@@ -143,19 +144,27 @@ enum EventText {
         case .timer: "elapsed"
         case .signal(let signal):
             LinuxSignal.name(signal.number) + " from process \(signal.senderPID)"
+                + (signal.senderExecutable.map { " (\($0.printable))" } ?? "")
                 + (signal.value.map { ", value \($0)" } ?? "")
         case .path(let path):
             path.oldPath.map { "renamed \($0.printable) to \(path.path.printable)" }
                 ?? "\(path.change.rawValue) \(path.path.printable)"
+        case .line(let line) where line.handover != nil:
+            line.form.rawValue + (line.peer.map { " of \($0)" } ?? "")
         case .line(let line):
             "“\(Array(line.bytes.prefix(200)).printable)”" + (line.isIncomplete ? " (incomplete)" : "")
-        case .process(let process): "process \(process.pid) ended" + (process.exit.map { ", \(exit($0))" } ?? "")
+        case .process(let process):
+            "process \(process.pid) \(process.event.pastTense)"
+                + (process.executable.map { ": \($0.printable)" } ?? "") + (process.exit.map { ", \(exit($0))" } ?? "")
+        case .unit(let unit): "\(unit.unit) \(unit.change.rawValue)" + (unit.result.map { ", \($0)" } ?? "")
         case .custom(let custom):
             (custom.data.map { "data \($0)" } ?? "emitted") + (custom.payload == nil ? "" : " with a payload")
         case .group(let group):
             "\(group.ran) ran, \(group.failed) failed, \(group.cancelled) cancelled"
         case .completion(let completion):
             "operation \(completion.operation) \(completion.result.rawValue)"
+        case .silence(let silence):
+            silence.isOver ? "heard again" : "no event for \(TimeSpan(microseconds: UInt64(max(0, silence.silent))))"
         }
     }
 
@@ -163,6 +172,17 @@ enum EventText {
         switch exit {
         case .exited(let code): "exit \(code)"
         case .signaled(let number): LinuxSignal.name(number)
+        }
+    }
+}
+
+extension ProcessEvent {
+    fileprivate var pastTense: String {
+        switch self {
+        case .exit: "ended"
+        case .fork: "was forked"
+        case .exec: "was executed"
+        case .coredump: "dumped core"
         }
     }
 }

@@ -236,10 +236,10 @@ extension Event {
         switch fact {
         case .path(let fact): fact.path.count + (fact.oldPath?.count ?? 0) + 200
         case .line(let fact): fact.bytes.count + 200
-        case .group: 200
+        case .unit(let fact): fact.unit.utf8.count + 200
         case .custom(let fact): (fact.payload?.count ?? 0) + 200
         case .completion(let fact): fact.output.count + fact.cause.size
-        case .timer, .signal, .process: 200
+        case .timer, .signal, .process, .group, .silence: 200
         }
     }
 }

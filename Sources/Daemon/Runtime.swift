@@ -127,7 +127,7 @@ final class Runtime {
         for source in parts.configuration.sources {
             switch source.trigger {
             case .timer, .custom, .group: break
-            case .signal, .path, .descriptor, .process: untried[source.id] = source.isRequired
+            case .signal, .path, .descriptor, .process, .unit: untried[source.id] = source.isRequired
             }
         }
         perform(engine.start())

@@ -67,6 +67,7 @@ extension Engine {
         case .completion(let handler), .run(let handler):
             handlers.index(of: handler).map { !handlers[$0].isRemoved } ?? false
         case .finalizer: false
+        case .silence(let id): sources.index(of: .source(id)).map { !sources[$0].isRemoved } ?? false
         }
     }
 }

@@ -54,7 +54,7 @@ extension Engine {
 
     func isInRim(_ source: Int) -> Bool {
         switch sources[source].definition?.trigger {
-        case .signal, .path, .descriptor, .process: true
+        case .signal, .path, .descriptor, .process, .unit: true
         case .timer, .custom, .group, nil: false
         }
     }

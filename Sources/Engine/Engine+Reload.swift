@@ -227,7 +227,7 @@ extension Engine {
         switch definition.trigger {
         case .timer: openTimer(index)
         case .custom, .group: sources[index].condition = .armed
-        case .signal, .path, .descriptor, .process: actions.append(.open(definition))
+        case .signal, .path, .descriptor, .process, .unit: actions.append(.open(definition))
         }
         if sources[index].isSuspended { holdSuspended(index) }
     }

@@ -55,7 +55,7 @@ package struct EntryList: Sendable {
             case .path(let fact): annulled = addPath(event, fact)
             case .timer: fold(event) { if case .timer = $0 { event.fact } else { nil } }
             case .custom(let fact): addCustom(event, fact, merge)
-            case .signal, .line, .process, .group, .completion: append(event)
+            case .signal, .line, .process, .unit, .group, .completion, .silence: append(event)
             }
         } else {
             append(event)
@@ -69,7 +69,7 @@ package struct EntryList: Sendable {
         case .path(let fact): slot(at: fact.path) != nil || fact.oldPath.flatMap(slot(at:)) != nil
         case .timer: slots.contains { if case .timer = $0.fact { $0.count > 0 } else { false } }
         case .custom(let fact): customSlot(fact, merge) != nil
-        case .signal, .line, .process, .group, .completion: false
+        case .signal, .line, .process, .unit, .group, .completion, .silence: false
         }
     }
 

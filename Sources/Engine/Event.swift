@@ -9,6 +9,8 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
     case run(handler: String)
     /// `Finalizer=` of the queue named.
     case finalizer(queue: String)
+    /// `OnSilence=`, `OnSound=` of the source named.
+    case silence(SourceID)
 
     package var description: String {
         switch self {
@@ -16,13 +18,14 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
         case .completion(let handler): "completion/\(handler)"
         case .run(let handler): "run/\(handler)"
         case .finalizer(let queue): "finalizer/\(queue)"
+        case .silence(let id): "silence/\(id)"
         }
     }
 
     /// The bare name, as `%{source}` gives it.
     package var name: String {
         switch self {
-        case .source(let id): id.name
+        case .source(let id), .silence(let id): id.name
         case .completion(let handler), .run(let handler): handler
         case .finalizer(let queue): queue
         }
@@ -55,9 +58,11 @@ package enum Fact: Equatable, Sendable {
     case path(PathFact)
     case line(LineFact)
     case process(ProcessFact)
+    case unit(UnitFact)
     case custom(CustomFact)
     case group(GroupFact)
     indirect case completion(CompletionFact)
+    case silence(SilenceFact)
 
     /// The `kind` a handler is told.
     package var kind: String {
@@ -67,9 +72,11 @@ package enum Fact: Equatable, Sendable {
         case .path: "path"
         case .line: "descriptor"
         case .process: "process"
+        case .unit: "unit"
         case .custom: "custom"
         case .group: "group"
         case .completion: "completion"
+        case .silence: "silence"
         }
     }
 
@@ -79,11 +86,13 @@ package enum Fact: Equatable, Sendable {
         case .timer: "elapsed"
         case .signal: "received"
         case .path(let path): path.change.rawValue
-        case .line: "line"
-        case .process: "exit"
+        case .line(let line): line.form.rawValue
+        case .process(let process): process.event.rawValue
+        case .unit(let unit): unit.change.rawValue
         case .custom: "emitted"
         case .group: "finished"
         case .completion(let completion): completion.outcome.rawValue
+        case .silence(let silence): silence.isOver ? "sound" : "silence"
         }
     }
 }
@@ -94,12 +103,17 @@ package struct SignalFact: Equatable, Sendable {
     package var senderUID: UInt32
     /// What `sigqueue(3)` sent along; `nil` for `kill(2)`.
     package var value: Int32?
+    /// The path of the sender's executable, where it could still be read.
+    package var senderExecutable: [UInt8]?
 
-    package init(number: Int32, senderPID: Int32, senderUID: UInt32, value: Int32? = nil) {
+    package init(
+        number: Int32, senderPID: Int32, senderUID: UInt32, value: Int32? = nil, senderExecutable: [UInt8]? = nil
+    ) {
         self.number = number
         self.senderPID = senderPID
         self.senderUID = senderUID
         self.value = value
+        self.senderExecutable = senderExecutable
     }
 }
 
@@ -133,32 +147,89 @@ package struct PathFact: Equatable, Sendable {
     }
 }
 
-/// A line or a datagram, without its terminator.
+/// What a descriptor brought: a line or a datagram without its terminator, a chunk, or itself.
 package struct LineFact: Equatable, Sendable {
+    /// What it is; the raw value is the `event` a handler is told.
+    package enum Form: String, CaseIterable, Sendable {
+        case line, datagram, chunk
+        /// `Framing=ready`: the descriptor can be read or written, and the handler does it.
+        case ready
+        /// `Accept=yes`: a connection, which the handler gets.
+        case connection
+        /// `Pressure=`: the stall was reached.
+        case pressure
+    }
+
+    package var form: Form
     package var bytes: [UInt8]
     /// The writer went away before it ended the line, or the line was cut at `MaxLength=`.
     package var isIncomplete: Bool
-    /// Who sent the datagram, where that is known.
+    /// Who sent the datagram or connected, where that is known.
     package var peer: String?
+    /// `%1` to `%9`: what the groups of `Include=` matched; at most nine.
+    package var captures: [[UInt8]]
+    /// The descriptor that the handler gets as standard input and output, by the rim's number for it.
+    package var handover: UInt64?
 
-    package init(_ bytes: [UInt8], isIncomplete: Bool = false, peer: String? = nil) {
+    package init(
+        _ bytes: [UInt8], form: Form = .line, isIncomplete: Bool = false, peer: String? = nil,
+        captures: [[UInt8]] = [], handover: UInt64? = nil
+    ) {
         self.bytes = bytes
+        self.form = form
         self.isIncomplete = isIncomplete
         self.peer = peer
+        self.captures = captures
+        self.handover = handover
     }
 }
 
 package struct ProcessFact: Equatable, Sendable {
+    package var event: ProcessEvent
     package var pid: Int32
+    /// Of a `Match=`: the path of its executable.
+    package var executable: [UInt8]?
     /// `nil`: the kernel did not tell (before 6.15, for a process that is not ours).
     package var exit: Exit?
     /// Microseconds from its start to its end.
     package var runTime: Int64?
 
-    package init(pid: Int32, exit: Exit?, runTime: Int64? = nil) {
+    package init(
+        _ event: ProcessEvent = .exit, pid: Int32, exit: Exit? = nil, runTime: Int64? = nil, executable: [UInt8]? = nil
+    ) {
+        self.event = event
+        self.executable = executable
         self.pid = pid
         self.exit = exit
         self.runTime = runTime
+    }
+}
+
+/// What became of a systemd unit.
+package struct UnitFact: Equatable, Sendable {
+    /// With its suffix: `postgresql.service`.
+    package var unit: String
+    package var change: UnitChange
+    /// systemd's `Result` of the unit, where it has one: `success`, `exit-code`, `timeout`, ….
+    package var result: String?
+
+    package init(unit: String, change: UnitChange, result: String? = nil) {
+        self.unit = unit
+        self.change = change
+        self.result = result
+    }
+}
+
+/// A source has had no event for its `SilenceSec=`, or has one again.
+package struct SilenceFact: Equatable, Sendable {
+    /// Microseconds since its last event, or since it was armed.
+    package var silent: Int64
+    /// It is heard again.
+    package var isOver: Bool
+
+    package init(silent: Int64, isOver: Bool = false) {
+        self.silent = silent
+        self.isOver = isOver
     }
 }
 

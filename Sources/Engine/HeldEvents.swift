@@ -22,7 +22,7 @@ struct HeldEvents: Sendable {
         case .signal(let fact):
             if fold(event, fact) { return 0 }
             return add(event, merge: nil, below: Self.keptLimit)
-        case .process:
+        case .process, .unit:
             return add(event, merge: nil, below: Self.keptLimit)
         case .timer:
             return add(event, merge: .add, below: limit)
@@ -31,7 +31,7 @@ struct HeldEvents: Sendable {
         case .line:
             // Read before the descriptor was held: one read of the rim, and nothing of it may be lost.
             return add(event, merge: merge, below: .max)
-        case .custom, .group, .completion:
+        case .custom, .group, .completion, .silence:
             return add(event, merge: merge, below: limit)
         }
     }

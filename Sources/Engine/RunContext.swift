@@ -82,13 +82,16 @@ extension Fact {
             switch specifier {
             case .line: return fact.bytes
             case .peer: return Array((fact.peer ?? "").utf8)
+            case .capture(let number):
+                return fact.captures.indices.contains(number - 1) ? fact.captures[number - 1] : []
             default: return []
             }
         case .process(let fact):
             return specifier == .pid ? Array(String(fact.pid).utf8) : fact.exit.map { $0.value(specifier) } ?? []
         case .custom(let fact):
             return specifier == .data ? fact.data.map { Array(String($0).utf8) } ?? [] : []
-        case .group: return []
+        case .unit: return []
+        case .group, .silence: return []
         case .completion(let fact):
             switch specifier {
             case .result: return Array(fact.result.rawValue.utf8)
@@ -104,7 +107,7 @@ extension Fact {
         case .path(let fact): [fact.path]
         case .line(let fact): [fact.bytes]
         case .completion(let fact): fact.cause.fact.words
-        case .timer, .signal, .process, .custom, .group: []
+        case .timer, .signal, .process, .unit, .custom, .group, .silence: []
         }
     }
 }

@@ -181,7 +181,7 @@ struct SourceState: Sendable {
         switch definition.trigger {
         case .timer: isTimer = true
         case .custom(let custom): merge = custom.merge
-        case .signal, .path, .descriptor, .process, .group: break
+        case .signal, .path, .descriptor, .process, .unit, .group: break
         }
         if !definition.coalesces || definition.key == .none { merge = nil }
     }

@@ -41,6 +41,7 @@ package final class SourceSet {
         let id = definition.id
         switch definition.trigger {
         case .timer, .custom, .group: break
+        case .unit: environment.send(.source(id, .failed("units are not watched by this version")))
         case .signal(let trigger): openSignals(id, trigger)
         case .path(let trigger): start(PathSource(id, trigger, environment), id)
         case .process(let trigger): start(ProcessSource(id, trigger, environment), id)

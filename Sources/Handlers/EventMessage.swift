@@ -50,15 +50,17 @@ package enum EventMessage {
     private struct Body: Encodable {
         enum CodingKeys: String, CodingKey {
             case id, source, kind, event, time, count, scheduled, signal, number, value, path, recovered, replaced, line
-            case incomplete, peer, pid, data, of, result, output, ran, failed, cancelled
+            case incomplete, peer, captures, pid, executable, unit, data, of, result, output, ran, failed, cancelled
             case senderPID = "sender_pid"
             case senderUID = "sender_uid"
+            case senderExecutable = "sender_executable"
             case pathBase64 = "path_base64"
             case oldPath = "old_path"
             case oldPathBase64 = "old_path_base64"
             case lineBase64 = "line_base64"
             case exitStatus = "exit_status"
             case runTime = "run_usec"
+            case silent = "silent_usec"
         }
 
         var id: UInt64
@@ -72,6 +74,7 @@ package enum EventMessage {
         var number: Int32?
         var senderPID: Int32?
         var senderUID: UInt32?
+        var senderExecutable: String?
         var value: Int32?
         var path: String?
         var pathBase64: String?
@@ -83,9 +86,13 @@ package enum EventMessage {
         var lineBase64: String?
         var incomplete: Bool?
         var peer: String?
+        var captures: [String]?
         var pid: Int32?
+        var executable: String?
         var exitStatus: Int32?
         var runTime: Int64?
+        var unit: String?
+        var silent: Int64?
         var data: Int64?
         var of: UInt64?
         var result: String?
@@ -110,15 +117,14 @@ package enum EventMessage {
             case .timer(let time): scheduled = Timestamp(microseconds: time).description
             case .signal(let fact): take(fact)
             case .path(let fact): take(fact)
-            case .line(let fact):
-                line = text(fact.bytes)
-                lineBase64 = base64(fact.bytes)
-                incomplete = fact.isIncomplete ? true : nil
-                peer = fact.peer
+            case .line(let fact): take(fact)
             case .process(let fact):
                 pid = fact.pid
+                executable = fact.executable.map(text)
                 take(fact.exit)
                 runTime = fact.runTime
+            case .unit(let fact): (unit, result) = (fact.unit, fact.result)
+            case .silence(let fact): silent = fact.silent
             case .custom(let fact): data = fact.data
             case .group(let fact): (ran, failed, cancelled) = (fact.ran, fact.failed, fact.cancelled)
             case .completion: break
@@ -130,7 +136,17 @@ package enum EventMessage {
             number = fact.number
             senderPID = fact.senderPID
             senderUID = fact.senderUID
+            senderExecutable = fact.senderExecutable.map(text)
             value = fact.value
+        }
+
+        private mutating func take(_ fact: LineFact) {
+            peer = fact.peer
+            captures = fact.captures.isEmpty ? nil : fact.captures.map(text)
+            guard fact.handover == nil else { return }
+            line = text(fact.bytes)
+            lineBase64 = base64(fact.bytes)
+            incomplete = fact.isIncomplete ? true : nil
         }
 
         private mutating func take(_ fact: PathFact) {

@@ -68,22 +68,34 @@ extension SeededGenerator {
     }
 
     private mutating func fact(_ depth: Int) -> Fact {
-        switch upTo(depth < 5 ? 7 : 6) {
+        switch upTo(depth < 5 ? 9 : 8) {
         case 0: return .timer(scheduled: number())
         case 1:
             return .signal(
                 SignalFact(
                     number: int32(), senderPID: int32(), senderUID: UInt32(truncatingIfNeeded: next()),
-                    value: optional { $0.int32() }))
+                    value: optional { $0.int32() }, senderExecutable: optional { $0.content() }))
         case 2:
             return .path(
                 PathFact(
                     pick(PathChange.allCases), path: content(), oldPath: optional { $0.content() }, root: content(),
                     isRecovered: chance(50), hasReplaced: chance(50)))
-        case 3: return .line(LineFact(content(), isIncomplete: chance(50), peer: optional { $0.name() }))
-        case 4: return .process(ProcessFact(pid: int32(), exit: exit(), runTime: optional { $0.number() }))
+        case 3:
+            return .line(
+                LineFact(
+                    content(), form: pick(LineFact.Form.allCases), isIncomplete: chance(50), peer: optional { $0.name() },
+                    captures: list(9) { $0.content() }, handover: optional { $0.unsigned() }))
+        case 4:
+            return .process(
+                ProcessFact(
+                    pick(ProcessEvent.allCases), pid: int32(), exit: exit(), runTime: optional { $0.number() },
+                    executable: optional { $0.content() }))
         case 5: return .custom(CustomFact(data: optional { $0.number() }, payload: optional { $0.content() }))
         case 6: return .group(GroupFact(ran: upTo(300), failed: upTo(3), cancelled: upTo(70_000)))
+        case 7:
+            return .unit(
+                UnitFact(unit: name(), change: pick(UnitChange.allCases), result: optional { $0.name() }))
+        case 8: return .silence(SilenceFact(silent: number(), isOver: chance(50)))
         default:
             return .completion(
                 CompletionFact(
@@ -94,10 +106,11 @@ extension SeededGenerator {
     }
 
     private mutating func origin() -> Origin {
-        switch upTo(3) {
+        switch upTo(4) {
         case 0: .source(SourceID(pick(SourceKind.allCases), name()))
-        case 1: .completion(handler: name())
-        case 2: .run(handler: name())
+        case 1: .silence(SourceID(pick(SourceKind.allCases), name()))
+        case 2: .completion(handler: name())
+        case 3: .run(handler: name())
         default: .finalizer(queue: name())
         }
     }

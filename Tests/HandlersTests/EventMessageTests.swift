@@ -39,6 +39,20 @@ import WatchFile
             .process(ProcessFact(pid: 5, exit: .signaled(9), runTime: 3)),
             "\"pid\":5 \"signal\":\"SIGKILL\" \"run_usec\":3", kind: "process", event: "exit")
         try expect(
+            .line(LineFact([], form: .connection, peer: "[::1]:5", captures: [], handover: 7)), "\"peer\":\"[::1]:5\"",
+            kind: "descriptor", event: "connection")
+        try expect(
+            .line(LineFact(Array("a=b".utf8), captures: [[0x61], [0x62]])),
+            "\"line\":\"a=b\" \"captures\":[\"a\",\"b\"]", kind: "descriptor", event: "line")
+        try expect(
+            .process(ProcessFact(.exec, pid: 5, executable: Array("/bin/sh".utf8))),
+            "\"pid\":5 \"executable\":\"/bin/sh\"", kind: "process", event: "exec")
+        try expect(
+            .unit(UnitFact(unit: "a.service", change: .failed, result: "exit-code")),
+            "\"unit\":\"a.service\" \"result\":\"exit-code\"", kind: "unit", event: "failed")
+        try expect(
+            .silence(SilenceFact(silent: 1_000_000)), "\"silent_usec\":1000000", kind: "silence", event: "silence")
+        try expect(
             .custom(CustomFact(data: 3, payload: Array("{\"b\":1.50,\"a\":[]}".utf8))),
             "\"data\":3 \"payload\":{\"b\":1.50,\"a\":[]}", kind: "custom", event: "emitted")
         try expect(

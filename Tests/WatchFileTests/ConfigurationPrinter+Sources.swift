@@ -50,6 +50,9 @@ extension ConfigurationPrinter {
         case .process(let trigger):
             key("PIDFile", path(trigger.pidFile))
             key("Events", "exit")
+        case .unit(let trigger):
+            key("Unit", trigger.units.joined(separator: " "))
+            key("Events", trigger.events.map(\.rawValue).sorted().joined(separator: " "))
         case .group(let group): key("Members", group.members.joined(separator: " "))
         case .custom(let trigger): key("Merge", trigger.merge.rawValue)
         }

@@ -5,9 +5,13 @@ extension Fact {
     /// About as many bytes as it takes, its event's numbers included; rather too many.
     var room: Int {
         switch self {
-        case .timer, .signal, .process, .group: 48
+        case .timer, .group, .silence: 48
+        case .signal(let signal): 48 + (signal.senderExecutable?.count ?? 0)
+        case .process(let process): 48 + (process.executable?.count ?? 0)
+        case .unit(let unit): 48 + unit.unit.utf8.count + (unit.result?.utf8.count ?? 0)
         case .path(let path): 40 + path.path.count + path.root.count + (path.oldPath?.count ?? 0)
-        case .line(let line): 40 + line.bytes.count + (line.peer?.utf8.count ?? 0)
+        case .line(let line):
+            48 + line.bytes.count + (line.peer?.utf8.count ?? 0) + line.captures.reduce(0) { $0 + $1.count + 8 }
         case .custom(let custom): 48 + (custom.payload?.count ?? 0)
         case .completion(let completion): 96 + completion.output.count + completion.cause.fact.room
         }
@@ -39,16 +43,21 @@ extension ByteWriter {
             put(group.failed)
             put(group.cancelled)
         case .completion(let completion): put(completion)
+        case .unit(let unit): put(unit)
+        case .silence(let silence):
+            put(byte: silence.isOver ? 11 : 10)
+            put(silence.silent)
         }
     }
 
     private mutating func put(_ signal: SignalFact) {
         put(byte: 2)
-        put(byte: signal.value == nil ? 0 : 1)
+        put(byte: (signal.value == nil ? 0 : 1) | (signal.senderExecutable == nil ? 0 : 2))
         put(signal.number)
         put(signal.senderPID)
         put(UInt64(signal.senderUID))
         if let value = signal.value { put(value) }
+        if let executable = signal.senderExecutable { put(executable) }
     }
 
     private mutating func put(_ path: PathFact) {
@@ -63,17 +72,38 @@ extension ByteWriter {
 
     private mutating func put(_ line: LineFact) {
         put(byte: 4)
-        put(byte: (line.peer == nil ? 0 : 1) | (line.isIncomplete ? 2 : 0))
+        let bits: UInt8 =
+            (line.peer == nil ? 0 : 1) | (line.isIncomplete ? 2 : 0) | (line.captures.isEmpty ? 0 : 4)
+            | (line.handover == nil ? 0 : 8) | (line.form == .line ? 0 : 16)
+        put(byte: bits)
         put(line.bytes)
         if let peer = line.peer { put(peer) }
+        if !line.captures.isEmpty {
+            put(UInt64(line.captures.count))
+            for capture in line.captures { put(capture) }
+        }
+        if let handover = line.handover { put(handover) }
+        if line.form != .line { put(byte: line.form.stateNumber) }
     }
 
     private mutating func put(_ process: ProcessFact) {
         put(byte: 5)
-        put(byte: process.runTime == nil ? 0 : 1)
+        let bits: UInt8 =
+            (process.runTime == nil ? 0 : 1) | (process.executable == nil ? 0 : 2) | (process.event == .exit ? 0 : 4)
+        put(byte: bits)
         put(process.pid)
         put(process.exit)
         if let runTime = process.runTime { put(runTime) }
+        if let executable = process.executable { put(executable) }
+        if process.event != .exit { put(byte: process.event.stateNumber) }
+    }
+
+    private mutating func put(_ unit: UnitFact) {
+        put(byte: 9)
+        put(byte: unit.result == nil ? 0 : 1)
+        put(unit.unit)
+        put(byte: unit.change.stateNumber)
+        if let result = unit.result { put(result) }
     }
 
     private mutating func put(_ custom: CustomFact) {
@@ -114,6 +144,9 @@ extension ByteWriter {
         case .completion: put(byte: 2)
         case .run: put(byte: 3)
         case .finalizer: put(byte: 4)
+        case .silence(let id):
+            put(byte: 5)
+            put(byte: id.kind.stateNumber)
         }
         put(origin.name)
     }
@@ -142,15 +175,19 @@ extension ByteReader {
         case 6: .custom(try custom())
         case 7: .group(try group())
         case 8: .completion(try completion(depth: depth))
+        case 9: .unit(try unit())
+        case 10: .silence(SilenceFact(silent: try signed()))
+        case 11: .silence(SilenceFact(silent: try signed(), isOver: true))
         default: throw DamagedBytes()
         }
     }
 
     private mutating func signal() throws(DamagedBytes) -> SignalFact {
-        let bits = try flags(1)
+        let bits = try flags(3)
         var signal = SignalFact(
             number: try int32(), senderPID: try int32(), senderUID: try within(UInt32(exactly: unsigned())))
         if bits & 1 != 0 { signal.value = try int32() }
+        signal.senderExecutable = try content(if: bits & 2 != 0)
         return signal
     }
 
@@ -164,13 +201,27 @@ extension ByteReader {
     }
 
     private mutating func line() throws(DamagedBytes) -> LineFact {
-        let bits = try flags(3)
-        return LineFact(try content(), isIncomplete: bits & 2 != 0, peer: try text(if: bits & 1 != 0))
+        let bits = try flags(31)
+        var line = LineFact(try content(), isIncomplete: bits & 2 != 0, peer: try text(if: bits & 1 != 0))
+        if bits & 4 != 0 {
+            line.captures = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
+        }
+        if bits & 8 != 0 { line.handover = try unsigned() }
+        if bits & 16 != 0 { line.form = try number() }
+        return line
     }
 
     private mutating func process() throws(DamagedBytes) -> ProcessFact {
+        let bits = try flags(7)
+        var process = ProcessFact(pid: try int32(), exit: try exit(), runTime: try signed(if: bits & 1 != 0))
+        process.executable = try content(if: bits & 2 != 0)
+        if bits & 4 != 0 { process.event = try number() }
+        return process
+    }
+
+    private mutating func unit() throws(DamagedBytes) -> UnitFact {
         let bits = try flags(1)
-        return ProcessFact(pid: try int32(), exit: try exit(), runTime: try signed(if: bits & 1 != 0))
+        return UnitFact(unit: try text(), change: try number(), result: try text(if: bits & 1 != 0))
     }
 
     private mutating func custom() throws(DamagedBytes) -> CustomFact {
@@ -208,6 +259,7 @@ extension ByteReader {
         case 2: .completion(handler: try text())
         case 3: .run(handler: try text())
         case 4: .finalizer(queue: try text())
+        case 5: .silence(SourceID(try number(), try text()))
         default: throw DamagedBytes()
         }
     }

@@ -83,3 +83,39 @@ extension CustomTrigger.Merge: StateNumber {
         }
     }
 }
+
+extension LineFact.Form: StateNumber {
+    var stateNumber: UInt8 {
+        switch self {
+        case .line: 1
+        case .datagram: 2
+        case .chunk: 3
+        case .ready: 4
+        case .connection: 5
+        case .pressure: 6
+        }
+    }
+}
+
+extension ProcessEvent: StateNumber {
+    var stateNumber: UInt8 {
+        switch self {
+        case .exit: 1
+        case .fork: 2
+        case .exec: 3
+        case .coredump: 4
+        }
+    }
+}
+
+extension UnitChange: StateNumber {
+    var stateNumber: UInt8 {
+        switch self {
+        case .failed: 1
+        case .active: 2
+        case .inactive: 3
+        case .activating: 4
+        case .deactivating: 5
+        }
+    }
+}

@@ -193,6 +193,7 @@ extension Trigger {
         case .path(let trigger): trigger.paths.map(\.printable).joined(separator: " ")
         case .process(let trigger): trigger.pidFile.printable
         case .group(let trigger): "Members=\(trigger.members.joined(separator: " "))"
+        case .unit(let trigger): trigger.units.joined(separator: " ")
         case .custom(let trigger): "Merge=\(trigger.merge.rawValue)"
         case .descriptor(let trigger):
             switch trigger.listener {

@@ -131,7 +131,8 @@ extension OperationView {
         switch newest.fact {
         case .path(let fact): return fact.path.printable
         case .completion(let fact): return "\(origin.name) \(fact.operation) \(fact.result.rawValue)"
-        case .timer, .signal, .line, .process, .custom, .group: return "\(origin), \(EventText.sentence(newest))"
+        case .timer, .signal, .line, .process, .unit, .custom, .group, .silence:
+            return "\(origin), \(EventText.sentence(newest))"
         }
     }
 }

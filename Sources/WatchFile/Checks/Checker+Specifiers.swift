@@ -78,7 +78,7 @@ extension Checker {
             return isOnePath ? [] : Self.pathSpecifiers.subtracting(key)
         case .descriptor:
             return key.contains(.line) ? [] : Self.lineSpecifiers.subtracting(key)
-        case .timer, .signal, .process, .custom, .group, nil:
+        case .timer, .signal, .process, .unit, .custom, .group, nil:
             return []
         }
     }

@@ -40,11 +40,13 @@ package struct SourceDefinition: Equatable, Sendable {
     package var isSuspended: Bool
     /// `Required=`: the daemon is not ready before this source is armed.
     package var isRequired: Bool
+    package var silence: SilenceRule?
     package var trigger: Trigger
 
     package init(
         id: SourceID, summary: String? = nil, routes: [Route], key: KeyRule = .handler, coalesces: Bool = true,
-        rateLimit: RateLimit? = nil, isSuspended: Bool = false, isRequired: Bool = false, trigger: Trigger
+        rateLimit: RateLimit? = nil, isSuspended: Bool = false, isRequired: Bool = false,
+        silence: SilenceRule? = nil, trigger: Trigger
     ) {
         self.id = id
         self.summary = summary
@@ -54,6 +56,7 @@ package struct SourceDefinition: Equatable, Sendable {
         self.rateLimit = rateLimit
         self.isSuspended = isSuspended
         self.isRequired = isRequired
+        self.silence = silence
         self.trigger = trigger
     }
 }
@@ -85,6 +88,7 @@ package enum Trigger: Equatable, Sendable {
     case path(PathTrigger)
     case descriptor(DescriptorTrigger)
     case process(ProcessTrigger)
+    case unit(UnitTrigger)
     case custom(CustomTrigger)
     case group(GroupTrigger)
 }
@@ -193,6 +197,44 @@ package struct ProcessTrigger: Equatable, Sendable {
     package var pidFile: [UInt8]
 
     package init(pidFile: [UInt8]) { self.pidFile = pidFile }
+}
+
+/// `[Unit]`: state changes of systemd units.
+package struct UnitTrigger: Equatable, Sendable {
+    /// `Unit=`: names with their suffix, or globs. Never empty.
+    package var units: [String]
+    /// `Events=`. Never empty.
+    package var events: Set<UnitChange>
+
+    package init(units: [String], events: Set<UnitChange> = [.failed]) {
+        self.units = units
+        self.events = events
+    }
+}
+
+/// The state that a systemd unit has come into, as `ActiveState` of `org.freedesktop.systemd1(5)` spells it.
+package enum UnitChange: String, CaseIterable, Sendable {
+    case failed, active, inactive, activating, deactivating
+}
+
+/// What a process did; `fork`, `exec` and `coredump` are known only of a `Match=`.
+package enum ProcessEvent: String, CaseIterable, Sendable {
+    case exit, fork, exec, coredump
+}
+
+/// `SilenceSec=`: handlers that are told when a source has had no event for so long, and when it has one again.
+package struct SilenceRule: Equatable, Sendable {
+    /// At least 1 ms.
+    package var span: TimeSpan
+    /// `OnSilence=`, `OnSound=`: names of handlers; one of the two is not empty.
+    package var onSilence: [String]
+    package var onSound: [String]
+
+    package init(span: TimeSpan, onSilence: [String] = [], onSound: [String] = []) {
+        self.span = span
+        self.onSilence = onSilence
+        self.onSound = onSound
+    }
 }
 
 /// `[Custom]`.

@@ -158,6 +158,8 @@ extension Event {
         case .path(let fact): return fact.shown + times
         case .line(let fact): return "line:" + String(decoding: fact.bytes, as: UTF8.self)
         case .process(let fact): return "exit:\(fact.pid)"
+        case .unit(let fact): return "\(fact.change.rawValue):\(fact.unit)"
+        case .silence(let fact): return fact.isOver ? "sound" : "silence"
         case .group(let fact): return "group:\(fact.ran)/\(fact.failed)/\(fact.cancelled)"
         case .custom(let fact):
             let payload = fact.payload.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
