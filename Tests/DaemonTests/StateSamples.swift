@@ -83,7 +83,8 @@ extension SeededGenerator {
         case 3:
             return .line(
                 LineFact(
-                    content(), form: pick(LineFact.Form.allCases), isIncomplete: chance(50), peer: optional { $0.name() },
+                    content(), form: pick(LineFact.Form.allCases), isIncomplete: chance(50),
+                    peer: optional { $0.name() },
                     captures: list(9) { $0.content() }, handover: optional { $0.unsigned() }))
         case 4:
             return .process(
