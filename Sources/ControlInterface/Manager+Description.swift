@@ -47,6 +47,16 @@ extension Manager {
           successor: ?int
         )
 
+        # Cancel of an operation that has ended.
+        error HasEnded (
+          # The operation.
+          id: int,
+          # Its result: done, failed, …
+          result: string,
+          # When.
+          ended: string
+        )
+
         # The store cannot be written or read now, so nothing could be kept safe. watchd tries again by itself.
         error StoreFailing (
           # Why.

@@ -9,6 +9,8 @@ package enum ManagerError: Error, Hashable, Sendable {
     /// `state`: that of an operation that has not ended, or the result of one that has; `retried` (as `successor`) and
     /// `forgotten` are failed ones that have been dealt with.
     case notFailed(id: Int, state: String, successor: Int? = nil)
+    /// An operation cannot be cancelled any more: how it ended, and when, as in `OperationSummary`.
+    case hasEnded(id: Int, result: String, ended: String)
     /// What has to be kept safe cannot be written or read now.
     case storeFailing(reason: String)
     case invalidWatchFile(diagnostics: [String])
@@ -48,6 +50,8 @@ package enum ManagerError: Error, Hashable, Sendable {
                 [
                     "id": .int(Int64(id)), "state": .string(state), "successor": successor.map { .int(Int64($0)) },
                 ].compactMapValues { $0 })
+        case .hasEnded(let id, let result, let ended):
+            Self.make("HasEnded", ["id": .int(Int64(id)), "result": .string(result), "ended": .string(ended)])
         case .storeFailing(let reason): Self.make("StoreFailing", ["reason": .string(reason)])
         case .invalidWatchFile(let diagnostics):
             Self.make("InvalidWatchFile", ["diagnostics": .array(diagnostics.map { .string($0) })])
@@ -87,6 +91,7 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "NotFailed":
             self = .notFailed(
                 id: number("id"), state: text("state"), successor: parameters["successor"]?.int.map { Int($0) })
+        case "HasEnded": self = .hasEnded(id: number("id"), result: text("result"), ended: text("ended"))
         case "StoreFailing": self = .storeFailing(reason: text("reason"))
         case "InvalidWatchFile": self = .invalidWatchFile(diagnostics: texts("diagnostics"))
         case "QueueFull": self = .queueFull(queue: text("queue"), backlog: number("backlog"))

@@ -13,10 +13,11 @@ extension Runtime {
         case refused(EngineProblem)
     }
 
-    /// Reads the watch files again. A file with an error changes nothing.
+    /// Reads the watch files again. A file with an error changes nothing. Files that a reload on its way has read may
+    /// have changed since: then another one follows it.
     func reload(_ done: @escaping (ReloadOutcome) -> Void) {
         guard engine.phase == .running || isReloading else { return done(.refused(.draining)) }
-        guard !isReloading else { return done(.refused(.notSupported("a reload is already on its way"))) }
+        guard !isReloading else { return laterReloads.append(done) }
         isReloading = true
         manager.reloading()
         let done = QueueBound(done, to: core)
@@ -80,9 +81,10 @@ extension Runtime {
 
     private func reloadEnded() {
         isReloading = false
-        guard mustReloadAgain else { return }
-        mustReloadAgain = false
-        core.async { [bound] in bound.value.reload { _ in } }
+        guard !laterReloads.isEmpty else { return }
+        let waiting = QueueBound(laterReloads, to: core)
+        laterReloads = []
+        core.async { [bound] in bound.value.reload { outcome in for done in waiting.value { done(outcome) } } }
     }
 
     func reloaded(_ token: Token, _ change: ConfigurationChange) {

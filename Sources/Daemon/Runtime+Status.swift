@@ -15,11 +15,15 @@ extension Runtime {
         }
     }
 
+    /// `1 handler`, `2 handlers`.
+    static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
     var statusLine: String {
         let sources = engine.sourceViews.filter { !$0.isRemoved }
         let failing = sources.count { if case .failed = $0.condition { true } else { false } }
-        var parts = ["\(sources.count) sources" + (failing == 0 ? "" : " (\(failing) failing)")]
-        parts.append("\(engine.processesRunning) handlers running")
+        let running = engine.processesRunning
+        var parts = [Self.count(sources.count, "source") + (failing == 0 ? "" : " (\(failing) failing)")]
+        parts.append("\(Self.count(running, "handler")) running")
         if engine.entriesPending > 0 { parts.append("\(engine.entriesPending) waiting") }
         let failed = engine.totals[.failed]
         if failed > 0 { parts.append("\(failed) failed") }

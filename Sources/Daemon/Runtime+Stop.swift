@@ -19,10 +19,8 @@ extension Runtime {
 
     /// At a stop nobody else tells why a handler has to end.
     func logEnding(_ run: RunID, _ number: Int32) {
-        guard let view = engine.operation(run.operation) else { return }
-        let later = view.isDurable ? "; it runs again after the next start" : ""
-        logger.log(
-            .notice, "\(view.handler) \(run.operation)  gets \(LinuxSignal.name(number)): watchd stops\(later)")
+        guard let view = engine.operation(run.operation), let why = engine.whyEnding(run) else { return }
+        logger.log(.notice, "\(view.handler) \(run.operation)  gets \(LinuxSignal.name(number)): \(why)")
     }
 
     func drained(leftBehind: [UInt64]) {
@@ -42,7 +40,7 @@ extension Runtime {
         switch info.number {
         case 1:
             logger.log(.notice, "SIGHUP from \(sender): reloading")
-            if isReloading { mustReloadAgain = true } else { reload { _ in } }
+            reload { _ in }
         default:
             guard engine.phase != .drained else { return }
             logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)", id: .stopping)
@@ -51,6 +49,7 @@ extension Runtime {
     }
 
     private var stopText: String {
-        engine.phase == .draining ? "hurrying" : "stopping, waiting for \(engine.processesRunning) handlers"
+        engine.phase == .draining
+            ? "hurrying" : "stopping, waiting for \(Self.count(engine.processesRunning, "handler"))"
     }
 }

@@ -57,6 +57,10 @@ extension Runtime {
 
     private func takeUp(_ contents: StoreContents) {
         tell(contents)
+        if !contents.wasClosed {
+            logger.log(
+                .notice, "the last watchd did not stop: what queues without Durable=yes had not run is lost, uncounted")
+        }
         let state = state(contents)
         restore(state)
         guard !state.operations.isEmpty else { return }
@@ -95,7 +99,12 @@ extension Runtime {
         case .failing(let error): handle(.store(.failing("\(error)")))
         case .opened(let contents):
             tell(contents)
-            handle(.restored(state(contents)))
+            let state = state(contents)
+            // Nobody knew it when they were due.
+            for name in state.once.sorted() where engine.isOnceDone(name) {
+                logger.log(.warning, "\(name) has run once more: Once= was fulfilled, which stood in the store")
+            }
+            handle(.restored(state))
             forgetKept()
         case .replaced: handle(.storeIsNew)
         }

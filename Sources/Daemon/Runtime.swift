@@ -49,6 +49,9 @@ final class Runtime {
     /// Since when a source has been where it is.
     private(set) var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
 
+    /// Sources that have lost something before it could be accepted, since when.
+    private(set) var gaps: [SourceID: Int64] = [:]
+
     /// Sources that READY still waits for, and whether they must be armed.
     private var untried: [SourceID: Bool] = [:]
     private var replies: [Token: (EngineReply) -> Void] = [:]
@@ -57,8 +60,8 @@ final class Runtime {
     var reloads: [Token: (Swift.Result<ConfigurationChange, EngineProblem>) -> Void] = [:]
     private var lastToken: UInt64 = 0
     var isReloading = false
-    /// SIGHUP came while a reload was on its way.
-    var mustReloadAgain = false
+    /// Who asked for a reload while one was on its way: one more is made for all of them.
+    var laterReloads: [(ReloadOutcome) -> Void] = []
     /// Why the last reload was refused, and when; `nil` once one has succeeded.
     var refusal: (reason: String, since: Int64)?
     /// Inputs that came while actions were performed: they wait, so that actions are performed in their order.
@@ -180,6 +183,7 @@ final class Runtime {
 
     private func note(_ input: Input) {
         running.note(input)
+        if case .gap(let id, _) = input, gaps[id] == nil { gaps[id] = Linux.now(.realtime) }
         guard case .source(let id, let condition) = input, conditions[id]?.condition != condition else { return }
         let before = conditions[id]?.condition
         conditions[id] = (condition, Linux.now(.realtime))
@@ -215,7 +219,7 @@ final class Runtime {
         switch action {
         case .open(let definition): sources?.open(definition, isDurable: engine.isDurable(definition.id))
         case .close(let id):
-            (conditions[id], untried[id]) = (nil, nil)
+            (conditions[id], untried[id], gaps[id]) = (nil, nil, nil)
             close(id)
         case .hold(let id): sources?.hold(id)
         case .release(let id): sources?.release(id)

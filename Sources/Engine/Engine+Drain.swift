@@ -14,6 +14,9 @@ extension Engine {
         var step = Step.waiting
         var deadline: Int64?
         var isOver = false
+        /// Operations left to the next start that wait for others, as the store has them; and who waits for whom.
+        var left: [UInt64: StoredOperation] = [:]
+        var leftWaiting: [UInt64: [UInt64]] = [:]
     }
 
     /// How long a killed process may take to be gone before it is left behind.
@@ -114,6 +117,38 @@ extension Engine {
                 kill(ref)
             }
             setDrainDeadline(now.monotonic + Self.killPatience)
+        }
+    }
+
+    /// An operation has ended that others wait for which are left to the next start: by then nobody may remember it.
+    mutating func resolveLeft(behind id: UInt64, _ result: Result, successor: UInt64?) {
+        for other in drain?.leftWaiting.removeValue(forKey: id) ?? [] {
+            guard var stored = drain?.left[other],
+                let index = stored.dependencies.firstIndex(where: { $0.operation == id })
+            else { continue }
+            if let successor {
+                stored.dependencies[index].operation = successor
+                drain?.leftWaiting[successor, default: []].append(other)
+            } else if !stored.dependencies[index].isRequired || isSuccess(result) {
+                stored.dependencies.remove(at: index)
+            }
+            drain?.left[other] = stored
+            actions.append(.store(.update(stored)))
+        }
+    }
+
+    /// Why a run is asked to end, and what comes of it, for the log of a stop; `nil`: it is not.
+    package func whyEnding(_ id: RunID) -> String? {
+        guard let ref = operations.ref(id: id.operation),
+            let ending = operations[ref].runs.first(where: { $0.part == id.part })?.ending
+        else { return nil }
+        switch ending {
+        case .timedOut: return "TimeoutSec= is over"
+        case .cancelled: return "cancelled"
+        case .superseded: return "newer events take its place"
+        case .stopped:
+            let returns = isDurable(ref) && !operations[ref].isCancelled
+            return "watchd stops" + (returns ? "; it runs again after the next start" : "")
         }
     }
 

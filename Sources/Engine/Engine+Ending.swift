@@ -93,7 +93,7 @@ extension Engine {
     // MARK: Once
 
     /// It has run: what still waits is skipped, and counts as done for those that depend on it.
-    private mutating func endOnce(_ handler: Int) {
+    mutating func endOnce(_ handler: Int) {
         for ref in operations.refs
         where operations.isWaiting(ref) && operations[ref].handler == handler && !operations[ref].isByHand {
             let spelling = handlers[handler].definition.value.constraints.once?.rawValue ?? ""

@@ -64,7 +64,7 @@ extension Engine {
 
     /// Its runs, and what keeps the rest of it from starting.
     private func present(_ ref: OperationRef) -> [Explanation] {
-        (operations[ref].isRunning ? [runs(of: ref)] : []) + waits(of: ref)
+        (operations[ref].isRunning && !isStartUnsafe(ref) ? [runs(of: ref)] : []) + waits(of: ref)
     }
 
     private func runs(of ref: OperationRef) -> Explanation {
@@ -108,7 +108,7 @@ extension Engine {
             let section = "handler/\(handlers[operation.handler].name)"
             let sentence = "attempt \(operation.attempt) in \(span(operation.wakeUp - now.monotonic))"
             return [wait(ref, .backingOff, sentence, section: section)]
-        case .none, .gone: return []
+        case .none, .gone: return isStartUnsafe(ref) ? waitsForStore(ref) : []
         case .keys, .queue, .semaphores: break
         }
         let waits =
@@ -150,6 +150,13 @@ extension Engine {
         guard case .failing(let reason) = storeCondition, operations[ref].isDurable else { return [] }
         let section = "queue/\(queues[operations[ref].queue].definition.name)"
         return [wait(ref, .store, "the store: \(reason)", section: section)]
+    }
+
+    /// Its places are taken, but what is to run has not begun: it begins when the store has it. (Or is just being
+    /// spawned, for a moment.)
+    func isStartUnsafe(_ ref: OperationRef) -> Bool {
+        guard operations[ref].isRunning, operations[ref].isDurable, storeCondition != .working else { return false }
+        return operations[ref].runs.allSatisfy { $0.pid == nil }
     }
 
     private func waitsForKeys(_ ref: OperationRef) -> [Explanation] {

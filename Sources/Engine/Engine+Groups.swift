@@ -1,6 +1,10 @@
 import WatchFile
 
 /// `[Group]`: fires when the last operation of its members has ended.
+///
+/// After a crash it is what was restored and adopted that is outstanding. How many operations of queues that are not
+/// durable were lost, nobody knows: to know it each of them would have to be written before it is accepted, which is what
+/// `Durable=yes` is for. So no number is told; the daemon says in its log that there may have been some.
 extension Engine {
     mutating func leaveGroups(_ operation: Operation, _ result: Result) {
         for group in handlers[operation.handler].groups where sources.isInUse(group) {

@@ -11,13 +11,21 @@ extension Engine {
         lastEventID = max(lastEventID, state.lastEventID)
         lastOperationID = max(lastOperationID, state.lastOperationID)
         for name in state.once {
-            guard let handler = handlers.index(of: name) else { continue }
-            handlers[handler].isOnceDone = handlers[handler].definition.value.constraints.once != nil
+            guard let handler = handlers.index(of: name), handlers[handler].definition.value.constraints.once != nil
+            else { continue }
+            handlers[handler].isOnceDone = true
+            // It may have waited for the store to tell.
+            if operations.count > 0 { endOnce(handler) }
         }
         for (name, suspensions) in state.suspensions { restore(suspensions, of: name) }
         for (id, stamp) in state.timers { restore(stamp, of: id) }
         for hold in state.held { restore(hold) }
         restore(state.operations, state.results)
+    }
+
+    /// `Once=` of a handler is fulfilled, as far as is known.
+    package func isOnceDone(_ name: String) -> Bool {
+        handlers.index(of: name).map { handlers[$0].isOnceDone } ?? false
     }
 
     /// In the order of submission.
@@ -30,6 +38,7 @@ extension Engine {
         let refs = order.compactMap { index in
             restore(stored[index], keepsPlace: keepsPlaces).map { (ref: $0, index: index) }
         }
+        orphanResults = orphans.isEmpty ? [:] : orphanResults.merging(results) { $1 }
         guard !refs.isEmpty else { return }
         formLines()
         for (ref, index) in refs where operations.isAlive(ref) { restoreDependencies(ref, stored[index], results) }
@@ -137,9 +146,9 @@ extension Engine {
     private mutating func restoreAttempt(_ ref: OperationRef, _ stored: StoredOperation) {
         let definition = handlers[operations[ref].handler].definition
         var runs = stored.runs
-        if let stride = definition.value.stride, operations[ref].entries.count > stride {
+        // As it was split at its first start, whatever the watch file says by now: its parts may run.
+        if let stride = stored.stride, operations[ref].entries.count > stride {
             split(ref, stride)
-            // Of another stride than before, they cannot be told apart.
             if runs.contains(where: { $0.part >= splits[ref.id]?.count ?? 1 }) { runs = [] }
             let parts = Set(runs.map(\.part))
             splits[ref.id]?.waiting.removeAll { parts.contains($0) }
@@ -227,7 +236,7 @@ extension Engine {
     /// Handlers and queues may have come back.
     mutating func placeOrphans() {
         guard !orphans.isEmpty else { return }
-        restore(orphans.values.sorted { $0.id < $1.id })
+        restore(orphans.values.sorted { $0.id < $1.id }, orphanResults)
     }
 
     mutating func cancelOrphan(_ id: UInt64) -> Bool {

@@ -156,6 +156,7 @@ extension Engine {
         (stored.isCancelled, stored.isClosed) = (operation.isCancelled, operation.isClosed)
         (stored.isByHand, stored.isRerun) = (operation.isByHand, operation.isRerun)
         (stored.hasConsumed, stored.isDurable) = (operation.hasConsumed, operation.isDurable)
+        if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
         stored.runs = operation.runs.compactMap { run in
             run.pid.map { StoredRun(part: run.part, pid: $0, started: run.started) }
         }
@@ -203,6 +204,11 @@ extension Engine {
     mutating func setAside(_ ref: OperationRef) {
         if operations[ref].isUnsaved { tellStore() }
         let operation = operations[ref]
+        for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {
+            let kept = stored(operation)
+            drain?.left[ref.id] = kept
+            drain?.leftWaiting[id, default: []].append(ref.id)
+        }
         for run in operation.runs {
             giveBack(run.held)
             giveWidth(run.queues)

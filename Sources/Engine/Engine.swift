@@ -80,6 +80,8 @@ package struct Engine: Sendable {
     package internal(set) var storeCondition = StoreCondition.working
     /// Stored operations whose handler or queue does not exist (any more).
     var orphans: [UInt64: StoredOperation] = [:]
+    /// How operations ended that those wait for.
+    var orphanResults: [UInt64: Result] = [:]
     /// Durable operations that the stop left for the next start.
     package internal(set) var setAsideCount = 0
     /// Operations that the store has to be told of.

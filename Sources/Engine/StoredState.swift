@@ -55,6 +55,8 @@ package struct StoredOperation: Equatable, Sendable {
     package var isByHand = false
     package var isRerun = false
     package var hasConsumed = false
+    /// How many events each part has of one that `Stride=` has split at its first start.
+    package var stride: Int?
     /// Kept until it has run. False: it is here because its process runs, and is failed when that is gone.
     package var isDurable = true
     /// Processes of this attempt. At a restart, those that still run.

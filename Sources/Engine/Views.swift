@@ -244,7 +244,9 @@ extension Engine {
         guard !isEnding else { return view }
         view.dependencies = dependencies.dependencies(of: operation.id)
         if operation.station == .backingOff { view.nextAttempt = now.realtime + operation.wakeUp - now.monotonic }
-        if !operation.isRunning, let ref = operations.ref(id: operation.id), let wait = waits(of: ref).first {
+        if let ref = operations.ref(id: operation.id), !operation.isRunning || isStartUnsafe(ref),
+            let wait = waits(of: ref).first
+        {
             view.waitingFor = wait.sentence
             view.waitReason = wait.code
         }

@@ -13,6 +13,8 @@ final class AdoptedRun: OngoingRun {
     private var output: OutputCapture?
     private var group: ProcessGroup?
     private var isEnding = false
+    /// What of it is in the service manager's store.
+    private var keptNames: [KeptDescriptor] = []
     private var bound: QueueBound<AdoptedRun> { QueueBound(self, to: environment.core) }
     /// Microseconds that its parent is given to wait for it.
     private static let parentPatience = 2_000_000
@@ -29,7 +31,11 @@ final class AdoptedRun: OngoingRun {
 
     /// Watches the process; one that is gone has ended, nobody knows how.
     func begin(pidfd: consuming FileDescriptor?, output: consuming FileDescriptor?) {
-        if let output { capture(output) }
+        if pidfd.number != nil { keptNames.append(.pidfd(request.run)) }
+        if let output {
+            keptNames.append(.output(request.run))
+            capture(output)
+        }
         do throws(SystemError) {
             process = try watch(pidfd)
         } catch {
@@ -84,8 +90,13 @@ final class AdoptedRun: OngoingRun {
     }
 
     func keep() {
-        if let number = process?.number { environment.keep(.pidfd(request.run), number) }
-        if let number = output?.number { environment.keep(.output(request.run), number) }
+        if let number = process?.number { keep(.pidfd(request.run), number) }
+        if let number = output?.number { keep(.output(request.run), number) }
+    }
+
+    private func keep(_ name: KeptDescriptor, _ number: Int32) {
+        environment.keep(name, number)
+        if !keptNames.contains(name) { keptNames.append(name) }
     }
 
     // MARK: Output
@@ -123,9 +134,7 @@ final class AdoptedRun: OngoingRun {
 
     private func finish(_ exit: Exit?) {
         group = nil
-        // They may be there from before.
-        environment.forget(.pidfd(request.run))
-        environment.forget(.output(request.run))
+        for name in keptNames { environment.forget(name) }
         output?.runEnded()
         let (known, reason) = judged(exit)
         ended()

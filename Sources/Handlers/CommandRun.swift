@@ -22,6 +22,8 @@ final class CommandRun: OngoingRun {
     private let began: () -> Void
     private let ended: () -> Void
     private var isKept = false
+    /// What of it is in the service manager's store.
+    private var keptNames: [KeptDescriptor] = []
     private var bound: QueueBound<CommandRun> { QueueBound(self, to: environment.core) }
 
     /// - Parameters:
@@ -114,14 +116,18 @@ final class CommandRun: OngoingRun {
     /// Puts what it takes to find its process again into the service manager's store, for each command anew.
     func keep() {
         isKept = true
-        if let number = pidfd.number { environment.keep(.pidfd(request.run), number) }
-        if let number = output?.number { environment.keep(.output(request.run), number) }
+        if let number = pidfd.number { keep(.pidfd(request.run), number) }
+        if let number = output?.number { keep(.output(request.run), number) }
+    }
+
+    private func keep(_ name: KeptDescriptor, _ number: Int32) {
+        environment.keep(name, number)
+        keptNames.append(name)
     }
 
     private func forget() {
-        guard isKept else { return }
-        environment.forget(.pidfd(request.run))
-        environment.forget(.output(request.run))
+        for name in keptNames { environment.forget(name) }
+        keptNames = []
     }
 
     // MARK: End
@@ -171,7 +177,7 @@ final class CommandRun: OngoingRun {
     private func finish(_ exit: Exit?, reason: String?, isStarted: Bool) {
         if let token { environment.epoll.remove(token) }
         token = nil
-        if pidfd.number != nil { forget() }
+        forget()
         pidfd.take()?.close()
         ended()
         if isStarted || command > 0 {

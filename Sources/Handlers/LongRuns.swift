@@ -16,6 +16,10 @@ final class LongRuns {
     private var young: [(id: RunID, since: Int64)] = []
     private var running: Set<RunID> = []
     private var kept: Set<RunID> = []
+    /// Those that there was no room for, the oldest first.
+    private var waiting: [RunID] = []
+    /// A place has come free for a run that was refused one, and is taken as used.
+    var roomCame: (RunID) -> Void = { _ in }
     private var isPlanned = false
     private var bound: QueueBound<LongRuns> { QueueBound(self, to: core) }
 
@@ -29,12 +33,20 @@ final class LongRuns {
 
     func ended(_ id: RunID) {
         running.remove(id)
-        kept.remove(id)
+        guard kept.remove(id) != nil else { return waiting.removeAll { $0 == id } }
+        guard !waiting.isEmpty else { return }
+        let next = waiting.removeFirst()
+        kept.insert(next)
+        roomCame(next)
     }
 
-    /// Whether its descriptors may be stored, which is taken as done.
+    /// Whether its descriptors may be stored, which is taken as done; if not, `roomCame` tells when they may.
     func hasRoom(for id: RunID) -> Bool {
-        guard kept.count < Self.limit else { return false }
+        guard !kept.contains(id) else { return true }
+        guard kept.count < Self.limit else {
+            waiting.append(id)
+            return false
+        }
         kept.insert(id)
         return true
     }

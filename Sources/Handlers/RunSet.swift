@@ -12,6 +12,7 @@ package final class RunSet {
         self.environment = environment
         long = LongRuns(core: environment.core)
         long.becameLong = { [unowned self] in becameLong($0) }
+        long.roomCame = { [unowned self] in runs[$0]?.keep() }
     }
 
     package func start(_ request: StartRequest) {

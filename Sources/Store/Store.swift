@@ -39,9 +39,12 @@ package final class Store {
     ) throws(StoreError) {
         let files = StoreFiles(folder: folder)
         try files.prepareFolder()
-        lock = try StoreLock(files)
-        let opening = StoreOpening(files: files, durability: durability, migrations: migrations)
+        let lock = try StoreLock(files)
+        self.lock = lock
+        let opening = StoreOpening(
+            files: files, durability: durability, migrations: migrations, wasUsed: lock.wasUsed)
         (database, contents) = try opening.run()
+        lock.markUsed()
         place = try files.place()
         (self.folder, self.files) = (folder, files)
     }

@@ -1,8 +1,13 @@
 import LinuxSystem
 
-/// The lock of a folder: for as long as this lives, or its process, nobody else gets it.
+/// The lock of a folder: for as long as this lives, or its process, nobody else gets it. Its file says who has it, and
+/// whether a store was ever open there.
 final class StoreLock {
+    private static let mark = "used\n"
+
     private var descriptor: FileDescriptor?
+    /// A store was open there before.
+    let wasUsed: Bool
 
     init(_ files: StoreFiles) throws(StoreError) {
         let descriptor: FileDescriptor
@@ -12,6 +17,9 @@ final class StoreLock {
             throw error.errno == .isFolder ? .notAFile(path: files.lock) : StoreError(error, files.lock)
         }
         let failure = Self.take(descriptor.rawValue, files)
+        wasUsed =
+            (try? Linux.readFile(files.lock)).map { $0.suffix(Self.mark.utf8.count).elementsEqual(Self.mark.utf8) }
+            ?? false
         guard let failure else {
             self.descriptor = consume descriptor
             return
@@ -23,6 +31,13 @@ final class StoreLock {
     deinit {
         if let number = descriptor.number { Linux.unlock(number) }
         descriptor.take()?.close()
+    }
+
+    /// A store is open there: from now on an empty file is no new one.
+    func markUsed() {
+        guard !wasUsed, let number = descriptor.number else { return }
+        // Behind the line that says who has it. Without it an empty file is only taken for a new one.
+        try? Linux.writeAll(number, Self.mark.utf8)
     }
 
     /// Why it cannot be had.

@@ -5,11 +5,15 @@ struct StoreOpening {
     let files: StoreFiles
     let durability: Store.Durability
     let migrations: [String]
+    /// A store was open in this folder before.
+    let wasUsed: Bool
 
     func run() throws(StoreError) -> (Database, StoreContents) {
         try finishReplacement()
+        let wasThere = files.exists(files.database)
         let size = try files.prepareDatabase()
-        if try isPlausible(size), !files.exists(files.suspicion) {
+        let isEmptied = size == 0 && wasThere && wasUsed
+        if !isEmptied, try isPlausible(size), !files.exists(files.suspicion) {
             do throws(StoreError) {
                 return try open()
             } catch {

@@ -48,10 +48,17 @@ package final class Client {
     package func call(
         _ method: String, _ parameters: some Encodable = NoParameters(), timeout: Int? = nil
     ) throws(ClientError) -> Reply {
-        try send(OutgoingCall(method: method, parameters: parameters), timeout)
+        try begin(method, parameters, timeout: timeout)
         let reply = try Reply(message: try nextMessage(timeout))
         if reply.continues { throw .unexpectedReply("several replies to a call that asked for one") }
         return reply
+    }
+
+    /// Calls a method whose one reply `nextReply` gives, so that its coming can be waited for in steps.
+    package func begin(
+        _ method: String, _ parameters: some Encodable = NoParameters(), timeout: Int? = nil
+    ) throws(ClientError) {
+        try send(OutgoingCall(method: method, parameters: parameters), timeout)
     }
 
     /// Calls a method that answers with a stream; `nextReply` gives its replies.
@@ -61,7 +68,8 @@ package final class Client {
         try send(OutgoingCall(method: method, parameters: parameters, more: true), timeout)
     }
 
-    /// Waits for the next reply of a stream that was started; not to be called after one that does not continue.
+    /// Waits for the next reply of a stream that was started; not to be called after one that does not continue. After
+    /// `timedOut` it can be called again.
     /// Another call needs another connection, unless the stream has ended.
     package func nextReply(timeout: Int? = nil) throws(ClientError) -> Reply {
         try Reply(message: try nextMessage(timeout))

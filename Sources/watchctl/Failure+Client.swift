@@ -98,6 +98,8 @@ extension Failure {
                 "watchctl operations and watchctl history show what there is"
             )
         case .notFailed(let id, let state, let successor): Self.words(id, state, successor)
+        case .hasEnded(let id, let result, let ended):
+            ("operation \(id) has ended: \(result), \(ended)", "watchctl show \(id)")
         case .storeFailing(let reason):
             (
                 "watchd's store cannot be used now: \(reason)",

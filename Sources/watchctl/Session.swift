@@ -8,6 +8,8 @@ struct Session: Sendable {
     var isJSON: Bool
     var screen: Screen
     var write: @Sendable (String) -> Void
+    /// What is worth knowing and no part of the reply: to standard error.
+    var remark: @Sendable (String) -> Void = { _ in }
     /// How long a daemon may take for a reply that depends on nothing, in ms.
     var patience = 30_000
 
@@ -42,7 +44,35 @@ struct Session: Sendable {
         _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int? = 0,
         _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) -> Method.Reply {
-        let reply = try call(method, parameters, taking: span)
+        try show(method, try call(method, parameters, taking: span), render)
+    }
+
+    /// In ms: who waits longer than this is told why.
+    private static let slowness = 1_000
+
+    /// Calls a method that may have to wait for long, and prints its reply.
+    /// - Parameter reason: asked after a second without a reply: why there is none.
+    func show<Method: ControlMethod>(
+        _ method: Method.Type, _ parameters: Method.Parameters, whenSlow reason: () -> String,
+        _ render: (Method.Reply) -> [Styled]
+    ) throws(Failure) {
+        let client = try connect()
+        try attempt { () throws(ClientError) in try client.begin(Method.fullName, parameters) }
+        let reply: Reply
+        do throws(ClientError) {
+            reply = try client.nextReply(timeout: Self.slowness)
+        } catch {
+            guard case .timedOut = error else { throw Failure(error, socketPath: socketPath) }
+            remark(Styled("watchctl: " + reason()).rendered(coloured: false) + "\n")
+            reply = try attempt { () throws(ClientError) in try client.nextReply() }
+        }
+        try show(method, reply, render)
+    }
+
+    @discardableResult
+    private func show<Method: ControlMethod>(
+        _ method: Method.Type, _ reply: Reply, _ render: (Method.Reply) -> [Styled]
+    ) throws(Failure) -> Method.Reply {
         let decoded = try attempt { () throws(ClientError) in try reply.parameters(as: Method.Reply.self) }
         if isJSON { try print(reply) } else { print(render(decoded)) }
         return decoded

@@ -21,7 +21,8 @@ enum Watchctl {
     private static func run(_ invocation: Invocation) throws(Failure) -> ExitCode {
         let session = Session(
             socketPath: invocation.options[.socket] ?? socketPath(), isJSON: invocation.has(.json),
-            screen: screen(invocation), write: { write($0, to: STDOUT_FILENO) })
+            screen: screen(invocation), write: { write($0, to: STDOUT_FILENO) },
+            remark: { write($0, to: STDERR_FILENO) })
         if invocation.has(.version) {
             session.write("watchctl \(Manager.softwareVersion)\n")
             return .done

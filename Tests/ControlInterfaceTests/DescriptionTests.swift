@@ -81,6 +81,7 @@ struct DescriptionTests {
         .noSuchName(name: "a", nearest: "b"), .noSuchName(name: "a", nearest: nil),
         .noSuchName(name: "a", nearest: nil, kinds: ["queue", "group"], others: ["handler/a"]),
         .ambiguousName(name: "a", candidates: ["path/a", "queue/a"]), .noSuchOperation(id: 7),
+        .hasEnded(id: 7, result: "done", ended: "2026-11-20T09:48:02Z"),
         .notFailed(id: 7, state: "done"), .notFailed(id: 7, state: "retried", successor: 9),
         .storeFailing(reason: "no space left"),
         .invalidWatchFile(diagnostics: ["a.watch:1:1: error: no"]), .queueFull(queue: "q", backlog: 10),

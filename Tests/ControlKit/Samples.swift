@@ -282,19 +282,30 @@ package enum Samples {
         id: 4803, handler: "sync", queue: "net", source: nil, state: .pending, entries: 31, deliveries: 31,
         cause: "path/data, 31 changes", submitted: "2026-11-20T09:46:02.000000Z")
 
-    package static let detail = OperationDetail(
-        summary: completeOperation, events: [event], eventsOmitted: 3,
-        runs: [
-            {
-                var run = OperationRun(attempt: 3, pid: 4242, started: "2026-11-20T02:31:49.000000Z")
-                run.ended = "2026-11-20T02:32:30.570000Z"
-                run.result = .failed
-                run.exitStatus = 12
-                run.signal = "SIGKILL"
-                run.reason = "rsync: connection refused"
-                return run
-            }()
-        ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])
+    package static let detail: OperationDetail = {
+        var detail = OperationDetail(
+            summary: completeOperation, events: [event], eventsOmitted: 3,
+            runs: [
+                {
+                    var run = OperationRun(attempt: 3, pid: 4242, started: "2026-11-20T02:31:49.000000Z")
+                    run.ended = "2026-11-20T02:32:30.570000Z"
+                    run.result = .failed
+                    run.exitStatus = 12
+                    run.signal = "SIGKILL"
+                    run.reason = "rsync: connection refused"
+                    return run
+                }()
+            ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])
+        detail.withheld = false
+        return detail
+    }()
+
+    /// As whoever may only read names and states is told it.
+    package static let withheldDetail: OperationDetail = {
+        var detail = OperationDetail(summary: completeOperation, events: [], eventsOmitted: 4)
+        detail.withheld = true
+        return detail
+    }()
 
     package static let plainDetail = OperationDetail(
         summary: waitingOperation, events: [], runs: [OperationRun(attempt: 1, started: now)])

@@ -63,7 +63,7 @@ import Varlink
             let size = 10 << 20
             try write(
                 watchd.folder["fifo"], Array(repeating: UInt8(ascii: "x"), count: size) + [0x0A] + "end\n".pathBytes)
-            try wait(for: "the line after it") { watchd.folder.lines("copy").last == "end" }
+            try wait(for: "the line after it", seconds: 120) { watchd.folder.lines("copy").last == "end" }
             try watchd.waitUntilIdle()
             let lines = watchd.folder.lines("copy")
             #expect(lines.dropLast().reduce(0) { $0 + $1.utf8.count } == size)

@@ -125,7 +125,7 @@ import Varlink
             watchd.forgetNotifications()
             try watchd.emit("poke")
             _ = try watchd.waitForLines(1, in: "notes")
-            try watchd.waitForNotification("STATUS=1 sources, 1 handler")
+            try watchd.waitForNotification("STATUS=1 source, 1 handler")
             try watchd.folder.write("go", "")
             try watchd.waitUntilIdle()
             watchd.forgetNotifications()

@@ -119,6 +119,40 @@ import Varlink
         }
     }
 
+    @Test func watchctlSaysWhatAnEmitWaitsFor() throws {
+        try withDisk { lives, disk in
+            try disk.fill()
+            // As above; the first of them finds out.
+            let emits = (2...40).map { PatientEmit(lives.watchd.socket, "poke", data: $0) }
+            try waitForProblem(lives.watchd, "no space left")
+            let said = try Linux.open(lives.folder["said"], [.writing, .creating, .appending]).release()
+            defer { FileDescriptor(owning: said).close() }
+            let words = [
+                try Products.path("watchctl"), "--socket", lives.watchd.socket, "emit", "poke", "--data", "41",
+            ]
+            func start() throws -> Program {
+                try Program(
+                    words.map { Array($0.utf8) }, environment: Program.environment, descriptors: [said, said, said])
+            }
+            let emit = try start()
+            try wait(for: "a word of it, or its end") {
+                emit.hasEnded || lives.folder.text("said").contains("waiting until the event is accepted")
+            }
+            #expect(lives.folder.text("said").contains("no space left"), "\(lives.folder.text("said"))")
+            let other = try start()
+            other.send(SIGINT)
+            other.wait(seconds: 10)
+            #expect(other.hasEnded)
+            try disk.free()
+            #expect(emit.wait(seconds: 90) != nil)
+            try wait(for: "all to be answered", seconds: 90) { emits.allSatisfy { $0.now != nil } }
+            if emit.status == .exited(0) {
+                try lives.watchd.waitUntilIdle()
+                #expect(try lives.begun().flatMap(\.told.tokens).contains(41))
+            }
+        }
+    }
+
     @Test func aStopOnAFullDiskDoesNotWaitForRoom() throws {
         try withDisk { lives, disk in
             try lives.watchd.emit("poke", data: 1)

@@ -86,6 +86,23 @@ import WatchFile
         }
     }
 
+    @Test func aPlaceThatComesFreeGoesToTheOldestThatWaits() {
+        let long = LongRuns(core: Context("test.core"))
+        var late: [RunID] = []
+        long.roomCame = { late.append($0) }
+        let runs = (0..<LongRuns.limit + 3).map { RunID(operation: UInt64($0), attempt: 1) }
+        #expect(runs.map(long.hasRoom).count { $0 } == LongRuns.limit)
+        long.ended(runs[LongRuns.limit])
+        #expect(late.isEmpty, "it had no place")
+        long.ended(runs[3])
+        #expect(late == [runs[LongRuns.limit + 1]])
+        long.ended(late[0])
+        #expect(late == Array(runs.suffix(2)))
+        long.ended(runs[4])
+        #expect(late.count == 2, "nobody waits any more")
+        #expect(long.hasRoom(for: RunID(operation: 1000, attempt: 1)))
+    }
+
     @Test func atMostSoManyAreKeptAtOnce() {
         let long = LongRuns(core: Context("test.core"))
         let runs = (0...LongRuns.limit).map { RunID(operation: UInt64($0), attempt: 1) }

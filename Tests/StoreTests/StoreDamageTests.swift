@@ -92,6 +92,31 @@ import Testing
         #expect(StoreModel(again).contents == known.contents && again.setAside == nil, "\(place)")
     }
 
+    @Test func aFileThatWasEmptiedIsNoNewOne() throws {
+        try Folder.with { folder in
+            let store = try Store.open(folder)
+            try store.commit([.put(operation(1))])
+            store.close()
+            try folder.put(Folder.database, [])
+            #expect(!folder.exists(Folder.log))
+            var again: Store? = try Store.open(folder)
+            let contents = try #require(again?.takeContents())
+            #expect(contents.setAside != nil && !contents.wasClosed && contents.operations.isEmpty)
+            #expect(folder.damagedFiles.count == 1)
+            again = nil
+            #expect(try Store.open(folder).takeContents().setAside == nil, "it is told once")
+        }
+    }
+
+    @Test func anEmptyFileInAFolderThatNeverHadAStoreIsANewOne() throws {
+        try Folder.with { folder in
+            try folder.makeFolder("state")
+            try folder.put(Folder.database, [])
+            #expect(try Store.open(folder).takeContents().setAside == nil)
+            #expect(folder.damagedFiles.isEmpty)
+        }
+    }
+
     @Test func aFileCutAtAnyPageIsOpened() throws {
         let example = try example(isClosed: true)
         for count in stride(from: 0, through: example.database.count, by: 4096) {

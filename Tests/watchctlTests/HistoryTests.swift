@@ -82,7 +82,7 @@ struct HistoryTests: VerbTesting {
                 FINISHED    ID     HANDLER  RESULT           TOOK  TRY  CAUSE
                 today, Fri 20 Nov
                   09:41:20  4791…  uploads  ok, 11 times       2s    1  path/uploads, 11 events…
-                  02:32:30  4711   backup   FAILED exit 12    41s    3  timer/nightly 02:30 → 4…
+                  02:32:30  4711   backup   FAILED exit 12    41s    3  timer/nightly 02:30 → …
                 yesterday, Thu 19 Nov
                   23:10:00  4655   report   skipped             -    -  Overlap=skip: operation…
                   22:58:19  4649   build    superseded         8s    1  path/src → 4650
@@ -241,7 +241,8 @@ struct HistoryTests: VerbTesting {
             return try run(["output", "4711"]) { _ in .reply(reply) }.output
         }
         #expect(try output { _ in }.hasSuffix("\nIt wrote nothing.\n"))
-        #expect(try output { $0.events = [] }.contains("group watchd"))
+        #expect(try output { $0.events = [] }.hasSuffix("\nIts output is kept no more.\n"))
+        #expect(try output { $0.withheld = true }.contains("group watchd"))
         #expect(try output { $0.summary.result = nil }.contains("known when it has ended"))
     }
 
@@ -274,7 +275,7 @@ struct HistoryTests: VerbTesting {
     }
 
     @Test func aPlanListsWhatStays() throws {
-        let outcome = try run(["reload", "--plan"], answer: Self.anySample)
+        let outcome = try run(["reload", "--plan", "--verbose"], answer: Self.anySample)
         #expect(
             outcome.output == """
                 a.watch:1:1: warning: unused

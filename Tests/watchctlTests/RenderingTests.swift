@@ -71,6 +71,36 @@ struct RenderingTests {
                 """)
     }
 
+    /// A digit before the mark of a cut: a number that is not what it seems.
+    private func isCutNumber(_ line: Substring) -> Bool {
+        zip(line, line.dropFirst()).contains { $0.isNumber && $1 == "…" }
+    }
+
+    @Test(arguments: 40...100) func noNumberIsEverCut(width: Int) throws {
+        let lists = Lists(screen: try screen(width: width))
+        var (queue, source, handler) = (Samples.queue, Samples.source, Samples.handler)
+        (queue.name, queue.operations, queue.backlog, queue.counters.done) = (
+            "a-queue-of-a-long-name", 1_234_567, 10_000_000, 987_654
+        )
+        (source.name, source.counters.accepted) = ("path/a-source-of-a-long-name", 12_345_678)
+        (handler.name, handler.counters.done) = ("a-handler-of-a-long-name", 12_345_678)
+        let tables = [
+            (lists.queues([queue, Samples.plainQueue]), "1 234 567"),
+            (lists.sources([source, Samples.plainSource]), "12 345 678"),
+            (lists.handlers([handler, Samples.plainHandler]), "12 345 678"),
+            (lists.operations([Samples.completeOperation, Samples.waitingOperation]), "4803"),
+            (StatusScreen(status: Samples.status, screen: try screen(width: width)).lines, "1 461 coalesced"),
+        ]
+        for (lines, number) in tables {
+            let text = try text(lines, width: width)
+            #expect(lines.allSatisfy { $0.width <= width }, "\(text)")
+            let cut = text.split(separator: "\n").filter(isCutNumber)
+            #expect(cut.isEmpty, "\(text)")
+            // The backlog of a queue may be left out as a whole.
+            #expect(width < 60 || text.replacing("\n", with: " ").contains(number), "\(text)")
+        }
+    }
+
     @Test func theTotalsAddUp() throws {
         var counters = Counters()
         counters.held = 1
@@ -118,7 +148,7 @@ struct RenderingTests {
         #expect(
             try text(lines) == """
                 HANDLER    QUEUE    RUNNING  LAST  ENDED   DONE  FAILED  ACTION
-                thumbnail  images         1  ok      now  1 601       1  Exec=/usr/bin/convert %p -thumbnail 200x20…
+                thumbnail  images         1  ok      now  1 601       1  Exec=/usr/bin/convert %p -thumbnail 200x…
                 tell       default        0  -         -      0       0  Log=done
 
                 """)

@@ -121,6 +121,24 @@ struct VerbTests: VerbTesting {
         #expect(endless.code == .done)
     }
 
+    @Test func whatIsNotForTheCallerIsNoSuccess() throws {
+        let reply = GetOperation.Reply(operation: Samples.withheldDetail)
+        let outcome = try run(["output", "4711"]) { _ in .reply(Sample.json(reply)) }
+        #expect(outcome.code == .permissionDenied)
+        #expect(outcome.output.contains("root or the group watchd"), "\(outcome.output)")
+    }
+
+    @Test func aPlanCountsWhatIsKeptAndNamesItWhenAsked() throws {
+        let reply = Reload.Reply(
+            added: ["queue/new"], changed: [], removed: [], kept: (1...40).map { "path/p\($0)" }, warnings: [])
+        let short = try run(["reload", "--plan"]) { _ in .reply(Sample.json(reply)) }
+        #expect(short.output == "+ queue/new\na reload would change this: 1 added, 0 changed, 0 removed, 40 kept\n")
+        let long = try run(["reload", "--plan", "--verbose"]) { _ in .reply(Sample.json(reply)) }
+        #expect(long.output.split(separator: "\n").count == 42)
+        let machine = try run(["reload", "--plan", "--json"]) { _ in .reply(Sample.json(reply)) }
+        #expect(machine.output.contains("path/p40"))
+    }
+
     @Test func aDeadlockIsToldLinkByLink() throws {
         let chain = ["operation 5 waits for its turn on main", "main runs operation 4", "operation 4 waits for 5"]
         let outcome = try run(["run", "--wait", "x"]) { _ in .error(ManagerError.wouldDeadlock(chain: chain).reply) }
@@ -226,6 +244,10 @@ struct VerbTests: VerbTesting {
                 "more than one", "path/a, queue/a"
             ),
             (ManagerError.noSuchOperation(id: 7).reply, .failed, "no operation 7", "watchctl operations"),
+            (
+                ManagerError.hasEnded(id: 7, result: "done", ended: "2026-11-20T09:48:02Z").reply, .failed,
+                "operation 7 has ended: done, 2026-11-20T09:48:02Z", "watchctl show 7"
+            ),
             (ManagerError.notFailed(id: 7, state: "done").reply, .failed, "7 has not failed: done", "watchctl failed"),
             (ManagerError.notFailed(id: 7, state: "executing").reply, .failed, "7 has not ended", "cancel 7"),
             (

@@ -3,7 +3,7 @@ package import Varlink
 /// Everything about one operation; on the wire the summary's members and these stand side by side.
 package struct OperationDetail: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey {
-        case events, runs, output
+        case events, runs, output, withheld
         case eventsOmitted = "events_omitted"
         case outputBase64 = "output_base64"
         case startedOperations = "started_operations"
@@ -19,6 +19,8 @@ package struct OperationDetail: Codable, Equatable, Sendable {
     package var output: String?
     /// The same, where it is not UTF-8.
     package var outputBase64: String?
+    /// True: what it was told and wrote is not for the caller.
+    package var withheld: Bool?
     /// Operations it started by `On…=` and `Emit=`.
     package var startedOperations: [Int]
 
@@ -43,6 +45,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
         runs = try members.decode([OperationRun].self, forKey: .runs)
         output = try members.decodeIfPresent(String.self, forKey: .output)
         outputBase64 = try members.decodeIfPresent(String.self, forKey: .outputBase64)
+        withheld = try members.decodeIfPresent(Bool.self, forKey: .withheld)
         startedOperations = try members.decode([Int].self, forKey: .startedOperations)
     }
 
@@ -54,6 +57,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
         try members.encode(runs, forKey: .runs)
         try members.encodeIfPresent(output, forKey: .output)
         try members.encodeIfPresent(outputBase64, forKey: .outputBase64)
+        try members.encodeIfPresent(withheld, forKey: .withheld)
         try members.encode(startedOperations, forKey: .startedOperations)
     }
 }

@@ -8,7 +8,7 @@ extension ByteWriter {
             flags(
                 operation.merge != nil, operation.notBefore != nil, operation.isExecuting, operation.isRedelivered,
                 operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
-                operation.hasConsumed, operation.isDurable))
+                operation.hasConsumed, operation.isDurable, operation.stride != nil))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -24,6 +24,7 @@ extension ByteWriter {
         put(operation.countedAttempts)
         put(operation.temporaryAttempts)
         putLists(operation)
+        if let stride = operation.stride { put(stride) }
     }
 
     private mutating func putLists(_ operation: StoredOperation) {
@@ -59,7 +60,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0x3FF)
+        let bits = try flags(0x7FF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -73,6 +74,7 @@ extension ByteReader {
         operation.temporaryAttempts = try int(Self.small)
         operation.dependencies = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in try reader.dependency() }
         operation.runs = try list(ofAtLeast: 3) { reader throws(DamagedBytes) in try reader.run() }
+        if bits & 0x400 != 0 { operation.stride = try int(1...Int(Int32.max)) }
         operation.take(bits)
         return operation
     }

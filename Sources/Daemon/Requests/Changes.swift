@@ -115,11 +115,21 @@ extension Runtime {
             }
             request = .cancel(operation: id)
         }
-        command(request) { answer in
+        command(request) { [unowned self] answer in
             switch answer {
             case .cancelled(let count): done(.of(Cancel.Reply(cancelled: count)))
+            case .failure(.noSuchOperation(let id)): isTooLate(id, done)
             default: done(Self.failure(answer))
             }
+        }
+    }
+
+    /// It may have ended just now.
+    private func isTooLate(_ id: UInt64, _ done: @escaping Request.Completion) {
+        ended(id) { result in
+            guard case .success(let operation?) = result else { return done(.of(.noSuchOperation(id: Int(id)))) }
+            let (result, ended) = (operation.result.rawValue, wireTime(operation.ended))
+            done(.of(.hasEnded(id: Int(id), result: result, ended: ended)))
         }
     }
 

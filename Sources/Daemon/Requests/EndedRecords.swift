@@ -47,7 +47,10 @@ extension OperationDetail {
         if operation.attempts.last?.number != operation.attempt, let last = OperationRun(operation, role) {
             runs.append(last)
         }
-        guard role == .administrator else { return }
+        guard role == .administrator else {
+            withheld = true
+            return
+        }
         tell(operation.events, of: operation.origin, entries: operation.entries)
         tell(output: operation.output)
     }

@@ -146,6 +146,7 @@ extension OperationDetail {
         if attempts.last?.attempt != view.attempt, let run = OperationRun(view, role) { runs.append(run) }
         guard role == .administrator else {
             eventsOmitted = view.entries
+            withheld = true
             return
         }
         tell(view.events, of: view.origin, entries: view.entries)

@@ -90,7 +90,17 @@ extension Runtime {
         let all =
             sources.compactMap { problem($0, role) } + engine.handlerViews.compactMap { problem($0, role) }
             + engine.queueViews.compactMap { problem($0) }
-        return storeProblems(role) + refused(role) + all + orphans + limits(role)
+        return storeProblems(role) + refused(role) + all + losses + orphans + limits(role)
+    }
+
+    /// A source goes on after it; that something is missing stays true.
+    private var losses: [GetStatus.Problem] {
+        gaps.sorted { $0.key.description < $1.key.description }.map { id, since in
+            GetStatus.Problem(
+                object: id.description, since: wireTime(since),
+                problem: "some of what came was lost before it was read",
+                action: "the log says why; this is told until watchd is started anew")
+        }
     }
 
     private func refused(_ role: Peer.Role) -> [GetStatus.Problem] {

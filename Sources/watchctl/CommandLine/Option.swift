@@ -17,6 +17,7 @@ enum Option: String, CaseIterable {
     case count = "-n"
     case follow = "-f"
     case plan = "--plan"
+    case verbose = "--verbose"
     case queue = "--queue"
     case handler = "--handler"
     case state = "--state"
@@ -29,7 +30,7 @@ enum Option: String, CaseIterable {
     /// How the help names its value; `nil`: it takes none.
     var value: String? {
         switch self {
-        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan: nil
+        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose: nil
         case .socket: "PATH"
         case .duration, .timeout: "SPAN"
         case .pid: "PID"
@@ -64,6 +65,7 @@ enum Option: String, CaseIterable {
         case .count: "how many operations at most"
         case .follow: "not yet: what a run writes is known when it has ended"
         case .plan: "only say what would change"
+        case .verbose: "name what would stay as it is, too"
         case .queue: "only those on this queue"
         case .handler: "only those of this handler"
         case .pid: "stay in the group until this process ends, such as $$; without it, the parent of watchctl"

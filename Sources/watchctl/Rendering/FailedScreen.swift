@@ -40,7 +40,7 @@ struct FailedScreen {
         let facts = "\(times)\(screen.short(newest.ended)), \(screen.ago(newest.ended)) · \(newest.cause)"
         var commands = ["output", "retry", "forget"].map { "watchctl \($0) \(newest.id)" }
         if failures.count > 1 { commands += ["retry", "forget"].map { "watchctl \($0) \(newest.handler)" } }
-        return [head.cut(to: screen.width), Styled("    " + facts, .dim).cut(to: screen.width)]
+        return [head, Styled("    " + facts, .dim)].flatMap { $0.wrapped(to: screen.width) }
             + screen.flow(commands, indent: 4)
     }
 }

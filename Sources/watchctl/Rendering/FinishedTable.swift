@@ -20,9 +20,9 @@ struct FinishedTable {
         let rows = Array(rows(operations).prefix(limit))
         guard !rows.isEmpty else { return [] }
         var table = Table([
-            .init(title: "FINISHED"), .init(title: "ID"), .init(title: "HANDLER"),
-            .init(title: "RESULT", isFlexible: true), .init(title: "TOOK", isNumber: true),
-            .init(title: "TRY", isNumber: true), .init(title: "CAUSE", isFlexible: true),
+            .init(title: "FINISHED"), .init(title: "ID"), .init(title: "HANDLER", yields: true),
+            .init(title: "RESULT", isFlexible: true), .init(title: "TOOK", isNumber: true, rank: 1),
+            .init(title: "TRY", isNumber: true, rank: 2), .init(title: "CAUSE", isFlexible: true),
         ])
         for row in rows { table.add(cells(row)) }
         let lines = table.lines(width: screen.width)

@@ -6,10 +6,11 @@ struct Lists {
 
     func sources(_ sources: [ListSources.Source]) -> [Styled] {
         var table = Table([
-            .init(title: "SOURCE"), .init(title: "STATE"), .init(title: "LAST", isNumber: true),
-            .init(title: "NEXT", isNumber: true), .init(title: "ACCEPTED", isNumber: true),
+            .init(title: "SOURCE", yields: true), .init(title: "STATE"),
+            .init(title: "LAST", isNumber: true, rank: 2), .init(title: "NEXT", isNumber: true, rank: 1),
+            .init(title: "ACCEPTED", isNumber: true),
             .init(title: "PENDING", isNumber: true), .init(title: "FAILED", isNumber: true),
-            .init(title: "HANDLERS", isFlexible: true), .init(title: "WATCHES", isFlexible: true),
+            .init(title: "HANDLERS", isFlexible: true, rank: 3), .init(title: "WATCHES", isFlexible: true, rank: 4),
         ])
         for source in sources {
             table.add([
@@ -19,19 +20,20 @@ struct Lists {
                 Styled(source.handlers.joined(separator: " ")), Styled(source.detail ?? source.description ?? ""),
             ])
         }
-        let reasons = sources.compactMap { source in
-            source.reason.map { Styled("\(source.name): \($0)", .dim).cut(to: screen.width) }
+        let reasons = sources.flatMap { source in
+            source.reason.map { Styled("\(source.name): \($0)", .dim).wrapped(to: screen.width) } ?? []
         }
         return lines(table, none: "The watch file has no sources.") + reasons
     }
 
     func queues(_ queues: [ListQueues.Queue]) -> [Styled] {
         var table = Table([
-            .init(title: "QUEUE"), .init(title: "TYPE"), .init(title: "QOS", isFlexible: true),
-            .init(title: "STATE", isFlexible: true), .init(title: "RUNNING", isNumber: true),
+            .init(title: "QUEUE", yields: true), .init(title: "TYPE", rank: 3),
+            .init(title: "QOS", isFlexible: true, rank: 4), .init(title: "STATE", isFlexible: true),
+            .init(title: "RUNNING", isNumber: true),
             .init(title: "WAITING", isNumber: true),
-            .init(title: "BACKLOG", isNumber: true), .init(title: "DONE", isNumber: true),
-            .init(title: "FAILED", isNumber: true), .init(title: "OLDEST", isNumber: true),
+            .init(title: "BACKLOG", isNumber: true, rank: 1), .init(title: "DONE", isNumber: true),
+            .init(title: "FAILED", isNumber: true), .init(title: "OLDEST", isNumber: true, rank: 2),
         ])
         for queue in queues {
             table.add([
@@ -69,9 +71,10 @@ struct Lists {
 
     func handlers(_ handlers: [ListHandlers.Handler]) -> [Styled] {
         var table = Table([
-            .init(title: "HANDLER"), .init(title: "QUEUE"), .init(title: "RUNNING", isNumber: true),
-            .init(title: "LAST"), .init(title: "ENDED", isNumber: true), .init(title: "DONE", isNumber: true),
-            .init(title: "FAILED", isNumber: true), .init(title: "ACTION", isFlexible: true),
+            .init(title: "HANDLER", yields: true), .init(title: "QUEUE", rank: 2),
+            .init(title: "RUNNING", isNumber: true), .init(title: "LAST", isFlexible: true),
+            .init(title: "ENDED", isNumber: true, rank: 1), .init(title: "DONE", isNumber: true),
+            .init(title: "FAILED", isNumber: true), .init(title: "ACTION", isFlexible: true, rank: 3),
         ])
         for handler in handlers {
             table.add([
@@ -86,8 +89,9 @@ struct Lists {
 
     func operations(_ operations: [OperationSummary]) -> [Styled] {
         var table = Table([
-            .init(title: "ID", isNumber: true), .init(title: "HANDLER"), .init(title: "QUEUE"), .init(title: "STATE"),
-            .init(title: "SINCE", isNumber: true), .init(title: "TRY", isNumber: true),
+            .init(title: "ID", isNumber: true), .init(title: "HANDLER", yields: true),
+            .init(title: "QUEUE", rank: 1), .init(title: "STATE"),
+            .init(title: "SINCE", isNumber: true), .init(title: "TRY", isNumber: true, rank: 2),
             .init(title: "CAUSE", isFlexible: true), .init(title: "WAITS FOR", isFlexible: true),
         ])
         for operation in operations {

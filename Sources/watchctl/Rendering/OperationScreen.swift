@@ -90,7 +90,7 @@ struct OperationScreen {
     private var consequences: [Styled] {
         guard !operation.startedOperations.isEmpty else { return [] }
         let ids = operation.startedOperations.map(String.init).joined(separator: " ")
-        return [Styled("STARTED ", .bold) + Styled(ids)].map { $0.cut(to: screen.width) }
+        return [Styled("STARTED ", .bold) + Styled(ids)].flatMap { $0.wrapped(to: screen.width) }
     }
 
     private var output: [Styled] {

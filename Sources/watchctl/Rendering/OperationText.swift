@@ -4,7 +4,11 @@ import ControlInterface
 enum OperationText {
     /// `ok`, `FAILED exit 12`, `skipped`; the state of what has not ended.
     static func result(_ operation: OperationSummary) -> Styled {
-        guard let result = operation.result else { return state(operation.state) }
+        guard let result = operation.result else {
+            // Its places are taken, and nothing of it runs yet.
+            let isStarting = operation.state == .executing && operation.waitingFor != nil
+            return isStarting ? Styled("starting", .yellow) : state(operation.state)
+        }
         return self.result(
             result, exitStatus: operation.exitStatus, signal: operation.signal, reason: operation.reason)
     }

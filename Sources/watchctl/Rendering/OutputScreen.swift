@@ -10,7 +10,8 @@ struct OutputScreen {
         let summary = operation.summary
         let name = Styled("\(summary.handler) \(summary.id), ", .bold)
         let time = Styled(summary.ended.map { ", \(screen.full($0))" } ?? "")
-        return [(name + OperationText.brief(summary) + time).cut(to: screen.width)] + (text ?? [Styled(nothing, .dim)])
+        return (name + OperationText.brief(summary) + time).wrapped(to: screen.width)
+            + (text ?? [Styled(nothing, .dim)])
     }
 
     /// `nil`: there is none.
@@ -23,10 +24,8 @@ struct OutputScreen {
 
     private var nothing: String {
         if operation.summary.result == nil { return "What it writes is known when it has ended." }
-        // Who may see the output is shown the events too.
-        let isHidden = operation.events.isEmpty && operation.eventsOmitted > 0
-        return isHidden
-            ? "Its output is kept no more, or is not for you: that needs root or the group watchd."
-            : "It wrote nothing."
+        if operation.withheld == true { return "Its output is not for you: that needs root or the group watchd." }
+        let isForgotten = operation.events.isEmpty && operation.eventsOmitted > 0
+        return isForgotten ? "Its output is kept no more." : "It wrote nothing."
     }
 }

@@ -50,9 +50,10 @@ struct Screen: Sendable {
         return (isToday ? "" : local.day(instant, now: now) + " ") + "\(local.clock(instant)), \(ago(text))"
     }
 
-    /// Two texts at the two ends of a line; the right one goes below if they do not fit.
+    /// Two texts at the two ends of a line; the right one goes below if they do not fit, and what is longer than a
+    /// line goes on below.
     func spread(_ left: Styled, _ right: Styled) -> [Styled] {
-        guard left.width + 2 + right.width <= width else { return [left.cut(to: width), right.cut(to: width)] }
+        guard left.width + 2 + right.width <= width else { return left.wrapped(to: width) + right.wrapped(to: width) }
         return [left.padded(to: width - right.width) + right]
     }
 

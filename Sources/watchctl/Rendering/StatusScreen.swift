@@ -29,7 +29,7 @@ struct StatusScreen {
             "\(folder): \(Phrases.count(status.files.count, "file")), \(Phrases.count(status.sections, "section"))"
         let now = "\(screen.local.weekday(screen.now)) \(screen.local.clock(screen.now))"
         return screen.spread(Styled(identity, .bold), Styled(files)) + screen.spread(state, Styled(now))
-            + [Styled(Self.totals(status.totals)).cut(to: screen.width), Styled(load).cut(to: screen.width)]
+            + [Self.totals(status.totals), load].flatMap { Styled($0).wrapped(to: screen.width) }
     }
 
     /// Where all the watch files are, or the one there is.
@@ -81,10 +81,10 @@ struct StatusScreen {
         var lines = [Styled("PROBLEMS", .bold)]
         func add(_ mark: Styled, _ object: String, _ text: String, _ more: String? = nil) {
             let name = Styled(object).cut(to: nameWidth).padded(to: nameWidth)
-            let line = Styled("  ") + mark + Styled(" ") + name + Styled("  " + text)
-            lines.append(line.cut(to: screen.width))
-            guard let more else { return }
-            lines.append((Styled("").padded(to: nameWidth + 6) + Styled(more, .dim)).cut(to: screen.width))
+            let texts = Styled(text).wrapped(to: screen.width - nameWidth - 6)
+            let below = more.map { Styled($0, .dim).wrapped(to: screen.width - nameWidth - 6) } ?? []
+            lines += zip([Styled("  ") + mark + Styled(" ") + name + Styled("  ")], texts).map { $0 + $1 }
+            lines += (texts.dropFirst() + below).map { Styled("").padded(to: nameWidth + 6) + $0 }
         }
         for problem in status.problems {
             add(
@@ -109,7 +109,12 @@ struct StatusScreen {
         operations(
             "RUNNING (\(Phrases.count(status.running.count)))", status.running,
             last: [.init(title: "FOR", isNumber: true), .init(title: "CAUSE", isFlexible: true)]
-        ) { [Styled(screen.age($0.started)), Styled($0.cause)] }
+        ) {
+            [
+                Styled(screen.age($0.started)),
+                $0.waitingFor.map { Styled("waits for \($0)", .yellow) } ?? Styled($0.cause),
+            ]
+        }
     }
 
     private var waiting: [Styled] {
@@ -153,7 +158,11 @@ struct StatusScreen {
         _ cells: (OperationSummary) -> [Styled]
     ) -> [Styled] {
         guard !operations.isEmpty else { return [] }
-        var table = Table([.init(title: title), .init(title: "HANDLER"), .init(title: "QUEUE")] + columns)
+        var table = Table(
+            [
+                .init(title: title), .init(title: "HANDLER", yields: true),
+                .init(title: "QUEUE", isFlexible: true, rank: 1),
+            ] + columns)
         for operation in operations {
             table.add(
                 [Styled("  \(operation.id)"), Styled(operation.handler), Styled(operation.queue)] + cells(operation))

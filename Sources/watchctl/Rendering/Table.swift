@@ -8,6 +8,11 @@ struct Table {
         var isFlexible = false
         /// What does not fit goes on below instead of being cut.
         var isWrapped = false
+        /// Where even that is not enough, the columns with the highest rank are left out first; 0: those of no rank
+        /// from the right, but never the first one. No number is ever cut.
+        var rank = 0
+        /// Narrowed when those with a rank are gone, before others are.
+        var yields = false
     }
 
     private static let gap = 2
@@ -29,9 +34,12 @@ struct Table {
     ///   - titled: whether the first line is the titles.
     func lines(width: Int, indent: Int = 0, titled: Bool = true) -> [Styled] {
         let titles = columns.map { Styled($0.title, .bold) }
-        let all = titled ? [titles] + rows : rows
-        let widths = widths(of: all, room: width - indent)
-        return all.flatMap { wrapped($0, widths) }.map { row in
+        let whole = titled ? [titles] + rows : rows
+        let shown = shown(whole, room: width - indent)
+        let columns = shown.map { self.columns[$0] }
+        let all = whole.map { row in shown.map { row[$0] } }
+        let widths = Self.widths(of: all, columns, room: width - indent).widths
+        return all.flatMap { Self.wrapped($0, columns, widths) }.map { row in
             let cells = zip(zip(row, columns), widths).map { cell, width in
                 cell.0.cut(to: width).padded(to: width, right: cell.1.isNumber)
             }
@@ -42,7 +50,7 @@ struct Table {
     }
 
     /// The lines of one row.
-    private func wrapped(_ row: [Styled], _ widths: [Int]) -> [[Styled]] {
+    private static func wrapped(_ row: [Styled], _ columns: [Column], _ widths: [Int]) -> [[Styled]] {
         let cells = zip(zip(row, columns), widths).map { cell, width in
             cell.1.isWrapped ? cell.0.wrapped(to: width) : [cell.0]
         }
@@ -51,19 +59,40 @@ struct Table {
         }
     }
 
-    private func widths(of rows: [[Styled]], room: Int) -> [Int] {
+    /// Which columns there is room for.
+    private func shown(_ rows: [[Styled]], room: Int) -> [Int] {
+        var shown = Array(columns.indices)
+        while shown.count > 1 {
+            let cells = rows.map { row in shown.map { row[$0] } }
+            if Self.widths(of: cells, shown.map { columns[$0] }, room: room).excess <= 0 { break }
+            let last = shown.dropFirst().max { (columns[$0].rank, $0) < (columns[$1].rank, $1) }
+            shown.removeAll { $0 == last }
+        }
+        return shown
+    }
+
+    /// How wide the columns are, and what they take in excess of the room.
+    private static func widths(
+        of rows: [[Styled]], _ columns: [Column], room: Int
+    ) -> (widths: [Int], excess: Int) {
         var widths = columns.indices.map { column in
             rows.reduce(1) { max($0, $1.indices.contains(column) ? $1[column].width : 0) }
         }
-        var excess = widths.reduce(0, +) + Self.gap * (widths.count - 1) - room
+        var excess = widths.reduce(0, +) + gap * (widths.count - 1) - room
         // The widest gives first.
         while excess > 0,
-            let widest = columns.indices.filter({ columns[$0].isFlexible && widths[$0] > Self.narrowest })
+            let widest = columns.indices.filter({ columns[$0].isFlexible && widths[$0] > narrowest })
                 .max(by: { widths[$0] < widths[$1] })
         {
             widths[widest] -= 1
             excess -= 1
         }
-        return widths
+        guard !columns.contains(where: { $0.rank > 0 }) else { return (widths, excess) }
+        for column in columns.indices where columns[column].yields && excess > 0 {
+            let given = min(excess, max(0, widths[column] - narrowest))
+            widths[column] -= given
+            excess -= given
+        }
+        return (widths, excess)
     }
 }

@@ -8,9 +8,27 @@ extension Verb {
     ) { (invocation, session) throws(Failure) in
         let parameters = Emit.Parameters(
             name: invocation.operands[0], data: try invocation.number(.data), payload: try payload(invocation))
-        // A source that is held back accepts the event when its queue has room again.
-        try session.show(Emit.self, parameters, taking: nil) { [Styled("event \($0.event)")] }
+        // A source that is held back accepts the event when its queue has room again; a durable one when it is stored.
+        try session.show(Emit.self, parameters) {
+            "\(obstacle(session)); waiting until the event is accepted (Ctrl-C ends that)"
+        } _: {
+            [Styled("event \($0.event)")]
+        }
         return .done
+    }
+
+    /// In ms: more than a daemon needs that does not hang.
+    private static let patienceForStatus = 5_000
+
+    /// Why an event is not accepted yet.
+    private static func obstacle(_ session: Session) -> String {
+        let client = try? session.connect()
+        let reply = try? client?.call(GetStatus.fullName, timeout: patienceForStatus)
+        let status: GetStatus.Reply? = try? reply?.parameters()
+        if let store = status?.store, store.state == .failing {
+            return "watchd's store cannot be used now: \(store.reason ?? "nobody knows why")"
+        }
+        return "the event is not accepted yet: its queue may be full (watchctl queues)"
     }
 
     private static func payload(_ invocation: Invocation) throws(Failure) -> JSONValue? {

@@ -17,6 +17,7 @@ extension Verb {
         let reply = try session.show(GetOperation.self, .init(id: id)) {
             OutputScreen(operation: $0.operation, screen: session.screen).lines
         }
+        if reply.operation.withheld == true { return .permissionDenied }
         return reply.operation.summary.result == nil ? .failed : .done
     }
 

@@ -9,14 +9,15 @@ import Varlink
 /// Rounds of trouble for a daemon under load, by a seed.
 struct ChaosRun {
     enum Trouble: String, CaseIterable {
-        case kill, killAll = "kill all", killEarly = "kill at start", stop, hurry, freeze, hangUp = "SIGHUP", reload
+        case kill, killAll = "kill all", killEarly = "kill at start", stop, hurry, watchdog, freeze
+        case hangUp = "SIGHUP", reload
         case disk, suspend, signals
 
         /// How often it comes, beside the others.
         var weight: Int {
             switch self {
             case .kill: 6
-            case .killAll, .stop, .reload, .hangUp, .disk: 3
+            case .killAll, .stop, .watchdog, .reload, .hangUp, .disk: 3
             case .killEarly, .hurry, .freeze, .suspend, .signals: 2
             }
         }
@@ -39,6 +40,9 @@ struct ChaosRun {
             return Array(repeating: trouble, count: trouble.weight)
         }
     }
+
+    /// Troubles that have not come yet, of those that can.
+    var missing: [String] { Set(troubles).filter { counts[$0] == nil }.map(\.rawValue).sorted() }
 
     // MARK: Rounds
 
@@ -89,6 +93,9 @@ struct ChaosRun {
             pause(random.upTo(5))
             lives.watchd.send(SIGTERM)
             #expect(lives.watchd.waitForEnd() == .exited(0))
+            try lives.start()
+        case .watchdog:
+            try lives.watchd.hang(takesAbort: random.chance(50))
             try lives.start()
         case .freeze:
             lives.watchd.send(SIGSTOP)

@@ -12,13 +12,14 @@ final class Lives {
     private(set) var count = 1
     private(set) var text: String
     private let settings: String
+    private let watchdog: Int?
     /// Where the store is, if that was asked for and the machine allows it.
     let disk: SmallDisk?
 
     /// Runs `body` with a first daemon that is READY; then the last one is stopped, and no handler may be left.
     static func run(
-        _ text: String, settings: String = "", onSmallDisk: Bool = false, prepare: (Folder) throws -> Void = { _ in },
-        body: (Lives) throws -> Void
+        _ text: String, settings: String = "", onSmallDisk: Bool = false, watchdog: Int? = nil,
+        prepare: (Folder) throws -> Void = { _ in }, body: (Lives) throws -> Void
     ) throws {
         try Folder.with { folder in
             try Job.install(in: folder)
@@ -29,7 +30,7 @@ final class Lives {
                 disk?.unmount()
             }
             do {
-                let lives = try Lives(folder, text, settings, disk)
+                let lives = try Lives(folder, text, settings, disk, watchdog)
                 try body(lives)
                 try lives.watchd.stop()
             } catch {
@@ -38,9 +39,12 @@ final class Lives {
         }
     }
 
-    private init(_ folder: Folder, _ text: String, _ settings: String, _ disk: SmallDisk?) throws {
+    private init(
+        _ folder: Folder, _ text: String, _ settings: String, _ disk: SmallDisk?, _ watchdog: Int?
+    ) throws {
         (self.folder, self.text, self.settings, self.disk) = (folder, text, settings, disk)
-        watchd = try Watchd(folder, text, settings: settings)
+        self.watchdog = watchdog
+        watchd = try Watchd(folder, text, settings: settings, watchdog: watchdog)
         try watchd.waitUntilReady()
     }
 
@@ -66,7 +70,7 @@ final class Lives {
     /// The next life, perhaps with another watch file.
     func start(_ newText: String? = nil, untilReady: Bool = true) throws {
         text = newText ?? text
-        watchd = try Watchd(folder, text, settings: settings)
+        watchd = try Watchd(folder, text, settings: settings, watchdog: watchdog)
         count += 1
         if untilReady { try watchd.waitUntilReady() }
     }

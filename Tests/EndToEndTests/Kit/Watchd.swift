@@ -13,6 +13,8 @@ final class Watchd {
     private(set) var notifications: [String] = []
     private let manager: Int32
     private let log: Int32
+    /// Microseconds within which the service manager wants to hear of it, once it is READY.
+    let watchdog: Int?
 
     /// Runs `body` with a daemon that is READY; then it is stopped if it still runs, and nothing of it may be left.
     ///
@@ -40,8 +42,11 @@ final class Watchd {
     }
 
     /// Starts one that nobody waits for.
-    init(_ folder: Folder, _ text: String, settings: String = "", launcher: [String] = []) throws {
+    init(
+        _ folder: Folder, _ text: String, settings: String = "", launcher: [String] = [], watchdog: Int? = nil
+    ) throws {
         self.folder = folder
+        self.watchdog = watchdog
         try Self.write(text, settings: settings, to: folder)
         manager = try Linux.socket(for: .unix(Array(folder["notify"].utf8)), .datagram).release()
         log = try Linux.open(folder["log"], [.writing, .creating, .appending]).release()
@@ -55,12 +60,17 @@ final class Watchd {
             environment: Program.environment + [
                 "NOTIFY_SOCKET=\(folder["notify"])", "XDG_RUNTIME_DIR=\(folder.path)", "HOME=\(folder.path)",
                 "A_VARIABLE_OF_THE_DAEMON=1",
-            ], descriptors: [null, log, log])
+            ] + Self.environment(watchdog: watchdog), descriptors: [null, log, log])
     }
 
     deinit {
         FileDescriptor(owning: manager).close()
         FileDescriptor(owning: log).close()
+    }
+
+    /// As in the unit: else a SIGABRT would print first.
+    private static func environment(watchdog: Int?) -> [String] {
+        watchdog.map { ["WATCHDOG_USEC=\($0)", "SWIFT_BACKTRACE=enable=no"] } ?? []
     }
 
     var processID: Int32 { program.processID }
@@ -94,6 +104,28 @@ final class Watchd {
     func forgetNotifications() {
         readNotifications()
         notifications = []
+    }
+
+    /// Lets it hang, and does what the service manager does when the watchdog was not answered in time: SIGABRT, and
+    /// SIGKILL for one that cannot even take that.
+    func hang(takesAbort: Bool) throws {
+        let interval = Int64(try #require(watchdog))
+        // A busy machine delays an answer, which is no matter here: it must come at all.
+        try waitForNotification("WATCHDOG=1")
+        send(SIGSTOP)
+        forgetNotifications()
+        var silentSince = Linux.now(.monotonic)
+        try wait(for: "the watchdog to run out") {
+            readNotifications()
+            if !notifications.isEmpty { silentSince = Linux.now(.monotonic) }
+            notifications = []
+            return Linux.now(.monotonic) - silentSince > interval
+        }
+        send(SIGABRT)
+        send(takesAbort ? SIGCONT : SIGKILL)
+        guard case .signaled(takesAbort ? SIGABRT : SIGKILL, _)? = waitForEnd() else {
+            throw TimedOut(description: "the watchdog did not end it: \(program.status.map { "\($0)" } ?? "it runs")")
+        }
     }
 
     private func readNotifications() {

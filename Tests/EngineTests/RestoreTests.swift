@@ -1,0 +1,154 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+/// Where what the store gives back meets another watch file, or comes late; and what a stop says of those it ends.
+@Suite("Restore, at the edges") struct RestoreTests {
+    private func stored(_ fixture: EngineFixture) -> StoredState {
+        DurableTests.state(fixture.writes, ended: fixture.ended)
+    }
+
+    /// Four events in parts of two, both of which run when watchd is killed.
+    private func splitAndKilled() -> StoredState {
+        let fixture = EngineFixture(splitting(by: 2))
+        fixture.suspend("queue/kept")
+        for payload in 1...4 { fixture.emit("c", payload: "\(payload)") }
+        fixture.resume("queue/kept")
+        #expect(fixture.starts.map(\.run.part) == [0, 1])
+        var state = stored(fixture)
+        state.operations[0].runs = [0, 1].map { part in
+            StoredRun(part: part, pid: Int32(70 + part), started: fixture.now.realtime)
+        }
+        return state
+    }
+
+    private func splitting(by stride: Int?) -> Configuration {
+        var queue = QueueDefinition.concurrent("kept", width: 8)
+        queue.isDurable = true
+        return .of(
+            queues: [queue], handlers: [.exec("c") { $0.stride = stride }], sources: [.custom("c", to: "c", on: "kept")]
+        )
+    }
+
+    @Test(arguments: [2, 1, 3, nil]) func partsThatLiveAreThePartsTheyWereWhateverStrideIsNow(stride: Int?) {
+        let again = EngineFixture(splitting(by: stride), restoring: splitAndKilled())
+        #expect(again.adopted.map(\.pid) == [70, 71])
+        #expect(again.starts.isEmpty, "no part runs beside a living one")
+        for part in 0..<2 { again.end(RunID(operation: 1, attempt: 1, part: part)) }
+        #expect(again.results == ["c done"] && again.starts.isEmpty)
+    }
+
+    @Test func aPartThatIsGoneRunsAgainWithItsOwnEvents() {
+        var state = splitAndKilled()
+        state.operations[0].runs.removeLast()
+        let again = EngineFixture(splitting(by: 1), restoring: state)
+        #expect(again.adopted.map(\.pid) == [70])
+        #expect(again.starts.map(\.run.part) == [1] && again.starts.allSatisfy(\.isRedelivered))
+        #expect(again.starts.flatMap(\.events).compactMap(\.payloadNumber) == [3, 4])
+    }
+
+    @Test func whatWasNotSplitIsNotSplitWhileItRuns() {
+        let fixture = EngineFixture(splitting(by: nil))
+        fixture.suspend("queue/kept")
+        for payload in 1...4 { fixture.emit("c", payload: "\(payload)") }
+        fixture.resume("queue/kept")
+        var state = stored(fixture)
+        state.operations[0].runs = [StoredRun(part: 0, pid: 70, started: fixture.now.realtime)]
+        let again = EngineFixture(splitting(by: 1), restoring: state)
+        #expect(again.adopted.map(\.pid) == [70] && again.starts.isEmpty)
+        again.end(RunID(operation: 1, attempt: 1))
+        #expect(again.results == ["c done"] && again.starts.isEmpty)
+    }
+
+    // MARK: Requires=
+
+    private func requiring(_ names: [String]) -> Configuration {
+        .of(
+            queues: [QueueDefinition(name: "kept", isDurable: true)],
+            handlers: [.exec("a"), .exec("b") { $0.constraints.requires = ["a"] }].filter { names.contains($0.name) },
+            sources: [.custom("c", to: names[0], on: "kept")])
+    }
+
+    private var both: Configuration {
+        .of(
+            queues: [QueueDefinition(name: "kept", isDurable: true)],
+            handlers: [.exec("a"), .exec("b") { $0.constraints.requires = ["a"] }],
+            sources: [.custom("c", to: "a", "b", on: "kept")])
+    }
+
+    @Test(arguments: [(Exit.exited(0), ["b"]), (.exited(1), [])])
+    func whatARequiredOperationCameToInAStopIsKeptThoughNobodyRemembersIt(exit: Exit, starts: [String]) {
+        let fixture = EngineFixture(both)
+        fixture.emit("c")
+        fixture.send(.drain)
+        fixture.endFirst(exit)
+        let again = EngineFixture(both, restoring: stored(fixture))
+        #expect(again.starts.map(\.definition.value.name) == starts)
+        #expect(again.results == (starts.isEmpty ? ["b cancelled"] : []))
+    }
+
+    @Test func anOrphanKnowsHowEndedWhatItRequires() {
+        let fixture = EngineFixture(both)
+        fixture.emit("c")
+        var state = stored(fixture)
+        // It ended in the last life; the history knows.
+        state.operations.removeAll { $0.handler == "a" }
+        state.results = [1: .done]
+        let again = EngineFixture(requiring(["a"]), restoring: state)
+        #expect(again.engine.orphanViews.map(\.handler) == ["b"])
+        again.reload(both)
+        #expect(again.starts.map(\.definition.value.name) == ["b"])
+    }
+
+    // MARK: A store that opens late
+
+    @Test func aMarkThatComesLateSkipsWhatWaits() {
+        let configuration = Configuration.of(
+            queues: [.serial("plain")], handlers: [.exec("h") { $0.constraints.once = .boot }],
+            sources: [.custom("c", to: "h", on: "plain")])
+        let fixture = EngineFixture(configuration)
+        fixture.suspend("queue/plain")
+        fixture.emit("c")
+        #expect(!fixture.engine.isOnceDone("h"))
+        var state = StoredState()
+        state.once = ["h"]
+        fixture.send(.restored(state))
+        fixture.resume("queue/plain")
+        #expect(fixture.starts.isEmpty && fixture.results == ["h skipped"])
+        #expect(fixture.engine.isOnceDone("h"))
+    }
+
+    @Test func aStartThatWaitsForTheStoreSaysSo() throws {
+        let fixture = EngineFixture(DurableTests.configuration())
+        fixture.emit("c")
+        #expect(fixture.engine.operation(1)?.waitingFor == nil)
+        fixture.send(.store(.failing("no space left")))
+        let view = try #require(fixture.engine.operation(1))
+        #expect(view.waitingFor == "the store: no space left" && view.waitReason == .store)
+        fixture.send(.store(.working))
+        fixture.spawn(RunID(operation: 1, attempt: 1))
+        fixture.send(.store(.failing("no space left")))
+        #expect(fixture.engine.operation(1)?.waitingFor == nil, "it runs")
+    }
+
+    // MARK: Why a run is ended
+
+    @Test func aTimeOutDuringAStopIsNoStop() {
+        let configuration = DurableTests.configuration { $0.timeout = .seconds(5) }
+        let fixture = EngineFixture(configuration)
+        fixture.emit("c")
+        fixture.emit("n")
+        let (kept, plain) = (RunID(operation: 1, attempt: 1), RunID(operation: 2, attempt: 1))
+        for run in [kept, plain] { fixture.spawn(run) }
+        #expect(fixture.engine.whyEnding(kept) == nil)
+        fixture.send(.drain)
+        fixture.advance(seconds: 6)
+        #expect(fixture.engine.whyEnding(kept) == "TimeoutSec= is over")
+        #expect(fixture.engine.whyEnding(plain) == "TimeoutSec= is over")
+        fixture.send(.hurry)
+        #expect(fixture.engine.whyEnding(kept) == "watchd stops; it runs again after the next start")
+        #expect(fixture.engine.whyEnding(plain) == "watchd stops")
+    }
+}
