@@ -63,7 +63,7 @@ extension Engine {
     }
 
     /// Nothing of it runs; while the store fails, neither does what was to start.
-    private func isUnstarted(_ ref: OperationRef) -> Bool {
+    func isUnstarted(_ ref: OperationRef) -> Bool {
         operations[ref].runs.isEmpty
             || (storeCondition != .working && operations[ref].runs.allSatisfy { $0.pid == nil })
     }

@@ -11,7 +11,11 @@ extension Engine {
     }
 
     mutating func runStarted(_ id: RunID, pid: Int32) {
-        guard let (ref, index) = running(id) else { return }
+        guard let (ref, index) = running(id) else {
+            // It was left to the next start while it was being spawned.
+            if drain != nil { actions.append(.signal(id, number: 9, mode: .tree)) }
+            return
+        }
         operations[ref].runs[index].phase = .running(pid: pid)
         let definition = operations[ref].runs[index].definition.value
         // The next one of several commands has another process.

@@ -168,7 +168,7 @@ extension Engine {
     /// Also to be called before `start`.
     package mutating func storeChanged(_ condition: StoreCondition) {
         storeCondition = condition
-        guard condition == .working else { return }
+        guard condition == .working else { return setAsideUncommitted() }
         isRoomNew = true
         areSemaphoresMoved = true
         areRestartsMoved = true
@@ -219,6 +219,12 @@ extension Engine {
         sources[operation.source].operations -= 1
         setAsideCount += 1
         releaseUnused(operation)
+    }
+
+    /// The starts of these wait for a commit that may not come during this stop.
+    private mutating func setAsideUncommitted() {
+        guard drain != nil else { return }
+        for ref in operations.refs where isDurable(ref) && isUnstarted(ref) { setAside(ref) }
     }
 
     /// What is made for a durable queue during a stop.

@@ -38,6 +38,19 @@ import WatchFile
         #expect(again.starts.map(\.definition.value.name) == ["c"])
     }
 
+    @Test func aStoreThatFailsDuringAStopDoesNotHoldItUp() {
+        let fixture = EngineFixture(DurableTests.configuration())
+        fixture.emit("c")
+        fixture.send(.drain)
+        #expect(fixture.drained == nil)
+        fixture.send(.store(.failing("no space left")))
+        #expect(fixture.drained == [])
+        let late = fixture.starts[0].run
+        fixture.spawn(late)
+        let isKilled = fixture.actions.contains { if case .signal(late, 9, .tree) = $0 { true } else { false } }
+        #expect(isKilled, "what was being spawned then has no place any more")
+    }
+
     @Test func aRestartOvertakenByAStopLosesNothing() {
         let configuration = DurableTests.configuration { $0.overlap = .restart }
         let fixture = EngineFixture(configuration)
