@@ -55,6 +55,7 @@ let package = Package(
         library("Varlink", "LinuxSystem"),
         library("ControlInterface", "Varlink"),
         library("ConfigurationFiles", "WatchFile", "LinuxSystem"),
+        library("TimeZoneFiles", "Schedule", "LinuxSystem"),
         library("EventSources", "LinuxSystem", "Engine", "WatchFile"),
         library("Handlers", "EventSources", "LinuxSystem", "Systemd", "Engine", "WatchFile", "Schedule"),
         library(
@@ -63,9 +64,11 @@ let package = Package(
 
         program("watchd", "Daemon", "ControlInterface", "WatchFile", "LinuxSystem"),
         program(
-            "watchctl", "ControlInterface", "Varlink", "ConfigurationFiles", "WatchFile", "Schedule", "LinuxSystem"),
+            "watchctl", "ControlInterface", "Varlink", "ConfigurationFiles", "TimeZoneFiles", "WatchFile", "Schedule",
+            "LinuxSystem"),
 
-        tests("Schedule", "Schedule", data: ["Oracle"]),
+        tests("Schedule", "Schedule", "SeedKit", "ProgramKit", "LinuxSystem", data: ["Oracle"]),
+        tests("TimeZoneFiles", "TimeZoneFiles", "Schedule", "ProgramKit", "LinuxSystem"),
         tests("WatchFile", "WatchFile", "Schedule", data: ["Diagnostics"]),
         tests("Engine", "Engine", "WatchFile", "Schedule", "SeedKit"),
         // What tests with random programs share: seeds, and numbers from them.
@@ -83,8 +86,8 @@ let package = Package(
             swiftSettings: settings),
         tests("ControlInterface", "ControlInterface", "ControlKit", "ProgramKit", "Varlink"),
         tests(
-            "watchctl", "watchctl", "ControlInterface", "ControlKit", "ProgramKit", "Varlink", "Schedule",
-            "LinuxSystem"),
+            "watchctl", "watchctl", "ControlInterface", "ControlKit", "ProgramKit", "TimeZoneFiles", "Varlink",
+            "Schedule", "LinuxSystem"),
         // What tests of real programs share: folders, programs, waiting.
         .target(
             name: "ProgramKit", dependencies: ["LinuxSystem"], path: "Tests/ProgramKit", swiftSettings: settings),

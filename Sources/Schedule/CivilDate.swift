@@ -36,15 +36,21 @@ struct CivilDate: Hashable {
         return era * Self.daysOfEra + dayOfEra - Self.daysToEpoch
     }
 
-    var isValid: Bool { (1...12).contains(month) && (1...daysOfMonth).contains(day) }
+    var isValid: Bool { (1...12).contains(month) && (1...Self.days(ofMonth: month, in: year)).contains(day) }
 
-    private var daysOfMonth: Int {
+    /// 0 is Monday; for a day from 1970 on.
+    static func weekday(daysSinceEpoch: Int) -> Int { (daysSinceEpoch + 3) % 7 }
+
+    /// - Parameter month: 1 to 12.
+    static func days(ofMonth month: Int, in year: Int) -> Int {
         switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 2: isLeap(year) ? 29 : 28
         case 4, 6, 9, 11: 30
         default: 31
         }
     }
+
+    static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     private static let daysOfEra = 146_097
     /// From 0000-03-01 to 1970-01-01.

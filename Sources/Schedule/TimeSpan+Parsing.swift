@@ -36,6 +36,21 @@ extension TimeSpan {
     }
 }
 
+extension TimeSpan.ParseError: CustomStringConvertible {
+    /// A sentence for a person, without its full stop.
+    package var description: String {
+        switch reason {
+        case .empty: "a time span is missing, such as “1h 30min”"
+        case .notANumber: "a number was expected here"
+        case .missingFraction: "digits were expected after the point"
+        case .unknownUnit: "there is no such unit; there are us, ms, s, min, h, d, w, month and y"
+        case .negative: "a time span is not negative"
+        case .tooLarge: "this is longer than a time span can be"
+        case .notAlone: "“infinity” stands alone"
+        }
+    }
+}
+
 /// Follows `parse_time()` of systemd's `time-util.c`, step by step where its behaviour is peculiar.
 private struct TimeSpanParser {
     let bytes: [UInt8]

@@ -1,5 +1,6 @@
 import ControlInterface
 import LinuxSystem
+import TimeZoneFiles
 import Varlink
 
 /// What a verb works with: the daemon on one side, the terminal on the other.
@@ -10,6 +11,8 @@ struct Session: Sendable {
     var write: @Sendable (String) -> Void
     /// What is worth knowing and no part of the reply: to standard error.
     var remark: @Sendable (String) -> Void = { _ in }
+    /// For verbs that ask no daemon.
+    var zones = TimeZoneDatabase()
     /// How long a daemon may take for a reply that depends on nothing, in ms.
     var patience = 30_000
 

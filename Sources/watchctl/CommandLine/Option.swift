@@ -23,6 +23,9 @@ enum Option: String, CaseIterable {
     case state = "--state"
     case pid = "--pid"
     case timeout = "--timeout"
+    case iterations = "--iterations"
+    case baseTime = "--base-time"
+    case daylightSaving = "--daylight-saving"
 
     /// Those of every verb.
     static let global: Set<Option> = [.socket, .json, .noColor, .help, .version]
@@ -35,10 +38,11 @@ enum Option: String, CaseIterable {
         case .duration, .timeout: "SPAN"
         case .pid: "PID"
         case .reason: "TEXT"
-        case .data, .count: "N"
+        case .data, .count, .iterations: "N"
         case .payload: "JSON"
         case .since: "WHEN"
-        case .until: "TIME"
+        case .until, .baseTime: "TIME"
+        case .daylightSaving: "run|skip"
         case .queue: "QUEUE"
         case .handler: "HANDLER"
         case .state: "STATE"
@@ -70,6 +74,10 @@ enum Option: String, CaseIterable {
         case .handler: "only those of this handler"
         case .pid: "stay in the group until this process ends, such as $$; without it, the parent of watchctl"
         case .timeout: "wait no longer than this, such as 1h 30min"
+        case .iterations: "how many elapses; 1 without it"
+        case .baseTime: "begin after this time, not now"
+        case .daylightSaving:
+            "where clocks are changed: run (as watchd) misses nothing, skip is as systemd"
         case .state: "only those that are pending, ready, executing, finished or cancelled"
         }
     }

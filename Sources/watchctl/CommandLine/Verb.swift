@@ -18,7 +18,7 @@ struct Verb: Sendable {
     static let all: [Verb] = [
         .status, .sources, .queues, .semaphores, .handlers, .operations, .history, .failed, .show, .output, .explain,
         .follow, .emit, .run, .signal, .group, .suspend, .resume, .cancel, .retry, .forget, .wait, .reload, .stop,
-        .check, .help,
+        .check, .calendar, .timespan, .help,
     ]
 
     /// `emit [--data N] [--payload JSON] NAME`.

@@ -1,0 +1,104 @@
+// The time-zone database of the system, and which of its zones is the local one: as glibc finds them (tzset(3)).
+//
+//   - Without `TZ` it is `/etc/localtime`; an empty `TZ` is UTC.
+//   - `TZ` is a file below `TZDIR` (`/usr/share/zoneinfo`), or with a slash in front anywhere, with or without a colon
+//     before it; else a POSIX rule; else UTC.
+//
+// A name that comes from elsewhere, such as a calendar expression, reaches files below that folder only.
+
+import LinuxSystem
+package import Schedule
+
+/// Reads the rules of time zones. Nothing is kept: each call reads its file, and a change is seen at once.
+package struct TimeZoneDatabase: Sendable {
+    private static let usualFolder = Array("/usr/share/zoneinfo".utf8)
+    private static let localFile = Array("/etc/localtime".utf8)
+    /// Bytes of a name.
+    private static let longestName = 255
+
+    private let folder: [UInt8]
+    /// `TZ`.
+    private let variable: [UInt8]?
+    /// What stands for the local zone without `TZ`.
+    private let localFile: [UInt8]
+
+    /// - Parameter localFile: `/etc/localtime` in all but tests.
+    package init(
+        environment: (String) -> [UInt8]? = { Linux.environment($0) }, localFile: [UInt8] = Self.localFile
+    ) {
+        folder = environment("TZDIR").flatMap { $0.isEmpty ? nil : $0 } ?? Self.usualFolder
+        variable = environment("TZ")
+        self.localFile = localFile
+    }
+
+    /// The rules of a zone of the database, such as `Europe/Berlin`; blocks as the file system does.
+    package func rules(named name: String) throws(TimeZoneFileError) -> TimeZoneRules {
+        guard Self.isName(name) else { throw .notAName }
+        if name == "UTC" { return .utc }
+        return try Self.read(folder + [UInt8(ascii: "/")] + Array(name.utf8))
+    }
+
+    /// What a calendar expression must know to be read, with these rules as the local ones.
+    package func names(local: TimeZoneRules) -> CalendarExpression.ZoneNames {
+        CalendarExpression.ZoneNames(local: local) { (try? rules(named: $0)) != nil }
+    }
+
+    /// The rules of the local zone; UTC where there are none that can be read.
+    package func local() -> TimeZoneRules {
+        guard let variable else { return (try? Self.read(localFile)) ?? .utc }
+        let text = variable.first == UInt8(ascii: ":") ? Array(variable.dropFirst()) : variable
+        if text.isEmpty { return .utc }
+        if text.first == UInt8(ascii: "/"), let rules = try? Self.read(text) { return rules }
+        guard let text = String(validating: text, as: UTF8.self) else { return .utc }
+        return (try? rules(named: text)) ?? (try? TimeZoneRules(posix: text)) ?? .utc
+    }
+
+    /// What is different when the local zone may have changed: the file behind it, compared without reading it.
+    ///
+    /// With `TZ` it never is, as in every program. `/etc/localtime` is mostly a link that is replaced: to be told, watch
+    /// the name in its folder, not the file.
+    package func localVersion() -> LocalZoneVersion {
+        guard variable == nil else { return LocalZoneVersion() }
+        return LocalZoneVersion(link: try? Linux.lstat(localFile), file: try? Linux.stat(localFile))
+    }
+
+    /// As systemd's `timezone_is_valid()`: nothing that leaves the folder.
+    private static func isName(_ name: String) -> Bool {
+        let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return name.utf8.count <= longestName && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isOfName) }
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "+"):
+            true
+        default: false
+        }
+    }
+
+    private static func read(_ path: [UInt8]) throws(TimeZoneFileError) -> TimeZoneRules {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            // It could be a FIFO: nothing here waits.
+            let file = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
+            bytes = try file.use { descriptor throws(SystemError) in
+                let isFile = try Linux.fstat(descriptor).kind == .regular
+                return isFile ? try Linux.readToEnd(descriptor, limit: TimeZoneRules.largestFile, name: path) : []
+            }
+        } catch {
+            throw .unreadable(error)
+        }
+        do throws(TimeZoneError) {
+            return try TimeZoneRules(tzif: bytes)
+        } catch {
+            throw .damaged(error)
+        }
+    }
+}
+
+/// Compares equal while the local zone is the same file.
+package struct LocalZoneVersion: Hashable, Sendable {
+    var link: FileStatus?
+    var file: FileStatus?
+}
