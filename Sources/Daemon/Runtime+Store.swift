@@ -30,7 +30,8 @@ extension Runtime {
             startWithoutStore(error)
         }
         persistence = Persistence(
-            store, folder: folder, failure: failure, settings: engine.settings, core: core, logger: logger
+            store, folder: folder, failure: failure, settings: engine.settings, core: core, answers: answers,
+            logger: logger
         ) { [unowned self] change in storeChanged(change) }
         if !wasClosed { persistence?.check() }
     }
@@ -80,17 +81,24 @@ extension Runtime {
         var state = StoredState(contents, logger: logger)
         let history = try? HistoryReader(folder: StateDirectory.path(engine.settings))
         func record(_ id: UInt64) -> HistoryRow? { (try? history?.record(id))?.row }
-        let known = Set(state.operations.map(\.id))
-        for dependency in state.operations.flatMap(\.dependencies)
-        where dependency.isRequired && !known.contains(dependency.operation) {
-            state.results[dependency.operation] = record(dependency.operation).flatMap {
-                EngineResult(rawValue: $0.result)
-            }
+        for operation in Self.unknownRequirements(state.operations) {
+            state.results[operation] = record(operation).flatMap { EngineResult(rawValue: $0.result) }
         }
         guard Adoption.isPossible(state, wasClosed: contents.wasClosed) else { return state }
         let found = (try? AdoptableProcess.all(instance: instance)) ?? []
         Adoption(kept: kept, found: found, configuration: parts.configuration) { record($0) != nil }.apply(to: &state)
         return state
+    }
+
+    /// Operations that others require and that are not among them. By index: there may be very many, and hardly one that
+    /// requires anything.
+    private static func unknownRequirements(_ operations: [StoredOperation]) -> [UInt64] {
+        let required = operations.indices.flatMap { index in
+            operations[index].dependencies.filter(\.isRequired).map(\.operation)
+        }
+        if required.isEmpty { return [] }
+        let known = Set(operations.indices.map { operations[$0].id })
+        return required.filter { !known.contains($0) }
     }
 
     private func storeChanged(_ change: Persistence.Change) {

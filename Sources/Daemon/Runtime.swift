@@ -27,6 +27,8 @@ final class Runtime {
     private var lanes: Lanes?
     private var memory: MemoryRelease?
     private var timers: ClockTimers?
+    /// What clients are told, on the way there.
+    let answers = Answers(to: Context("watchd.control"))
     private(set) var control: ControlServer?
     private var inotify: InotifyHub?
     /// What the service manager has kept and nobody has taken yet.
@@ -125,7 +127,7 @@ final class Runtime {
     // MARK: Start
 
     func start() {
-        control = ControlServer(parts.listener, core: core, runtime: bound, logger: logger)
+        control = ControlServer(parts.listener, answers: answers, core: core, runtime: bound, logger: logger)
         announce()
         for source in parts.configuration.sources {
             switch source.trigger {

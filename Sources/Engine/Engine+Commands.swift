@@ -84,7 +84,8 @@ extension Engine {
         if kind ?? "semaphore" == "semaphore", let semaphore = semaphores.index(of: bare) {
             found.append(.semaphore(semaphore))
         }
-        return found.filter(isListed)
+        // As `isListed` alone the function would take a copy of the engine along.
+        return found.filter { isListed($0) }
     }
 
     private var everything: [Named] {

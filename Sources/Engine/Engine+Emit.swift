@@ -47,7 +47,7 @@ extension Engine {
     }
 
     private func resolveCustom(_ name: String) throws(CommandError) -> Named {
-        let isCustom: (Named) -> Bool = { named in
+        let isCustom: (Named) -> Bool = { [sources] named in
             guard case .source(let index) = named, case .source(let id) = sources[index].origin else { return false }
             return id.kind == .custom
         }

@@ -32,8 +32,11 @@ extension Engine {
     private mutating func restore(_ stored: [StoredOperation], _ results: [UInt64: Result] = [:]) {
         // Behind those that are here already, everybody gets a new place.
         let keepsPlaces = operations.count == 0
-        // By id they are mostly in their order already.
-        let order = stored.indices.sorted { Self.isBefore(stored[$0], stored[$1]) }
+        // By id they are mostly in their order already. (What has no place yet comes last.)
+        let places = stored.indices.map { index in
+            (place: stored[index].place == 0 ? UInt64.max : stored[index].place, id: stored[index].id)
+        }
+        let order = stored.indices.sorted { places[$0] < places[$1] }
         operations.reserveCapacity(operations.count + stored.count)
         let refs = order.compactMap { index in
             restore(stored[index], keepsPlace: keepsPlaces).map { (ref: $0, index: index) }
@@ -41,13 +44,10 @@ extension Engine {
         orphanResults = orphans.isEmpty ? [:] : orphanResults.merging(results) { $1 }
         guard !refs.isEmpty else { return }
         formLines()
-        for (ref, index) in refs where operations.isAlive(ref) { restoreDependencies(ref, stored[index], results) }
+        for (ref, index) in refs where !stored[index].dependencies.isEmpty && operations.isAlive(ref) {
+            restoreDependencies(ref, stored[index], results)
+        }
         for (ref, index) in refs where operations.isAlive(ref) { goOn(ref, stored[index]) }
-    }
-
-    private static func isBefore(_ left: StoredOperation, _ right: StoredOperation) -> Bool {
-        let (one, other) = (left.place == 0 ? .max : left.place, right.place == 0 ? .max : right.place)
-        return one == other ? left.id < right.id : one < other
     }
 
     /// Puts it into the tables. `nil`: there is no place for it; it is kept until there is.

@@ -17,11 +17,14 @@ package final class EpollSet {
     private var entries: [UInt64: (descriptor: Int32, handler: Handler)] = [:]
     private var lastToken: UInt64 = 0
 
-    package init(on context: Context) throws(SystemError) {
+    /// - Parameter during: called with each turn, which it has to run.
+    package init(
+        on context: Context, during: @escaping (_ turn: () -> Void) -> Void = { turn in turn() }
+    ) throws(SystemError) {
         let set = try Linux.epollCreate()
         epoll = set.rawValue
         source = nil
-        source = ReadSource(set, on: context) { [unowned self] in turn() }
+        source = ReadSource(set, on: context) { [unowned self] in during(turn) }
     }
 
     /// Watches a descriptor, which stays the caller's and must be removed before it is closed.

@@ -65,7 +65,7 @@ extension HistoryRow {
         _ id: UInt64, by successor: UInt64?, _ database: Database, _ totals: inout HistoryTotals
     ) throws(StoreError) {
         guard let stub = try HistoryStub.with(id, database), stub.result == "failed" else { return }
-        totals.settled(stub)
+        try totals.settled(stub, database)
         try database.run(
             "UPDATE history SET settled = 1, successor = coalesce(?2, successor) WHERE id = ?1"
         ) {
@@ -78,7 +78,7 @@ extension HistoryRow {
     static func remove(_ id: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
         try database.run("DELETE FROM history WHERE id = ?1") { $0.bind(1, id) }
         try database.run("DELETE FROM history_events WHERE id = ?1") { $0.bind(1, id) }
-        totals.outputBytes -= try removeOutput(id, database)
+        totals.addOutput(id, -(try removeOutput(id, database)))
     }
 
     /// Returns how many bytes it had.

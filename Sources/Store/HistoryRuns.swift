@@ -1,5 +1,5 @@
 /// Records of one result, which an index holds in order: lists are merged from these runs.
-struct HistoryRun {
+struct HistoryRun: Equatable {
     var result: String
     var isSettled: Bool
 
@@ -50,64 +50,69 @@ struct HistoryRange {
 
     /// The newest records of some results, newest first.
     func newest(_ limit: Int, of runs: [HistoryRun], _ database: Database) throws(StoreError) -> [Position] {
-        var positions: [Position] = []
-        for run in runs { positions += try newest(limit, of: run, database) }
-        if runs.count > 1 { positions.sort(by: >) }
-        return Array(positions.prefix(limit))
+        Array(try merged(newestText, limit, runs, database).sorted(by: >).prefix(limit))
     }
 
     func oldest(_ limit: Int, of runs: [HistoryRun], _ database: Database) throws(StoreError) -> [Position] {
+        Array(try merged(oldestText, limit, runs, database).sorted().prefix(limit))
+    }
+
+    /// So many of each run.
+    private func merged(
+        _ text: StaticString, _ limit: Int, _ runs: [HistoryRun], _ database: Database
+    ) throws(StoreError) -> [Position] {
         var positions: [Position] = []
-        for run in runs { positions += try oldest(limit, of: run, database) }
-        if runs.count > 1 { positions.sort() }
-        return Array(positions.prefix(limit))
-    }
-
-    /// How many records of some results stand after the place, of all handlers and sources.
-    func count(of runs: [HistoryRun], _ database: Database) throws(StoreError) -> Int {
-        var count = 0
-        for run in runs {
-            let found = try database.number(
-                """
-                SELECT count(*) FROM history INDEXED BY history_result
-                WHERE result = ?1 AND settled = ?2 AND ended >= ?3 AND (ended, id) > (?4, ?5)
-                AND (ended, id) < (?6, ?7) AND ?8 >= 0
-                """
-            ) { bind($0, run, 0) }
-            count += Int(found ?? 0)
+        for source in try sources(database) {
+            for run in runs {
+                positions += try database.rows(text, { bind($0, run, limit, source: source) }, Self.position)
+            }
         }
-        return count
+        return positions
     }
 
-    private func newest(_ limit: Int, of run: HistoryRun, _ database: Database) throws(StoreError) -> [Position] {
-        try database.rows(newestText, { bind($0, run, limit) }, Self.position)
-    }
-
-    private func oldest(_ limit: Int, of run: HistoryRun, _ database: Database) throws(StoreError) -> [Position] {
-        try database.rows(oldestText, { bind($0, run, limit) }, Self.position)
+    /// The sources to look at one by one: those of the handler, by jumping from one to the next. `nil`: all at once.
+    private func sources(_ database: Database) throws(StoreError) -> [String?] {
+        guard let handler, source == nil else { return [source] }
+        var sources: [String?] = []
+        var last: String?
+        repeat {
+            last = try database.rows(
+                """
+                SELECT source FROM history INDEXED BY history_handler WHERE handler = ?1 AND source > ?2
+                ORDER BY source LIMIT 1
+                """,
+                {
+                    $0.bind(1, handler)
+                    $0.bind(2, last ?? "")
+                }, { $0.text(0) }
+            ).first
+            if let last { sources.append(last) }
+        } while last != nil
+        return sources
     }
 
     private static func position(_ row: Statement) -> Position { Position(ended: row.number(0), id: row.id(1)) }
 
-    private func bind(_ statement: Statement, _ run: HistoryRun, _ limit: Int) {
+    private func bind(_ statement: Statement, _ run: HistoryRun, _ limit: Int, source: String?) {
         statement.bind(1, run.result)
         statement.bind(2, run.isSettled ? 1 : 0)
-        statement.bind(3, since)
+        // SQLite looks for the first one by this instant alone, and passes over those at it that do not stand after the place.
+        statement.bind(3, max(since, after.ended))
         statement.bind(4, after.ended)
         statement.bind(5, after.id)
         statement.bind(6, before.ended)
         statement.bind(7, before.id)
         statement.bind(8, max(0, limit))
-        if handler != nil || source != nil { statement.bind(9, handler ?? source) }
-        if handler != nil { statement.bind(10, source) }
+        if source != nil { statement.bind(9, source) }
+        if handler != nil { statement.bind(10, handler) }
     }
 
     private var newestText: StaticString {
         if handler != nil {
             return """
                 SELECT ended, id FROM history INDEXED BY history_handler
-                WHERE handler = ?9 AND result = ?1 AND settled = ?2 AND ended >= ?3 AND (ended, id) > (?4, ?5)
-                AND (ended, id) < (?6, ?7) AND (?10 IS NULL OR source = ?10) ORDER BY ended DESC, id DESC LIMIT ?8
+                WHERE handler = ?10 AND source = ?9 AND result = ?1 AND settled = ?2 AND ended >= ?3
+                AND (ended, id) > (?4, ?5) AND (ended, id) < (?6, ?7) ORDER BY ended DESC, id DESC LIMIT ?8
                 """
         }
         if source != nil {
@@ -129,8 +134,8 @@ struct HistoryRange {
         if handler != nil {
             return """
                 SELECT ended, id FROM history INDEXED BY history_handler
-                WHERE handler = ?9 AND result = ?1 AND settled = ?2 AND ended >= ?3 AND (ended, id) > (?4, ?5)
-                AND (ended, id) < (?6, ?7) AND (?10 IS NULL OR source = ?10) ORDER BY ended, id LIMIT ?8
+                WHERE handler = ?10 AND source = ?9 AND result = ?1 AND settled = ?2 AND ended >= ?3
+                AND (ended, id) > (?4, ?5) AND (ended, id) < (?6, ?7) ORDER BY ended, id LIMIT ?8
                 """
         }
         return """

@@ -1,5 +1,6 @@
-/// What is known of the history without reading it, so that to see that nothing has to go costs nothing. Counted when
-/// it is first needed, kept up to date by every change; forgotten when one fails.
+/// What is known of the history without reading it, so that to see that nothing has to go costs nothing. Counted after the
+/// start, a slice at a time, so that no commit has to wait for all of it; kept up to date by every change; forgotten when
+/// one fails.
 struct HistoryTotals {
     typealias Position = HistoryQuery.Position
 
@@ -19,43 +20,144 @@ struct HistoryTotals {
     /// Attempts of operations in this range have not been looked at since the store was opened.
     var unseenAttempts: ClosedRange<Int64>?
 
-    private var isCounted = false
     private var knowsAttempts = false
+    private var records = Progress<Place>.upTo(nil)
+    private var outputs = Progress<Int64>.upTo(nil)
     private static let start = Position(ended: .min, id: 0)
 
-    mutating func count(_ database: Database) throws(StoreError) {
-        if isCounted { return }
-        let runs = try HistoryRun.all(database)
-        recent = try HistoryRange(after: boundary).count(of: runs, database)
-        failed = try HistoryRange(after: failedBoundary).count(of: runs.filter(\.isUnsettled), database)
-        outputBytes = Int(try database.number("SELECT sum(size) FROM history_output") ?? 0)
-        if !knowsAttempts {
-            let first = try database.number("SELECT min(operation) FROM attempt")
-            let last = try database.number("SELECT max(operation) FROM attempt")
-            if let first, let last { unseenAttempts = first...last }
-            knowsAttempts = true
+    /// Records, and bytes of output, that are counted at once.
+    private static let recordsPerSlice = 8192
+    private static let outputsPerSlice = 4096
+    private static let outputBytesPerSlice = 1 << 20
+
+    /// How far it has been counted. What comes or goes behind that is counted with it.
+    private enum Progress<Place: Comparable> {
+        /// `nil`: nothing.
+        case upTo(Place?)
+        case complete
+
+        func contains(_ place: Place) -> Bool {
+            switch self {
+            case .upTo(let last): last.map { place <= $0 } ?? false
+            case .complete: true
+            }
         }
-        isCounted = true
     }
+
+    /// Where a record stands in the index that is counted along.
+    private struct Place: Comparable {
+        var run: HistoryRun
+        var position: Position
+
+        static func < (first: Self, second: Self) -> Bool {
+            if first.run.result != second.run.result { return first.run.result < second.run.result }
+            if first.run.isSettled != second.run.isSettled { return second.run.isSettled }
+            return first.position < second.position
+        }
+    }
+
+    var areRecordsCounted: Bool { if case .complete = records { true } else { false } }
+    var areOutputsCounted: Bool { if case .complete = outputs { true } else { false } }
+
+    // MARK: Counting
+
+    /// Goes on with what is not counted yet.
+    mutating func count(_ runs: [HistoryRun], _ database: Database) throws(StoreError) {
+        if case .upTo(let last) = records { try countRecords(runs, after: last, database) }
+        if case .upTo(let last) = outputs { try countOutputs(after: last, database) }
+        if knowsAttempts { return }
+        let first = try database.number("SELECT min(operation) FROM attempt")
+        let last = try database.number("SELECT max(operation) FROM attempt")
+        if let first, let last { unseenAttempts = first...last }
+        knowsAttempts = true
+    }
+
+    private mutating func countRecords(
+        _ runs: [HistoryRun], after last: Place?, _ database: Database
+    ) throws(StoreError) {
+        var left = Self.recordsPerSlice
+        for run in runs {
+            var range = HistoryRange()
+            if let last {
+                if run == last.run { range.after = last.position }
+                if Place(run: run, position: range.before) < last { continue }
+            }
+            let positions = try range.oldest(left, of: [run], database)
+            for position in positions { count(Place(run: run, position: position), 1) }
+            left -= positions.count
+            guard left > 0 else {
+                records = .upTo(positions.last.map { Place(run: run, position: $0) } ?? last)
+                return
+            }
+        }
+        records = .complete
+    }
+
+    private mutating func countOutputs(after last: Int64?, _ database: Database) throws(StoreError) {
+        let sizes = try database.rows(
+            "SELECT id, size FROM history_output WHERE id > ?1 ORDER BY id LIMIT ?2",
+            {
+                $0.bind(1, last ?? .min)
+                $0.bind(2, Self.outputsPerSlice)
+            }, { (id: $0.number(0), size: Int($0.number(1))) })
+        var bytes = 0
+        for (id, size) in sizes where bytes < Self.outputBytesPerSlice {
+            bytes += size
+            outputs = .upTo(id)
+        }
+        outputBytes += bytes
+        if sizes.isEmpty { outputs = .complete }
+    }
+
+    private mutating func count(_ place: Place, _ number: Int) {
+        if place.position > boundary { recent += number }
+        if place.run.isUnsettled, place.position > failedBoundary { failed += number }
+    }
+
+    // MARK: Changes
 
     mutating func recorded(_ row: HistoryRow) {
         added += 1
-        outputBytes += row.output?.count ?? 0
         touched.insert(row.handler)
-        recent += 1
-        if row.isUnsettled { failed += 1 }
+        addOutput(row.id, row.output?.count ?? 0)
         // Older than what is known, as after the clock was set back: that is looked at anew.
         let before = Position(ended: row.ended, id: row.id &- 1)
-        if before < boundary { (boundary, isCounted) = (before, false) }
-        if row.isUnsettled, before < failedBoundary { (failedBoundary, isCounted) = (before, false) }
+        if before < boundary || row.isUnsettled && before < failedBoundary {
+            boundary = min(boundary, before)
+            if row.isUnsettled { failedBoundary = min(failedBoundary, before) }
+            return countAnew()
+        }
+        let place = Place(run: HistoryRun(result: row.result, isSettled: row.isSettled), position: row.position)
+        if records.contains(place) { count(place, 1) }
     }
 
-    /// Another one comes in its place: what was behind the boundaries may be in front of them.
-    mutating func replaced() { (boundary, failedBoundary, isCounted) = (Self.start, Self.start, false) }
+    private mutating func countAnew() { (records, recent, failed) = (.upTo(nil), 0, 0) }
 
-    mutating func settled(_ row: HistoryStub) {
-        if row.isUnsettled { (failedBoundary, isCounted) = (Self.start, false) }
-        touched.insert(row.handler)
+    /// Another one comes in its place: what was behind the boundaries may be in front of them.
+    mutating func replaced() {
+        (boundary, failedBoundary) = (Self.start, Self.start)
+        countAnew()
+    }
+
+    mutating func settled(_ stub: HistoryStub, _ database: Database) throws(StoreError) {
+        touched.insert(stub.handler)
+        guard stub.isUnsettled else { return }
+        let run = HistoryRun(result: stub.result, isSettled: false)
+        if records.contains(Place(run: run, position: stub.position)) {
+            count(Place(run: run, position: stub.position), -1)
+        }
+        let settled = Place(run: HistoryRun(result: stub.result, isSettled: true), position: stub.position)
+        if records.contains(settled) { count(settled, 1) }
+        // One that there was no room for beside it may stay now, if it is still there.
+        guard failedBoundary != Self.start, stub.position > failedBoundary else { return }
+        let before = Position(ended: failedBoundary.ended, id: failedBoundary.id &+ 1)
+        guard let next = try HistoryRange(before: before).newest(1, of: [run], database).first else { return }
+        failedBoundary = Position(ended: next.ended, id: next.id &- 1)
+        if records.contains(Place(run: run, position: next)) { failed += 1 }
+    }
+
+    mutating func addOutput(_ id: UInt64, _ bytes: Int) {
+        if outputs.contains(Int64(bitPattern: id)) { outputBytes += bytes }
     }
 }
 

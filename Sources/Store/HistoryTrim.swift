@@ -34,20 +34,39 @@ struct HistoryTrim {
         self.totals = totals
         limit = max(0, limits.records)
         oldest = limits.age >= now ? .min : now - max(0, limits.age)
-        try self.totals.count(database)
         runs = try HistoryRun.all(database)
+        try self.totals.count(runs, database)
         budget = Self.usualBudget + 2 * self.totals.added
         self.totals.added = 0
     }
 
+    /// Without the records that only those after them would take away: of every handler the last ones and the last failed
+    /// one are left. What has had attempts before is left too, so that they go with it.
+    static func withoutShortLived(_ changes: [StoreChange]) -> [StoreChange] {
+        var seen: [String: (records: Int, hasFailed: Bool)] = [:]
+        let left = changes.reversed().filter { change in
+            guard case .record(let row) = change else { return true }
+            var (records, hasFailed) = seen[row.handler] ?? (0, false)
+            let isLastFailed = row.result == "failed" && !hasFailed
+            let stays = records < keptOfHandler || isLastFailed || row.attempt > 1
+            hasFailed = hasFailed || isLastFailed
+            records += 1
+            seen[row.handler] = (records, hasFailed)
+            return stays
+        }
+        return left.reversed()
+    }
+
     /// True: there may be more to do.
     mutating func run() throws(StoreError) -> Bool {
-        try passRecords()
-        try passFailures()
+        if totals.areRecordsCounted {
+            try passRecords()
+            try passFailures()
+        }
         try passTouched()
-        try removeOutputs()
+        if totals.areOutputsCounted { try removeOutputs() }
         try removeAttempts()
-        return budget <= 0 || totals.unseenAttempts != nil
+        return budget <= 0 || totals.unseenAttempts != nil || !totals.areRecordsCounted || !totals.areOutputsCounted
     }
 
     /// Moves the boundary on to where the limits are.
@@ -116,7 +135,7 @@ struct HistoryTrim {
         while budget > 0, totals.outputBytes > Self.outputLimit {
             let ids = try database.rows("SELECT id FROM history_output ORDER BY id LIMIT 16", { _ in }) { $0.id(0) }
             for id in ids where totals.outputBytes > Self.outputLimit {
-                totals.outputBytes -= try HistoryRow.removeOutput(id, database)
+                totals.addOutput(id, -(try HistoryRow.removeOutput(id, database)))
                 budget -= 1
             }
             if ids.isEmpty { return totals.outputBytes = 0 }

@@ -4,7 +4,14 @@ package enum Schema {
     /// `wtcd`: how `file(1)`, and we, know whose file it is.
     static let applicationID: Int64 = 0x7774_6364
 
-    package static let migrations = [first]
+    package static let migrations = [first, sourcesOfHandlers]
+
+    /// A list of a handler is merged from the runs of its sources too, which are few: so a handler and a source together
+    /// are a run of their own, however seldom one fires the other.
+    private static let sourcesOfHandlers = """
+        DROP INDEX history_handler;
+        CREATE INDEX history_handler ON history (handler, source, result, settled, ended);
+        """
 
     /// Three indices serve every list: each holds, for every result, the newest last, so that a list of several results
     /// is merged from one run for each. `settled` stands beside the result, so that what failed and waits for somebody

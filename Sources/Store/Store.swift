@@ -62,7 +62,10 @@ package final class Store {
     }
 
     /// All of it or nothing; when it has returned it is safe.
-    package func commit(_ changes: [StoreChange]) throws(StoreError) {
+    ///
+    /// - Parameter limits: records that these would have taken away again at once are not even written.
+    package func commit(_ changes: [StoreChange], keeping limits: HistoryLimits? = nil) throws(StoreError) {
+        let changes = limits?.records == 0 ? HistoryTrim.withoutShortLived(changes) : changes
         try transaction { database throws(StoreError) in
             for change in changes { try change.write(database, &totals) }
         }

@@ -4,8 +4,8 @@ extension StoreContents {
         operations = try database.rows(
             "SELECT id, handler, queue, source, state, events FROM operation ORDER BY id", { _ in }, Self.operation)
         // A damaged page may lead back to where it has been.
-        let isInOrder = zip(operations, operations.dropFirst()).allSatisfy {
-            Int64(bitPattern: $0.id) < Int64(bitPattern: $1.id)
+        let isInOrder = operations.indices.dropFirst().allSatisfy {
+            Int64(bitPattern: operations[$0 - 1].id) < Int64(bitPattern: operations[$0].id)
         }
         if !isInOrder { throw .damaged(path: database.path, detail: "operations are not in order") }
         try readAppended(database)

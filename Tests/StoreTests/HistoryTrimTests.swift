@@ -64,6 +64,36 @@ import Testing
         }
     }
 
+    @Test func withoutAHistoryOnlyTheLastOnesOfAHandlerAreWritten() throws {
+        try Folder.with { folder in
+            let store = try Store.open(folder)
+            var rows = (1...500).map { record(UInt64($0)) }
+            rows[100].result = "failed"
+            rows[200].attempt = 2
+            try store.commit(rows.map { .record($0) }, keeping: HistoryLimits(records: 0, age: .max))
+            let written = try HistoryReader.open(folder).all().map(\.id)
+            #expect(written == (491...500).reversed() + [201, 101])
+            while try store.trim(HistoryLimits(records: 0, age: .max), now: 0) {}
+            #expect(try HistoryReader.open(folder).all().map(\.id) == (491...500).reversed() + [101])
+        }
+    }
+
+    @Test func aLongHistoryIsCountedInSlices() throws {
+        try Folder.with { folder in
+            let before = try Store.open(folder)
+            try before.commit((1...30_000).map { .record(record($0)) })
+            before.close()
+            let store = try Store.open(folder)
+            let limits = HistoryLimits(records: 29_000, age: .max)
+            #expect(try store.trim(limits, now: 0))
+            // What comes and goes meanwhile is counted too.
+            try store.commit((30_001...30_500).map { .record(record($0)) } + [.record(record(5))])
+            #expect(try HistoryReader.open(folder).all().count == 30_500)
+            while try store.trim(limits, now: 0) {}
+            #expect(try HistoryReader.open(folder).all().count == 29_000)
+        }
+    }
+
     @Test func whatBelongsToARecordGoesWithIt() throws {
         try Folder.with { folder in
             let store = try Store.open(folder)

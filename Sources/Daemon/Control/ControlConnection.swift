@@ -14,7 +14,7 @@ final class ControlConnection {
     private let context: Context
     private let epoll: EpollSet
     private let service: Service
-    private let requests: RequestTarget
+    private let requests: RequestLine
     private let closed: () -> Void
     private var socket: FileDescriptor?
     private var token: UInt64?
@@ -27,11 +27,12 @@ final class ControlConnection {
     private var current: Call?
     /// It has closed its side too: nobody reads answers any more.
     private var isPeerGone = false
+    private var target: RequestTarget { requests.target }
     private var bound: QueueBound<ControlConnection> { QueueBound(self, to: context) }
 
     init(
         _ socket: consuming FileDescriptor, peer: Peer, context: Context, epoll: EpollSet, service: Service,
-        requests: RequestTarget, closed: @escaping () -> Void
+        requests: RequestLine, closed: @escaping () -> Void
     ) {
         self.peer = peer
         self.context = context
@@ -179,7 +180,6 @@ final class ControlConnection {
         case .error(let error): protocolState.fail(call.number, with: error)
         case .method(_, "Follow"): follow(call)
         case .method:
-            let bound = bound
             let number = call.number
             let request: Request
             do throws(ErrorReply) {
@@ -188,14 +188,13 @@ final class ControlConnection {
                 return protocolState.fail(number, with: error)
             }
             current = call
-            requests.perform(request, of: peer) { [context] answer in
-                context.async { bound.value.send(answer, to: number) }
-            }
+            requests.perform(request, of: peer, call: number, on: bound)
             if isPeerGone { peerHasGone() }
         }
     }
 
-    private func send(_ answer: Request.Answer, to call: Int) {
+    /// The answer to what was asked for.
+    func send(_ answer: Request.Answer, to call: Int) {
         current = nil
         switch answer {
         case .error(let error): protocolState.fail(call, with: error)
@@ -213,8 +212,8 @@ final class ControlConnection {
         }
         protocolState.beginStream(call.number)
         let (bound, number) = (bound, call.number)
-        requests.core.async { [requests, context] in
-            let follower = requests.runtime.value.follow.begin(since: parameters.since)
+        target.core.async { [target, context] in
+            let follower = target.runtime.value.follow.begin(since: parameters.since)
             context.async { bound.value.began(Stream(call: number, follower: follower)) }
         }
     }
@@ -231,8 +230,8 @@ final class ControlConnection {
         stream.isFetching = true
         self.stream = stream
         let (bound, follower) = (bound, stream.follower)
-        requests.core.async { [requests, context] in
-            requests.runtime.value.follow.next(follower, limit: Self.recordsPerFetch) { batch in
+        target.core.async { [target, context] in
+            target.runtime.value.follow.next(follower, limit: Self.recordsPerFetch) { batch in
                 context.async { bound.value.fetched(batch) }
             }
         }
@@ -277,7 +276,7 @@ final class ControlConnection {
     }
 
     private func end(_ stream: Stream) {
-        requests.core.async { [requests] in requests.runtime.value.follow.end(stream.follower) }
+        target.core.async { [target] in target.runtime.value.follow.end(stream.follower) }
     }
 
     /// A `Follow` that is going on.

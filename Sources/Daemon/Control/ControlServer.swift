@@ -15,13 +15,17 @@ final class ControlServer {
     /// Kept for root out of all.
     static let keptForRoot = 16
 
-    let context = Context("watchd.control")
+    let context: Context
     private let server: QueueBound<Acceptor>
 
     /// `runtime` is reached on `core` only.
-    init(_ listener: ControlListener, core: Context, runtime: QueueBound<Runtime>, logger: Logger) {
+    init(
+        _ listener: ControlListener, answers: Answers, core: Context, runtime: QueueBound<Runtime>, logger: Logger
+    ) {
+        context = answers.control
         let lookups = PeerLookups(core: core, processes: Context("watchd.peers"))
-        let requests = RequestTarget(core: core, runtime: runtime, lookups: QueueBound(lookups, to: core))
+        let target = RequestTarget(core: core, runtime: runtime, lookups: QueueBound(lookups, to: core))
+        let requests = RequestLine(to: target, answers: answers)
         let server = Acceptor(listener.descriptor, context: context, requests: requests, logger: logger)
         self.server = QueueBound(server, to: context)
         context.async { [bound = self.server] in bound.value.start() }
@@ -34,40 +38,11 @@ final class ControlServer {
     }
 }
 
-/// Where requests are answered.
-struct RequestTarget: Sendable {
-    let core: Context
-    let runtime: QueueBound<Runtime>
-    let lookups: QueueBound<PeerLookups>
-
-    /// Has a request answered; `done` is called on the core.
-    func perform(_ request: Request, of peer: Peer, _ done: @escaping Request.Completion) {
-        core.async {
-            let runtime = runtime.value
-            runtime.lookAtClocks()
-            let done = runtime.namingKinds(request.kinds, done)
-            switch request.work {
-            case .plain(let work): work(runtime, done)
-            case .waiting(let work):
-                // A client cannot be a part of a run where none is.
-                guard runtime.engine.processesRunning > 0 else { return work(runtime, .unknown, done) }
-                let isTaken = lookups.value.look(up: peer) { [unowned runtime] in work(runtime, $0, done) }
-                if !isTaken { done(.error(.system(Errno.wouldBlock.code, Errno.wouldBlock.name))) }
-            }
-        }
-    }
-
-    /// Tells the core something of a client, behind all that this client has asked for.
-    func tell(of connection: Int, _ news: @escaping @Sendable (Runtime) -> Void) {
-        core.async { lookups.value.behind(connection) { news(runtime.value) } }
-    }
-}
-
 /// The listening side, confined to the control context.
 final class Acceptor {
     private let listener: Int32
     private let context: Context
-    private let requests: RequestTarget
+    private let requests: RequestLine
     private let logger: Logger
     private let service = Service(
         Service.Identity(
@@ -82,7 +57,7 @@ final class Acceptor {
     private var closing: (() -> Void)?
     private var bound: QueueBound<Acceptor> { QueueBound(self, to: context) }
 
-    init(_ listener: Int32, context: Context, requests: RequestTarget, logger: Logger) {
+    init(_ listener: Int32, context: Context, requests: RequestLine, logger: Logger) {
         self.listener = listener
         self.context = context
         self.requests = requests
@@ -93,7 +68,7 @@ final class Acceptor {
         // Asked once: the answer may come over the network.
         group = try? Linux.groupID(named: "watchd")
         do {
-            epoll = try EpollSet(on: context)
+            epoll = try EpollSet(on: context) { [requests] turn in requests.collect(turn) }
             try listen()
         } catch {
             logger.log(.crit, "the control socket cannot be watched: \(error)")

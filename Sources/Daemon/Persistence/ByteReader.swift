@@ -64,7 +64,10 @@ struct ByteReader {
     mutating func text() throws(DamagedBytes) -> String {
         let count = try count(ofAtLeast: 1)
         defer { position += count }
-        return try within(String(validating: bytes[position..<position + count], as: UTF8.self))
+        return try bytes.withUnsafeBufferPointer { bytes throws(DamagedBytes) in
+            let text = UnsafeBufferPointer(rebasing: bytes[position..<position + count])
+            return try within(String(validating: text, as: UTF8.self))
+        }
     }
 
     /// What has no value there is damaged.

@@ -64,7 +64,7 @@ final class Persistence {
     ///   - changed: told how the store stands, when that changes.
     init(
         _ store: consuming sending Store?, folder: [UInt8], failure: StoreError?, settings: DaemonSettings,
-        core: Context, logger: Logger, changed: @escaping (Change) -> Void
+        core: Context, answers: Answers, logger: Logger, changed: @escaping (Change) -> Void
     ) {
         self.core = core
         self.folder = folder
@@ -74,8 +74,10 @@ final class Persistence {
         self.failure = failure.map { ($0, Linux.now(.realtime)) }
         reader = QueueBound(LazyReader(), to: reading)
         let bound = QueueBound(self, to: core)
-        writer = StoreWriter(store, folder: folder, settings: settings) { [core] outcome in
-            core.async { bound.value.take(outcome) }
+        writer = StoreWriter(store, folder: folder, settings: settings) { [core] outcome, isLast in
+            // While more is to be written, that goes on beside what the core makes of this.
+            guard isLast else { return core.async { bound.value.take(outcome) } }
+            answers.collect(on: core) { bound.value.take(outcome) }
         }
         if failure != nil { writer?.write(.init(sequence: 0, changes: { [] }), isUrgent: true) }
     }

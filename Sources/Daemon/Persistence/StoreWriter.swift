@@ -67,7 +67,7 @@ final class StoreWriter: Sendable {
     let context = Context("watchd.store")
     private let folder: [UInt8]
     private let state = Mutex(State())
-    private let tell: @Sendable (Outcome) -> Void
+    private let tell: @Sendable (Outcome, _ isLast: Bool) -> Void
     private let confined: QueueBound<Confined>
 
     /// What only the context touches.
@@ -88,10 +88,10 @@ final class StoreWriter: Sendable {
 
     /// - Parameters:
     ///   - store: `nil`: it could not be opened, and is tried again.
-    ///   - tell: called on the writer's context.
+    ///   - tell: called on the writer's context; `isLast`: nothing waits to be written now.
     init(
         _ store: consuming sending Store?, folder: [UInt8], settings: DaemonSettings,
-        tell: @escaping @Sendable (Outcome) -> Void
+        tell: @escaping @Sendable (Outcome, _ isLast: Bool) -> Void
     ) {
         self.folder = folder
         self.tell = tell
@@ -149,23 +149,24 @@ final class StoreWriter: Sendable {
             guard !batches.isEmpty else { return }
             do throws(StoreError) {
                 let store = try openStore()
-                try store.commit(batches.flatMap { $0.changes() })
+                try store.commit(batches.flatMap { $0.changes() }, keeping: confined.value.limits)
             } catch {
                 return failed(error)
             }
             confined.value.retry = Self.firstRetry
-            tell(committed(batches.count))
+            let (outcome, isLast) = committed(batches.count)
+            tell(outcome, isLast)
             trim()
         }
     }
 
-    private func committed(_ count: Int) -> Outcome {
+    private func committed(_ count: Int) -> (Outcome, isLast: Bool) {
         state.withLock { state in
             // What was given up meanwhile has raised it.
             let outcome = Outcome.committed(state.waiting[count - 1].sequence, lost: state.lost)
             state.waiting.removeFirst(count)
             (state.isFailing, state.lazyCount, state.lost) = (false, 0, 0)
-            return outcome
+            return (outcome, state.waiting.isEmpty)
         }
     }
 
@@ -173,7 +174,7 @@ final class StoreWriter: Sendable {
         if let store = confined.value.store { return store }
         let store = try Store(folder: folder, durability: confined.value.durability)
         confined.value.store = store
-        tell(.opened(store.takeContents()))
+        tell(.opened(store.takeContents()), false)
         return store
     }
 
@@ -184,7 +185,7 @@ final class StoreWriter: Sendable {
         default: break
         }
         state.withLock { $0.isFailing = true }
-        tell(.failed(error))
+        tell(.failed(error), false)
         let delay = confined.value.retry
         confined.value.retry = min(2 * delay, Self.longestRetry)
         context.after(delay) { [self] in run() }

@@ -80,16 +80,10 @@ extension HistoryRow {
 
     init(_ view: OperationView) {
         let result = view.result ?? .done
-        var (status, signal): (Int32?, Int32?) = (nil, nil)
-        switch view.exit {
-        case .exited(let code): status = code
-        case .signaled(let number): signal = number
-        case nil: break
-        }
         let events = result == .failed ? view.events : view.events.suffix(Self.eventLimit)
         self.init(
             id: view.id, handler: view.handler, queue: view.queue, source: view.origin.description,
-            result: result.rawValue, reason: view.reason, exitStatus: status, signal: signal,
+            result: result.rawValue, reason: view.reason, exitStatus: view.exit?.status, signal: view.exit?.signal,
             submitted: view.submitted, started: view.started, ended: view.ended ?? view.submitted,
             attempt: view.attempt, entries: view.entries, deliveries: view.deliveries,
             isRedelivered: view.isRedelivered, successor: view.successor,
@@ -100,16 +94,16 @@ extension HistoryRow {
 
 extension AttemptRow {
     init(_ view: OperationView) {
-        var (status, signal): (Int32?, Int32?) = (nil, nil)
-        switch view.exit {
-        case .exited(let code): status = code
-        case .signaled(let number): signal = number
-        case nil: break
-        }
         self.init(
-            operation: view.id, attempt: view.attempt, reason: view.reason, exitStatus: status, signal: signal,
+            operation: view.id, attempt: view.attempt, reason: view.reason, exitStatus: view.exit?.status,
+            signal: view.exit?.signal,
             started: view.started, ended: view.ended ?? view.submitted)
     }
+}
+
+extension Exit {
+    fileprivate var status: Int32? { if case .exited(let code) = self { code } else { nil } }
+    fileprivate var signal: Int32? { if case .signaled(let number) = self { number } else { nil } }
 }
 
 extension StoredState {

@@ -67,7 +67,7 @@ extension StoreError {
         case .readOnly: "the store cannot be written: read-only"
         case .gone: "the store was removed"
         case .damaged: "the store is damaged"
-        default: "the store cannot be used"
+        case .notAFolder, .unavailable: "the store cannot be used"
         }
     }
 
@@ -78,7 +78,7 @@ extension StoreError {
         case .readOnly: "make its folder writable for watchd"
         case .gone: "watchd makes a new one, if it may make its folder"
         case .unavailable: "look at its folder and at the disk below it"
-        default: nil
+        case .locked, .newer, .notAFile, .notAFolder, .foreign, .damaged: nil
         }
     }
 }

@@ -42,6 +42,11 @@ final class Bed {
         return !ready[1].isEmpty
     }
 
+    /// Has this epoll set report under `stopToken` that the benchmark is told to stop.
+    func addStop(to epoll: Int32) throws { try Linux.epollAdd(epoll, stop, .readable, token: Self.stopToken) }
+
+    static let stopToken = UInt64.max
+
     /// Lets time pass.
     func pause(milliseconds: Int) throws {
         // -1: poll(2) passes over it.

@@ -9,7 +9,6 @@ final class EmitClients {
     private static let patience = 60_000
 
     private let message: [UInt8]
-    private let bed: Bed
     private let epoll: Int32
     private var sockets: [Int32] = []
     /// Calls without a reply.
@@ -17,9 +16,9 @@ final class EmitClients {
 
     /// Clients that fire `source` with a payload of 200 bytes; with `events` above 1 so many in one call.
     init(_ count: Int, of source: String, events: Int = 1, socket: String, bed: Bed) throws {
-        self.bed = bed
         message = try Self.message(source, events)
         epoll = try Linux.epollCreate().release()
+        try bed.addStop(to: epoll)
         let endpoint = Endpoint.unix(Array(socket.utf8))
         for index in 0..<count {
             let number = try Linux.socket(for: endpoint, .stream).release()
@@ -70,10 +69,12 @@ final class EmitClients {
 
     /// Waits for the next replies; whose they are.
     private func replies() throws -> [Int] {
-        guard try bed.wait(for: epoll, milliseconds: Self.patience) else {
+        let reports = try Linux.epollWait(epoll, atMost: 64, timeout: Int32(Self.patience))
+        if reports.isEmpty {
             throw Failure(message: "\(open) calls of Emit have had no reply for \(Self.patience / 1000) s")
         }
-        return try Linux.epollWait(epoll, atMost: 64, timeout: 0).map { report in
+        return try reports.map { report in
+            if report.token == Bed.stopToken { throw Failure(message: "stopped", exitCode: 1) }
             let index = Int(report.token)
             var reply: [UInt8] = []
             while reply.last != 0 {
@@ -81,12 +82,16 @@ final class EmitClients {
                 if bytes.isEmpty { throw Failure(message: "watchd has hung up") }
                 reply += bytes
             }
-            let text = String(decoding: reply.dropLast(), as: UTF8.self)
-            if text.contains("\"error\"") { throw Failure(message: "Emit was refused: \(text)") }
+            // Its members stand in the order of the alphabet, and one that is no error has no other before them.
+            guard reply.starts(with: Self.success) else {
+                throw Failure(message: "Emit was refused: \(String(decoding: reply.dropLast(), as: UTF8.self))")
+            }
             open -= 1
             return index
         }
     }
+
+    private static let success = Array(#"{"parameters":"#.utf8)
 
     private struct Call<Parameters: Encodable>: Encodable {
         var method: String
