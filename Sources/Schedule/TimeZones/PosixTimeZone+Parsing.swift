@@ -1,7 +1,7 @@
 extension TimeZoneRules {
     /// Reads a POSIX TZ string: `CET-1CEST,M3.5.0,M10.5.0/3`, `<-03>3`.
     ///
-    /// Daylight-saving time without a rule is that of the United States, as in glibc.
+    /// Daylight-saving time without a rule is that of the United States today; glibc has its history too.
     package init(posix text: some StringProtocol) throws(TimeZoneError) {
         let rule = try PosixTimeZone(parsing: Array(text.utf8))
         var types = [rule.standard]
