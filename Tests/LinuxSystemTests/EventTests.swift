@@ -108,8 +108,10 @@ import Testing
             #expect(error?.errno == .wouldBlock)
             #expect(try Linux.poll(readEnd, .readable, timeout: 1) == [])
         }
-        FileDescriptor(owning: writeEnd).use { writeEnd in
+        try FileDescriptor(owning: writeEnd).use { writeEnd throws in
             Linux.ignoreSignal(SIGPIPE)
+            // A process that another test is just spawning has the other end until it executes its program.
+            #expect(try Linux.poll(writeEnd, [], timeout: 10_000).contains(.error))
             let error = #expect(throws: SystemError.self) { try Linux.writeAll(writeEnd, [1]) }
             #expect(error?.errno == .brokenPipe)
         }
