@@ -39,10 +39,11 @@ extension Runtime {
     /// Microseconds that reading (and repairing) a large store may take.
     private static let longestOpening = 600_000_000
 
-    /// Ids go on far above all that it may have: it is opened later.
+    /// Ids go on far above all that it may have: it is opened later. Microseconds, since no watchd makes so many in the
+    /// same time, nor skips so many in the time a start takes.
     private func startWithoutStore(_ error: StoreError) {
         var state = StoredState()
-        let start = UInt64(max(0, Linux.now(.realtime))) / 1000
+        let start = UInt64(max(0, Linux.now(.realtime)))
         (state.lastEventID, state.lastOperationID) = (start, start)
         restore(state)
         setStore(.failing("\(error)"))

@@ -279,19 +279,22 @@ extension Engine {
         }
     }
 
+    /// What is held already came while the store could not be opened: it is younger.
     private mutating func restore(_ hold: StoredHold) {
         guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else { return }
-        for event in hold.events {
-            guard let annulled = sources[source].held.add(event, merge: sources[source].merge, limit: .max / 2)
-            else {
-                continue
-            }
-            for target in sources[source].targets {
-                enter(event.count, at: .held, source: source, target)
-                move(annulled, from: .held, to: .annulled, source: source, target)
-            }
+        let merge = sources[source].merge
+        let younger = sources[source].held.events
+        sources[source].held = HeldEvents()
+        var annulled = 0
+        for event in hold.events { annulled += sources[source].held.restore(event, merge: merge) }
+        for event in younger { annulled += sources[source].held.restore(event, merge: merge) }
+        let restored = hold.events.reduce(0) { $0 + $1.count }
+        for target in sources[source].targets {
+            enter(restored, at: .held, source: source, target)
+            move(annulled, from: .held, to: .annulled, source: source, target)
         }
         sources[source].isHoldStored = true
+        if !younger.isEmpty { saveHolds(source) }
         dirtySources.append(source)
     }
 }

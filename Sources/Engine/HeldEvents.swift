@@ -16,6 +16,16 @@ struct HeldEvents: Sendable {
     /// Events the store was told of one by one since it had all of them as a whole.
     var appended = 0
 
+    /// Adds what was held already: there is always room for it. Returns the deliveries that came to nothing.
+    mutating func restore(_ event: Event, merge: CustomTrigger.Merge?) -> Int {
+        switch event.fact {
+        case .signal(let fact) where fold(event, fact): 0
+        case .signal, .process, .unit: list.add(event, merge: nil).annulled
+        case .timer, .path: list.add(event, merge: .add).annulled
+        case .line, .custom, .group, .completion, .silence: list.add(event, merge: merge).annulled
+        }
+    }
+
     /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
     mutating func add(_ event: Event, merge: CustomTrigger.Merge?, limit: Int) -> Int? {
         switch event.fact {

@@ -37,6 +37,30 @@ extension Linux {
         try descriptor("pidfd_open", "\(process)") { clinux_pidfd_open(process) }
     }
 
+    /// No process has this number, or one that has ended and was not waited for. False for 0, which stands for a process
+    /// that cannot be seen from here.
+    package static func isGone(process: Int32) -> Bool {
+        guard process > 0 else { return false }
+        do throws(SystemError) {
+            return try pidfdOpen(process).use { pidfd throws(SystemError) in
+                try !poll(pidfd, .readable, timeout: 0).isEmpty
+            }
+        } catch {
+            return error.errno == Errno(ESRCH)
+        }
+    }
+
+    /// Who holds what only one process may hold. While `holder` names one that is gone, it is asked again, for up to 2 s:
+    /// a child that was just being spawned has a copy of all its parent's descriptors until it executes its program.
+    package static func livingHolder<Failure: Error>(_ holder: () throws(Failure) -> Int32?) throws(Failure) -> Int32? {
+        let deadline = now(.monotonic) + 2_000_000
+        while true {
+            guard let process = try holder() else { return nil }
+            if !isGone(process: process) || now(.monotonic) >= deadline { return process }
+            _ = try? poll([], timeout: 2)
+        }
+    }
+
     /// `pidfd_send_signal(2)`: to this very process, never to a later one of its number. ESRCH: it has ended.
     package static func pidfdSendSignal(_ pidfd: Int32, _ signal: Int32) throws(SystemError) {
         try call("pidfd_send_signal") { clinux_pidfd_send_signal(pidfd, signal) }

@@ -43,10 +43,10 @@ final class StoreLock {
     /// Why it cannot be had.
     private static func take(_ descriptor: Int32, _ files: StoreFiles) -> StoreError? {
         do throws(SystemError) {
-            guard try Linux.flock(descriptor) else {
-                let text = String(decoding: try Linux.read(descriptor, atMost: 16), as: UTF8.self)
-                return .locked(folder: files.folder, pid: text.split(separator: "\n").first.flatMap { Int32($0) })
+            let holder = try Linux.livingHolder { () throws(SystemError) in
+                try Linux.flock(descriptor) ? nil : try process(files)
             }
+            if let holder { return .locked(folder: files.folder, pid: holder == 0 ? nil : holder) }
             // Of fixed width, so that nothing of a longer number stays.
             let digits = "\(Linux.processID)"
             let zeros = String(repeating: "0", count: max(0, 10 - digits.utf8.count))
@@ -55,5 +55,11 @@ final class StoreLock {
         } catch {
             return StoreError(error, files.lock)
         }
+    }
+
+    /// The process that the file names; 0: none.
+    private static func process(_ files: StoreFiles) throws(SystemError) -> Int32 {
+        let text = String(decoding: try Linux.readFile(files.lock).prefix(16), as: UTF8.self)
+        return text.split(separator: "\n").first.flatMap { Int32($0) } ?? 0
     }
 }

@@ -120,6 +120,35 @@ import WatchFile
         #expect(fixture.engine.isOnceDone("h"))
     }
 
+    @Test(arguments: [true, false]) func whatWasHeldBeforeRunsBeforeWhatCameMeanwhile(isSuspended: Bool) throws {
+        let configuration = Configuration.of(
+            queues: [QueueDefinition(name: "kept", isDurable: true)], handlers: [.exec("h")],
+            sources: [.fifo("f", to: "h", on: "kept")])
+        let before = EngineFixture(configuration)
+        before.suspend("descriptor/f")
+        for number in 1...3 { before.line("f", "\(number)") }
+        var state = stored(before)
+        #expect(state.held.map(\.events.count) == [3])
+        state.suspensions = [:]
+
+        let fixture = EngineFixture(configuration)
+        fixture.send(.store(.failing("no space left")))
+        if isSuspended { fixture.suspend("descriptor/f") }
+        for number in 4...5 { fixture.line("f", "\(number)") }
+        fixture.send(.restored(state))
+        fixture.send(.store(.working))
+        if isSuspended { fixture.resume("descriptor/f") }
+        var ran: [String] = []
+        while let start = fixture.starts.last, ran.count < 5 {
+            ran += start.events.compactMap { event in
+                guard case .line(let fact) = event.fact else { return nil }
+                return String(decoding: fact.bytes, as: UTF8.self)
+            }
+            fixture.end(start.run)
+        }
+        #expect(ran == ["1", "2", "3", "4", "5"])
+    }
+
     @Test func aStartThatWaitsForTheStoreSaysSo() throws {
         let fixture = EngineFixture(DurableTests.configuration())
         fixture.emit("c")

@@ -54,6 +54,31 @@ import Testing
         }
     }
 
+    @Test func aProcessIsGoneWhenItHasEndedWhetherItWasWaitedForOrNot() throws {
+        try withChild("exit 0") { process, pidfd, end throws in
+            #expect(!Linux.isGone(process: process) && !Linux.isGone(process: 0))
+            #expect(Linux.livingHolder { process } == process)
+            end()
+            #expect(try Linux.poll(pidfd, .readable, timeout: 10_000).contains(.readable))
+            #expect(Linux.isGone(process: process))
+            _ = try Linux.wait(pidfd)
+            #expect(Linux.isGone(process: process))
+        }
+    }
+
+    @Test func whoIsGoneHoldsNothingForLong() throws {
+        try withChild("exit 0") { process, pidfd, end throws in
+            end()
+            _ = try Linux.waitUntilEnd(pidfd)
+            var asked = 0
+            let holder = Linux.livingHolder {
+                asked += 1
+                return asked < 4 ? process : nil
+            }
+            #expect(holder == nil && asked == 4)
+        }
+    }
+
     @Test func aDescriptorOfAnEndedProcessIsStaleForEver() throws {
         try withChild("exit 3") { process, pidfd, end throws in
             let other = try Linux.pidfdOpen(process)

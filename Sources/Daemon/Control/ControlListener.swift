@@ -79,19 +79,26 @@ final class ControlListener: Sendable {
         guard status.kind == .socket else {
             throw Failure(description: "\(path.printable) is there and is no socket")
         }
-        let isAlive = try Linux.socket(for: .unix(path), .stream).use { probe in
-            do {
-                try Linux.connect(probe, .unix(path))
-                return true
-            } catch let error as SystemError where error.errno == .connectionRefused {
-                return false
-            } catch let error as SystemError where error.errno == .wouldBlock {
-                return true
-            }
-        }
-        guard !isAlive else {
-            throw Failure(description: "another watchd answers on \(path.printable); stop it, or set ControlSocket=")
+        let holder = try Linux.livingHolder { try answering(path) }
+        if let holder {
+            let process = holder == 0 ? "" : " (process \(holder))"
+            throw Failure(
+                description: "another watchd answers on \(path.printable)\(process); stop it, or set ControlSocket=")
         }
         try Linux.unlink(path)
+    }
+
+    /// The process that listens there; 0: nobody can know which, `nil`: none.
+    private static func answering(_ path: [UInt8]) throws -> Int32? {
+        try Linux.socket(for: .unix(path), .stream).use { probe in
+            do {
+                try Linux.connect(probe, .unix(path))
+                return try Linux.peerCredentials(probe).processID
+            } catch let error as SystemError where error.errno == .connectionRefused {
+                return nil
+            } catch let error as SystemError where error.errno == .wouldBlock {
+                return 0
+            }
+        }
     }
 }
