@@ -21,13 +21,15 @@ extension Runtime {
             let opened = try Store(folder: folder, durability: engine.settings.sync == .full ? .power : .crash)
             let contents = opened.takeContents()
             wasClosed = contents.wasClosed
-            takeUp(contents)
+            var state = state(contents)
+            Self.reserveIDs(&state, opened)
+            takeUp(state, contents)
             store = opened
         } catch {
             guard error.isTransient else { throw error }
             logger.log(.err, "\(error); durable queues wait until it works, the rest goes on", id: .storeFailing)
             failure = error
-            startWithoutStore(error)
+            setStore(.failing("\(error)"))
         }
         persistence = Persistence(
             store, folder: folder, failure: failure, settings: engine.settings, core: core, answers: answers,
@@ -39,16 +41,6 @@ extension Runtime {
     /// Microseconds that reading (and repairing) a large store may take.
     private static let longestOpening = 600_000_000
 
-    /// Ids go on far above all that it may have: it is opened later. Microseconds, since no watchd makes so many in the
-    /// same time, nor skips so many in the time a start takes.
-    private func startWithoutStore(_ error: StoreError) {
-        var state = StoredState()
-        let start = UInt64(max(0, Linux.now(.realtime)))
-        (state.lastEventID, state.lastOperationID) = (start, start)
-        restore(state)
-        setStore(.failing("\(error)"))
-    }
-
     private func tell(_ contents: StoreContents) {
         if let path = contents.setAside {
             damaged = (path, Linux.now(.realtime))
@@ -57,13 +49,24 @@ extension Runtime {
         }
     }
 
-    private func takeUp(_ contents: StoreContents) {
+    /// Before any is given out. On a full disk they are the wall clock's microseconds.
+    private static func reserveIDs(_ state: inout StoredState, _ store: Store) {
+        let (event, operation) = (state.lastEventID + Engine.idsReserved, state.lastOperationID + Engine.idsReserved)
+        do throws(StoreError) {
+            try store.commit(StoreWrite.reserved(lastEventID: event, lastOperationID: operation).changes)
+            state.idsReserved = Engine.idsReserved
+        } catch {
+            let now = UInt64(clamping: Linux.now(.realtime))
+            (state.lastEventID, state.lastOperationID) = (max(event, now), max(operation, now))
+        }
+    }
+
+    private func takeUp(_ state: StoredState, _ contents: StoreContents) {
         tell(contents)
         if !contents.wasClosed {
             logger.log(
                 .notice, "the last watchd did not stop: what queues without Durable=yes had not run is lost, uncounted")
         }
-        let state = state(contents)
         restore(state)
         guard !state.operations.isEmpty else { return }
         let running = state.operations.count { !$0.runs.isEmpty }

@@ -33,7 +33,7 @@ extension Engine {
     }
 
     mutating func makeEvent(_ fact: Fact, count: Int = 1) -> Event {
-        lastEventID += 1
+        lastEventID = nextEventID
         return Event(id: lastEventID, time: now.realtime, count: count, fact: fact)
     }
 

@@ -177,7 +177,7 @@ extension Engine {
             if isNoEvent(event, source) {
                 ids.append(0)
             } else {
-                ids.append(lastEventID + 1)
+                ids.append(nextEventID)
                 accept(event.fact, from: source)
             }
         }

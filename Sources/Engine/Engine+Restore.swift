@@ -10,6 +10,12 @@ extension Engine {
     package mutating func restore(_ state: StoredState) {
         lastEventID = max(lastEventID, state.lastEventID)
         lastOperationID = max(lastOperationID, state.lastOperationID)
+        if state.idsReserved > 0 {
+            (reservedEventID, safeEventID) = (lastEventID + state.idsReserved, lastEventID + state.idsReserved)
+            (reservedOperationID, safeOperationID) = (
+                lastOperationID + state.idsReserved, lastOperationID + state.idsReserved
+            )
+        }
         for name in state.once {
             guard let handler = handlers.index(of: name), handlers[handler].definition.value.constraints.once != nil
             else { continue }

@@ -5,7 +5,7 @@ package import WatchFile
 /// before the write is safe waits for it (`Action.committed`).
 extension Engine {
     /// Ids given out without telling the store; after a crash as many are skipped.
-    static let idsReserved: UInt64 = 10_000
+    package static let idsReserved: UInt64 = 10_000
 
     // MARK: What has to be told
 
@@ -119,15 +119,26 @@ extension Engine {
         actions.append(.store(.insert(stored)))
     }
 
+    var nextEventID: UInt64 { nextID(after: lastEventID, safe: safeEventID) }
+
+    /// While the store fails and has none left, ids are the wall clock's microseconds: the next watchd will not know of
+    /// them, and must not give them out again.
+    func nextID(after last: UInt64, safe: UInt64) -> UInt64 {
+        guard storeCondition != .working, last >= safe else { return last + 1 }
+        return max(last + 1, UInt64(clamping: now.realtime))
+    }
+
     private mutating func reserveIDs() {
         let margin = Self.idsReserved / 2
-        guard phase != .drained,
+        guard phase != .drained, storeCondition == .working,
             lastEventID + margin > reservedEventID || lastOperationID + margin > reservedOperationID
         else { return }
         reserve(lastEventID + Self.idsReserved, lastOperationID + Self.idsReserved)
     }
 
     mutating func reserve(_ event: UInt64, _ operation: UInt64) {
+        // Those before are used up by half, and the store works: it has them.
+        if storeCondition == .working { (safeEventID, safeOperationID) = (reservedEventID, reservedOperationID) }
         (reservedEventID, reservedOperationID) = (event, operation)
         actions.append(.store(.reserved(lastEventID: event, lastOperationID: operation)))
     }

@@ -6,7 +6,7 @@ extension Engine {
     /// Makes an operation of a delivery; it is submitted as soon as nothing keeps it.
     mutating func insert(_ draft: consuming Operation, _ names: [KeyTable.Name]) -> OperationRef {
         let definition = handlers[draft.handler].definition
-        lastOperationID += 1
+        lastOperationID = nextID(after: lastOperationID, safe: safeOperationID)
         let (handler, source, queue, isClosed) = (draft.handler, draft.source, draft.queue, draft.isClosed)
         draft.id = lastOperationID
         draft.submitted = now.realtime

@@ -95,6 +95,9 @@ package struct Engine: Sendable {
     /// Ids up to these may be given out without telling the store.
     var reservedEventID: UInt64 = 0
     var reservedOperationID: UInt64 = 0
+    /// Ids up to these no later watchd gives out: the store has them.
+    var safeEventID: UInt64 = 0
+    var safeOperationID: UInt64 = 0
 
     var lastEventID: UInt64 = 0
     var lastOperationID: UInt64 = 0

@@ -16,6 +16,8 @@ package struct StoredState: Sendable {
     /// No event or operation up to these ids is new.
     package var lastEventID: UInt64 = 0
     package var lastOperationID: UInt64 = 0
+    /// As many ids behind these are this watchd's: the store has that already.
+    package var idsReserved: UInt64 = 0
 
     package init() {}
 }

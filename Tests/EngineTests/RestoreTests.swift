@@ -149,6 +149,29 @@ import WatchFile
         #expect(ran == ["1", "2", "3", "4", "5"])
     }
 
+    @Test func idsThatTheStoreCannotHearOfAreNotGivenOutAgain() throws {
+        let configuration = DurableTests.configuration()
+        var state = StoredState()
+        (state.lastEventID, state.lastOperationID, state.idsReserved) = (40, 30, 2)
+        func ids(_ fixture: EngineFixture, _ count: Int) -> [UInt64] {
+            (0..<count).compactMap { _ in
+                fixture.emit("n")
+                guard let run = fixture.starts.last?.run else { return nil }
+                fixture.end(run)
+                return run.operation
+            }
+        }
+        let fixture = EngineFixture(configuration, restoring: state)
+        fixture.send(.store(.failing("no space left")))
+        let clock = UInt64(fixture.now.realtime)
+        #expect(ids(fixture, 4) == [31, 32, clock, clock + 1])
+        // Nothing of it was stored: the next one begins where this one did.
+        let again = EngineFixture(configuration, restoring: state)
+        again.send(.store(.failing("no space left")))
+        again.advance(seconds: 1)
+        #expect(ids(again, 3) == [31, 32, clock + 1_000_000])
+    }
+
     @Test func aStartThatWaitsForTheStoreSaysSo() throws {
         let fixture = EngineFixture(DurableTests.configuration())
         fixture.emit("c")

@@ -215,7 +215,7 @@ final class EngineFixture {
 
     func spawn(_ run: RunID) {
         guard runs.contains(run), spawned.insert(run).inserted else { return }
-        send(.runStarted(run, pid: Int32(1000 + run.operation)))
+        send(.runStarted(run, pid: Int32(1000 + run.operation % 1_000_000_000)))
     }
 
     func end(_ run: RunID, _ exit: Exit? = .exited(0), output: String = "", reason: String? = nil) {
