@@ -43,6 +43,21 @@ struct kernel_signal_action {
     kernel_signal_set mask;
 };
 
+// What watchd was started with, once it has raised its own: who uses select(2) breaks beyond 1024.
+static struct rlimit descriptor_limit;
+static int has_raised_limit;
+
+int clinux_raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
+    if (limit.rlim_cur == limit.rlim_max) return 0;
+    descriptor_limit = limit;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
+    has_raised_limit = 1;
+    return 0;
+}
+
 struct child {
     const struct clinux_spawn_spec *spec;
     volatile int step;
@@ -108,6 +123,7 @@ CHILD static int run_child(void *argument) {
     if (spec->folder && syscall(SYS_chdir, spec->folder) < 0) return failed(child, CLINUX_SPAWN_FOLDER);
     if (place_descriptors(spec) < 0) return failed(child, CLINUX_SPAWN_DESCRIPTORS);
     close_from(spec->descriptor_count);
+    if (has_raised_limit) syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &descriptor_limit, NULL);
     syscall(SYS_execve, spec->path, spec->arguments, spec->environment);
     return failed(child, CLINUX_SPAWN_EXEC);
 }

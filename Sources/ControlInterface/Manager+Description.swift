@@ -1,8 +1,8 @@
 extension Manager {
     /// The interface in Varlink's definition language: the reference for every client.
     static let description =
-        header + questionDescriptions + changeDescriptions + recordDescriptions + operationDescriptions
-        + errorDescriptions
+        header + questionDescriptions + changeDescriptions + processDescriptions + recordDescriptions
+        + operationDescriptions + processErrorDescriptions + errorDescriptions
 
     private static let header = """
         # watchd: events on queues. Every name of a source, queue or handler is written bare (uploads) or, always allowed and
@@ -20,7 +20,7 @@ extension Manager {
           name: string,
           # The most similar name there is.
           nearest: ?string,
-          # What was looked for: queue, handler, source, group or semaphore; one of them.
+          # What was looked for: queue, handler, source, process, group or semaphore; one of them.
           kinds: ?[]string,
           # What has this name but is something else, with its kind.
           others: ?[]string

@@ -93,7 +93,9 @@ extension Manager {
           # What it watches.
           detail: ?string,
           # Of a group: how it stands.
-          group: ?Group
+          group: ?Group,
+          # Of a process that watchd supervises: its copies.
+          processes: ?[]SupervisedProcess
         )
 
         # A [Group] of handlers.

@@ -11,7 +11,7 @@ package enum Manager {
         ListHistory.self, GetOperation.self, Explain.self, Emit.self, EmitAll.self, Run.self, Suspend.self, Resume.self,
         Signal.self,
         EnterGroup.self, LeaveGroup.self, Cancel.self, Retry.self, Forget.self, Wait.self, Reload.self, Stop.self,
-        Follow.self,
+        Start.self, StopProcess.self, Restart.self, Follow.self,
     ]
 
     /// What `Varlink.Service` serves.

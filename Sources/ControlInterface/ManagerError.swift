@@ -26,6 +26,10 @@ package enum ManagerError: Error, Hashable, Sendable {
     case timedOut(what: String, state: String)
     case notSuspended(name: String)
     case notCustom(name: String)
+    /// It is no process that watchd starts itself.
+    case notSupervised(name: String)
+    /// What was asked of a process has not come about.
+    case notUp(name: String, reason: String)
     case draining
     case notSupported(what: String)
     /// The last reply of a `Follow` whose client does not read.
@@ -66,6 +70,9 @@ package enum ManagerError: Error, Hashable, Sendable {
             Self.make("TimedOut", ["what": .string(what), "state": .string(state)])
         case .notSuspended(let name): Self.make("NotSuspended", ["name": .string(name)])
         case .notCustom(let name): Self.make("NotCustom", ["name": .string(name)])
+        case .notSupervised(let name): Self.make("NotSupervised", ["name": .string(name)])
+        case .notUp(let name, let reason):
+            Self.make("NotUp", ["name": .string(name), "reason": .string(reason)])
         case .draining: Self.make("Draining")
         case .notSupported(let what): Self.make("NotSupported", ["what": .string(what)])
         case .tooSlow: Self.make("TooSlow")
@@ -102,6 +109,8 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "TimedOut": self = .timedOut(what: text("what"), state: text("state"))
         case "NotSuspended": self = .notSuspended(name: text("name"))
         case "NotCustom": self = .notCustom(name: text("name"))
+        case "NotSupervised": self = .notSupervised(name: text("name"))
+        case "NotUp": self = .notUp(name: text("name"), reason: text("reason"))
         case "Draining": self = .draining
         case "NotSupported": self = .notSupported(what: text("what"))
         case "TooSlow": self = .tooSlow

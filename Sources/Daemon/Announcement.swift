@@ -45,9 +45,13 @@ enum Announcement {
             case .fifo(let path): return "echo hello > \(quoted(path))"
             case .datagram(let address): return datagramHint(address)
             }
-        case .process(let trigger):
-            let file = quoted(trigger.pidFile)
-            return (try? Linux.lstat(trigger.pidFile)) == nil ? "sleep 2 & echo $! > \(file)" : "kill $(cat \(file))"
+        case .process(.pidFile(let path)):
+            let file = quoted(path)
+            return (try? Linux.lstat(path)) == nil ? "sleep 2 & echo $! > \(file)" : "kill $(cat \(file))"
+        case .process(.command): return "watchctl \(option(socket))restart \(name)"
+        case .process(.match(let match)):
+            let isPlain = !match.pattern.contains { "*?[".utf8.contains($0) }
+            return isPlain ? quoted(match.pattern) : nil
         case .custom: return "watchctl \(option(socket))emit \(name)"
         }
     }

@@ -65,6 +65,8 @@ package struct Daemon {
         Linux.ignoreSignal(13)
         // Else each of Dispatch's threads has one of its own, which keeps what a burst needed.
         Linux.limitArenas(2)
+        // A limit is a delay: with fewer descriptors some sources would only be watched later.
+        try? Linux.raiseOpenFileLimit()
         let passed = try ListenSockets.take()
         let kept = KeptDescriptors(passed)
         let listener = try ControlListener(settings: configuration.settings, passed: kept.others)

@@ -11,10 +11,17 @@ enum EventLog {
         switch report {
         case .event(let event, let origin, let handlers):
             let level: LogLevel = logger.isJournal ? .debug : .info
+            let goal = handlers.isEmpty ? "" : " → \(handlers.joined(separator: ", "))"
             logger.log(
-                level, "\(origin)  \(EventText.sentence(event)) → \(handlers.joined(separator: ", "))",
+                level, "\(origin)  \(EventText.sentence(event))\(goal)",
                 [("WATCHD_SOURCE", origin.description)])
         case .operation: break
+        case .condition(let id, .armed, let processes) where !processes.isEmpty:
+            let list = processes.map(String.init).joined(separator: ", ")
+            logger.log(
+                .info, "\(id): runs, process \(list)", [("WATCHD_SOURCE", id.description)])
+        // As that of every other source.
+        case .condition: break
         case .retrying(let view):
             logger.log(
                 .warning, "\(view.handler) \(view.id)  \(retry(view))", fields(view, .failed), id: .attemptFailed)
@@ -46,6 +53,11 @@ enum EventLog {
     /// At the start: its process runs still, and is watched from now on.
     static func adopted(_ request: AdoptRequest, _ logger: Logger) {
         let (handler, run) = (request.definition.value.name, request.run)
+        if request.seen != nil {
+            return logger.log(
+                .notice, "process/\(handler): process \(request.pid) runs still: watched again",
+                [("WATCHD_SOURCE", "process/\(handler)"), ("OBJECT_PID", "\(request.pid)")])
+        }
         logger.log(
             .notice, "\(handler) \(run.operation)  runs still, process \(request.pid): watched again",
             [

@@ -8,7 +8,8 @@ extension Runtime {
     /// No drain takes longer (microseconds): what runs is waited for, then terminated, then killed, then left behind,
     /// and what is to be kept is written.
     var drainLimit: Int {
-        let longest = engine.handlerViews.map(\.definition.timeoutStop).max() ?? .zero
+        let supervised = engine.sourceViews.compactMap { $0.definition.command?.process.timeoutStop }
+        let longest = (engine.handlerViews.map(\.definition.timeoutStop) + supervised).max() ?? .zero
         return [engine.settings.drain, longest, .seconds(15)].reduce(0) { sum, span in
             let (next, overflow) = sum.addingReportingOverflow(Int(clamping: span.microseconds))
             return overflow ? .max : next

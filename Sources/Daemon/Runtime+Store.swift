@@ -29,7 +29,7 @@ extension Runtime {
             guard error.isTransient else { throw error }
             logger.log(.err, "\(error); durable queues wait until it works, the rest goes on", id: .storeFailing)
             failure = error
-            setStore(.failing("\(error)"))
+            startWithoutStore(error)
         }
         persistence = Persistence(
             store, folder: folder, failure: failure, settings: engine.settings, core: core, answers: answers,
@@ -40,6 +40,14 @@ extension Runtime {
 
     /// Microseconds that reading (and repairing) a large store may take.
     private static let longestOpening = 600_000_000
+
+    /// It is opened later. What can be found without it takes its place.
+    private func startWithoutStore(_ error: StoreError) {
+        var state = StoredState()
+        SupervisedAdoption.apply(to: &state, kept, (try? AdoptableProcess.all(instance: instance)) ?? [])
+        restore(state)
+        setStore(.failing("\(error)"))
+    }
 
     private func tell(_ contents: StoreContents) {
         if let path = contents.setAside {
@@ -88,8 +96,10 @@ extension Runtime {
         for operation in Self.unknownRequirements(state.operations) {
             state.results[operation] = record(operation).flatMap { EngineResult(rawValue: $0.result) }
         }
-        guard Adoption.isPossible(state, wasClosed: contents.wasClosed) else { return state }
-        let found = (try? AdoptableProcess.all(instance: instance)) ?? []
+        let isPossible = Adoption.isPossible(state, wasClosed: contents.wasClosed)
+        let found = isPossible ? (try? AdoptableProcess.all(instance: instance)) ?? [] : []
+        SupervisedAdoption.apply(to: &state, kept, found)
+        guard isPossible else { return state }
         Adoption(kept: kept, found: found, configuration: parts.configuration) { record($0) != nil }.apply(to: &state)
         return state
     }

@@ -132,6 +132,7 @@ final class Runtime {
         for source in parts.configuration.sources {
             switch source.trigger {
             case .timer, .custom, .group: break
+            case .process(.command) where !source.isRequired: break
             case .signal, .path, .descriptor, .process, .unit: untried[source.id] = source.isRequired
             }
         }
@@ -186,7 +187,11 @@ final class Runtime {
     private func note(_ input: Input) {
         running.note(input)
         if case .gap(let id, _) = input, gaps[id] == nil { gaps[id] = Linux.now(.realtime) }
-        guard case .source(let id, let condition) = input, conditions[id]?.condition != condition else { return }
+        if case .source(let id, let condition) = input { note(condition, of: id) }
+    }
+
+    private func note(_ condition: SourceCondition, of id: SourceID) {
+        guard conditions[id]?.condition != condition else { return }
         let before = conditions[id]?.condition
         conditions[id] = (condition, Linux.now(.realtime))
         if untried[id] == false || condition == .armed { untried[id] = nil }
@@ -285,6 +290,7 @@ final class Runtime {
             view.ended = view.ended ?? Linux.now(.realtime)
             attempts.add(view)
             follow.add(.operation(view))
+        case .condition(let id, let condition, _): note(condition, of: id)
         case .refused: break
         }
     }

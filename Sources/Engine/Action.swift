@@ -45,7 +45,7 @@ package struct StartRequest: Sendable {
     /// `Environment=` of the queue and its targets, the queue's own last; the handler's own comes behind it.
     package var environment: [EnvironmentVariable]
     package var origin: Origin
-    /// The entries, in the order they came. Never empty.
+    /// The entries, in the order they came. Empty only for a supervised process, which has no queue either.
     package var events: [Event]
     /// A run of this operation may have happened before.
     package var isRedelivered = false
@@ -56,6 +56,15 @@ package struct AdoptRequest: Sendable {
     package var run: RunID
     package var definition: SharedDefinition
     package var pid: Int32
+    /// Of a supervised process: one that was started later (boot time, microseconds) is another one.
+    package var seen: Int64?
+
+    package init(run: RunID, definition: SharedDefinition, pid: Int32, seen: Int64? = nil) {
+        self.run = run
+        self.definition = definition
+        self.pid = pid
+        self.seen = seen
+    }
 }
 
 /// What happened, for logs and followers.
@@ -71,6 +80,8 @@ package enum Report: Sendable {
     indirect case retrying(OperationView)
     /// Deliveries that ended without an operation of their own.
     indirect case refused(Event, Origin, handler: String, Result, reason: String)
+    /// Where a source that lives in the engine stands now; the processes of it that run.
+    case condition(SourceID, SourceCondition, processes: [Int32])
 }
 
 package enum OperationState: String, CaseIterable, Sendable {
@@ -87,6 +98,8 @@ package enum Reply: Sendable {
     /// A run that the policies of its handler did not let start.
     case refused(Result, reason: String)
     case cancelled(Int)
+    /// Where the copies of a supervised process stand; the full name of its source.
+    indirect case processes(String, [SupervisedView])
     /// What of a semaphore is free now; negative after a reload that lowered `Value=`.
     case signaled(available: Int)
     /// A group was entered.
@@ -108,6 +121,10 @@ package enum CommandError: Error, Equatable, Sendable {
     case draining
     /// Nobody has entered the group with that ticket.
     case noSuchTicket(group: String, ticket: UInt64)
+    /// It is no process that watchd starts itself.
+    case notSupervised(String)
+    /// A process that was to be up could not be started, or was stopped meanwhile. A sentence.
+    case notUp(String, reason: String)
     /// A count below 1, or one that would overflow.
     case badCount(Int)
     /// It could only end after the caller ends. One sentence for each link, from what is waited for to the caller.

@@ -12,6 +12,8 @@ struct Deadlines: Sendable {
         case queueRate(Int)
         case sourceRate(Int)
         case wait(Token)
+        /// A pause before a restart, or the patience of a stop.
+        case supervised(source: Int, copy: Int)
         case resumeSource(Int)
         case resumeQueue(Int)
         case reload

@@ -30,6 +30,7 @@ extension Engine {
             case .leaveGroup(let name, let ticket):
                 try leaveGroup(name, ticket)
                 actions.append(.reply(token, .done))
+            case .process(let verb, let name): try steer(verb, name, token)
             case .wait(let awaited, let span, let caller):
                 try wait(awaited, after: span, caller: caller, token)
             }

@@ -22,7 +22,7 @@ extension Engine {
     /// How long a killed process may take to be gone before it is left behind.
     static let killPatience: Int64 = 5_000_000
 
-    var isIdle: Bool { operations.count == 0 }
+    var isIdle: Bool { operations.count == 0 && !supervisions.values.contains(where: \.isWaitedFor) }
 
     mutating func beginDrain() {
         guard drain == nil else { return hurryDrain() }
@@ -36,6 +36,7 @@ extension Engine {
             sources[source].isHeldInRim = false
             if !isDurable(source: source) { cancelHeld(source) }
         }
+        stopSupervised()
         // What waits is cancelled while `running` still starts nothing: the phase changes first.
         phase = .draining
         // What is durable waits for the next start: before anything else ends, so that it stays as it is.
@@ -57,6 +58,7 @@ extension Engine {
 
     func isInRim(_ source: Int) -> Bool {
         switch sources[source].definition?.trigger {
+        case .process(.command): false
         case .signal, .path, .descriptor, .process, .unit: true
         case .timer, .custom, .group, nil: false
         }
@@ -86,7 +88,9 @@ extension Engine {
 
     mutating func drainDeadline() {
         guard let drain, let deadline = drain.deadline, deadline <= now.monotonic, !drain.isOver else { return }
-        if drain.step == .killing { return finishDrain(leftBehind: operations.refs.map { operations[$0].id }) }
+        if drain.step == .killing {
+            return finishDrain(leftBehind: operations.refs.map { operations[$0].id } + supervisedRuns.keys.sorted())
+        }
         hurryDrain()
     }
 
@@ -106,9 +110,9 @@ extension Engine {
         case .waiting:
             drain?.step = .terminating
             for ref in refs { terminate(ref, .stopped) }
-            let patience =
+            let patience = max(
                 refs.compactMap { operations[$0].runs.map(\.definition.value.timeoutStop.microseconds).max() }.max()
-                ?? 0
+                    ?? 0, supervisedPatience)
             if patience < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(patience) + 1_000_000) }
         case .terminating, .killing:
             drain?.step = .killing
@@ -116,6 +120,7 @@ extension Engine {
                 terminate(ref, .stopped)
                 kill(ref)
             }
+            killSupervised()
             setDrainDeadline(now.monotonic + Self.killPatience)
         }
     }
@@ -163,6 +168,10 @@ extension Engine {
             actions.append(.reply(token, .failure(.draining)))
         }
         waitCalls = [:]
+        for token in processCalls.keys.sorted(by: { $0.value < $1.value }) {
+            actions.append(.reply(token, .failure(.draining)))
+        }
+        processCalls = [:]
         // Ids go on where they are.
         reserve(lastEventID, lastOperationID)
         actions.append(.drained(leftBehind: leftBehind))

@@ -171,6 +171,7 @@ extension Engine {
     }
 
     private mutating func closeSource(_ index: Int, _ id: SourceID) {
+        if isSupervised(index) { superviseNoMore(index) }
         if isInRim(index) { actions.append(.close(id)) }
         sources[index].condition = .closed
         sources[index].isHeldInRim = false
@@ -211,22 +212,24 @@ extension Engine {
             change.changed.append(definition.id.description)
         }
         let mustReopen = old.trigger != definition.trigger || wasRemoved || isReopened
-        if mustReopen, !wasRemoved { closeSource(index, definition.id) }
+        let keepsProcess = !wasRemoved && old.command != nil && definition.command != nil
+        if mustReopen, !wasRemoved, !keepsProcess { closeSource(index, definition.id) }
         sources[index].definition = definition
         if wasRemoved || old.isSuspended != definition.isSuspended {
             setFileSuspension(&sources[index].suspensions, definition.isSuspended)
         }
-        if mustReopen { openSource(index, definition) }
+        if mustReopen { openSource(index, definition, keepsProcess: keepsProcess) }
         if sources[index].isSuspended { holdSuspended(index) } else { dirtySources.append(index) }
     }
 
-    private mutating func openSource(_ index: Int, _ definition: SourceDefinition) {
+    private mutating func openSource(_ index: Int, _ definition: SourceDefinition, keepsProcess: Bool = false) {
         sources[index].timer = TimerState()
-        sources[index].condition = .opening
+        if !keepsProcess { sources[index].condition = .opening }
         sources[index].isOpenDurable = isDurable(source: index)
         switch definition.trigger {
         case .timer: openTimer(index)
         case .custom, .group: sources[index].condition = .armed
+        case .process(.command(let command)): supervise(index, command, isNew: !keepsProcess)
         case .signal, .path, .descriptor, .process, .unit: actions.append(.open(definition))
         }
         if sources[index].isSuspended { holdSuspended(index) }
@@ -236,7 +239,9 @@ extension Engine {
 
     mutating func releaseSourceIfUnused(_ index: Int) {
         guard sources.isInUse(index), sources[index].isRemoved else { return }
-        guard sources[index].operations == 0, sources[index].held.isEmpty, sources[index].group.tickets.isEmpty else {
+        guard sources[index].operations == 0, sources[index].held.isEmpty, !isSupervised(index),
+            sources[index].group.tickets.isEmpty
+        else {
             return
         }
         retired.filtered += sources[index].counters.filtered

@@ -26,6 +26,7 @@ extension Engine {
         for (name, suspensions) in state.suspensions { restore(suspensions, of: name) }
         for (id, stamp) in state.timers { restore(stamp, of: id) }
         for hold in state.held { restore(hold) }
+        restore(state.processes)
         restore(state.operations, state.results)
     }
 
@@ -92,7 +93,7 @@ extension Engine {
     }
 
     /// It comes from a source that may not exist any more.
-    private mutating func restoredSource(_ origin: Origin) -> Int {
+    mutating func restoredSource(_ origin: Origin) -> Int {
         guard case .source = origin, sources.index(of: origin) == nil else { return internalSource(origin) }
         var state = SourceState(origin: origin)
         state.condition = .closed

@@ -11,6 +11,7 @@ extension Engine {
     }
 
     mutating func runStarted(_ id: RunID, pid: Int32) {
+        if supervisedStarted(id, pid: pid) { return }
         guard let (ref, index) = running(id) else {
             // It was left to the next start while it was being spawned.
             if drain != nil { actions.append(.signal(id, number: 9, mode: .tree)) }
@@ -33,6 +34,7 @@ extension Engine {
     }
 
     mutating func runEnded(_ id: RunID, exit: Exit?, output: [UInt8], reason: String?) {
+        if supervisedEnded(id, exit, reason: reason) { return }
         guard let (ref, index) = running(id) else { return }
         giveSlot()
         var verdict = Self.judge(operations[ref].runs[index], exit, reason)

@@ -193,6 +193,7 @@ extension Engine {
             joinedEvents[ref.id] = nil
             save(ref)
         }
+        for run in supervisedRuns.values { saveSupervised(run) }
         for orphan in orphans.values { actions.append(.store(.insert(orphan))) }
         for handler in handlers.indices where handlers[handler].isOnceDone {
             let once = handlers[handler].definition.value.constraints.once

@@ -57,6 +57,16 @@ package struct Engine: Sendable {
     var entries = 0
     /// Sources held back because `MaxOperations=` is reached.
     var heldByTotal = WaitingLine()
+    /// Of `[Process]` with `Command=`, by the index of the source.
+    var supervisions: [Int: Supervision] = [:]
+    /// Whose processes run or are being started, by `RunID.operation`.
+    var supervisedRuns: [UInt64: SupervisedRun] = [:]
+    /// Callers of `Start`, `StopProcess` and `Restart` that wait for its end.
+    var processCalls: [Token: ProcessCall] = [:]
+    /// Ends that nobody saw, to be told when it starts.
+    var lostProcesses: [StoredProcess] = []
+    /// `start()` has been called: processes may be started.
+    var hasBegun = false
     /// The counts of handlers that were removed.
     var retired = Counters()
     /// Commands that run (`MaxProcesses=`).
@@ -136,6 +146,7 @@ package struct Engine: Sendable {
 
     /// The actions that open the sources.
     package mutating func start() -> [Action] {
+        beginSupervision()
         passDeadlines()
         settle()
         tellStore()
@@ -217,6 +228,7 @@ package struct Engine: Sendable {
         case .queueRate(let queue): queueRateMayBeBack(queue)
         case .sourceRate(let source): sourceRateMayBeBack(source)
         case .wait(let token): waitTimedOut(token)
+        case .supervised(let source, let copy): supervisedDeadline(source, copy)
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
@@ -242,6 +254,7 @@ package struct Engine: Sendable {
         case .queueRate(let queue): return queues.isInUse(queue) && queues[queue].rateDeadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
         case .wait(let token): return waitCalls[token]?.deadline == time
+        case .supervised(let source, let copy): return supervisedDeadline(source, copy, is: time)
         case .resumeSource(let source):
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
         case .resumeQueue(let queue):

@@ -22,6 +22,9 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The kind of the source; of what watchd makes itself none.
+    var kind: String { if case .source(let id) = self { id.kind.rawValue } else { "" } }
+
     /// The bare name, as `%{source}` gives it.
     package var name: String {
         switch self {

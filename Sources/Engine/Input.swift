@@ -63,9 +63,15 @@ package enum Command: Sendable {
     /// Answered with a ticket. The rim leaves for clients that go without leaving.
     case enterGroup(name: String)
     case leaveGroup(name: String, ticket: UInt64)
+    /// Steers the processes of a `[Process]` with `Command=`: answered when they are up, or gone.
+    case process(ProcessVerb, name: String)
     /// Answered when it has come, or `after` that many microseconds. `caller`: the operation of whose run the client is
     /// a part; a wait that could only end after it is refused.
     case wait(Awaited, after: Int64?, caller: UInt64?)
+}
+
+package enum ProcessVerb: String, CaseIterable, Sendable {
+    case start, stop, restart
 }
 
 /// What a client may wait for.

@@ -38,13 +38,14 @@ package struct RunContext: Sendable {
     /// What a specifier expands to; nothing where it does not apply.
     package func value(_ specifier: Specifier) -> [UInt8] {
         switch specifier {
-        case .handler: Array(handler.utf8)
+        // A supervised process has no event, and no handler.
+        case .handler: events.isEmpty ? [] : Array(handler.utf8)
         case .queue: Array(queue.utf8)
         case .operation: Array(String(operation).utf8)
         case .attempt: Array(String(attempt).utf8)
-        case .count: Array(String(events.last?.count ?? 0).utf8)
+        case .count: events.last.map { Array(String($0.count).utf8) } ?? []
         case .source: Array(cause?.origin.name.utf8 ?? origin.name.utf8)
-        case .kind: Array((events.last?.fact.kind ?? "").utf8)
+        case .kind: Array((events.last?.fact.kind ?? origin.kind).utf8)
         case .event: Array((events.last?.fact.eventName ?? "").utf8)
         case .time: Array(events.last.map { Timestamp(microseconds: $0.time).description }?.utf8 ?? "".utf8)
         default: events.last.map { $0.fact.value(specifier) } ?? []

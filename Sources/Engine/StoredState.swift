@@ -11,6 +11,8 @@ package struct StoredState: Sendable {
     /// Administrative suspensions, by full name (`path/uploads`, `queue/images`).
     package var suspensions: [String: [Suspension]] = [:]
     package var timers: [SourceID: TimerStamp] = [:]
+    /// Processes of supervised commands that ran when it was written.
+    package var processes: [StoredProcess] = []
     /// How operations ended that others waited for when watchd stopped.
     package var results: [UInt64: Result] = [:]
     /// No event or operation up to these ids is new.
@@ -147,6 +149,8 @@ package enum StoreWrite: Sendable {
     case once(handler: String, Once?)
     case suspensions(String, [Suspension])
     case timer(SourceID, TimerStamp)
+    /// The process of a copy of a supervised command; `nil`: it has none.
+    case process(SourceID, copy: Int, StoredProcess?)
     /// Ids up to these may be given out; after a restart those behind them are.
     case reserved(lastEventID: UInt64, lastOperationID: UInt64)
 }

@@ -61,6 +61,8 @@ package struct SourceView: Sendable {
     package var lastEvent: Int64?
     /// Wall clock, microseconds, as far as it is known now.
     package var nextElapse: Int64?
+    /// Of a supervised process.
+    package var processes: [SupervisedView] = []
 }
 
 package struct QueueView: Sendable {
@@ -164,7 +166,7 @@ extension Engine {
                 isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
                 isRemoved: state.isRemoved,
                 suspensions: state.suspensions, counters: state.counters, lastEvent: state.lastEvent,
-                nextElapse: nextElapse(state))
+                nextElapse: nextElapse(state), processes: supervisions[index]?.views(at: now) ?? [])
         }
     }
 

@@ -17,9 +17,9 @@ package final class ProcessSource: EventSource {
     private var watched: [Int32: WatchedProcess] = [:]
     private var retry = Retry()
 
-    package init(_ id: SourceID, _ trigger: ProcessTrigger, _ environment: SourceEnvironment) {
+    package init(_ id: SourceID, pidFile: [UInt8], _ environment: SourceEnvironment) {
         self.id = id
-        path = trigger.pidFile
+        path = pidFile
         self.environment = environment
     }
 
@@ -116,6 +116,9 @@ package final class ProcessSource: EventSource {
             environment.send(.source(id, .armed))
         } catch  where error.errno == .noSuchProcess {
             waiting("process \(pid) of \(path.printable) is not running; waiting for it to change")
+        } catch  where error.errno == .invalidArgument || error.errno == .noSuchFile {
+            // Before Linux 6.9 the one, since then the other.
+            waiting("\(pid) in \(path.printable) is a thread and no process; waiting for it to change")
         } catch {
             failed("\(error)")
         }

@@ -12,6 +12,7 @@ package final class SourceSet {
     private var signalSource: SignalSource?
     private let ownSignal: (SignalInfo) -> Void
     private let spare: SpareDescriptors
+    private let connector: ProcessConnector
     /// How many of that name were closed before all that they told was safe, and so consumed.
     private var unsettled: [SourceID: Int] = [:]
     /// Sources that are opened when that is done.
@@ -27,6 +28,7 @@ package final class SourceSet {
     ) throws(SystemError) {
         self.environment = environment
         spare = SpareDescriptors(stored, forget: environment.forget)
+        connector = ProcessConnector(environment)
         self.ownSignals = ownSignals
         self.ownSignal = ownSignal
         signalSource = nil
@@ -44,7 +46,10 @@ package final class SourceSet {
         case .unit: environment.send(.source(id, .failed("units are not watched by this version")))
         case .signal(let trigger): openSignals(id, trigger)
         case .path(let trigger): start(PathSource(id, trigger, environment), id)
-        case .process(let trigger): start(ProcessSource(id, trigger, environment), id)
+        case .process(.pidFile(let path)): start(ProcessSource(id, pidFile: path, environment), id)
+        case .process(.match(let match)): start(MatchSource(id, match, connector), id)
+        // It lives in the engine.
+        case .process(.command): break
         case .descriptor(let trigger):
             switch trigger.listener {
             case .fifo(let path):
@@ -129,8 +134,11 @@ package final class SourceSet {
 
     private func received(_ info: SignalInfo) {
         guard let id = signals[info.number] else { return ownSignal(info) }
+        // At once, while the sender may still be there.
+        let executable = info.senderProcess > 0 ? Linux.executable(of: info.senderProcess) : nil
         let fact = SignalFact(
-            number: info.number, senderPID: info.senderProcess, senderUID: info.senderUser, value: info.value)
+            number: info.number, senderPID: info.senderProcess, senderUID: info.senderUser, value: info.value,
+            senderExecutable: executable)
         environment.send(.event(id, .signal(fact)))
     }
 }

@@ -1,11 +1,14 @@
 package import Engine
 package import LinuxSystem
+import WatchFile
 
 /// A process that an earlier watchd left running, as it is found in `/proc`.
 package struct AdoptableProcess: Equatable, Sendable {
     package var run: RunID
     package var handler: String
     package var queue: String
+    /// It is a copy (`run.part`) of a supervised process, which has neither handler nor queue.
+    package var isSupervised: Bool
     /// Name of the event's source.
     package var source: String
     package var pid: Int32
@@ -69,12 +72,14 @@ package struct AdoptableProcess: Equatable, Sendable {
                 .map { String(decoding: $0.dropFirst(prefix.count), as: UTF8.self) }
         }
         guard let operation = value("OPERATION").flatMap({ UInt64($0) }),
-            let attempt = value("ATTEMPT").flatMap({ Int($0) }), let handler = value("HANDLER"),
-            let queue = value("QUEUE")
+            let attempt = value("ATTEMPT").flatMap({ Int($0) })
         else { return nil }
+        let (handler, queue) = (value("HANDLER"), value("QUEUE"))
+        isSupervised = handler == nil && queue == nil && value("KIND") == SourceKind.process.rawValue
+        guard isSupervised || (handler != nil && queue != nil) else { return nil }
         run = RunID(operation: operation, attempt: attempt, part: value("PART").flatMap { Int($0) } ?? 0)
-        self.handler = handler
-        self.queue = queue
+        self.handler = handler ?? ""
+        self.queue = queue ?? ""
         source = value("SOURCE") ?? ""
         self.pid = pid
         started = Linux.now(.realtime) - Linux.now(.boottime) + place.started

@@ -73,7 +73,10 @@ final class AdoptedRun: OngoingRun {
 
     /// By now the number may be another process's.
     private func isOfThisRun(_ pid: Int32) -> Bool {
-        guard let place = Linux.place(of: pid), AdoptableProcess.isAwake(pid, place) else { return false }
+        guard let place = Linux.place(of: pid) else { return false }
+        // At that moment the number was its own, and it was started before. (Ticks of a hundredth of a second.)
+        if let seen = request.seen { return place.started <= seen }
+        guard AdoptableProcess.isAwake(pid, place) else { return false }
         return AdoptableProcess(pid, place)?.run == request.run
     }
 

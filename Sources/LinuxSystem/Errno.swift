@@ -39,6 +39,9 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     /// EMFILE: the process's table is full.
     package static let descriptorsExhausted = Errno(EMFILE)
     package static let fileTooLarge = Errno(EFBIG)
+    package static let protocolNotSupported = Errno(EPROTONOSUPPORT)
+    /// ENOBUFS: the reader was too slow.
+    package static let noBufferSpace = Errno(ENOBUFS)
     package static let noSpace = Errno(ENOSPC)
     package static let brokenPipe = Errno(EPIPE)
     package static let nameTooLong = Errno(ENAMETOOLONG)

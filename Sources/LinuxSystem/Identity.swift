@@ -80,6 +80,12 @@ extension Linux {
         return (UInt64(limit.rlim_cur), UInt64(limit.rlim_max))
     }
 
+    /// `setrlimit(2)` RLIMIT_NOFILE: as many as are allowed at most. What `spawn` starts gets the limit of before. To
+    /// be called before there are threads.
+    package static func raiseOpenFileLimit() throws(SystemError) {
+        try call("setrlimit RLIMIT_NOFILE") { clinux_raise_descriptor_limit() }
+    }
+
     /// `setrlimit(2)` RLIMIT_NOFILE, the soft one.
     package static func setOpenFileLimit(_ soft: UInt64) throws(SystemError) {
         var limit = rlimit(rlim_cur: rlim_t(soft), rlim_max: rlim_t(try openFileLimit().hard))

@@ -113,6 +113,9 @@ extension Failure {
             )
         case .notSuspended(let name): ("“\(name)” is not suspended", nil)
         case .notCustom(let name): ("“\(name)” is not a [Custom] source", "watchctl run \(name) starts its handlers")
+        case .notSupervised(let name):
+            ("\(name) is not started by watchd", "start and stop are for a [Process] with Command=")
+        case .notUp(let name, let reason): ("\(name): \(reason)", "watchctl explain \(name)")
         case .draining: ("watchd is stopping and accepts nothing new", nil)
         case .notSupported(let what): ("not supported by this version: \(what)", nil)
         case .tooSlow:

@@ -36,7 +36,8 @@ struct DescriptionTests {
     @Test(arguments: [
         ("Semaphore", Sample.json(Samples.semaphore)), ("Group", Sample.json(Samples.group)),
         ("Step", Sample.json(Samples.explanation.steps[0])), ("OperationRun", Sample.json(Samples.detail.runs[0])),
-        ("Source", Sample.json(Samples.source)), ("Queue", Sample.json(Samples.queue)),
+        ("SupervisedProcess", Sample.json(Samples.process)), ("Source", Sample.json(Samples.source)),
+        ("Queue", Sample.json(Samples.queue)),
         ("Handler", Sample.json(Samples.handler)), ("OperationSummary", Sample.json(Samples.completeOperation)),
         ("OperationDetail", Sample.json(Samples.detail)), ("Problem", Sample.json(Samples.status.problems[0])),
         ("Pause", Sample.json(Samples.status.pauses[0])), ("Elapse", Sample.json(Samples.status.next[0])),
@@ -54,6 +55,9 @@ struct DescriptionTests {
         #expect(member("state", of: text.types["Store"]) == .cases(GetStatus.Store.State.allCases.map(\.rawValue)))
         #expect(
             member("state", of: text.types["Source"]) == .cases(ListSources.Source.State.allCases.map(\.rawValue)))
+        #expect(
+            member("state", of: text.types["SupervisedProcess"])
+                == .cases(SupervisedProcess.State.allCases.map(\.rawValue)))
         #expect(member("type", of: text.types["Queue"]) == .cases(ListQueues.Queue.Kind.allCases.map(\.rawValue)))
         #expect(
             member("state", of: text.methods["GetStatus"]?.reply)
@@ -87,7 +91,8 @@ struct DescriptionTests {
         .invalidWatchFile(diagnostics: ["a.watch:1:1: error: no"]), .queueFull(queue: "q", backlog: 10),
         .wouldDeadlock(chain: ["a waits for b", "b waits for a"]), .noSuchTicket(group: "group/g", ticket: 3),
         .noSuchProcess(pid: 77), .tooManyTickets(limit: 512), .timedOut(what: "images", state: "3 wait"),
-        .notSuspended(name: "a"), .notCustom(name: "a"), .draining,
+        .notSuspended(name: "a"), .notCustom(name: "a"), .notSupervised(name: "process/a"),
+        .notUp(name: "process/a", reason: "exit 3 after 2s"), .draining,
         .notSupported(what: "plan"), .tooSlow,
     ]
 

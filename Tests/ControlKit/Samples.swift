@@ -81,7 +81,7 @@ package enum Samples {
                     warnings: ["queue/old still has 3 operations"], diagnostics: ["a.watch:1:1: warning: unused"])),
             Sample(Stop.self, .init(), .init()),
             Sample(Follow.self, isFull ? .init(since: 7) : .init(), followed[0]),
-        ]
+        ] + processes(isFull)
     }
 
     /// All of them but `name`, with which `handler` and `source` cannot stand.
@@ -174,8 +174,29 @@ package enum Samples {
         source.watches = 12
         source.detail = "/srv/uploads"
         source.group = group
+        source.processes = [process]
         return source
     }()
+
+    package static let process: SupervisedProcess = {
+        var process = plainProcess
+        process.pid = 4242
+        process.nextStart = "2026-11-20T10:00:02.000000Z"
+        process.lastEnd = "exit 3 after 2s"
+        return process
+    }()
+
+    package static let plainProcess = SupervisedProcess(
+        copy: 1, state: .backingOff, wanted: true, since: "2026-11-20T09:44:10.000000Z", restarts: 3)
+
+    /// Start, stop and restart look alike.
+    private static func processes(_ isFull: Bool) -> [Sample] {
+        let name = ProcessName(name: "web")
+        let reply = ProcessCopies(name: "process/web", processes: [isFull ? process : plainProcess])
+        return [
+            Sample(Start.self, name, reply), Sample(StopProcess.self, name, reply), Sample(Restart.self, name, reply),
+        ]
+    }
 
     package static let plainSource = ListSources.Source(
         name: "path/uploads", kind: "path", state: .armed, required: false, handlers: ["thumbnail"],

@@ -35,7 +35,7 @@ import WatchFile
                 let before = replacing ? [] : state.held.first { $0.source == id }?.events ?? []
                 state.held.removeAll { $0.source == id }
                 if !(before + events).isEmpty { state.held.append(StoredHold(source: id, events: before + events)) }
-            case .ended, .retrying, .retried, .forgotten: break
+            case .ended, .retrying, .retried, .forgotten, .process: break
             }
         }
         for view in ended { operations[view.id] = nil }

@@ -47,14 +47,33 @@ extension ConfigurationPrinter {
             key("Framing", trigger.framing.rawValue)
             key("MaxLength", trigger.maxLength % 1024 == 0 ? "\(trigger.maxLength / 1024)K" : "\(trigger.maxLength)")
             key("SocketMode", "0" + String(trigger.mode + 0o1000, radix: 8).dropFirst())
-        case .process(let trigger):
-            key("PIDFile", path(trigger.pidFile))
-            key("Events", "exit")
+        case .process(let trigger): process(trigger)
         case .unit(let trigger):
             key("Unit", trigger.units.joined(separator: " "))
             key("Events", trigger.events.map(\.rawValue).sorted().joined(separator: " "))
         case .group(let group): key("Members", group.members.joined(separator: " "))
         case .custom(let trigger): key("Merge", trigger.merge.rawValue)
+        }
+    }
+
+    private mutating func process(_ trigger: ProcessTrigger) {
+        switch trigger {
+        case .pidFile(let file):
+            key("PIDFile", path(file))
+            key("Events", "exit")
+        case .match(let match):
+            key("Match", path(match.pattern))
+            key("Events", match.events.map(\.rawValue).sorted().joined(separator: " "))
+        case .command(let command):
+            if case .exec(let commands) = command.process.action {
+                for command in commands {
+                    key("Command", Array(command.words.map { word($0) }.joined(separator: [0x20])))
+                }
+            }
+            key("Workers", "\(command.workers)")
+            key("Restart", command.restart.rawValue)
+            key("RestartSec", command.restartDelay.description)
+            key("RestartMaxDelaySec", command.restartMaxDelay.description)
         }
     }
 

@@ -12,7 +12,7 @@ struct KeyTableTests {
         case .signal: lines.append("Signal=USR1")
         case .path: lines.append("Path=/p")
         case .descriptor: if key != "ListenDatagram" { lines.append("ListenFIFO=/f") }
-        case .process: lines.append("PIDFile=/p")
+        case .process: lines.append(contentsOf: process(key))
         case .semaphore: lines.append("Value=5")
         case .group: lines.append("Members=member")
         case .watchd, .queue, .handler, .unit, .custom: break
@@ -21,6 +21,15 @@ struct KeyTableTests {
         let hasAction = kind == .handler || kind.sourceKind != nil
         if hasAction, !["Emit", "Log"].contains(key) { lines.append("Exec=/bin/true") }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
+    }
+
+    /// What the key may stand beside.
+    private func process(_ key: String) -> [String] {
+        switch key {
+        case "Command", "Match": []
+        case "Workers", "Restart", "RestartSec", "RestartMaxDelaySec": ["Command=/bin/true"]
+        default: ["PIDFile=/p"]
+        }
     }
 
     private func sample(_ key: Key) -> String {
@@ -41,6 +50,7 @@ struct KeyTableTests {
         case .rate: "100/1s"
         case .signal, .claimedSignals: "SIGUSR2"
         case .exitStatuses: "3 TERM"
+        case .processEvents: "exit"
         case .text, .template, .key: "some text"
         case .path, .paths: "/a"
         case .output: "null"

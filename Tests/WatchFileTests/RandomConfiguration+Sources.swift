@@ -64,7 +64,7 @@ extension RandomConfiguration {
                 PathTrigger(
                     paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
                     events: PathEvents(rawValue: UInt8(number(1...63)))))
-        case .process: .process(ProcessTrigger(pidFile: path()))
+        case .process: bool ? .process(.pidFile(path())) : .process(.match(match()))
         case .group:
             // Each that exists already, but the one that groups start: none of them starts a later group's.
             .group(
@@ -72,6 +72,13 @@ extension RandomConfiguration {
                     members: Array(handlers.map(\.name).dropFirst().shuffled(using: &generator).prefix(number(1...4)))))
         default: .descriptor(descriptor(index))
         }
+    }
+
+    private mutating func match() -> ProcessMatch {
+        ProcessMatch(
+            pattern: path(),
+            events: Set(
+                ProcessEvent.allCases.shuffled(using: &generator).prefix(number(1...ProcessEvent.allCases.count))))
     }
 
     private mutating func descriptor(_ index: Int) -> DescriptorTrigger {

@@ -84,7 +84,34 @@ enum {
 /// PIDFD_GET_INFO (Linux 6.13); `info->mask` says what is asked, and then what was told.
 int clinux_pidfd_get_info(int pidfd, struct clinux_pidfd_info *_Nonnull info);
 
+// What processes do, from the kernel's process connector.
+
+enum clinux_process_event_kind {
+    CLINUX_PROCESS_ACKNOWLEDGED = 1, // `status` is an errno, 0 if the subscription holds
+    CLINUX_PROCESS_FORKED,
+    CLINUX_PROCESS_EXECUTED,
+    CLINUX_PROCESS_DUMPED,
+    CLINUX_PROCESS_ENDED, // `status` is a wait status
+};
+
+struct clinux_process_event {
+    int kind;
+    int process; // never a thread that is not its process's first
+    int parent;  // of CLINUX_PROCESS_FORKED
+    int status;
+};
+
+/// A non-blocking netlink socket that is told what every process does, with a receive buffer of so many bytes.
+int clinux_process_connector(int buffer);
+
+/// The next event, of those above. ENOBUFS: the kernel has dropped some.
+int clinux_process_event(int socket, struct clinux_process_event *_Nonnull event);
+
 // The one spawn.
+
+/// `setrlimit(2)` RLIMIT_NOFILE: as many descriptors as are allowed at most. Processes that are spawned get back what
+/// there was before. To be called before there are threads.
+int clinux_raise_descriptor_limit(void);
 
 /// Where a spawn failed. In the order in which the child goes through them.
 enum clinux_spawn_step {

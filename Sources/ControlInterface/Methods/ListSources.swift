@@ -22,6 +22,7 @@ package enum ListSources: ControlMethod {
 
         enum CodingKeys: String, CodingKey {
             case name, kind, description, state, reason, suspended, required, handlers, counters, watches, detail, group
+            case processes
             case suspendedBy = "suspended_by"
             case lastEvent = "last_event"
             case nextElapse = "next_elapse"
@@ -46,6 +47,8 @@ package enum ListSources: ControlMethod {
         package var detail: String?
         /// Of a `[Group]`.
         package var group: GroupState?
+        /// Of a `[Process]` with `Command=`.
+        package var processes: [SupervisedProcess]?
 
         /// What is not named here is `nil`, empty or 0 at first.
         package init(name: String, kind: String, state: State, required: Bool, handlers: [String], counters: Counters) {

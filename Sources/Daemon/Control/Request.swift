@@ -1,4 +1,5 @@
 import WatchFile
+import Engine
 import Handlers
 import ControlInterface
 import Varlink
@@ -47,7 +48,8 @@ struct Request: Sendable {
         case Wait.fullName: ["queue", "group"]
         case Run.fullName, ListHistory.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]
-        case Explain.fullName: ["queue", "handler", "group", "semaphore"]
+        case Explain.fullName: ["queue", "handler", "group", "semaphore", "process"]
+        case Start.fullName, StopProcess.fullName, Restart.fullName: ["process"]
         default: []
         }
     }
@@ -154,6 +156,9 @@ struct Request: Sendable {
         case LeaveGroup.fullName:
             let parameters: LeaveGroup.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.leaveGroup(parameters, peer, done) }
+        case Start.fullName: return try steer(.start, call, peer)
+        case StopProcess.fullName: return try steer(.stop, call, peer)
+        case Restart.fullName: return try steer(.restart, call, peer)
         case Cancel.fullName:
             let parameters: Cancel.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.cancel(parameters, done) }
@@ -165,5 +170,10 @@ struct Request: Sendable {
             return .plain { runtime, done in runtime.forget(target, done) }
         default: throw .methodNotImplemented(call.method)
         }
+    }
+
+    private static func steer(_ verb: ProcessVerb, _ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
+        let parameters: ProcessName = try call.parameters()
+        return .plain { runtime, done in runtime.steer(verb, parameters, peer, done) }
     }
 }

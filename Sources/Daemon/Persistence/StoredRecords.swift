@@ -8,7 +8,7 @@ extension StoreWrite {
     /// Somebody waits for it, or it must not be lost.
     var isUrgent: Bool {
         switch self {
-        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten: true
+        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process: true
         case .ended(let view): view.isDurable || view.result == .failed
         case .retrying, .timer: false
         }
@@ -19,7 +19,7 @@ extension StoreWrite {
         switch self {
         case .ended(let view): !view.isStored
         case .retrying, .timer: true
-        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten: false
+        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process: false
         }
     }
 
@@ -51,6 +51,8 @@ extension StoreWrite {
             ]
         case .timer(let source, let stamp):
             [.mark(name: "timer/\(source)", value: StateCoding.encode(stamp))]
+        case .process(let source, let copy, let process):
+            [.mark(name: "process/\(source.name)/\(copy)", value: process.map(StateCoding.mark))]
         case .reserved(let event, let operation):
             [.mark(name: "ids", value: Array("\(event) \(operation)".utf8))]
         }
@@ -146,6 +148,8 @@ extension StoredState {
         case ("suspended", let name): suspensions[name] = StateCoding.suspensions(value)
         case ("timer", let name):
             if let source = SourceID(description: name) { timers[source] = StateCoding.timer(value) }
+        case ("process", let name):
+            if let process = StateCoding.process(value, of: name) { processes.append(process) }
         case ("ids", _):
             let ids = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { UInt64($0) }
             guard ids.count == 2 else { return }

@@ -133,6 +133,18 @@ extension Runtime {
         }
     }
 
+    func steer(
+        _ verb: ProcessVerb, _ parameters: ProcessName, _ peer: Peer, _ done: @escaping Request.Completion
+    ) {
+        command(.process(verb, name: parameters.name), of: peer) { answer in
+            switch answer {
+            case .processes(let name, let views):
+                done(.of(ProcessCopies(name: name, processes: views.map { SupervisedProcess($0, peer.role) })))
+            default: done(Self.failure(answer))
+            }
+        }
+    }
+
     func reload(_ parameters: Reload.Parameters, _ ancestry: Ancestry, _ done: @escaping Request.Completion) {
         // What only plans waits for nothing.
         if parameters.plan == true { return plan { done(Self.answer($0)) } }
@@ -186,6 +198,8 @@ extension ManagerError {
             case .draining: .draining
             case .wouldDeadlock(let chain): .wouldDeadlock(chain: chain)
             case .noSuchTicket(let group, let ticket): .noSuchTicket(group: group, ticket: Int(clamping: ticket))
+            case .notSupervised(let name): .notSupervised(name: name)
+            case .notUp(let name, let reason): .notUp(name: name, reason: reason)
             case .badCount(let count): .notSupported(what: "a count of \(count)")
             case .storeFailing(let reason): .storeFailing(reason: reason)
             case .notSupported(let what): .notSupported(what: what)

@@ -27,7 +27,9 @@ extension Runtime {
         let ofHandler = kind ?? "handler" == "handler" ? engine.explain(handler: bare) : nil
         let ofGroup = kind ?? "group" == "group" ? explain(group: bare) : nil
         let ofSemaphore = kind ?? "semaphore" == "semaphore" ? explain(semaphore: bare) : nil
+        let ofProcess = kind ?? "process" == "process" ? engine.explain(process: bare) : nil
         let found = [
+            ("process/\(bare)", ofProcess.map { suspended(SourceID(.process, bare)) + $0 }),
             ("queue/\(queue)", ofQueue), ("handler/\(bare)", ofHandler), ("group/\(bare)", ofGroup),
             ("semaphore/\(bare)", ofSemaphore),
         ].compactMap { object, steps in steps.map { (object: object, steps: $0) } }
@@ -38,6 +40,7 @@ extension Runtime {
         guard found.isEmpty else { throw .ambiguousName(name: name, candidates: found.map(\.object).sorted()) }
         let known =
             engine.queueViews.map { "queue/\($0.definition.name)" } + engine.groupViews.map(\.id.description)
+            + engine.sourceViews.filter { $0.definition.command != nil }.map(\.id.description)
             + engine.handlerViews.map { "handler/\($0.definition.name)" }
             + engine.semaphoreViews.map { "semaphore/\($0.definition.name)" }
         let candidates = kind == nil ? known.map { String($0.drop { $0 != "/" }.dropFirst()) } : known

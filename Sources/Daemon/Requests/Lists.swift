@@ -64,6 +64,7 @@ extension Runtime {
         source.nextElapse = view.nextElapse.map(wireTime)
         source.watches = watchCount(view.id)
         source.group = group.map(GroupState.init)
+        source.processes = view.definition.command == nil ? nil : view.processes.map { SupervisedProcess($0, role) }
         if role == .administrator {
             source.detail = view.definition.trigger.text
             switch view.condition {
@@ -191,7 +192,10 @@ extension Trigger {
         case .timer: "timer"
         case .signal(let trigger): trigger.signals.map(LinuxSignal.name).joined(separator: " ")
         case .path(let trigger): trigger.paths.map(\.printable).joined(separator: " ")
-        case .process(let trigger): trigger.pidFile.printable
+        case .process(.pidFile(let path)): path.printable
+        case .process(.match(let match)): match.pattern.printable
+        case .process(.command(let command)):
+            command.process.action.text(.administrator).replacing("Exec=", with: "Command=")
         case .group(let trigger): "Members=\(trigger.members.joined(separator: " "))"
         case .unit(let trigger): trigger.units.joined(separator: " ")
         case .custom(let trigger): "Merge=\(trigger.merge.rawValue)"
@@ -201,6 +205,17 @@ extension Trigger {
             case .datagram(let address): address.text
             }
         }
+    }
+}
+
+extension SupervisedProcess {
+    init(_ view: SupervisedView, _ role: Peer.Role) {
+        self.init(
+            copy: view.copy, state: State(rawValue: view.stage.rawValue.replacing("-", with: "_")) ?? .down,
+            wanted: view.isWanted, since: wireTime(view.since), restarts: view.restarts)
+        pid = view.pid.map(Int.init)
+        nextStart = view.nextStart.map(wireTime)
+        lastEnd = role == .administrator ? view.lastEnd : nil
     }
 }
 

@@ -116,6 +116,12 @@ extension Runtime {
     private func problem(_ view: SourceView, _ role: Peer.Role) -> GetStatus.Problem? {
         let since = wireTime(conditions[view.id]?.since ?? engine.started.realtime)
         switch view.condition {
+        case .failed(let reason) where view.definition.command != nil:
+            let isBackingOff = view.processes.contains { $0.stage == .backingOff }
+            return GetStatus.Problem(
+                object: view.id.description, since: since, problem: role == .administrator ? reason : "failed",
+                action: isBackingOff ? "watchd starts it again" : "it stays down",
+                help: "watchctl explain \(view.id) · watchctl start \(view.id.name)")
         case .failed(let reason):
             return GetStatus.Problem(
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "failed",

@@ -43,7 +43,9 @@ extension Runtime {
 
     /// The operation of whose run a client is a part.
     func operation(of ancestry: Ancestry) -> UInt64? {
+        // A supervised process is started like a run, but by nobody who could wait for it.
         running.operation(of: ancestry) { engine.operation($0)?.state == .executing }
+            .flatMap { engine.isSupervised(RunID(operation: $0, attempt: 1)) ? nil : $0 }
     }
 
     /// Why a client may not wait for something.

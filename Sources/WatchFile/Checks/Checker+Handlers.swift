@@ -36,8 +36,8 @@ extension Checker {
             let own = Entries(defaultEntries(.handler), defaultEntries(section.kind), section.entries)
             addHandler(HandlerDraft(name: section.name, header: section.header, title: section.title, entries: own))
         } else {
-            checkHandlerKeys(section)
-            if !entries.has("Handler") {
+            checkHandlerKeys(section, mayHaveProcess: isSupervised(section, entries))
+            if !entries.has("Handler"), !isSupervised(section, entries) {
                 problems.error(
                     "\(section.title) starts nothing: it needs Handler= or an action such as Exec=", at: section.header)
             }
@@ -52,10 +52,12 @@ extension Checker {
                 hasOwnHandler: hasAction, trigger: trigger))
     }
 
-    /// Without an action there is nothing that they could be about.
-    private mutating func checkHandlerKeys(_ section: Section) {
+    /// Without an action there is nothing that they could be about, but for the process that is supervised.
+    private mutating func checkHandlerKeys(_ section: Section, mayHaveProcess: Bool) {
         for entry in section.entries
-        where !entry.isUnreadable && KeyTable.isHandlerKey(entry.key.name, in: section.kind) {
+        where !entry.isUnreadable && KeyTable.isHandlerKey(entry.key.name, in: section.kind)
+            && !(mayHaveProcess && KeyTable.processNames.contains(entry.key.name))
+        {
             problems.error(
                 "\(entry.key.name)= belongs to an action, and \(section.title) has none: write it in the [Handler] that it starts",
                 at: entry.keyText)

@@ -16,7 +16,7 @@ extension Checker {
         }
     }
 
-    private mutating func missing(_ keys: String, _ section: Section) -> Trigger? {
+    mutating func missing(_ keys: String, _ section: Section) -> Trigger? {
         problems.error("\(section.title) never fires: it needs \(keys)", at: section.header)
         return nil
     }
@@ -83,13 +83,6 @@ extension Checker {
 
     private func defaultFraming(_ listener: DescriptorTrigger.Listener) -> DescriptorTrigger.Framing {
         if case .datagram = listener { .datagram } else { .line }
-    }
-
-    private mutating func process(_ section: Section, _ entries: Entries) -> Trigger? {
-        let keys = ["PIDFile", "Command", "Match"]
-        let given = keys.compactMap { entries.entry($0) }
-        guard !given.isEmpty else { return missing("PIDFile=", section) }
-        return entries["PIDFile"]?.path.map { .process(ProcessTrigger(pidFile: $0)) }
     }
 
     private mutating func group(_ section: Section, _ entries: Entries) -> Trigger? {

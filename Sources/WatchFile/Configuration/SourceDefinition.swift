@@ -30,7 +30,7 @@ package struct SourceID: Hashable, Sendable, CustomStringConvertible {
 package struct SourceDefinition: Equatable, Sendable {
     package var id: SourceID
     package var summary: String?
-    /// Where each event goes, in the order of `Handler=`. Never empty.
+    /// Where each event goes, in the order of `Handler=`. Empty only for a supervised process, whose ends are counted.
     package var routes: [Route]
     package var key: KeyRule
     /// `Coalesce=`: merge events of one key while they wait.
@@ -58,6 +58,13 @@ package struct SourceDefinition: Equatable, Sendable {
         self.isRequired = isRequired
         self.silence = silence
         self.trigger = trigger
+    }
+}
+
+extension SourceDefinition {
+    /// Of a process that is started and supervised here.
+    package var command: SupervisedCommand? {
+        if case .process(.command(let command)) = trigger { command } else { nil }
     }
 }
 
@@ -190,13 +197,6 @@ package enum SocketAddress: Hashable, Sendable {
     case ipv4(address: [UInt8], port: UInt16)
     /// `[::1]:PORT`, or `PORT` alone for every address of both protocols.
     case ipv6(address: [UInt8], port: UInt16)
-}
-
-/// `[Process]`: an absolute path.
-package struct ProcessTrigger: Equatable, Sendable {
-    package var pidFile: [UInt8]
-
-    package init(pidFile: [UInt8]) { self.pidFile = pidFile }
 }
 
 /// `[Unit]`: state changes of systemd units.

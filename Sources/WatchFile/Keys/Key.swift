@@ -50,6 +50,8 @@ enum ValueType {
     /// Several signals, none of those that watchd refuses to claim.
     case claimedSignals
     case exitStatuses
+    /// Several things that a process does.
+    case processEvents
     case text
     /// One absolute path: the whole value.
     case path

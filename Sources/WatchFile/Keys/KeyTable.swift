@@ -240,12 +240,20 @@ enum KeyTable {
 
     private static let process: [Key] = [
         .one("PIDFile", .path),
-        .later("Command", .command),
-        .later("Workers", .number(count)),
-        .later("Restart", .choice([], later: ["no", "on-failure", "always"])),
-        .later("RestartSec", .span(.any)),
-        .later("RestartMaxDelaySec", .span(.any)),
-        .later("Match", .text),
-        .list("Events", .choices(["exit"], later: ["fork", "exec", "coredump"])),
+        .one("Command", .command),
+        .one("Workers", .number(1...1000)),
+        .one("Restart", .choice(SupervisedCommand.Restart.allCases.map(\.rawValue))),
+        .one("RestartSec", .span(.delay)),
+        .one("RestartMaxDelaySec", .span(.limit)),
+        .one("Match", .path),
+        .list("Events", .processEvents),
     ]
+
+    /// Keys of a handler that are about its process; a supervised command has them too.
+    static let processNames = Set(
+        [
+            "KillSignal", "KillMode", "TimeoutStopSec", "SuccessExitStatus", "User", "Group", "SupplementaryGroups",
+            "WorkingDirectory", "Environment", "EnvironmentFile", "PassEnvironment", "UMask", "Nice",
+            "IOSchedulingClass", "NoNewPrivileges", "MemoryMax", "CPUQuota", "StandardOutput", "StandardError",
+        ] + limits.map(\.name))
 }

@@ -24,6 +24,7 @@ struct ValueReader {
         case .signal: return signal(text, &problems).map { .signals([$0]) }
         case .claimedSignals: return all(text.words) { claimedSignal($0, &problems) }.map(Value.signals)
         case .exitStatuses: return exitStatuses(&problems).map(Value.exitStatuses)
+        case .processEvents: return all(text.words) { processEvent($0, &problems) }.map(Value.words)
         case .text: return .text(text.string)
         case .path: return PathValue.read(text, key: key, &problems).map(Value.path)
         case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)

@@ -17,8 +17,8 @@ struct Verb: Sendable {
     /// In the order of the help; the first one is the default.
     static let all: [Verb] = [
         .status, .sources, .queues, .semaphores, .handlers, .operations, .history, .failed, .show, .output, .explain,
-        .follow, .emit, .run, .signal, .group, .suspend, .resume, .cancel, .retry, .forget, .wait, .reload, .stop,
-        .check, .calendar, .timespan, .help,
+        .follow, .emit, .run, .signal, .group, .suspend, .resume, .cancel, .retry, .forget, .wait, .reload, .start,
+        .stop, .restart, .check, .calendar, .timespan, .help,
     ]
 
     /// `emit [--data N] [--payload JSON] NAME`.

@@ -23,7 +23,14 @@ struct Lists {
         let reasons = sources.flatMap { source in
             source.reason.map { Styled("\(source.name): \($0)", .dim).wrapped(to: screen.width) } ?? []
         }
-        return lines(table, none: "The watch file has no sources.") + reasons
+        let processes = sources.flatMap { source in
+            (source.processes ?? []).map { process in
+                let copy = source.processes?.count ?? 0 > 1 ? ", copy \(process.copy)" : ""
+                return Styled("\(source.name)\(copy) \(ProcessText.standing(process, screen))", .dim)
+                    .cut(to: screen.width)
+            }
+        }
+        return lines(table, none: "The watch file has no sources.") + reasons + processes
     }
 
     func queues(_ queues: [ListQueues.Queue]) -> [Styled] {

@@ -112,8 +112,24 @@ extension SourceDefinition {
     static func process(
         _ name: String, to handlers: String..., on queue: String = "default", isSuspended: Bool = false
     ) -> SourceDefinition {
-        let trigger = ProcessTrigger(pidFile: Array("/run/\(name).pid".utf8))
+        let trigger = ProcessTrigger.pidFile(Array("/run/\(name).pid".utf8))
         return make(.process, name, .process(trigger), handlers, queue, .handler, true, isSuspended)
+    }
+
+    /// `Command=`, with or without handlers.
+    static func supervised(
+        _ name: String, to handlers: String..., workers: Int = 1, restart: SupervisedCommand.Restart = .always,
+        delay: TimeSpan = .milliseconds(100), maxDelay: TimeSpan = .seconds(30), program: String = "/bin/server",
+        isSuspended: Bool = false, change: (inout HandlerDefinition) -> Void = { _ in }
+    ) -> SourceDefinition {
+        var process = HandlerDefinition(
+            name: name,
+            action: .exec([CommandWords(words: [.template(Template(literal: program))])]), standardInput: .null)
+        change(&process)
+        let command = SupervisedCommand(
+            process: process, workers: workers, restart: restart, restartDelay: delay, restartMaxDelay: maxDelay)
+        return make(
+            .process, name, .process(.command(command)), handlers, "default", .handler, true, isSuspended)
     }
 
     static func timer(

@@ -142,7 +142,7 @@ struct CrashRim {
         case .suspensions(let name, let suspensions): disk.suspensions[name] = suspensions
         case .timer(let id, let stamp): disk.timers[id] = stamp
         case .reserved(let event, let operation): (disk.lastEventID, disk.lastOperationID) = (event, operation)
-        case .retrying, .retried, .forgotten: break
+        case .retrying, .retried, .forgotten, .process: break
         }
     }
 

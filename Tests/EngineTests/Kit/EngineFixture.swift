@@ -28,6 +28,8 @@ final class EngineFixture {
     private(set) var events: [(event: Event, origin: Origin, handlers: [String])] = []
     /// `id state` of every change of an operation that was reported.
     private(set) var states: [String] = []
+    /// Where sources that live in the engine stood, in order.
+    private(set) var conditions: [(id: SourceID, condition: SourceCondition)] = []
     private(set) var replies: [Token: [Reply]] = [:]
     private(set) var reloads: [Token: ConfigurationChange] = [:]
     private(set) var logs: [String] = []
@@ -69,6 +71,8 @@ final class EngineFixture {
         self.isChecked = isChecked
         self.isQuiet = isQuiet
         engine = Engine(configuration, at: now)
+        // The model knows nothing of processes that no operation has started.
+        if configuration.sources.contains(where: { $0.command != nil }) { isModelled = false }
         if let state {
             engine.restore(state)
             // The model begins with an engine that is empty.
@@ -117,7 +121,7 @@ final class EngineFixture {
         case .arm(let clock, let time):
             armed[clock] = time
         case .start(let request):
-            #expect(!request.events.isEmpty)
+            #expect(!request.events.isEmpty || request.queue.isEmpty, "only a supervised process has no event")
             starts.append(request)
             runs.append(request.run)
         case .signal(let run, let number, let mode):
@@ -143,6 +147,7 @@ final class EngineFixture {
         case .operation(let id, let state): states.append("\(id) \(state.rawValue)")
         case .ended(let view): ended.append(view)
         case .retrying(let view): retried.append(view)
+        case .condition(let id, let condition, _): conditions.append((id, condition))
         case .refused(let event, let origin, let handler, let result, let reason):
             refused.append(
                 Refusal(event: event, origin: origin, handler: handler, result: result, reason: reason))

@@ -183,7 +183,9 @@ struct EngineInvariants {
     private func tidiness(_ engine: Engine, _ refs: [OperationRef]) -> String? {
         for index in engine.sources.indices {
             let source = engine.sources[index]
-            if source.isRemoved, source.operations == 0, source.held.isEmpty, source.group.tickets.isEmpty {
+            // A process that it supervised may still have to end.
+            let isEnding = engine.supervisions[index]?.copies.contains { $0.life != nil } ?? false
+            if source.isRemoved, source.operations == 0, source.held.isEmpty, source.group.tickets.isEmpty, !isEnding {
                 return "\(source.origin) is kept for nothing"
             }
         }

@@ -111,7 +111,7 @@ struct RandomProgram {
         case .path: return .path(PathTrigger(paths: [Array("/w".utf8)], events: .changed))
         case .descriptor: return .descriptor(DescriptorTrigger(listener: .fifo([47]), framing: .line))
         case .signal: return .signal(SignalTrigger(signals: [10, 12, 40]))
-        case .process: return .process(ProcessTrigger(pidFile: [47]))
+        case .process: return .process(.pidFile([47]))
         default:
             let span = TimeSpan.seconds(UInt64(1 + random.upTo(4)))
             if name == "delay" { return .timer(TimerTrigger(after: span, onStartup: random.chance(50) ? span : nil)) }

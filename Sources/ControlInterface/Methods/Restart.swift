@@ -1,0 +1,4 @@
+package enum Restart: ControlMethod {
+    package typealias Parameters = ProcessName
+    package typealias Reply = ProcessCopies
+}

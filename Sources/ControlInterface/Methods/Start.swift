@@ -1,0 +1,4 @@
+package enum Start: ControlMethod {
+    package typealias Parameters = ProcessName
+    package typealias Reply = ProcessCopies
+}

@@ -1,0 +1,4 @@
+package enum StopProcess: ControlMethod {
+    package typealias Parameters = ProcessName
+    package typealias Reply = ProcessCopies
+}

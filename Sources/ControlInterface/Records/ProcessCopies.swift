@@ -1,0 +1,11 @@
+/// What `Start`, `StopProcess` and `Restart` leave behind.
+package struct ProcessCopies: Codable, Equatable, Sendable {
+    /// With its kind: `process/web`.
+    package var name: String
+    package var processes: [SupervisedProcess]
+
+    package init(name: String, processes: [SupervisedProcess]) {
+        self.name = name
+        self.processes = processes
+    }
+}

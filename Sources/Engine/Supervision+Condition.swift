@@ -1,0 +1,79 @@
+import Schedule
+import WatchFile
+
+/// What a supervised command looks like from outside.
+extension Supervision {
+    /// That of the copy which is worst off.
+    var condition: SourceCondition {
+        let conditions = copies.prefix(command.workers).map { condition(of: $0) }
+        for condition in conditions { if case .failed = condition { return condition } }
+        if conditions.contains(.opening) { return .opening }
+        return conditions.first { $0 != .armed } ?? .armed
+    }
+
+    private func condition(of process: SupervisedProcess) -> SourceCondition {
+        switch process.stage {
+        case .up: return .armed
+        case .starting: return .opening
+        case .stopping: return .waiting("stopping")
+        case .backingOff:
+            return .failed("\(process.outcome?.sentence ?? "down"); starts again in \(process.pauseLength.shortSpan)")
+        case .down:
+            guard process.wanted == .up else { return .waiting("stopped") }
+            guard let outcome = process.outcome else { return .opening }
+            let why = "Restart=\(command.restart.rawValue)"
+            return isSuccess(outcome)
+                ? .waiting("\(outcome.sentence); \(why)") : .failed("\(outcome.sentence); \(why): it stays down")
+        }
+    }
+
+    private func isSuccess(_ outcome: SupervisedProcess.Outcome) -> Bool {
+        guard case .ended(let exit?, _) = outcome else { return false }
+        return command.process.isSuccess(exit)
+    }
+
+    func views(at now: Moment) -> [SupervisedView] {
+        copies.indices.map { index in
+            let process = copies[index]
+            return SupervisedView(
+                copy: index + 1, stage: process.stage, isWanted: process.wanted == .up && index < command.workers,
+                pid: process.life?.pid, since: process.since, restarts: process.restarts,
+                nextStart: process.stage == .backingOff
+                    ? process.deadline.map { now.realtime + $0 - now.monotonic } : nil,
+                lastEnd: process.outcome?.sentence)
+        }
+    }
+}
+
+extension SupervisedProcess.Outcome {
+    /// `ended after 2s, exit 3`.
+    var sentence: String {
+        switch self {
+        case .notStarted(let reason): "could not be started: \(reason)"
+        case .ended(let exit, let ran): "\(exit?.sentence ?? "ended, how is unknown,") after \(ran.shortSpan)"
+        }
+    }
+}
+
+extension Exit {
+    /// `exit 3`, `SIGKILL`.
+    var sentence: String {
+        switch self {
+        case .exited(let code): "exit \(code)"
+        case .signaled(let number): LinuxSignal.name(number)
+        }
+    }
+}
+
+extension Int64 {
+    /// Microseconds for people: `400ms`, `1.6s`, `14min 3s`. Nobody wants to read more than that.
+    var shortSpan: String {
+        switch self {
+        case ..<1_000_000: return "\(Swift.max(0, self) / 1000)ms"
+        case ..<60_000_000:
+            let tenths = self / 100_000 % 10
+            return "\(self / 1_000_000)\(tenths == 0 ? "" : ".\(tenths)")s"
+        default: return TimeSpan(microseconds: UInt64(self / 1_000_000) * 1_000_000).description
+        }
+    }
+}

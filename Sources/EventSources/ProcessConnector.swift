@@ -1,0 +1,264 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// The one subscription to the kernel's process connector, for all sources with `Match=`; open while there is one.
+///
+/// Only processes that some source wants are kept in mind: by their executable, which is read when they are executed,
+/// so that their end can be told by it. One that has ended before its executable could be read may have been anybody's:
+/// it counts as a gap of every source, and so does what the kernel drops when watchd is too slow. After such a drop the
+/// processes that are kept in mind are compared with those there are, so that no end of them is lost. Nothing is
+/// polled. Confined to its context.
+final class ProcessConnector {
+    /// Who wants to know.
+    struct Listener {
+        var pattern: ExecutablePattern
+        var events: Set<ProcessEvent>
+    }
+
+    /// A process that some source wants.
+    private struct Known {
+        var executable: [UInt8]
+        var listeners: [SourceID]
+        /// Boot-time microsecond.
+        var started: Int64?
+    }
+
+    private static let eventsPerTurn = 1000
+    /// Bytes that the kernel keeps while watchd is busy: some 10 000 events.
+    private static let buffer = 4 << 20
+    /// Processes kept in mind; of more than that the ends are not told.
+    private static let knownLimit = 100_000
+    /// Microseconds in which the kernel answers the subscription.
+    private static let patience = 2_000_000
+
+    private let environment: SourceEnvironment
+    private var listeners: [SourceID: Listener] = [:]
+    /// Those of them that have been told that they are.
+    private var armed: Set<SourceID> = []
+    private var known: [Int32: Known] = [:]
+    private var socket: FileDescriptor?
+    private var token: UInt64?
+    private var isAcknowledged = false
+    private var retry = Retry()
+    /// A list of all processes is on its way; who became another program meanwhile is not taken from it, and who ended
+    /// unknown is told when it comes.
+    private var isScanning = false
+    private var movedSinceScan: Set<Int32> = []
+    private var endedSinceScan: [Int32: Exit] = [:]
+    private var mustScanAgain = false
+    private var attempts = 0
+    private var bound: QueueBound<ProcessConnector> { QueueBound(self, to: environment.core) }
+
+    init(_ environment: SourceEnvironment) { self.environment = environment }
+
+    func add(_ id: SourceID, _ match: ProcessMatch) {
+        listeners[id] = Listener(pattern: ExecutablePattern(match.pattern), events: match.events)
+        if socket.number == nil { return open() }
+        if isAcknowledged { scan() }
+    }
+
+    func remove(_ id: SourceID) {
+        listeners[id] = nil
+        armed.remove(id)
+        for (process, entry) in known where entry.listeners.contains(id) {
+            known[process]?.listeners.removeAll { $0 == id }
+            if known[process]?.listeners.isEmpty == true { known[process] = nil }
+        }
+        if listeners.isEmpty { close() }
+    }
+
+    // MARK: The subscription
+
+    private func open() {
+        close()
+        guard !listeners.isEmpty else { return }
+        do throws(SystemError) {
+            let descriptor = try Linux.processConnector(buffer: Self.buffer)
+            let number = descriptor.rawValue
+            socket = consume descriptor
+            token = try environment.epoll.add(number, .readable) { [unowned self] _ in turn(number) }
+        } catch {
+            return failed(Self.explain(error))
+        }
+        attempts += 1
+        environment.core.after(Self.patience) { [bound, attempts] in bound.value.mustBeAcknowledged(attempts) }
+    }
+
+    private func close() {
+        retry.cancel()
+        if let token { environment.epoll.remove(token) }
+        token = nil
+        socket.take()?.close()
+        isAcknowledged = false
+        known = [:]
+        armed = []
+    }
+
+    private static func explain(_ error: SystemError) -> String {
+        switch error.errno {
+        case .notPermitted, .accessDenied:
+            "Match= needs the kernel's process connector, which is for root (CAP_NET_ADMIN): \(error)"
+        case .protocolNotSupported:
+            "Match= needs the kernel's process connector, and this kernel has none (CONFIG_PROC_EVENTS): \(error)"
+        default: "the kernel's process connector: \(error)"
+        }
+    }
+
+    private func failed(_ reason: String) {
+        close()
+        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        for id in listeners.keys {
+            environment.send(.source(id, .failed("\(reason); trying again in \(retry.description)")))
+        }
+    }
+
+    private func mustBeAcknowledged(_ attempt: Int) {
+        guard attempt == attempts, socket.number != nil, !isAcknowledged else { return }
+        failed(
+            "Match= needs the kernel's process connector, which does not answer: a container, or a kernel without "
+                + "CONFIG_PROC_EVENTS")
+    }
+
+    private func acknowledged(_ errno: Errno?) {
+        // Others that subscribe cause an answer to everybody.
+        guard !isAcknowledged else { return }
+        if let errno { return failed(Self.explain(SystemError(call: "PROC_CN_MCAST_LISTEN", errno: errno))) }
+        isAcknowledged = true
+        retry.reset()
+        scan()
+    }
+
+    // MARK: Reports
+
+    private func turn(_ number: Int32) {
+        for _ in 0..<Self.eventsPerTurn {
+            do throws(SystemError) {
+                guard socket.number == number, let report = try Linux.processReport(number) else { return }
+                take(report)
+            } catch  where error.errno == .noBufferSpace {
+                gap()
+                scan()
+            } catch {
+                return failed(Self.explain(error))
+            }
+        }
+    }
+
+    private func take(_ report: ProcessReport) {
+        switch report {
+        case .acknowledged(let errno): acknowledged(errno)
+        case .forked(let process, let parent): forked(process, parent)
+        case .executed(let process): executed(process)
+        case .dumpedCore(let process): tell(process, .coredump)
+        case .ended(let process, let status):
+            if isScanning, known[process] == nil { endedSinceScan[process] = Exit(status) }
+            ended(process, Exit(status))
+        }
+    }
+
+    private func forked(_ process: Int32, _ parent: Int32) {
+        guard var entry = known[parent] else { return }
+        entry.started = Linux.now(.boottime)
+        remember(process, entry)
+        tell(process, .fork)
+    }
+
+    private func executed(_ process: Int32) {
+        if isScanning { movedSinceScan.insert(process) }
+        known[process] = nil
+        guard let executable = Linux.executable(of: process) else {
+            // Of a thread of the kernel nobody knows anything either, but those execute nothing.
+            return gap()
+        }
+        let wanted = wanted(executable)
+        if wanted.isEmpty { return }
+        let started = Linux.place(of: process)?.started
+        remember(process, Known(executable: executable, listeners: wanted, started: started))
+        tell(process, .exec)
+    }
+
+    private func ended(_ process: Int32, _ exit: Exit?) {
+        guard let entry = known[process] else { return }
+        let runTime = entry.started.map { max(0, Linux.now(.boottime) - $0) }
+        tell(process, .exit, exit, runTime: runTime)
+        known[process] = nil
+    }
+
+    private func tell(_ process: Int32, _ event: ProcessEvent, _ exit: Exit? = nil, runTime: Int64? = nil) {
+        guard let entry = known[process] else { return }
+        let fact = ProcessFact(event, pid: process, exit: exit, runTime: runTime, executable: entry.executable)
+        for id in entry.listeners where listeners[id]?.events.contains(event) == true {
+            environment.send(.event(id, .process(fact)))
+        }
+    }
+
+    private func gap() {
+        for id in listeners.keys { environment.send(.gap(id, 1)) }
+    }
+
+    private func wanted(_ executable: [UInt8]) -> [SourceID] {
+        listeners.filter { $0.value.pattern.matches(executable) }.map(\.key)
+    }
+
+    private func remember(_ process: Int32, _ entry: Known) {
+        guard known.count < Self.knownLimit || known[process] != nil else { return gap() }
+        known[process] = entry
+    }
+
+    // MARK: Those that run already
+
+    /// Lists all processes, beside the core.
+    private func scan() {
+        guard !isScanning else {
+            mustScanAgain = true
+            return
+        }
+        isScanning = true
+        (movedSinceScan, endedSinceScan) = ([], [:])
+        environment.slow.async { [bound, core = environment.core] in
+            let found = Self.all()
+            core.async { bound.value.scanned(found) }
+        }
+    }
+
+    private struct Found: Sendable {
+        var executable: [UInt8]
+        var started: Int64?
+    }
+
+    private static func all() -> [Int32: Found] {
+        var found: [Int32: Found] = [:]
+        for entry in (try? Linux.readFolder("/proc")) ?? [] {
+            guard let process = Int32(String(decoding: entry.name, as: UTF8.self)),
+                let executable = Linux.executable(of: process)
+            else { continue }
+            found[process] = Found(executable: executable, started: Linux.place(of: process)?.started)
+        }
+        return found
+    }
+
+    private func scanned(_ found: [Int32: Found]) {
+        isScanning = false
+        guard isAcknowledged else { return }
+        for (process, one) in found where !movedSinceScan.contains(process) {
+            let wanted = wanted(one.executable)
+            guard !wanted.isEmpty else { continue }
+            remember(process, Known(executable: one.executable, listeners: wanted, started: one.started))
+            if let exit = endedSinceScan[process] { ended(process, exit) }
+        }
+        // Their end was dropped, or the number is by now another program's.
+        let gone = known.filter { process, entry in
+            !movedSinceScan.contains(process) && found[process]?.executable != entry.executable
+                && Linux.executable(of: process) != entry.executable
+        }
+        for process in gone.keys { ended(process, nil) }
+        (movedSinceScan, endedSinceScan) = ([], [:])
+        // Only now everything is known of them.
+        for id in listeners.keys where armed.insert(id).inserted { environment.send(.source(id, .armed)) }
+        if mustScanAgain {
+            mustScanAgain = false
+            scan()
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import ControlInterface
+
+extension Verb {
+    static let start = Verb(
+        name: "start", operands: "PROCESS", operandCount: 1...1,
+        summary: "start a supervised process, and wait until it is up"
+    ) { (invocation, session) throws(Failure) in
+        try session.show(Start.self, .init(name: invocation.operands[0]), taking: nil) { lines($0, session.screen) }
+        return .done
+    }
+
+    static let restart = Verb(
+        name: "restart", operands: "PROCESS", operandCount: 1...1,
+        summary: "stop and start a supervised process, and wait until it is up"
+    ) { (invocation, session) throws(Failure) in
+        try session.show(Restart.self, .init(name: invocation.operands[0]), taking: nil) { lines($0, session.screen) }
+        return .done
+    }
+
+    /// Stops a supervised process and waits until it is gone.
+    static func stop(_ process: String, _ session: Session) throws(Failure) {
+        try session.show(StopProcess.self, .init(name: process), taking: nil) { lines($0, session.screen) }
+    }
+
+    private static func lines(_ copies: ProcessCopies, _ screen: Screen) -> [Styled] {
+        copies.processes.map { copy in
+            let who = copies.processes.count > 1 ? "\(copies.name), copy \(copy.copy)" : copies.name
+            return Styled("\(who) \(ProcessText.standing(copy, screen))")
+        }
+    }
+}

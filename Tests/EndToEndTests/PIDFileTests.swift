@@ -1,0 +1,66 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// What may stand at the path of a `PIDFile=`.
+@Suite("Pid files, end to end") struct PIDFileTests {
+    private static let text = "[Process other]\nPIDFile=@/pid\nExec=@/record\nQueue=main\n"
+
+    private func start() throws -> Program {
+        let null = try Linux.open("/dev/null", .readingAndWriting).release()
+        defer { FileDescriptor(owning: null).close() }
+        return try Program(
+            ["sleep", "1000"].map(\.pathBytes), environment: Program.environment, descriptors: [null, null, null])
+    }
+
+    private func waitFor(_ state: ListSources.Source.State, _ watchd: Watchd, reason: String = "") throws {
+        try wait(for: "the source to be \(state): \(reason)") {
+            let source = try watchd.source("other")
+            return source.state == state && (reason.isEmpty || source.reason?.contains(reason) == true)
+        }
+    }
+
+    @Test func aThreadAFolderAndAFifoAreToldByNameAndAFileInTheirPlaceWorks() throws {
+        try Watchd.run(Self.text) { watchd in
+            let threads = try Linux.readFolder("/proc/self/task").map { String(decoding: $0.name, as: UTF8.self) }
+            let thread = try #require(threads.first { $0 != "\(Linux.processID)" })
+            try watchd.folder.write("pid", thread)
+            try waitFor(.waiting, watchd, reason: "is a thread and no process")
+            try Linux.unlink(watchd.folder["pid"])
+            try Linux.mkfifo(watchd.folder["pid"])
+            try waitFor(.failed, watchd, reason: "no regular file")
+            try Linux.unlink(watchd.folder["pid"])
+            try watchd.folder.makeFolder("pid")
+            try waitFor(.failed, watchd, reason: "no regular file")
+            try Linux.rmdir(watchd.folder["pid"])
+            let process = try start()
+            try watchd.folder.write("pid", "\(process.processID)\n")
+            try waitFor(.armed, watchd)
+            process.send(SIGKILL)
+            process.wait()
+            #expect(try watchd.waitForRuns(1)[0]["WATCHD_PID"] == "\(process.processID)")
+        }
+    }
+
+    @Test func anEmptyFileThatIsFilledARewrittenAndARemovedOneKeepEveryProcessInSight() throws {
+        try Watchd.run(Self.text) { watchd in
+            let (first, second) = (try start(), try start())
+            try watchd.folder.write("pid", "")
+            try waitFor(.waiting, watchd)
+            try watchd.folder.append("pid", "\(first.processID)\n")
+            try waitFor(.armed, watchd)
+            try watchd.folder.write("pid", "\(second.processID)\n")
+            try Linux.unlink(watchd.folder["pid"])
+            first.send(SIGTERM)
+            first.wait()
+            #expect(try watchd.waitForRuns(1)[0]["WATCHD_PID"] == "\(first.processID)")
+            try watchd.folder.write("pid", "\(second.processID)\n")
+            try waitFor(.armed, watchd)
+            second.send(SIGTERM)
+            second.wait()
+            #expect(try watchd.waitForRuns(2)[1]["WATCHD_PID"] == "\(second.processID)")
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// Processes that watchd starts and supervises.
+@Suite("Supervised processes, end to end") struct SupervisionTests {
+    /// It writes a line when it starts, and goes on until it is ended.
+    private static let server = """
+        #!/bin/sh
+        echo "$$ $WATCHD_SOURCE $1" >>"${0%/*}/begun"
+        trap 'exit 0' TERM
+        while :; do sleep 0.1; done
+
+        """
+
+    private static func install(in folder: Folder) throws { try folder.write("server", server, mode: 0o755) }
+
+    private static func text(_ word: String, _ more: String = "") -> String {
+        "[Process web]\nCommand=@/server \(word)\nRestart=always\n\(more)\n"
+    }
+
+    private func process(_ watchd: Watchd, _ copy: Int = 1) throws -> SupervisedProcess {
+        try #require(try watchd.source("web").processes?.first { $0.copy == copy })
+    }
+
+    private func waitUntil(_ state: SupervisedProcess.State, _ watchd: Watchd) throws -> SupervisedProcess {
+        var found: SupervisedProcess?
+        try wait(for: "it to be \(state), it is \(String(describing: found))") {
+            found = try process(watchd)
+            return found?.state == state
+        }
+        return try #require(found)
+    }
+
+    private func waitForStarts(_ count: Int, _ lives: Lives) throws {
+        try wait(for: "\(count) starts, got \(lives.folder.lines("begun"))") {
+            lives.folder.lines("begun").count >= count
+        }
+    }
+
+    @Test func aCrashLoopBacksOffAndTellsEachEnd() throws {
+        let text = """
+            [Process web]
+            Command=/bin/sh -c 'exit 3'
+            Restart=on-failure
+            RestartSec=50ms
+            RestartMaxDelaySec=400ms
+            Exec=@/record
+            Queue=main
+
+            """
+        try Watchd.run(text) { watchd in
+            let runs = try watchd.waitForRuns(5)
+            #expect(runs.allSatisfy { $0["WATCHD_EXIT_STATUS"] == "3" && $0["WATCHD_SOURCE"] == "web" })
+            #expect(runs[0].inputText.contains("\"run_usec\":"))
+            #expect(Set(runs.compactMap { $0["WATCHD_PID"] }).count == runs.count)
+            let problem = try watchd.status().problems.first { $0.object == "process/web" }
+            if let problem { #expect(problem.problem.contains("exit 3"), "\(problem)") }
+            #expect(try process(watchd).restarts >= 4)
+            let stopped = try watchd.control("stop", "web")
+            #expect(stopped.text.contains("process/web is stopped"), "\(stopped)")
+        }
+    }
+
+    @Test func itIsSteeredByStartStopAndRestart() throws {
+        try Watchd.run(Self.text("a"), prepare: Self.install) { watchd in
+            let first = try waitUntil(.up, watchd)
+            let restarted = try watchd.call(Restart.self, .init(name: "web")).processes
+            #expect(restarted.map(\.state) == [.up])
+            #expect(restarted[0].pid != first.pid)
+            let pid = Int32(try #require(restarted[0].pid))
+            let stopped = try watchd.call(StopProcess.self, .init(name: "process/web")).processes
+            #expect(stopped.map(\.state) == [.down])
+            #expect(!stopped[0].wanted)
+            #expect(Linux.place(of: pid) == nil, "it is gone when the answer comes")
+            let started = try watchd.control("start", "web")
+            #expect(started.code == 0 && started.text.contains("runs, process"), "\(started)")
+            #expect(try watchd.control("restart", "nobody").code == 1)
+            #expect(try watchd.control("explain", "web").text.contains("runs since"))
+            #expect(try watchd.control("sources", "web").text.contains("process/web runs, process"))
+        }
+    }
+
+    @Test func whatItIsGivenIsItsOwn() throws {
+        let text = """
+            [Process web]
+            Command=/bin/sh -c 'cat /proc/self/environ >@/environment; pwd >@/folder; cat >@/input; sleep 100'
+            WorkingDirectory=/usr
+            Environment=COLOUR=green
+
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "its input to end") { watchd.folder.exists("input") }
+            let environment = watchd.folder.text("environment").split(separator: "\0").map(String.init)
+            #expect(environment.contains("COLOUR=green"))
+            #expect(environment.contains("WATCHD_SOURCE=web"))
+            #expect(!environment.contains { $0.hasPrefix("WATCHD_HANDLER=") || $0.hasPrefix("WATCHD_QUEUE=") })
+            #expect(!environment.contains { $0.hasPrefix("A_VARIABLE_OF_THE_DAEMON=") })
+            #expect(watchd.folder.text("folder") == "/usr\n")
+            #expect(watchd.folder.text("input").isEmpty)
+        }
+    }
+
+    @Test func aReloadReplacesWhatChangedAndStopsWhatIsGone() throws {
+        try Lives.run(Self.text("a"), prepare: Self.install) { lives in
+            let first = try waitUntil(.up, lives.watchd)
+            try lives.write(Self.text("a", "RestartSec=1s\nWorkers=2"))
+            try lives.watchd.call(Reload.self, .init())
+            try waitForStarts(2, lives)
+            #expect(try process(lives.watchd).pid == first.pid, "it was not asked to change")
+            try lives.write(Self.text("b"))
+            try lives.watchd.call(Reload.self, .init())
+            try waitForStarts(3, lives)
+            try wait(for: "one copy") { try lives.watchd.source("web").processes?.count == 1 }
+            #expect(lives.folder.lines("begun").last?.hasSuffix(" web b") == true)
+            try lives.write("[Custom other]\nLog=x\n")
+            try lives.watchd.call(Reload.self, .init())
+            try wait(for: "it to be gone") {
+                Watchd.processes(of: lives.folder).allSatisfy { !$0.contains("/server") }
+            }
+        }
+    }
+
+    @Test func itOutlivesAKilledWatchdAndIsAdoptedOnce() throws {
+        try Lives.run(Self.text("a", "Workers=2"), prepare: Self.install) { lives in
+            try waitForStarts(2, lives)
+            try wait(for: "both to be up") {
+                try lives.watchd.source("web").processes?.allSatisfy { $0.state == .up } == true
+            }
+            let before = try lives.watchd.source("web").processes?.compactMap(\.pid)
+            lives.kill()
+            try lives.start()
+            #expect(try lives.watchd.source("web").processes?.compactMap(\.pid) == before)
+            #expect(lives.folder.lines("begun").count == 2, "no second copy was started")
+            // It is steered like one of its own.
+            let stopped = try lives.watchd.call(StopProcess.self, .init(name: "web"))
+            #expect(stopped.processes.map(\.state) == [.down, .down])
+            try lives.watchd.call(Start.self, .init(name: "web"))
+            try waitForStarts(4, lives)
+            // Nobody is there to see them end, and another command is to take their place.
+            lives.kill()
+            try lives.start(Self.text("b"))
+            try wait(for: "the new one") { lives.folder.lines("begun").last?.hasSuffix(" web b") == true }
+            try wait(for: "the old ones to be gone") {
+                Watchd.processes(of: lives.folder).allSatisfy { !$0.contains("/server a") }
+            }
+        }
+    }
+
+    @Test func anEndThatNobodySawIsToldAfterwards() throws {
+        try Lives.run(Self.text("a", "Exec=/bin/sh -c 'cat >>@/told'"), prepare: Self.install) { lives in
+            // It is answered when the store has the process.
+            let started = try lives.watchd.call(Restart.self, .init(name: "web"))
+            let pid = try #require(started.processes.first?.pid)
+            lives.kill()
+            try Linux.kill(process: Int32(pid), signal: SIGKILL)
+            try wait(for: "it to be gone") { Linux.place(of: Int32(pid)).map(\.isZombie) ?? true }
+            try lives.start()
+            try wait(for: "its end to be told") { lives.folder.text("told").contains("\"pid\":\(pid)") }
+            try waitForStarts(3, lives)
+        }
+    }
+
+    @Test func whatDoesNotEndIsKilledWhenWatchdStops() throws {
+        let text = """
+            [Process web]
+            Command=/bin/sh -c 'trap "" TERM; echo up >@/up; while :; do sleep 0.1; done'
+            TimeoutStopSec=300ms
+
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "it to be up") { watchd.folder.exists("up") }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Engine
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import EventSources
+
+/// `Match=` against the real kernel, where that has a process connector for us.
+@Suite("Process connector") struct ProcessConnectorTests {
+    /// `nil`: the kernel answers.
+    private static let refusal: String? = {
+        do throws(SystemError) {
+            let connector = try Linux.processConnector(buffer: 1 << 16)
+            return connector.use { number in
+                let deadline = Linux.now(.monotonic) + 5_000_000
+                while Linux.now(.monotonic) < deadline {
+                    if case .acknowledged(let errno)? = try? Linux.processReport(number) {
+                        return errno.map { "\($0)" }
+                    }
+                    _ = poll(nil, 0, 10)
+                }
+                return "no answer"
+            }
+        } catch {
+            return "\(error)"
+        }
+    }()
+
+    /// A program with a path of its own.
+    private func with(_ events: Set<ProcessEvent>, _ body: (Rim, String) throws -> Void) throws {
+        if let refusal = Self.refusal {
+            print("not tested, as the kernel refuses its process connector: \(refusal)")
+            return
+        }
+        try Folder.with { folder in
+            let program = folder["program"]
+            try #require(try Program.run(["cp", "/bin/sh", program]).code == 0)
+            let pattern = Array((folder.path + "/pro*").utf8)
+            try Rim.with {
+                MatchSource($0, ProcessMatch(pattern: pattern, events: events), ProcessConnector($1))
+            } then: { rim, _ in
+                try rim.waitUntilArmed()
+                try body(rim, program)
+            }
+        }
+    }
+
+    private func facts(_ rim: Rim) -> [ProcessFact] {
+        rim.facts.compactMap { if case .process(let fact) = $0 { fact } else { nil } }
+    }
+
+    @Test func executionForkAndEndOfAnyProcessAreToldWithItsExecutable() throws {
+        try with([.exec, .fork, .exit]) { rim, program in
+            let finished = try Program.run([program, "-c", "(sleep 0.2; true) & sleep 0.3; wait; exit 7"])
+            #expect(finished.code == 7)
+            try wait(for: "its end, got \(facts(rim))") {
+                facts(rim).contains { $0.event == .exit && $0.exit == .exited(7) }
+            }
+            let own = facts(rim).first { $0.event == .exec }
+            #expect(own?.executable == Array(program.utf8))
+            #expect(facts(rim).contains { $0.event == .fork && $0.pid != own?.pid })
+            let end = facts(rim).last { $0.pid == own?.pid && $0.event == .exit }
+            #expect(end?.exit == .exited(7))
+            #expect((end?.runTime ?? 0) > 100_000)
+        }
+    }
+
+    @Test func onlyWhatIsAskedForIsTold() throws {
+        try with([.exit]) { rim, program in
+            _ = try Program.run(["/bin/true"])
+            _ = try Program.run([program, "-c", "sleep 0.2; kill -9 $$"])
+            try wait(for: "its end") { !facts(rim).isEmpty }
+            #expect(Set(facts(rim).map(\.event)) == [.exit])
+            #expect(facts(rim).contains { $0.exit == .signaled(9) })
+        }
+    }
+
+    @Test func aProcessThatRanBeforeIsKnown() throws {
+        if let refusal = Self.refusal {
+            print("not tested, as the kernel refuses its process connector: \(refusal)")
+            return
+        }
+        try Folder.with { folder in
+            let program = folder["earlier"]
+            try #require(try Program.run(["cp", "/bin/sh", program]).code == 0)
+            let null = try Linux.open("/dev/null", .readingAndWriting).release()
+            defer { FileDescriptor(owning: null).close() }
+            let earlier = try Program(
+                [program, "-c", "while :; do sleep 0.05; done"].map { Array($0.utf8) },
+                environment: Program.environment, descriptors: [null, null, null])
+            try wait(for: "the program to run") {
+                Linux.executable(of: earlier.processID) == Array(program.utf8)
+            }
+            try Rim.with {
+                MatchSource($0, ProcessMatch(pattern: Array(program.utf8)), ProcessConnector($1))
+            } then: { rim, _ in
+                try rim.waitUntilArmed()
+                earlier.send(SIGTERM)
+                try wait(for: "its end") { facts(rim).contains { $0.pid == earlier.processID } }
+                #expect(facts(rim).first { $0.pid == earlier.processID }?.exit == .signaled(SIGTERM))
+            }
+            earlier.wait()
+        }
+    }
+}
