@@ -7,8 +7,8 @@ import WatchFile
 /// Only processes that some source wants are kept in mind: by their executable, which is read when they are executed,
 /// so that their end can be told by it. One that has ended before its executable could be read may have been anybody's:
 /// it counts as a gap of every source, and so does what the kernel drops when watchd is too slow. After such a drop the
-/// processes that are kept in mind are compared with those there are, so that no end of them is lost. Nothing is
-/// polled. Confined to its context.
+/// processes that are kept in mind are compared with those there are, so that no end of them is lost. A storm is told
+/// once a second, and looked at as often. Nothing is polled. Confined to its context.
 final class ProcessConnector {
     /// Who wants to know.
     struct Listener {
@@ -26,13 +26,16 @@ final class ProcessConnector {
 
     private static let eventsPerTurn = 1000
     /// Bytes that the kernel keeps while watchd is busy: some 10 000 events.
-    private static let buffer = 4 << 20
+    static let usualBuffer = 4 << 20
     /// Processes kept in mind; of more than that the ends are not told.
     private static let knownLimit = 100_000
     /// Microseconds in which the kernel answers the subscription.
     private static let patience = 2_000_000
+    /// Microseconds in which what is missing is told together.
+    private static let gapSpan = 1_000_000
 
     private let environment: SourceEnvironment
+    private let buffer: Int
     private var listeners: [SourceID: Listener] = [:]
     /// Those of them that have been told that they are.
     private var armed: Set<SourceID> = []
@@ -47,10 +50,19 @@ final class ProcessConnector {
     private var movedSinceScan: Set<Int32> = []
     private var endedSinceScan: [Int32: Exit] = [:]
     private var mustScanAgain = false
+    /// The kernel has dropped reports, and the processes there are have not been looked at since.
+    private var isBehind = false
+    /// What is missing and not told yet.
+    private var missing = 0
+    /// Sources whose log says that processes end unseen.
+    private var warned: Set<SourceID> = []
     private var attempts = 0
     private var bound: QueueBound<ProcessConnector> { QueueBound(self, to: environment.core) }
 
-    init(_ environment: SourceEnvironment) { self.environment = environment }
+    init(_ environment: SourceEnvironment, buffer: Int = usualBuffer) {
+        self.environment = environment
+        self.buffer = buffer
+    }
 
     func add(_ id: SourceID, _ match: ProcessMatch) {
         listeners[id] = Listener(pattern: ExecutablePattern(match.pattern), events: match.events)
@@ -61,6 +73,7 @@ final class ProcessConnector {
     func remove(_ id: SourceID) {
         listeners[id] = nil
         armed.remove(id)
+        warned.remove(id)
         for (process, entry) in known where entry.listeners.contains(id) {
             known[process]?.listeners.removeAll { $0 == id }
             if known[process]?.listeners.isEmpty == true { known[process] = nil }
@@ -74,7 +87,7 @@ final class ProcessConnector {
         close()
         guard !listeners.isEmpty else { return }
         do throws(SystemError) {
-            let descriptor = try Linux.processConnector(buffer: Self.buffer)
+            let descriptor = try Linux.processConnector(buffer: buffer)
             let number = descriptor.rawValue
             socket = consume descriptor
             token = try environment.epoll.add(number, .readable) { [unowned self] _ in turn(number) }
@@ -90,7 +103,7 @@ final class ProcessConnector {
         if let token { environment.epoll.remove(token) }
         token = nil
         socket.take()?.close()
-        isAcknowledged = false
+        (isAcknowledged, isBehind) = (false, false)
         known = [:]
         armed = []
     }
@@ -137,8 +150,7 @@ final class ProcessConnector {
                 guard socket.number == number, let report = try Linux.processReport(number) else { return }
                 take(report)
             } catch  where error.errno == .noBufferSpace {
-                gap()
-                scan()
+                dropped()
             } catch {
                 return failed(Self.explain(error))
             }
@@ -169,7 +181,7 @@ final class ProcessConnector {
         known[process] = nil
         guard let executable = Linux.executable(of: process) else {
             // Of a thread of the kernel nobody knows anything either, but those execute nothing.
-            return gap()
+            return unseen()
         }
         let wanted = wanted(executable)
         if wanted.isEmpty { return }
@@ -193,10 +205,6 @@ final class ProcessConnector {
         }
     }
 
-    private func gap() {
-        for id in listeners.keys { environment.send(.gap(id, 1)) }
-    }
-
     private func wanted(_ executable: [UInt8]) -> [SourceID] {
         listeners.filter { $0.value.pattern.matches(executable) }.map(\.key)
     }
@@ -204,6 +212,50 @@ final class ProcessConnector {
     private func remember(_ process: Int32, _ entry: Known) {
         guard known.count < Self.knownLimit || known[process] != nil else { return gap() }
         known[process] = entry
+    }
+
+    // MARK: What is missing
+
+    private func gap() {
+        missing += 1
+        guard missing == 1 else { return }
+        environment.core.after(Self.gapSpan) { [bound] in bound.value.tellGap() }
+    }
+
+    private func tellGap() {
+        for id in listeners.keys { environment.send(.gap(id, missing)) }
+        missing = 0
+    }
+
+    /// A process has ended before it was known what it executed. The first one is worth a line, those that follow are
+    /// counted.
+    private func unseen() {
+        gap()
+        for id in listeners.keys where armed.contains(id) && warned.insert(id).inserted {
+            let reason = "a process ended before its executable could be read: such processes are counted as lost"
+            environment.send(.source(id, .failed(reason)))
+            environment.send(.source(id, .armed))
+        }
+    }
+
+    /// More may be dropped in a moment, so what there is now is looked at only a little later.
+    private func dropped() {
+        gap()
+        if isScanning { mustScanAgain = true }
+        guard !isBehind else { return }
+        isBehind = true
+        armed = []
+        for id in listeners.keys {
+            let reason = "the kernel has dropped reports of processes, too many came at once; looking at all that run"
+            environment.send(.source(id, .failed(reason)))
+        }
+        if !isScanning { scanLater() }
+    }
+
+    private func scanLater() {
+        environment.core.after(Self.gapSpan) { [bound] in
+            if bound.value.isAcknowledged { bound.value.scan() }
+        }
     }
 
     // MARK: Those that run already
@@ -254,11 +306,12 @@ final class ProcessConnector {
         }
         for process in gone.keys { ended(process, nil) }
         (movedSinceScan, endedSinceScan) = ([], [:])
-        // Only now everything is known of them.
-        for id in listeners.keys where armed.insert(id).inserted { environment.send(.source(id, .armed)) }
         if mustScanAgain {
             mustScanAgain = false
-            scan()
+            return isBehind ? scanLater() : scan()
         }
+        // Only now everything is known of them.
+        isBehind = false
+        for id in listeners.keys where armed.insert(id).inserted { environment.send(.source(id, .armed)) }
     }
 }

@@ -63,4 +63,43 @@ import Testing
             #expect(try watchd.waitForRuns(2)[1]["WATCHD_PID"] == "\(second.processID)")
         }
     }
+
+    @Test func aSourceThatGetsNoDescriptorFailsAloneSaysWhyAndHeals() throws {
+        let text = """
+            [Process first]
+            PIDFile=@/first
+            Log=end of %{pid}
+            [Process second]
+            PIDFile=@/second
+            Log=end of %{pid}
+
+            """
+        let launcher = ["prlimit", "--nofile=64:64", "--"]
+        try Watchd.run(text, launcher: launcher) { watchd in
+            let (first, second) = (try start(), try start())
+            try watchd.folder.write("first", "\(first.processID)\n")
+            try wait(for: "the first to be watched") { try watchd.source("first").state == .armed }
+            var clients: [RawConnection] = []
+            for _ in 0..<80 { clients.append(try RawConnection(watchd.socket)) }
+            let descriptors = { try Linux.readFolder("/proc/\(watchd.processID)/fd").count }
+            try wait(for: "its descriptors to be used up") { try descriptors() >= 62 }
+            try watchd.folder.write("second", "\(second.processID)\n")
+            try wait(for: "the second to say why") {
+                watchd.folder.lines("log").contains {
+                    $0.contains("process/second: ") && $0.contains("Too many open files")
+                        && $0.contains("trying again in")
+                }
+            }
+            first.send(SIGTERM)
+            first.wait()
+            try wait(for: "the end of the first") { watchd.logText.contains("end of \(first.processID)") }
+            #expect(!watchd.logText.contains("process/first: pidfd_open"))
+            clients.removeAll()
+            try wait(for: "the second to be watched") { try watchd.source("second").state == .armed }
+            second.send(SIGTERM)
+            second.wait()
+            try wait(for: "the end of the second") { watchd.logText.contains("end of \(second.processID)") }
+            #expect(try watchd.status().problems.isEmpty)
+        }
+    }
 }

@@ -29,7 +29,9 @@ import WatchFile
     }()
 
     /// A program with a path of its own.
-    private func with(_ events: Set<ProcessEvent>, _ body: (Rim, String) throws -> Void) throws {
+    private func with(
+        _ events: Set<ProcessEvent>, buffer: Int = ProcessConnector.usualBuffer, _ body: (Rim, String) throws -> Void
+    ) throws {
         if let refusal = Self.refusal {
             print("not tested, as the kernel refuses its process connector: \(refusal)")
             return
@@ -39,7 +41,8 @@ import WatchFile
             try #require(try Program.run(["cp", "/bin/sh", program]).code == 0)
             let pattern = Array((folder.path + "/pro*").utf8)
             try Rim.with {
-                MatchSource($0, ProcessMatch(pattern: pattern, events: events), ProcessConnector($1))
+                MatchSource(
+                    $0, ProcessMatch(pattern: pattern, events: events), ProcessConnector($1, buffer: buffer))
             } then: { rim, _ in
                 try rim.waitUntilArmed()
                 try body(rim, program)
@@ -102,6 +105,57 @@ import WatchFile
                 #expect(facts(rim).first { $0.pid == earlier.processID }?.exit == .signaled(SIGTERM))
             }
             earlier.wait()
+        }
+    }
+
+    private func runManyShortOnes() {
+        #expect((try? Program.run(["sh", "-c", "for i in $(seq 200); do /bin/true; done"]))?.code == 0)
+    }
+
+    private func gaps(_ rim: Rim) -> [Int] {
+        rim.inputs.compactMap { if case .gap(_, let count) = $0 { count } else { nil } }
+    }
+
+    private func failures(_ rim: Rim) -> [String] {
+        rim.inputs.compactMap { if case .source(_, .failed(let reason)) = $0 { reason } else { nil } }
+    }
+
+    @Test func processesThatEndUnseenAreCountedTogetherAndToldOnce() throws {
+        try with([.exit]) { rim, program in
+            // While the core stands still, they all end.
+            rim.core.sync { runManyShortOnes() }
+            try wait(for: "the gap, got \(gaps(rim))") { gaps(rim).reduce(0, +) >= 200 }
+            #expect(gaps(rim).count < 20, "\(gaps(rim))")
+            #expect(failures(rim).filter { $0.contains("before its executable could be read") }.count == 1)
+            #expect(rim.condition == .armed)
+            #expect(try Program.run([program, "-c", "sleep 0.3; exit 9"]).code == 9)
+            try wait(for: "the next end") { facts(rim).contains { $0.exit == .exited(9) } }
+        }
+    }
+
+    @Test func whatTheKernelDropsIsAGapAndNoEndOfAKnownProcessIsLost() throws {
+        try with([.exec, .exit], buffer: 4096) { rim, program in
+            let null = try Linux.open("/dev/null", .readingAndWriting).release()
+            defer { FileDescriptor(owning: null).close() }
+            let known = try Program(
+                [program, "-c", "while :; do sleep 0.05; done"].map { Array($0.utf8) },
+                environment: Program.environment, descriptors: [null, null, null])
+            // A buffer so small may have dropped its beginning too.
+            try wait(for: "it to be known, or looked for") {
+                facts(rim).contains { $0.pid == known.processID } || !failures(rim).isEmpty
+            }
+            try wait(for: "the source to be armed") { rim.condition == .armed }
+            rim.core.sync {
+                runManyShortOnes()
+                known.send(SIGTERM)
+                known.wait()
+            }
+            try wait(for: "its end, got \(facts(rim))") {
+                facts(rim).contains { $0.pid == known.processID && $0.event == .exit }
+            }
+            #expect(failures(rim).contains { $0.contains("the kernel has dropped reports") })
+            try wait(for: "the gap") { !gaps(rim).isEmpty }
+            try wait(for: "the source to be armed again") { rim.condition == .armed }
         }
     }
 }

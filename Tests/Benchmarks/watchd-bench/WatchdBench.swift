@@ -12,6 +12,10 @@
 //           which its thread was on a processor. The bytes are those that the allocator has given
 //           out more when the line is full than when it was empty.
 //
+// exit      Many processes, not watchd's own, that are watched by pid files and all killed in one burst: time until the last
+//           end has been told (a line of a Log= handler, counted in what watchd writes), and time on a processor for
+//           each; beside it, in turn, a bare loop in this program: pidfds in an epoll set, and how each ended.
+//
 // store     What durability costs. Durable operations a second of watchd as it is shipped, for clients that each fire one
 //           event after the other and wait for the reply, which comes when it is stored; beside it, in turn, the same
 //           rows (tables and a row are copied from the daemon's file) written through SQLite in as many transactions of
@@ -57,6 +61,9 @@ enum WatchdBench {
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .idle:
             let benchmark = IdleBenchmark(programs: programs, bed: bed, invocation.idle)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .exit:
+            let benchmark = ExitBenchmark(programs: programs, bed: bed, invocation.exit)
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .store:
             let benchmark = StoreBenchmark(programs: programs, bed: bed, invocation.store)
