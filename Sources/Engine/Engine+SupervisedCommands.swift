@@ -160,7 +160,7 @@ extension Engine {
         let section = sources[source].origin.description
         return supervision.views(at: now).flatMap { view in
             let end = view.lastEnd.map {
-                Explanation(time: view.since, code: .ended, sentence: "before: \($0)", section: section)
+                Explanation(time: view.lastEndTime, code: .ended, sentence: "before: \($0)", section: section)
             }
             let who = supervision.copies.count > 1 ? "copy \(view.copy): " : ""
             let now = Explanation(code: view.code, sentence: who + sentence(view), section: section)

@@ -56,6 +56,8 @@ struct SupervisedProcess: Sendable {
     private(set) var wanted = Wanted.up
     private var state = State.down
     private(set) var outcome: Outcome?
+    /// Wall clock: when that was.
+    private(set) var outcomeTime: Int64?
     /// Restarts that its end called for.
     private(set) var restarts = 0
     /// The pause before its last restart; 0: there was none.
@@ -158,6 +160,7 @@ struct SupervisedProcess: Sendable {
     mutating func ended(
         _ exit: Exit?, reason: String?, _ command: SupervisedCommand, as run: RunID, at now: Moment
     ) -> Step {
+        outcomeTime = now.realtime
         switch state {
         case .starting:
             outcome = .notStarted(reason ?? "its end is unknown")

@@ -40,7 +40,7 @@ extension Supervision {
                 pid: process.life?.pid, since: process.since, restarts: process.restarts,
                 nextStart: process.stage == .backingOff
                     ? process.deadline.map { now.realtime + $0 - now.monotonic } : nil,
-                lastEnd: process.outcome?.sentence)
+                lastEnd: process.outcome?.sentence, lastEndTime: process.outcomeTime)
         }
     }
 }

@@ -47,6 +47,8 @@ package struct SupervisedView: Equatable, Sendable {
     package var nextStart: Int64?
     /// How it ended last, in a few words.
     package var lastEnd: String?
+    /// When that was.
+    package var lastEndTime: Int64?
 }
 
 /// A process of a supervised command, as the store keeps it.

@@ -91,6 +91,20 @@ import WatchFile
         #expect(fixture.events.isEmpty, "no process has ended")
     }
 
+    @Test func explainTellsWhenItEndedThoughItRunsAgain() throws {
+        let fixture = fixture(.supervised("web"))
+        fixture.spawn(fixture.runs[0])
+        fixture.advance(seconds: 5)
+        fixture.end(fixture.runs[0], .exited(3))
+        let ended = fixture.now.realtime
+        fixture.advance(seconds: 1)
+        fixture.spawn(fixture.runs[0])
+        let told = try #require(fixture.engine.explain(process: "web"))
+        #expect(told.map(\.code) == [.ended, .running])
+        #expect(told[0].time == ended)
+        #expect(told[0].sentence == "before: exit 3 after 5s")
+    }
+
     @Test func eachEndIsAnEventWithHandlersAndWithout() throws {
         let handled = fixture(.supervised("web", to: "tell"), handlers: [.log("tell", [])])
         handled.spawn(handled.runs[0])
