@@ -128,9 +128,7 @@ final class AdoptedRun: OngoingRun {
         process = nil
         guard isEnding else { return finish(exit) }
         // It was asked to end, and so was everybody of its group.
-        let group = ProcessGroup(
-            leader: request.pid, core: environment.core, slow: environment.slow, epoll: environment.epoll
-        ) { [weak self] in self?.finish(exit) }
+        let group = ProcessGroup(leader: request.pid, in: environment) { [weak self] in self?.finish(exit) }
         self.group = group
         group.look()
     }

@@ -138,9 +138,7 @@ final class CommandRun: OngoingRun {
         token = nil
         guard let ending, ending.mode == .tree else { return reap() }
         // It was asked to end, and so was everybody of its group.
-        let group = ProcessGroup(
-            leader: processID, core: environment.core, slow: environment.slow, epoll: environment.epoll
-        ) { [weak self] in self?.reap() }
+        let group = ProcessGroup(leader: processID, in: environment) { [weak self] in self?.reap() }
         self.group = group
         group.look()
     }

@@ -7,6 +7,7 @@ package struct RunEnvironment {
     /// For work that may take long.
     package let slow: Context
     package let epoll: EpollSet
+    let groups: GroupMembers
     package let lanes: Lanes
     package let logger: Logger
     /// The daemon's own, which Dispatch changes on its threads (LIBDISPATCH, row 17).
@@ -28,6 +29,7 @@ package struct RunEnvironment {
         self.core = core
         self.slow = slow
         self.epoll = epoll
+        groups = GroupMembers(core: core, slow: slow)
         self.lanes = lanes
         self.logger = logger
         self.nice = nice

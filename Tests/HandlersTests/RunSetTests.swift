@@ -65,6 +65,28 @@ import WatchFile
         }
     }
 
+    @Test func manyThatAreAskedToEndAtOnceEndEachWithItsOwnGroup() throws {
+        try Folder.with { folder in
+            try Rim.with { rim in
+                let runs = (0..<20).map { RunID(operation: 9, attempt: 1, part: $0) }
+                for run in runs {
+                    try Linux.mkfifo(folder["gate\(run.part)"], mode: 0o600)
+                    let deaf = "trap '' TERM; : >\(folder["deaf\(run.part)"]); read x <\(folder["gate\(run.part)"])"
+                    rim.start(request(run, "(\(deaf)) & wait"))
+                }
+                try wait(for: "all to be deaf") { runs.allSatisfy { folder.exists("deaf\($0.part)") } }
+                for run in runs { rim.signal(run, 15) }
+                let even = Set(runs.filter { $0.part.isMultiple(of: 2) })
+                for run in even { try folder.append("gate\(run.part)", "\n") }
+                try wait(for: "the end of every other one") { rim.ended.count == even.count }
+                #expect(Set(rim.ended.keys) == even)
+                for run in runs where !even.contains(run) { try folder.append("gate\(run.part)", "\n") }
+                try wait(for: "the end of all") { rim.ended.count == runs.count }
+                #expect(rim.ended.values.allSatisfy { $0.exit == .signaled(15) })
+            }
+        }
+    }
+
     @Test func aRunOfASecondIsSaidToBeLongAndKeptUntilItsEnd() throws {
         try Folder.with { folder in
             for gate in ["gate0", "gate1"] { try Linux.mkfifo(folder[gate], mode: 0o600) }
