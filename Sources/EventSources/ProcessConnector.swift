@@ -24,6 +24,12 @@ final class ProcessConnector {
         var started: Int64?
     }
 
+    /// Why it is not known what a process executed.
+    private enum Blindness: String {
+        case ended = "a process ended before its executable could be read"
+        case notAllowed = "the executables of other users cannot be read, which needs root (CAP_SYS_PTRACE)"
+    }
+
     private static let eventsPerTurn = 1000
     /// Bytes that the kernel keeps while watchd is busy: some 10 000 events.
     static let usualBuffer = 4 << 20
@@ -54,8 +60,8 @@ final class ProcessConnector {
     private var isBehind = false
     /// What is missing and not told yet.
     private var missing = 0
-    /// Sources whose log says that processes end unseen.
-    private var warned: Set<SourceID> = []
+    /// What the log of a source says of processes that nobody could see.
+    private var warned: [SourceID: Set<Blindness>] = [:]
     private var attempts = 0
     private var bound: QueueBound<ProcessConnector> { QueueBound(self, to: environment.core) }
 
@@ -73,7 +79,7 @@ final class ProcessConnector {
     func remove(_ id: SourceID) {
         listeners[id] = nil
         armed.remove(id)
-        warned.remove(id)
+        warned[id] = nil
         for (process, entry) in known where entry.listeners.contains(id) {
             known[process]?.listeners.removeAll { $0 == id }
             if known[process]?.listeners.isEmpty == true { known[process] = nil }
@@ -181,7 +187,7 @@ final class ProcessConnector {
         known[process] = nil
         guard let executable = Linux.executable(of: process) else {
             // Of a thread of the kernel nobody knows anything either, but those execute nothing.
-            return unseen()
+            return unseen(process)
         }
         let wanted = wanted(executable)
         if wanted.isEmpty { return }
@@ -227,13 +233,13 @@ final class ProcessConnector {
         missing = 0
     }
 
-    /// A process has ended before it was known what it executed. The first one is worth a line, those that follow are
-    /// counted.
-    private func unseen() {
+    /// It is not known what a process has executed. The first one is worth a line, those that follow are counted.
+    private func unseen(_ process: Int32) {
         gap()
-        for id in listeners.keys where armed.contains(id) && warned.insert(id).inserted {
-            let reason = "a process ended before its executable could be read: such processes are counted as lost"
-            environment.send(.source(id, .failed(reason)))
+        let isThere = Linux.place(of: process).map { !$0.isZombie } ?? false
+        let why: Blindness = isThere ? .notAllowed : .ended
+        for id in listeners.keys where armed.contains(id) && warned[id, default: []].insert(why).inserted {
+            environment.send(.source(id, .failed("\(why.rawValue); such processes are counted as lost")))
             environment.send(.source(id, .armed))
         }
     }

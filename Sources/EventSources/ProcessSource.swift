@@ -7,6 +7,8 @@ package import WatchFile
 package final class ProcessSource: EventSource {
     /// Processes watched at once; a file that names ever new ones loses the oldest of them.
     private static let processLimit = 16
+    /// Descriptors that pidfds leave to everything else, to clients and handlers; of a low limit the last quarter.
+    private static let descriptorsLeft: UInt64 = 64
     /// A pid file is longer than this only by mistake.
     private static let largestPIDFile = 4096
 
@@ -106,6 +108,10 @@ package final class ProcessSource: EventSource {
                 process.cancel()
                 return waiting("process \(pid) is younger than \(path.printable); waiting for it to change")
             }
+            if let number = process.number, let reason = Self.refusal(of: number) {
+                process.cancel()
+                return failed(reason)
+            }
             if watched.count >= Self.processLimit,
                 let oldest = watched.min(by: { $0.value.started ?? 0 < $1.value.started ?? 0 })
             {
@@ -122,6 +128,14 @@ package final class ProcessSource: EventSource {
         } catch {
             failed("\(error)")
         }
+    }
+
+    /// A new descriptor is the lowest that is free, so its number tells how many there are.
+    private static func refusal(of descriptor: Int32) -> String? {
+        guard let limit = try? Linux.openFileLimit().soft else { return nil }
+        let left = min(descriptorsLeft, limit / 4)
+        guard UInt64(max(0, descriptor)) >= limit - left else { return nil }
+        return "too many open files: of \(limit) descriptors the last \(left) are left to everything else"
     }
 
     /// The number in an old pid file may by now be another process's: one that was started after the file was written.

@@ -102,4 +102,38 @@ import Testing
             #expect(try watchd.status().problems.isEmpty)
         }
     }
+
+    @Test func manyProcessesLeaveDescriptorsToEverythingElse() throws {
+        let count = 40
+        let sources = (0..<count).map { "[Process p\($0)]\nPIDFile=@/pid\($0)\nHandler=tell\n" }
+        let text = "[Handler tell]\nLog=end of %{pid}\n[Custom poke]\nExec=@/record\n" + sources.joined()
+        let processes = try (0..<count).map { _ in try start() }
+        let prepare: (Folder) throws -> Void = { folder in
+            for (index, process) in processes.enumerated() {
+                try folder.write("pid\(index)", "\(process.processID)\n")
+            }
+        }
+        try Watchd.run(text, launcher: ["prlimit", "--nofile=64:64", "--"], prepare: prepare) { watchd in
+            try wait(for: "some to be refused") { watchd.logText.contains("are left to everything else") }
+            try watchd.emit("poke")
+            #expect(try watchd.waitForRuns(1).count == 1)
+            var living = Set(0..<count)
+            while !living.isEmpty {
+                var armed: [Int] = []
+                try wait(for: "some of \(living.sorted()) to be watched") {
+                    armed = try living.filter { try watchd.source("p\($0)").state == .armed }
+                    return !armed.isEmpty
+                }
+                for index in armed {
+                    processes[index].send(SIGTERM)
+                    processes[index].wait()
+                    living.remove(index)
+                    let line = "end of \(processes[index].processID)"
+                    try wait(for: line) { watchd.folder.lines("log").contains { $0.hasSuffix(line) } }
+                }
+            }
+            #expect(try watchd.waitUntilIdle().done == count + 1)
+            #expect(try watchd.status().problems.isEmpty)
+        }
+    }
 }

@@ -128,6 +128,7 @@ struct RenderingTests {
                 path/uploads  armed  3min ago  in 12min     1 615        9       1  thumbnail  /srv/uploads
                 path/uploads  armed         -         -     1 615        9       1  thumbnail
                 path/uploads: a queue's backlog is full
+                path/uploads starts again in 12min, 3 restarts; before: exit 3 after 2s
 
                 """)
     }
