@@ -59,8 +59,8 @@ let package = Package(
         library("EventSources", "LinuxSystem", "Engine", "WatchFile"),
         library("Handlers", "EventSources", "LinuxSystem", "Systemd", "Engine", "WatchFile", "Schedule"),
         library(
-            "Daemon", "Handlers", "EventSources", "ControlInterface", "Varlink", "ConfigurationFiles", "Store",
-            "Systemd", "LinuxSystem", "Engine", "WatchFile", "Schedule"),
+            "Daemon", "Handlers", "EventSources", "ControlInterface", "Varlink", "ConfigurationFiles", "TimeZoneFiles",
+            "Store", "Systemd", "LinuxSystem", "Engine", "WatchFile", "Schedule"),
 
         program("watchd", "Daemon", "ControlInterface", "WatchFile", "LinuxSystem"),
         program(

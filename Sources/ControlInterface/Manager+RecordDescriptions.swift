@@ -124,9 +124,9 @@ extension Manager {
           # Missing: it holds now.
           time: ?string,
           # One word for programs. What is waited for: delay, dependency, key, order, barrier, width, target-width, suspended,
-          # semaphore, process-slot, rate-limit, backing-off, reload, turn, store, orphaned. What happened: submitted, joined,
-          # started, ended, retried, superseded, cancelled, skipped, dropped, annulled, held. How a queue or handler stands:
-          # idle, running, full.
+          # semaphore, process-slot, rate-limit, backing-off, window, reload, turn, store, orphaned. What happened: submitted,
+          # joined, started, ended, retried, superseded, cancelled, skipped, dropped, annulled, held. How a queue or
+          # handler stands: idle, running, full.
           code: string,
           # What a person needs to know.
           sentence: string,

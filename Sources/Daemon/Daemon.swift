@@ -7,6 +7,7 @@ import Schedule
 import Store
 import Synchronization
 import Systemd
+import TimeZoneFiles
 package import WatchFile
 
 /// The daemon as a whole: configuration, contexts, and the main thread that waits for the end.
@@ -31,7 +32,10 @@ package struct Daemon {
     /// What the watch files say, or why they cannot be used.
     package static func load(_ options: Options) -> (result: LoadResult, files: [String]) {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
-        let context = LoadContext(processors: Linux.processorCount)
+        let zones = TimeZoneDatabase()
+        let context = LoadContext(processors: Linux.processorCount, localZone: zones.local()) {
+            try? zones.rules(named: $0)
+        }
         var result = WatchFile.load(texts, context: context)
         result.diagnostics = diagnostics + result.diagnostics
         if diagnostics.contains(where: { $0.severity == .error }) { result.configuration = nil }

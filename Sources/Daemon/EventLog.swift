@@ -34,6 +34,9 @@ enum EventLog {
                     ("WATCHD_HANDLER", handler), ("WATCHD_SOURCE", origin.description),
                     ("WATCHD_RESULT", result.rawValue),
                 ], id: .deliveryRefused)
+        case .missed(let id, let count, let reason):
+            let elapses = count == 1 ? "1 elapse" : "\(count) elapses"
+            logger.log(.notice, "\(id): \(elapses) missed: \(reason)", [("WATCHD_SOURCE", id.description)])
         }
     }
 
@@ -147,9 +150,15 @@ enum EventLog {
 /// An event in a few words.
 enum EventText {
     static func sentence(_ event: Event) -> String {
-        let text = fact(event.fact)
+        var text = fact(event.fact)
+        if case .timer(let scheduled) = event.fact, event.time - scheduled > latest {
+            text += ", due \(Timestamp(microseconds: scheduled))"
+        }
         return event.count > 1 ? "\(text) (\(event.count) times)" : text
     }
+
+    /// Microseconds that an elapse may be late without a word.
+    private static let latest: Int64 = 1_000_000
 
     private static func fact(_ fact: Fact) -> String {
         switch fact {

@@ -69,6 +69,9 @@ extension Runtime {
                 refusal = nil
                 self.files = files
                 locations = configuration.locations
+                zones = configuration.zones
+                // The local one may have changed since the files were read.
+                readZones()
                 persistence?.apply(configuration.settings)
                 logger.level = configuration.settings.logLevel
                 done(.done(change))

@@ -29,6 +29,10 @@ final class Runtime {
     private var timers: ClockTimers?
     /// What clients are told, on the way there.
     let answers = Answers(to: Context("watchd.control"))
+    /// Tells of a change of the local time zone.
+    private var localZone: FolderWatch?
+    /// The time zones in force.
+    var zones: ZoneTable
     private(set) var control: ControlServer?
     private var inotify: InotifyHub?
     /// What the service manager has kept and nobody has taken yet.
@@ -78,7 +82,9 @@ final class Runtime {
         files = parts.files
         kept = parts.kept
         locations = parts.configuration.locations
-        engine = Engine(parts.configuration, at: .current)
+        zones = parts.configuration.zones
+        engine = Engine(
+            parts.configuration, at: .current, seed: UInt64.random(in: 0...UInt64.max), host: Self.machineID)
         epoll = try EpollSet(on: core)
         manager = ServiceManager(logger: parts.logger)
         try openStore()
@@ -109,11 +115,21 @@ final class Runtime {
             engine.entriesPending == 0 && engine.processesRunning == 0
         }
         timers = try ClockTimers(on: core) { [unowned self] in handle(.clock) }
+        watchLocalZone()
     }
 
     /// Before `start`, or when nothing is on its way.
     func restore(_ state: StoredState) { engine.restore(state) }
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
+
+    /// Whoever sets the time zone replaces `/etc/localtime`.
+    private func watchLocalZone() {
+        do throws(SystemError) {
+            localZone = try FolderWatch("/etc", names: ["localtime"], on: core) { [unowned self] in readZones() }
+        } catch {
+            logger.log(.warning, "a change of the time zone will not be noticed before a reload: \(error)")
+        }
+    }
 
     /// `WATCHD_INSTANCE` of its processes.
     var instance: String { String(decoding: StateDirectory.path(parts.configuration.settings), as: UTF8.self) }
@@ -291,7 +307,7 @@ final class Runtime {
             attempts.add(view)
             follow.add(.operation(view))
         case .condition(let id, let condition, _): note(condition, of: id)
-        case .refused: break
+        case .refused, .missed: break
         }
     }
 

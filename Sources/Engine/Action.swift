@@ -82,6 +82,8 @@ package enum Report: Sendable {
     indirect case refused(Event, Origin, handler: String, Result, reason: String)
     /// Where a source that lives in the engine stands now; the processes of it that run.
     case condition(SourceID, SourceCondition, processes: [Int32])
+    /// So many elapses of a timer were missed and are not caught up; with a reason.
+    case missed(SourceID, count: Int, String)
 }
 
 package enum OperationState: String, CaseIterable, Sendable {

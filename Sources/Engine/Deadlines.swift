@@ -3,6 +3,7 @@
 struct Deadlines: Sendable {
     enum Kind: Hashable, Sendable {
         case timer(source: Int)
+        case silence(Int)
         case run(OperationRef, part: Int)
         /// The end of `DelaySec=`.
         case submission(OperationRef)
@@ -30,7 +31,20 @@ struct Deadlines: Sendable {
         }
     }
 
+    /// One that may come later than it is due: the same entry by the latest time, and by when it is due.
+    private struct LateEntry: Comparable, Sendable {
+        var latest: Int64
+        var due: Int64
+        var kind: Kind
+
+        static func < (left: LateEntry, right: LateEntry) -> Bool { left.latest < right.latest }
+    }
+
     private var heaps = Clock.allCases.map { _ in Heap<Entry>() }
+    /// Deadlines with a leeway: the clock is armed for the latest time of the one that can wait least, and whatever is
+    /// due then is taken with it. So one wake-up serves all whose spans have that instant in common.
+    private var latest = Clock.allCases.map { _ in Heap<LateEntry>() }
+    private var due = Clock.allCases.map { _ in Heap<Entry>() }
     /// Above this many entries those that no longer hold are looked for.
     private var limits = Clock.allCases.map { _ in Self.smallestLimit }
     private static let smallestLimit = 256
@@ -42,12 +56,29 @@ struct Deadlines: Sendable {
         heaps[clock.rawValue].insert(Entry(time: time, order: lastOrder, kind: kind))
     }
 
+    /// It may come as much later.
+    mutating func add(_ kind: Kind, _ clock: Clock, at time: Int64, leeway: Int64) {
+        lastOrder += 1
+        due[clock.rawValue].insert(Entry(time: time, order: lastOrder, kind: kind))
+        latest[clock.rawValue].insert(LateEntry(latest: time + leeway, due: time, kind: kind))
+    }
+
     /// Takes the first entry that is due.
     mutating func next(_ clock: Clock, due now: Int64) -> Kind? {
-        guard let first = heaps[clock.rawValue].first, first.time <= now else { return nil }
-        heaps[clock.rawValue].removeFirst()
+        if let first = heaps[clock.rawValue].first, first.time <= now {
+            heaps[clock.rawValue].removeFirst()
+            return first.kind
+        }
+        guard let first = due[clock.rawValue].first, first.time <= now else { return nil }
+        due[clock.rawValue].removeFirst()
         return first.kind
     }
+
+    func firstWithLeeway(_ clock: Clock) -> (kind: Kind, due: Int64)? {
+        latest[clock.rawValue].first.map { ($0.kind, $0.due) }
+    }
+
+    mutating func removeFirstWithLeeway(_ clock: Clock) { latest[clock.rawValue].removeFirst() }
 
     func first(_ clock: Clock) -> (kind: Kind, time: Int64)? {
         heaps[clock.rawValue].first.map { ($0.kind, $0.time) }
@@ -55,23 +86,32 @@ struct Deadlines: Sendable {
 
     mutating func removeFirst(_ clock: Clock) { heaps[clock.rawValue].removeFirst() }
 
-    func count(_ clock: Clock) -> Int { heaps[clock.rawValue].count }
+    func count(_ clock: Clock) -> Int {
+        heaps[clock.rawValue].count + latest[clock.rawValue].count + due[clock.rawValue].count
+    }
 
     func needsTrim(_ clock: Clock) -> Bool { count(clock) > limits[clock.rawValue] }
 
     /// Drops what no longer holds. Costs O(1) for each entry added, since the next time is at twice the number left.
     mutating func trim(_ clock: Clock, where holds: (Kind, Int64) -> Bool) {
         heaps[clock.rawValue].removeAll { !holds($0.kind, $0.time) }
-        limits[clock.rawValue] = max(Self.smallestLimit, 2 * heaps[clock.rawValue].count)
+        latest[clock.rawValue].removeAll { !holds($0.kind, $0.due) }
+        due[clock.rawValue].removeAll { !holds($0.kind, $0.time) }
+        limits[clock.rawValue] = max(Self.smallestLimit, 2 * count(clock))
     }
+
+    /// The timer of a clock may have been cancelled.
+    mutating func disarm(_ clock: Clock) { armed[clock.rawValue] = nil }
 
     /// The time a clock must newly be armed for. One that is armed too early is left so: it wakes once in vain, which
     /// is cheaper than setting it anew for every run.
     mutating func toArm(_ clock: Clock, now: Int64) -> Int64? {
         if let time = armed[clock.rawValue], time <= now { armed[clock.rawValue] = nil }
-        guard let first = heaps[clock.rawValue].first else { return nil }
-        if let time = armed[clock.rawValue], time <= first.time { return nil }
-        armed[clock.rawValue] = first.time
-        return first.time
+        let (exact, late) = (heaps[clock.rawValue].first?.time, latest[clock.rawValue].first?.latest)
+        let first = min(exact ?? .max, late ?? .max)
+        guard first != .max else { return nil }
+        if let time = armed[clock.rawValue], time <= first { return nil }
+        armed[clock.rawValue] = first
+        return first
     }
 }

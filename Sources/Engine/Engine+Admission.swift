@@ -17,6 +17,7 @@ extension Engine {
     mutating func accept(_ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0) {
         let isSuspended = sources[source].isSuspended
         if case .timer = fact, isSuspended { return }
+        noteHeard(source, depth: depth)
         let event = makeEvent(fact, count: count)
         sources[source].lastEvent = event.time
         actions.append(.report(accepted(event, source)))
@@ -76,6 +77,9 @@ extension Engine {
         if handlers[target.handler].isOnceDone, !isByHand, let once = constraints.once {
             return end(
                 event, .skipped, "Once=\(once.rawValue): it has run", source: source, target, seenAs: .done)
+        }
+        if let reason = skippingWindow(source: source, handler: target.handler) {
+            return end(event, .skipped, reason, source: source, target)
         }
         let names = keyNames(event, source: source, target)
         if overlap(source, target.handler) == .skip, let runner = runner(names) {
@@ -204,6 +208,11 @@ extension Engine {
         for other in candidates where !mayJoin(other, dependencies) {
             close(other)
             candidates.removeAll { $0 == other }
+        }
+        // What comes in a window waits until it is over, and who has its place may not.
+        if !candidates.isEmpty, holdingWindow(source: source, handler: target.handler) != nil {
+            for other in candidates where operations[other].station != .unsubmitted { close(other) }
+            candidates.removeAll { operations[$0].station != .unsubmitted }
         }
         // Who has its place cannot wait for what another one waits for.
         if let oldest = candidates.first, operations[oldest].station != .unsubmitted {

@@ -27,12 +27,14 @@ extension Engine {
     mutating func beginDrain() {
         guard drain == nil else { return hurryDrain() }
         drain = DrainState()
+        saveStamps()
         for source in sources.indices {
             if case .source(let id) = sources[source].origin, !sources[source].isRemoved, isInRim(source) {
                 actions.append(.close(id))
             }
             sources[source].condition = .closed
             sources[source].timer = TimerState()
+            stopSilence(source)
             sources[source].isHeldInRim = false
             if !isDurable(source: source) { cancelHeld(source) }
         }

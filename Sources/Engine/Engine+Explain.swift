@@ -126,9 +126,9 @@ extension Engine {
             code: code, sentence: sentence, operation: operations[ref].id, other: other, section: section)
     }
 
-    private func span(_ microseconds: Int64) -> String {
-        // Nobody wants to read more than a tenth of a second, or a millisecond below one.
-        let unit: Int64 = microseconds >= 1_000_000 ? 100_000 : 1000
+    func span(_ microseconds: Int64) -> String {
+        // Nobody wants to read more than seconds, or milliseconds below one.
+        let unit: Int64 = microseconds >= 1_000_000 ? 1_000_000 : 1000
         return TimeSpan(microseconds: UInt64(max(0, microseconds + unit - 1) / unit * unit)).description
     }
 
@@ -143,6 +143,10 @@ extension Engine {
         }
         let left = operations[ref].wakeUp - now.monotonic
         if left > 0 { waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section)) }
+        if let until = windowHolds[operations[ref].id], let open = holdingWindow(ref) {
+            let sentence = "HoldDuring=\(open.window), \(span(until - now.realtime)) more"
+            waits.append(wait(ref, .window, sentence, section: section))
+        }
         return waits
     }
 

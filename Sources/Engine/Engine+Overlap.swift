@@ -5,7 +5,9 @@ extension Engine {
     func overlap(_ source: Int, _ handler: Int) -> Overlap {
         if let written = handlers[handler].definition.value.overlap { return written }
         guard sources[source].isTimer else { return .wait }
-        return sources[source].key == .none ? .parallel : .skip
+        if sources[source].key == .none { return .parallel }
+        // None of the elapses is to be lost.
+        return sources[source].keepsElapses ? .wait : .skip
     }
 
     /// The operation that has started with one of these keys.

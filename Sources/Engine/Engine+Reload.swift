@@ -44,6 +44,7 @@ extension Engine {
         phase = .running
         let change = apply(reload.configuration)
         placeOrphans()
+        windowsMayHaveMoved()
         let reloaded = Action.reloaded(reload.token, change)
         actions.append(unsaved.isEmpty || storeCondition != .working ? reloaded : .committed(reloaded))
         // Widths, bounds and policies may have changed.
@@ -61,6 +62,7 @@ extension Engine {
     mutating func apply(_ configuration: Configuration) -> ConfigurationChange {
         var change = ConfigurationChange()
         settings = configuration.settings
+        zonesChanged(configuration.zones)
         closeSources(configuration.sources, &change)
         applySemaphores(configuration.semaphores, &change)
         applyQueues(configuration.queues, &change)
@@ -176,6 +178,8 @@ extension Engine {
         sources[index].condition = .closed
         sources[index].isHeldInRim = false
         sources[index].timer = TimerState()
+        stopSilence(index)
+        sources[index].silence.isSilent = false
     }
 
     private mutating func applySource(_ definition: SourceDefinition, _ change: inout ConfigurationChange) {
@@ -218,7 +222,8 @@ extension Engine {
         if wasRemoved || old.isSuspended != definition.isSuspended {
             setFileSuspension(&sources[index].suspensions, definition.isSuspended)
         }
-        if mustReopen { openSource(index, definition, keepsProcess: keepsProcess) }
+        if mustReopen { openSource(index, definition, keepsProcess: keepsProcess) } else { applySilence(index) }
+        if sources[index].isSuspended { stopSilence(index) } else { startSilence(index) }
         if sources[index].isSuspended { holdSuspended(index) } else { dirtySources.append(index) }
     }
 
@@ -232,6 +237,8 @@ extension Engine {
         case .process(.command(let command)): supervise(index, command, isNew: !keepsProcess)
         case .signal, .path, .descriptor, .process, .unit: actions.append(.open(definition))
         }
+        applySilence(index)
+        startSilence(index)
         if sources[index].isSuspended { holdSuspended(index) }
     }
 

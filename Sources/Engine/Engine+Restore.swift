@@ -28,6 +28,7 @@ extension Engine {
         for hold in state.held { restore(hold) }
         restore(state.processes)
         restore(state.operations, state.results)
+        catchUp(state)
     }
 
     /// `Once=` of a handler is fulfilled, as far as is known.
@@ -275,23 +276,13 @@ extension Engine {
         }
     }
 
-    private mutating func restore(_ stamp: TimerStamp, of id: SourceID) {
-        guard let source = sources.index(of: .source(id)), sources[source].isTimer else { return }
-        sources[source].lastEvent = stamp.lastElapse
-        if let after = stamp.after,
-            let time = sources[source].timer.resume(
-                left: after.subtractingReportingOverflow(now.realtime).partialValue, now: now)
-        {
-            deadlines.add(.timer(source: source), .monotonic, at: time)
-        }
-    }
-
     /// What is held already came while the store could not be opened: it is younger.
     private mutating func restore(_ hold: StoredHold) {
         guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else { return }
         let merge = sources[source].merge
         let younger = sources[source].held.events
         sources[source].held = HeldEvents()
+        sources[source].held.keepsElapses = sources[source].keepsElapses
         var annulled = 0
         for event in hold.events { annulled += sources[source].held.restore(event, merge: merge) }
         for event in younger { annulled += sources[source].held.restore(event, merge: merge) }

@@ -1,59 +1,15 @@
 import Schedule
 import WatchFile
 
-/// Timers, suspension, and what a source does when its operations have ended.
+/// Suspension of sources and queues.
 extension Engine {
-    mutating func openTimer(_ source: Int) {
-        guard case .timer(let trigger) = sources[source].definition?.trigger else { return }
-        sources[source].timer.open(trigger, startedAt: started.boottime, now: now)
-        sources[source].condition = .armed
-        // Operations of before a reload are waited for.
-        if sources[source].counters.outstanding > 0 { sources[source].timer.stopDelay() }
-        addTimerDeadlines(source, after: TimerState())
-    }
-
-    /// Adds what has changed since `old`.
-    private mutating func addTimerDeadlines(_ source: Int, after old: TimerState) {
-        let timer = sources[source].timer
-        if let next = timer.next, next != old.next { deadlines.add(.timer(source: source), .boottime, at: next) }
-        if let after = timer.after, after != old.after {
-            deadlines.add(.timer(source: source), .monotonic, at: after)
-        }
-    }
-
-    mutating func timerElapsed(_ source: Int) {
-        guard sources.isInUse(source) else { return }
-        let old = sources[source].timer
-        guard let elapse = sources[source].timer.elapse(now: now) else { return }
-        addTimerDeadlines(source, after: old)
-        saveStamp(source)
-        let scheduled = now.realtime - (now.boottime - elapse.scheduled)
-        accept(.timer(scheduled: scheduled), count: elapse.count, from: source)
-        sourceMayHaveEnded(source)
-    }
-
-    /// `AfterSec=` begins anew when all operations of the source have ended, in whatever way.
-    mutating func sourceMayHaveEnded(_ source: Int) {
-        guard sources[source].isTimer, sources[source].counters.outstanding == 0,
-            let after = sources[source].timer.restart(now: now)
-        else { return }
-        deadlines.add(.timer(source: source), .monotonic, at: after)
-        saveStamp(source)
-    }
-
-    /// Where a timer stands; not of one that elapses so often that nobody would miss it.
-    private mutating func saveStamp(_ source: Int) {
-        guard case .source(let id) = sources[source].origin, sources[source].timer.isStamped else { return }
-        let after = sources[source].timer.after.map { now.realtime + $0 - now.monotonic }
-        actions.append(.store(.timer(id, TimerStamp(lastElapse: now.realtime, after: after))))
-    }
-
     // MARK: Suspension
 
     mutating func suspend(source: Int, _ suspension: Suspension) {
         sources[source].suspensions.append(suspension)
         saveSuspensions(ofSource: source)
         if let time = suspension.resumesAt { deadlines.add(.resumeSource(source), .boottime, at: time) }
+        stopSilence(source)
         // A caller of `Emit` who waits for a queue may be kept now.
         isRoomNew = true
         holdSuspended(source)
@@ -79,7 +35,7 @@ extension Engine {
     mutating func resume(source: Int) -> Bool {
         guard sources[source].suspensions.popLast() != nil else { return false }
         saveSuspensions(ofSource: source)
-        if !sources[source].isSuspended { dirtySources.append(source) }
+        if !sources[source].isSuspended { noLongerSuspended(source) }
         return true
     }
 
@@ -95,7 +51,12 @@ extension Engine {
         let time = now.boottime
         sources[source].suspensions.removeAll { $0.isOver(at: time) }
         saveSuspensions(ofSource: source)
-        if !sources[source].isSuspended { dirtySources.append(source) }
+        if !sources[source].isSuspended { noLongerSuspended(source) }
+    }
+
+    private mutating func noLongerSuspended(_ source: Int) {
+        dirtySources.append(source)
+        startSilence(source)
     }
 
     mutating func endSuspensions(ofQueue queue: Int) {

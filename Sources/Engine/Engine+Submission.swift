@@ -71,11 +71,12 @@ extension Engine {
 
     /// An operation was made: it has its place at once, or is told of as pending.
     mutating func begin(_ ref: OperationRef) {
-        if isFree(ref) { submit(ref, isNew: true) } else { report(ref) }
+        if isFree(ref), !waitsForWindow(ref) { submit(ref, isNew: true) } else { report(ref) }
     }
 
     mutating func submitIfFree(_ ref: OperationRef) {
-        guard operations.isAlive(ref), operations[ref].station == .unsubmitted, isFree(ref) else { return }
+        guard operations.isAlive(ref), operations[ref].station == .unsubmitted, isFree(ref), !waitsForWindow(ref)
+        else { return }
         submit(ref, isNew: false)
     }
 
@@ -158,6 +159,7 @@ extension Engine {
         let ticket = operations.ticket(ref)
         let isSubmitted = ticket.place != 0
         let station = operations[ref].station
+        if !windowHolds.isEmpty { windowHolds[ref.id] = nil }
         operations[ref].station = .gone
         operations[ref].place = 0
         if isSubmitted {

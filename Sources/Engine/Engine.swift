@@ -52,6 +52,21 @@ package struct Engine: Sendable {
     var restarting: [OperationRef] = []
     var trail = Trail()
     var deadlines = Deadlines()
+    /// The zones of calendar expressions.
+    var zones: ZoneTable
+    /// Names the machine: `FixedRandomDelay=`.
+    let host: [UInt8]
+    /// `RandomizedDelaySec=`.
+    var random: RandomNumbers
+    var clockWatch: ClockWatch
+    /// What the clocks have done since the input before.
+    var lapse = ClockWatch.Lapse()
+    /// Timers whose missed elapses cannot be known before the wall clock is set, and since when they would be missed.
+    var unsetStamps: [SourceID: Int64] = [:]
+    /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
+    var windowHolds: [UInt64: Int64] = [:]
+    /// `start` has been called.
+    var hasStarted = false
 
     /// Entries that wait, over all queues.
     var entries = 0
@@ -137,8 +152,16 @@ package struct Engine: Sendable {
     var isRoomNew = false
 
     /// Starts empty but for the configuration; `start()` returns the first actions.
-    package init(_ configuration: Configuration, at now: Moment) {
+    ///
+    /// - Parameters:
+    ///   - seed: of random delays: the same seed and the same inputs give the same decisions.
+    ///   - host: what tells this machine from others, and stays (`machine-id(5)`).
+    package init(_ configuration: Configuration, at now: Moment, seed: UInt64 = 0, host: [UInt8] = []) {
         settings = configuration.settings
+        zones = configuration.zones
+        self.host = host
+        random = RandomNumbers(seed: seed)
+        clockWatch = ClockWatch(now)
         started = now
         self.now = now
         _ = apply(configuration)
@@ -146,7 +169,11 @@ package struct Engine: Sendable {
 
     /// The actions that open the sources.
     package mutating func start() -> [Action] {
+        hasStarted = true
         beginSupervision()
+        for source in sources.indices where timerRule(source).map({ $0.trigger.catchUp != .none }) ?? false {
+            saveStamp(source)
+        }
         passDeadlines()
         settle()
         tellStore()
@@ -156,7 +183,9 @@ package struct Engine: Sendable {
     /// Takes one input and decides. The times of `now` never run backwards but for the wall clock.
     package mutating func handle(_ input: Input, at now: Moment) -> [Action] {
         self.now = now
+        lapse = clockWatch.look(now)
         actions.reserveCapacity(8)
+        clocksChanged()
         switch input {
         case .event(let id, let fact, let count):
             // A source that was removed may still hold what its operations need, but takes nothing in any more.
@@ -164,13 +193,19 @@ package struct Engine: Sendable {
                 accept(fact, count: count, from: source)
             }
         case .source(let id, let condition):
-            if let source = sources.index(of: .source(id)) { sources[source].condition = condition }
+            if let source = sources.index(of: .source(id)) {
+                sources[source].condition = condition
+                startSilence(source)
+            }
         case .gap(let id, let count):
             if let source = sources.index(of: .source(id)) { sources[source].counters.gap += count }
         case .filtered(let id, let count):
             if let source = sources.index(of: .source(id)) { sources[source].counters.filtered += count }
         case .clock:
-            break
+            // Setting the clock has cancelled its timer.
+            deadlines.disarm(.realtime)
+        case .zones(let zones):
+            zonesChanged(zones)
         case .runStarted(let run, let pid):
             runStarted(run, pid: pid)
         case .runNotStarted(let run, let reason):
@@ -221,6 +256,7 @@ package struct Engine: Sendable {
     private mutating func pass(_ kind: Deadlines.Kind, _ clock: Clock) {
         switch kind {
         case .timer(let source): timerElapsed(source)
+        case .silence(let source): silenceDeadline(source)
         case .run(let ref, let part): runDeadline(ref, part: part)
         case .submission(let ref): submitIfFree(ref)
         case .startTimeout(let ref): startTimedOut(ref)
@@ -241,13 +277,15 @@ package struct Engine: Sendable {
     private func holds(_ kind: Deadlines.Kind, _ time: Int64, _ clock: Clock) -> Bool {
         switch kind {
         case .timer(let source):
-            guard sources.isInUse(source) else { return false }
-            return (clock == .boottime ? sources[source].timer.next : sources[source].timer.after) == time
+            return sources.isInUse(source) && sources[source].timer.due(clock) == time
+        case .silence(let source):
+            return sources.isInUse(source) && sources[source].silence.deadline == time
         case .run(let ref, let part):
             return operations.isAlive(ref)
                 && operations[ref].runs.contains { $0.part == part && $0.deadline == time }
         case .submission(let ref):
-            return operations.isAlive(ref) && operations[ref].station == .unsubmitted && operations[ref].wakeUp == time
+            guard operations.isAlive(ref), operations[ref].station == .unsubmitted else { return false }
+            return (clock == .realtime ? windowHolds[ref.id] : operations[ref].wakeUp) == time
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .retry(let ref):
             return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time
@@ -321,6 +359,9 @@ package struct Engine: Sendable {
         for clock in Clock.allCases {
             while let first = deadlines.first(clock), !holds(first.kind, first.time, clock) {
                 deadlines.removeFirst(clock)
+            }
+            while let first = deadlines.firstWithLeeway(clock), !holds(first.kind, first.due, clock) {
+                deadlines.removeFirstWithLeeway(clock)
             }
             if deadlines.needsTrim(clock) { trimDeadlines(clock) }
             if let time = deadlines.toArm(clock, now: now[clock]) { actions.append(.arm(clock, at: time)) }

@@ -39,6 +39,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case processSlot = "process-slot"
     case rateLimit = "rate-limit"
     case backingOff = "backing-off"
+    /// `HoldDuring=`.
+    case window
     case reload
     case turn
     /// The store takes nothing at the moment.

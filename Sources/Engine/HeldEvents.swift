@@ -2,12 +2,14 @@ import WatchFile
 
 /// Events of a source that is held back or suspended, folded as far as their kind allows.
 struct HeldEvents: Sendable {
-    /// Signals and exits kept: the first are always read, the second never come again.
+    /// Signals, exits and elapses that are caught up kept: the first are always read, the others never come again.
     static let keptLimit = 4096
     /// What may still come of a source of the rim that has just been told to hold: what it reads in one turn.
     static let turn = 1000
 
     private var list = EntryList()
+    /// Elapses of a timer do not fold.
+    var keepsElapses = false
 
     var isEmpty: Bool { list.isEmpty }
     var count: Int { list.count }
@@ -21,7 +23,8 @@ struct HeldEvents: Sendable {
         switch event.fact {
         case .signal(let fact) where fold(event, fact): 0
         case .signal, .process, .unit: list.add(event, merge: nil).annulled
-        case .timer, .path: list.add(event, merge: .add).annulled
+        case .timer: list.add(event, merge: keepsElapses ? nil : .add).annulled
+        case .path: list.add(event, merge: .add).annulled
         case .line, .custom, .group, .completion, .silence: list.add(event, merge: merge).annulled
         }
     }
@@ -35,7 +38,8 @@ struct HeldEvents: Sendable {
         case .process, .unit:
             return add(event, merge: nil, below: Self.keptLimit)
         case .timer:
-            return add(event, merge: .add, below: limit)
+            return keepsElapses
+                ? add(event, merge: nil, below: max(limit, Self.keptLimit)) : add(event, merge: .add, below: limit)
         case .path:
             return add(event, merge: .add, below: limit + Self.turn)
         case .line:

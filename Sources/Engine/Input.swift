@@ -1,3 +1,4 @@
+package import Schedule
 package import WatchFile
 
 /// What the world tells the engine.
@@ -12,6 +13,8 @@ package enum Input: Sendable {
     case filtered(SourceID, Int)
     /// A clock that was armed has come to its time, or the wall clock was set.
     case clock
+    /// The local time zone is another one, or the rules of one have changed.
+    indirect case zones(ZoneTable)
     case runStarted(RunID, pid: Int32)
     /// The run never came to be; `reason` is a sentence.
     case runNotStarted(RunID, reason: String)

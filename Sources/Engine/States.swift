@@ -146,6 +146,9 @@ struct SourceState: Sendable {
     private(set) var key = KeyRule.handler
     private(set) var rateLimit: RateLimit?
     private(set) var isTimer = false
+    /// `CatchUp=all`: each elapse has an operation of its own.
+    private(set) var keepsElapses = false
+    private(set) var hasWindows = false
     var targets: [Target] = []
     /// The names of their handlers.
     var handlerNames: [String] = []
@@ -161,6 +164,7 @@ struct SourceState: Sendable {
     /// The rim has been told to hold it.
     var isHeldInRim = false
     var timer = TimerState()
+    var silence = SilenceClock()
     /// Of a `[Group]`.
     var group = GroupState()
     var rate = RateWindow()
@@ -177,13 +181,18 @@ struct SourceState: Sendable {
         rateLimit = definition?.rateLimit
         merge = .add
         isTimer = false
+        keepsElapses = false
+        hasWindows = definition.map { !$0.windows.isEmpty } ?? false
         guard let definition else { return }
         switch definition.trigger {
-        case .timer: isTimer = true
+        case .timer(let timer):
+            isTimer = true
+            keepsElapses = timer.catchUp == .all
         case .custom(let custom): merge = custom.merge
         case .signal, .path, .descriptor, .process, .unit, .group: break
         }
-        if !definition.coalesces || definition.key == .none { merge = nil }
+        if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }
+        held.keepsElapses = keepsElapses
     }
 }
 

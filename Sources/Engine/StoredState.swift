@@ -115,12 +115,18 @@ package struct StoredHold: Equatable, Sendable {
     }
 }
 
-/// Where a timer stood.
+/// Where a timer stood, and the silence of any source.
 package struct TimerStamp: Equatable, Sendable {
     /// Wall-clock microsecond of its last elapse.
     package var lastElapse: Int64?
     /// Wall-clock microsecond of the next elapse by `AfterSec=`.
     package var after: Int64?
+    /// Wall-clock microsecond before which nothing was missed.
+    package var seen: Int64?
+    /// Microseconds left of `SilenceSec=` when watchd stopped.
+    package var silenceLeft: Int64?
+    /// Of a source whose `OnSilence=` has been started: since when it is silent, on the wall clock.
+    package var silentSince: Int64?
 
     package init(lastElapse: Int64? = nil, after: Int64? = nil) {
         self.lastElapse = lastElapse

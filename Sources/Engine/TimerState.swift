@@ -1,89 +1,233 @@
 import Schedule
 import WatchFile
 
-/// When a timer source fires next. Times are microseconds of the clock named.
+/// When a timer source fires next. Times are microseconds of the clock named; `never` for none.
+///
+/// An elapse has its nominal time, which is what a handler is told, and is due later by `RandomizedDelaySec=`. Delays
+/// never let an elapse overtake the one before.
 struct TimerState: Sendable {
-    /// An elapse that has come: how many slots, and the boot-time microsecond of the last one.
-    struct Elapse: Equatable {
-        var count: Int
-        var scheduled: Int64
+    static let never = Int64.max
+
+    /// Elapses that have come.
+    struct Elapses: Equatable {
+        /// On time: how many, and the wall-clock microsecond of the newest.
+        var count = 0
+        var scheduled = Int64.min
+        /// Slept or jumped over, no longer ago than `CatchUpMaxSec=`: wall clock.
+        var missed: [MissedElapses] = []
+        /// How many were missed longer ago than that.
+        var tooOld = 0
+
+        mutating func add(_ count: Int, _ scheduled: Int64) {
+            guard count > 0 else { return }
+            self.count += count
+            self.scheduled = max(self.scheduled, scheduled)
+        }
     }
 
-    /// `EverySec=`: the next slot of a grid anchored at boot, so that neither restart nor reload moves it.
-    private var every: Int64?
-    private var period: Int64 = 0
-    private var onStartup: Int64?
-    private var onBoot: Int64?
-    /// `AfterSec=`, on the monotonic clock; `nil`: its operations have not ended.
-    private(set) var after: Int64?
-    private var delay: Int64?
+    /// `OnCalendar=`, `OnCron=`, on the wall clock: the nominal time of the next one, and when it is due.
+    private(set) var calendar = Self.never
+    private(set) var calendarDue = Self.never
+    /// The newest nominal time that is done with.
+    private(set) var fired = Int64.min
+    /// `EverySec=`, on the boot clock: the next slot of a grid anchored at boot, so that neither restart nor reload
+    /// moves it, and when it is due.
+    private(set) var slot = Self.never
+    private var slotDue = Self.never
+    private var onStartup = Self.never
+    private var onBoot = Self.never
+    /// `AfterSec=`, on the monotonic clock; `never`: its operations have not ended.
+    private(set) var after = Self.never
+    /// Wall clock: what was due before has fired or was left out for a reason.
+    private(set) var seen = Int64.min
+    /// When the store was told last.
+    var stamped = Int64.min
 
-    /// What is past at `now` is missed (`CatchUp=none`), and fires no more.
-    mutating func open(_ trigger: TimerTrigger, startedAt: Int64, now: Moment) {
-        if let span = Self.microseconds(trigger.every) {
-            period = span
-            every = (now.boottime / span + 1) * span
+    /// What is past at `now` is missed, and fires only by `CatchUp=`.
+    mutating func open(_ rule: TimerRule, startedAt: Int64, now: Moment, random: inout RandomNumbers) {
+        seen = now.realtime
+        setCalendar(rule, after: now.realtime - 1, &random)
+        if let period = rule.period {
+            slot = (now.boottime / period + 1) * period
+            slotDue = slot + rule.randomDelay(&random)
         }
-        onStartup = Self.microseconds(trigger.onStartup).map { startedAt + $0 }.flatMap {
-            $0 >= now.boottime ? $0 : nil
+        if let span = TimerRule.microseconds(rule.trigger.onStartup) {
+            let due = startedAt + span + rule.randomDelay(&random)
+            onStartup = due >= now.boottime ? due : Self.never
         }
-        onBoot = Self.microseconds(trigger.onBoot).flatMap { $0 >= now.boottime ? $0 : nil }
-        delay = Self.microseconds(trigger.after)
-        after = delay.map { now.monotonic + $0 }
+        if let span = TimerRule.microseconds(rule.trigger.onBoot) {
+            let due = span + rule.randomDelay(&random)
+            onBoot = due >= now.boottime ? due : Self.never
+        }
+        if let delay = rule.delay { after = now.monotonic + delay + rule.randomDelay(&random) }
     }
 
-    /// The next one on the boot clock.
-    var next: Int64? { [every, onStartup, onBoot].compactMap { $0 }.min() }
-
-    mutating func elapse(now: Moment) -> Elapse? {
-        var elapse: Elapse?
-        func add(_ count: Int64, _ scheduled: Int64) {
-            elapse = Elapse(
-                count: (elapse?.count ?? 0) + Int(count), scheduled: max(elapse?.scheduled ?? scheduled, scheduled))
+    /// The next one on a clock; `never` for none.
+    func due(_ clock: Clock) -> Int64 {
+        switch clock {
+        case .realtime: calendarDue
+        case .boottime: min(slotDue, onStartup, onBoot)
+        case .monotonic: after
         }
-        if let slot = every, slot <= now.boottime {
-            let count = (now.boottime - slot) / period + 1
-            every = slot + count * period
-            add(count, slot + (count - 1) * period)
-        }
-        if let time = onStartup, time <= now.boottime {
-            onStartup = nil
-            add(1, time)
-        }
-        if let time = onBoot, time <= now.boottime {
-            onBoot = nil
-            add(1, time)
-        }
-        if let time = after, time <= now.monotonic {
-            after = nil
-            add(1, now.boottime - (now.monotonic - time))
-        }
-        return elapse
     }
 
-    /// The store is told of its elapses: below ten seconds there would be no end of it.
-    var isStamped: Bool { (delay ?? period) >= 10_000_000 || (delay == nil && period == 0) }
+    var hasCalendar: Bool { calendar != Self.never }
+
+    /// Takes the elapses that have come to their time.
+    mutating func elapse(
+        _ rule: TimerRule, now: Moment, lapse: ClockWatch.Lapse, random: inout RandomNumbers
+    ) -> Elapses? {
+        guard calendarDue <= now.realtime || due(.boottime) <= now.boottime || after <= now.monotonic else {
+            return nil
+        }
+        var elapses = Elapses()
+        while calendarDue <= now.realtime { elapseCalendar(rule, now, lapse, &random, &elapses) }
+        while slotDue <= now.boottime { elapseSlot(rule, now, lapse, &random, &elapses) }
+        elapseOnce(\.onStartup, rule, now, lapse, &elapses)
+        elapseOnce(\.onBoot, rule, now, lapse, &elapses)
+        if after <= now.monotonic {
+            elapses.add(1, now.realtime - (now.monotonic - after))
+            after = Self.never
+        }
+        seen = now.realtime
+        return elapses
+    }
+
+    // MARK: The calendar
+
+    private mutating func setCalendar(_ rule: TimerRule, after base: Int64, _ random: inout RandomNumbers) {
+        guard let next = rule.nextElapse(after: base) else {
+            (calendar, calendarDue) = (Self.never, Self.never)
+            return
+        }
+        let due = next + rule.randomDelay(&random)
+        calendar = next
+        calendarDue = due
+    }
+
+    private mutating func elapseCalendar(
+        _ rule: TimerRule, _ now: Moment, _ lapse: ClockWatch.Lapse, _ random: inout RandomNumbers,
+        _ elapses: inout Elapses
+    ) {
+        // Whatever their delays are, those up to here are due.
+        let end = max(calendar, now.realtime - rule.longestDelay)
+        let isMissed = calendarDue < lapse.realtime
+        let missedEnd = isMissed ? max(calendar, min(end, lapse.realtime - 1)) : calendar - 1
+        if isMissed {
+            let base = max(calendar - 1, min(now.realtime - rule.catchUpLimit - 1, missedEnd))
+            elapses.tooOld += rule.newestElapses(after: calendar - 1, through: base, limit: 1).count
+            elapses.missed.append(
+                rule.newestElapses(after: base, through: missedEnd, limit: TimerRule.mostCaughtUp))
+        }
+        if !isMissed, end == calendar {
+            elapses.add(1, calendar)
+        } else {
+            let onTime = rule.newestElapses(after: missedEnd, through: end, limit: 1)
+            elapses.add(isMissed ? onTime.count : max(1, onTime.count), onTime.instants.last ?? calendar)
+        }
+        let last = calendarDue
+        fired = end
+        setCalendar(rule, after: end, &random)
+        calendarDue = max(calendarDue, last)
+    }
+
+    /// The wall clock was set, or the time zones have changed.
+    mutating func recompute(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) {
+        if fired != .min, fired - now.realtime >= ClockWatch.longestStepBack { fired = .min }
+        if seen > now.realtime { seen = now.realtime }
+        // One that has come and waits for its delay stays.
+        guard calendar > now.realtime else { return }
+        let base = max(now.realtime - 1, fired)
+        if rule.nextElapse(after: base) != calendar { setCalendar(rule, after: base, &random) }
+    }
+
+    /// The wall clock shows the time for the first time: what was thought of the calendar before is void.
+    mutating func beginCalendar(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) {
+        fired = .min
+        seen = now.realtime
+        setCalendar(rule, after: now.realtime - 1, &random)
+    }
+
+    // MARK: The boot clock
+
+    private mutating func elapseSlot(
+        _ rule: TimerRule, _ now: Moment, _ lapse: ClockWatch.Lapse, _ random: inout RandomNumbers,
+        _ elapses: inout Elapses
+    ) {
+        guard let period = rule.period else {
+            slotDue = Self.never
+            return
+        }
+        let end = max(slot, TimerRule.floor(now.boottime - rule.longestDelay, period))
+        var onTime = slot
+        if slotDue < lapse.boottime {
+            let missedEnd = max(slot, min(end, TimerRule.floor(lapse.boottime - 1, period)))
+            let base = max(slot - 1, min(now.boottime - rule.catchUpLimit - 1, missedEnd))
+            elapses.tooOld += rule.newestSlots(after: slot - 1, through: base, limit: 1).count
+            let slots = rule.newestSlots(after: base, through: missedEnd, limit: TimerRule.mostCaughtUp)
+            elapses.missed.append(slots.moved(by: now.realtime - now.boottime))
+            onTime = missedEnd + period
+        }
+        if onTime <= end { elapses.add(Int((end - onTime) / period) + 1, end + now.realtime - now.boottime) }
+        let last = slotDue
+        slot = end + period
+        slotDue = max(slot + rule.randomDelay(&random), last)
+    }
+
+    private mutating func elapseOnce(
+        _ time: WritableKeyPath<TimerState, Int64>, _ rule: TimerRule, _ now: Moment, _ lapse: ClockWatch.Lapse,
+        _ elapses: inout Elapses
+    ) {
+        let due = self[keyPath: time]
+        guard due <= now.boottime else { return }
+        self[keyPath: time] = Self.never
+        let scheduled = due + now.realtime - now.boottime
+        if due >= lapse.boottime {
+            elapses.add(1, scheduled)
+        } else if now.boottime - due <= rule.catchUpLimit {
+            elapses.missed.append(MissedElapses(instants: [scheduled], count: 1))
+        } else {
+            elapses.tooOld += 1
+        }
+    }
+
+    // MARK: The store
+
+    /// Elapses that come more often than this are not all stored: there would be no end of it.
+    static let stampPeriod: Int64 = 10_000_000
+    /// The same where what was missed is caught up: a crash repeats what fired since the store was told.
+    private static let catchUpStampPeriod: Int64 = 1_000_000
+
+    /// Whether the store is told of its elapses: all of them where they are rare; else, where what was missed is caught
+    /// up, now and then.
+    func isStampDue(_ rule: TimerRule, now: Moment) -> Bool {
+        let next = calendar == Self.never || fired == .min ? Self.never : calendar - fired
+        let span = min(rule.delay ?? rule.period ?? Self.never, next)
+        if rule.trigger.catchUp == .none { return span >= Self.stampPeriod }
+        return span >= Self.catchUpStampPeriod || abs(now.realtime - max(stamped, 0)) >= Self.catchUpStampPeriod
+    }
+
+    /// What fired before a restart does not fire again where the wall clock was set back a little.
+    mutating func resume(_ rule: TimerRule, fired last: Int64, now: Moment, random: inout RandomNumbers) {
+        guard hasCalendar, last > now.realtime, last - now.realtime < ClockWatch.longestStepBack else { return }
+        fired = last
+        setCalendar(rule, after: last, &random)
+    }
 
     /// Goes on with `AfterSec=` where it was: with that many microseconds left. Returns the new time, if there is one.
-    mutating func resume(left: Int64, now: Moment) -> Int64? {
-        guard after != nil, let delay else { return nil }
-        after = now.monotonic + min(max(0, left), delay)
+    mutating func resume(_ rule: TimerRule, left: Int64, now: Moment) -> Int64? {
+        guard after != Self.never, let delay = rule.delay else { return nil }
+        after = now.monotonic + min(max(0, left), delay + rule.longestDelay)
         return after
     }
 
     /// `AfterSec=` waits for operations to end.
-    mutating func stopDelay() { after = nil }
+    mutating func stopDelay() { after = Self.never }
 
-    /// Its operations have ended: the fixed delay begins anew. Returns the new time, if there is one.
-    mutating func restart(now: Moment) -> Int64? {
-        guard after == nil, let delay else { return nil }
-        after = now.monotonic + delay
-        return after
-    }
-
-    /// The span in microseconds; `nil` for none at all and one that lies beyond all clocks.
-    private static func microseconds(_ span: TimeSpan?) -> Int64? {
-        guard let span, span > .zero, span.microseconds < UInt64(Int64.max / 4) else { return nil }
-        return Int64(span.microseconds)
+    /// Its operations have ended: the fixed delay begins anew. False: it has none, or goes on.
+    mutating func restart(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) -> Bool {
+        guard after == Self.never, let delay = rule.delay else { return false }
+        after = now.monotonic + delay + rule.randomDelay(&random)
+        return true
     }
 }

@@ -215,9 +215,10 @@ extension Engine {
     }
 
     private func nextElapse(_ state: SourceState) -> Int64? {
-        let boot = state.timer.next.map { now.realtime + ($0 - now.boottime) }
-        let monotonic = state.timer.after.map { now.realtime + ($0 - now.monotonic) }
-        return [boot, monotonic].compactMap { $0 }.min()
+        Clock.allCases.compactMap { clock in
+            let due = state.timer.due(clock)
+            return due == TimerState.never ? nil : now.realtime + (due - now[clock])
+        }.min()
     }
 
     /// Whether a start that waited for the store is still wanted.

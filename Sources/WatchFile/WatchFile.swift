@@ -1,3 +1,5 @@
+import Schedule
+
 /// Watch files: text → lines → sections of typed entries → one checked `Configuration`.
 ///
 /// Each step goes on after a mistake, so that all mistakes are told at once, each at its place:
@@ -22,14 +24,17 @@ package enum WatchFile {
     /// Reads the texts, in this order, as one configuration. Pure; never fails but by diagnostics.
     package static func load(_ texts: [WatchFileText], context: LoadContext) -> LoadResult {
         var problems = Problems()
-        let merged = SectionMerger.merge(readSections(of: texts, problems: &problems), problems: &problems)
+        let sections = readSections(of: texts, zones: context.zoneNames, problems: &problems)
+        let merged = SectionMerger.merge(sections, problems: &problems)
         var checker = Checker(merged, context: context, problems: problems)
         let configuration = checker.check()
         return LoadResult(
             configuration: checker.problems.hasError ? nil : configuration, diagnostics: checker.problems.sorted)
     }
 
-    private static func readSections(of texts: [WatchFileText], problems: inout Problems) -> [SectionText] {
+    private static func readSections(
+        of texts: [WatchFileText], zones: CalendarExpression.ZoneNames, problems: inout Problems
+    ) -> [SectionText] {
         var sections: [SectionText] = []
         var bases: Set<String> = []
         for (index, text) in texts.enumerated() where text.dropInOf == nil && !bases.insert(text.file).inserted {
@@ -45,7 +50,7 @@ package enum WatchFile {
             }
             let file = SourceFile(name: text.file, bytes: text.bytes, index: index)
             var reader = SectionReader(
-                file: file, dropInOf: text.dropInOf, budget: maximumSections - sections.count)
+                file: file, dropInOf: text.dropInOf, budget: maximumSections - sections.count, zones: zones)
             reader.read(into: &problems)
             sections += reader.sections
         }

@@ -1,3 +1,5 @@
+package import Schedule
+
 /// The text of one watch file or drop-in; who reads the files decides about their order.
 package struct WatchFileText: Sendable {
     /// The file's name, as diagnostics show it.
@@ -18,7 +20,23 @@ package struct LoadContext: Sendable {
     /// CPUs that the daemon may use; at least 1.
     package var processors: Int
 
-    package init(processors: Int) { self.processors = max(1, processors) }
+    /// The zone of expressions that name none.
+    package var localZone: TimeZoneRules
+    /// The rules of a zone of the time-zone database; `nil`: there is none of that name, or none that can be read.
+    package var zone: @Sendable (String) -> TimeZoneRules?
+
+    package init(
+        processors: Int, localZone: TimeZoneRules = .utc,
+        zone: @escaping @Sendable (String) -> TimeZoneRules? = { _ in nil }
+    ) {
+        self.processors = max(1, processors)
+        self.localZone = localZone
+        self.zone = zone
+    }
+
+    var zoneNames: CalendarExpression.ZoneNames {
+        CalendarExpression.ZoneNames(local: localZone) { [zone] in zone($0) != nil }
+    }
 
     /// The default of `MaxProcesses=`.
     var maxProcesses: Int { max(16, 4 * processors) }

@@ -140,6 +140,10 @@ extension SeededGenerator {
     }
 
     mutating func stamp() -> TimerStamp {
-        TimerStamp(lastElapse: optional { $0.number() }, after: optional { $0.number() })
+        var stamp = TimerStamp(lastElapse: optional { $0.number() }, after: optional { $0.number() })
+        stamp.seen = optional { $0.number() }
+        stamp.silenceLeft = optional { $0.number() }
+        stamp.silentSince = optional { $0.number() }
+        return stamp
     }
 }

@@ -57,7 +57,8 @@ struct TimerTests {
     }
 
     @Test func whatWasMissedInSleepComesAsOneEventWithACount() {
-        let fixture = fixture(.timer("t", to: "h", every: .seconds(10)))
+        let timer = SourceDefinition.timer("t", to: "h", every: .seconds(10)).timing { $0.catchUp = .one }
+        let fixture = fixture(timer)
         fixture.advance(seconds: 15)
         fixture.endAll()
         fixture.machineSleeps(seconds: 3600)

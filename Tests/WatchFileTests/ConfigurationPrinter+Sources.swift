@@ -25,11 +25,33 @@ extension ConfigurationPrinter {
         flag("Coalesce", source.coalesces, default: source.id.kind != .descriptor)
         flag("Suspended", source.isSuspended, default: false)
         flag("Required", source.isRequired, default: false)
+        if own == nil { windows(source.windows) }
+        guard let silence = source.silence else { return }
+        key("SilenceSec", silence.span.description)
+        for name in silence.onSilence { key("OnSilence", name) }
+        if !silence.onSound.isEmpty { key("OnSound", silence.onSound.joined(separator: " ")) }
+    }
+
+    private mutating func timer(_ timer: TimerTrigger) {
+        for calendar in timer.calendars { key("OnCalendar", calendar.description) }
+        for cron in timer.crons { key("OnCron", cron.description) }
+        key("AccuracySec", timer.accuracy.description)
+        key("RandomizedDelaySec", timer.randomizedDelay.description)
+        flag("FixedRandomDelay", timer.hasFixedRandomDelay, default: false)
+        key("CatchUp", timer.catchUp.rawValue)
+        key("CatchUpMaxSec", timer.catchUpLimit.description)
+        key("DaylightSaving", timer.daylightSaving.rawValue)
+    }
+
+    mutating func windows(_ windows: CalendarWindows) {
+        for window in windows.notDuring { key("NotDuring", window.description) }
+        for window in windows.holdDuring { key("HoldDuring", "\(window.calendar)  for\t\(window.span)") }
     }
 
     private mutating func trigger(_ trigger: Trigger) {
         switch trigger {
         case .timer(let timer):
+            self.timer(timer)
             timer.every.map { key("EverySec", $0.description) }
             timer.after.map { key("AfterSec", $0.description) }
             timer.onStartup.map { key("OnStartupSec", $0.description) }

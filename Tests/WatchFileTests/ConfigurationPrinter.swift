@@ -94,6 +94,7 @@ struct ConfigurationPrinter {
         action(handler.action)
         handler.overlap.map { key("Overlap", $0.rawValue) }
         constraints(handler.constraints)
+        windows(handler.windows)
         handler.stride.map { key("Stride", "\($0)") }
         retry(handler.retry)
         key("TimeoutSec", handler.timeout.description)

@@ -18,6 +18,8 @@ struct KeyTableTests {
         case .watchd, .queue, .handler, .unit, .custom: break
         }
         if key == "Width" { lines.append("Type=concurrent") }
+        if key == "SilenceSec" { lines.append("OnSilence=other") }
+        if ["OnSilence", "OnSound"].contains(key) { lines.append("SilenceSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
         if hasAction, !["Emit", "Log"].contains(key) { lines.append("Exec=/bin/true") }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
@@ -59,6 +61,9 @@ struct KeyTableTests {
         case .emission: "target"
         case .address: "514"
         case .mode: "0640"
+        case .calendar: "Mon..Fri 02:30"
+        case .cron: "30 2 * * 1-5"
+        case .window: "Sun 04:00 for 1h"
         }
     }
 

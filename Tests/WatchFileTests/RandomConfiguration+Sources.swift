@@ -34,6 +34,11 @@ extension RandomConfiguration {
         if own == nil, Set(routes.map(\.queue)).count == 1 { queue = routes[0].queue }
         var source = SourceDefinition(id: id, routes: routes, trigger: trigger)
         source.summary = maybe { $0.text() }
+        source.windows = own == nil ? windows() : result.handlers.last?.windows ?? CalendarWindows()
+        source.silence = maybe { random in
+            SilenceRule(
+                span: random.span(from: 1000), onSilence: ["h1"], onSound: random.bool ? ["h0", "h2"] : [])
+        }
         source.rateLimit = maybe { $0.rateLimit() }
         source.isSuspended = bool
         source.isRequired = bool
@@ -54,10 +59,7 @@ extension RandomConfiguration {
     ) -> Trigger {
         switch kind {
         case .timer:
-            .timer(
-                TimerTrigger(
-                    every: span(from: 1000), after: maybe { $0.span(from: 1000) },
-                    onStartup: maybe { $0.span(from: 1000) }, onBoot: maybe { $0.span(from: 1000) }))
+            .timer(timer())
         case .signal: .signal(SignalTrigger(signals: [Int32(34 + index), Int32(44 + index)]))
         case .path:
             .path(
@@ -79,6 +81,36 @@ extension RandomConfiguration {
             pattern: path(),
             events: Set(
                 ProcessEvent.allCases.shuffled(using: &generator).prefix(number(1...ProcessEvent.allCases.count))))
+    }
+
+    private mutating func timer() -> TimerTrigger {
+        var timer = TimerTrigger(
+            every: span(from: 1000), after: maybe { $0.span(from: 1000) }, onStartup: maybe { $0.span(from: 1000) },
+            onBoot: maybe { $0.span(from: 1000) })
+        timer.calendars = some(of: Self.calendars).compactMap { Self.calendar($0) }
+        timer.crons = some(of: ["*/5 * * * *", "30 2 1 * mon-fri"]).compactMap { try? CronExpression(parsing: $0) }
+        timer.accuracy = span(from: 1000)
+        timer.randomizedDelay = bool ? .zero : span(from: 1)
+        timer.hasFixedRandomDelay = bool
+        timer.catchUp = CatchUp.allCases.randomElement(using: &generator) ?? .none
+        timer.catchUpLimit = span(from: 1)
+        timer.daylightSaving = bool ? .run : .skip
+        return timer
+    }
+
+    private static let calendars = ["Mon..Fri 02:30", "daily", "*:0/7", "*-*~1 12:00:00.5 UTC", "2030-01-02..5"]
+
+    private static func calendar(_ text: String) -> CalendarExpression? {
+        try? CalendarExpression(parsing: text, zones: CalendarExpression.ZoneNames(local: .utc) { _ in false })
+    }
+
+    mutating func windows() -> CalendarWindows {
+        func some(_ random: inout Self) -> [CalendarWindow] {
+            random.some(of: Self.calendars).compactMap { Self.calendar($0) }.map {
+                CalendarWindow(calendar: $0, span: .seconds(UInt64(random.number(1...100_000))))
+            }
+        }
+        return CalendarWindows(notDuring: some(&self), holdDuring: some(&self))
     }
 
     private mutating func descriptor(_ index: Int) -> DescriptorTrigger {

@@ -116,6 +116,7 @@ struct RandomConfiguration {
         handler.killSignal = signal()
         handler.killMode = KillMode.allCases.randomElement(using: &generator) ?? .tree
         handler.stride = maybe { $0.number(1...1_000_000_000) }
+        handler.windows = windows()
         handler.retry = retry()
         handler.successExitStatus = exitStatuses()
         handler.workingDirectory = maybe { $0.path() }

@@ -50,9 +50,9 @@ extension ByteWriter {
     }
 
     mutating func put(_ stamp: TimerStamp) {
-        put(flags(stamp.lastElapse != nil, stamp.after != nil))
-        if let lastElapse = stamp.lastElapse { put(lastElapse) }
-        if let after = stamp.after { put(after) }
+        let times = [stamp.lastElapse, stamp.after, stamp.seen, stamp.silenceLeft, stamp.silentSince]
+        put(flags(times[0] != nil, times[1] != nil, times[2] != nil, times[3] != nil, times[4] != nil))
+        for time in times { if let time { put(time) } }
     }
 }
 
@@ -95,8 +95,12 @@ extension ByteReader {
     }
 
     mutating func timerStamp() throws(DamagedBytes) -> TimerStamp {
-        let bits = try flags(3)
-        return TimerStamp(lastElapse: try signed(if: bits & 1 != 0), after: try signed(if: bits & 2 != 0))
+        let bits = try flags(0x1F)
+        var stamp = TimerStamp(lastElapse: try signed(if: bits & 1 != 0), after: try signed(if: bits & 2 != 0))
+        stamp.seen = try signed(if: bits & 4 != 0)
+        stamp.silenceLeft = try signed(if: bits & 8 != 0)
+        stamp.silentSince = try signed(if: bits & 0x10 != 0)
+        return stamp
     }
 }
 

@@ -43,7 +43,7 @@ extension Checker {
             }
         }
         checkLength(of: "Handler", entries)
-        checkLength(of: "Members", entries)
+        for key in ["Members"] + SourceDraft.silenceKeys { checkLength(of: key, entries) }
         let trigger = trigger(of: section, entries)
         if kind == .custom { customIndices[section.name] = sources.count }
         sources.append(

@@ -93,5 +93,6 @@ extension Checker {
     /// Those that run on their own queue because another handler starts them.
     private var handlersStartedByOthers: Set<Int> {
         Set(handlers.flatMap { $0.completions + $0.required }.compactMap { handlerIndices[$0.name.string] })
+            .union(sources.flatMap(\.silenceNames).compactMap { handlerIndices[$0.string] })
     }
 }

@@ -8,8 +8,7 @@ extension Checker {
         for entry in (sections + defaults.values.sorted { $0.kind.prefix < $1.kind.prefix }).flatMap(\.entries) {
             switch entry.key.name {
             case "Handler", "Members", "After", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry",
-                "OnChange",
-                "OnFinished":
+                "OnChange", "OnFinished", "OnSilence", "OnSound":
                 for name in entry.value?.names ?? [] { check(name, "handler", among: handlerNames) }
             case "Queue", "Target":
                 for name in entry.value?.names ?? [] { check(name, "queue", among: queuesAndAliases) }

@@ -1,5 +1,3 @@
-import Schedule
-
 /// What makes a source fire. Each function tells about keys that are missing, but not where one stands that this
 /// version refuses or that could not be read: that has been told.
 extension Checker {
@@ -19,17 +17,6 @@ extension Checker {
     mutating func missing(_ keys: String, _ section: Section) -> Trigger? {
         problems.error("\(section.title) never fires: it needs \(keys)", at: section.header)
         return nil
-    }
-
-    private mutating func timer(_ section: Section, _ entries: Entries) -> Trigger? {
-        let keys = ["EverySec", "OnStartupSec", "OnBootSec", "AfterSec", "OnCalendar", "OnCron"]
-        guard entries.first(of: keys) != nil else {
-            return missing("EverySec=, OnStartupSec=, OnBootSec= or AfterSec=", section)
-        }
-        return .timer(
-            TimerTrigger(
-                every: entries["EverySec"]?.span, after: entries["AfterSec"]?.span,
-                onStartup: entries["OnStartupSec"]?.span, onBoot: entries["OnBootSec"]?.span))
     }
 
     private mutating func signal(_ section: Section, _ entries: Entries) -> Trigger? {

@@ -52,11 +52,13 @@ struct Checker {
         checkOwners()
         checkOverlap()
         checkPlacements()
+        checkSilence()
+        checkWindows()
         checkSpecifiers()
         checkScripts()
         return Configuration(
             settings: settings, queues: queues, semaphores: semaphores, handlers: handlers.compactMap(\.definition),
-            sources: sources.compactMap(\.definition), locations: locations)
+            sources: sources.compactMap(\.definition), locations: locations, zones: zones)
     }
 
     func defaultEntries(_ kind: SectionKind) -> [Entry] { defaults[kind]?.entries ?? [] }

@@ -72,6 +72,7 @@ struct HandlerDraft {
         result.completions.retry = names("OnRetry", of: completions)
         result.completions.change = names("OnChange", of: completions)
         result.completions.finished = names("OnFinished", of: completions)
+        result.windows = entries.windows
         return result
     }
 

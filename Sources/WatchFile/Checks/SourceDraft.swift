@@ -33,10 +33,12 @@ struct SourceDraft {
             case .none: .none
             case .template(let text): .template(text.template)
             }
-        return SourceDefinition(
+        var definition = SourceDefinition(
             id: id, summary: entries["Description"]?.text, routes: routes, key: rule, coalesces: coalesces,
             rateLimit: entries["RateLimit"]?.rate, isSuspended: entries["Suspended"]?.flag ?? false,
             isRequired: entries["Required"]?.flag ?? false,
-            trigger: trigger)
+            silence: silence, trigger: trigger)
+        definition.windows = entries.windows
+        return definition
     }
 }

@@ -14,10 +14,13 @@ package struct Configuration: Sendable {
     package var sources: [SourceDefinition]
     /// Where each section begins, by its full name (`path/uploads`, `queue/images`, `handler/tell`).
     package var locations: [String: SourceLocation]
+    /// The local zone and every zone that an expression names.
+    package var zones: ZoneTable
 
     package init(
         settings: DaemonSettings, queues: [QueueDefinition] = [], semaphores: [SemaphoreDefinition] = [],
-        handlers: [HandlerDefinition] = [], sources: [SourceDefinition] = [], locations: [String: SourceLocation] = [:]
+        handlers: [HandlerDefinition] = [], sources: [SourceDefinition] = [],
+        locations: [String: SourceLocation] = [:], zones: ZoneTable = ZoneTable()
     ) {
         self.settings = settings
         self.queues = queues
@@ -25,6 +28,7 @@ package struct Configuration: Sendable {
         self.handlers = handlers
         self.sources = sources
         self.locations = locations
+        self.zones = zones
     }
 }
 

@@ -31,6 +31,7 @@ package struct HandlerDefinition: Equatable, Sendable {
     package var standardError: StandardOutput
     /// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: names of handlers.
     package var completions: Completions
+    package var windows = CalendarWindows()
 
     package init(
         name: String, action: HandlerAction, queue: String? = nil, overlap: Overlap? = nil,

@@ -41,6 +41,8 @@ package struct SourceDefinition: Equatable, Sendable {
     /// `Required=`: the daemon is not ready before this source is armed.
     package var isRequired: Bool
     package var silence: SilenceRule?
+    /// `NotDuring=`, `HoldDuring=` of all that it starts.
+    package var windows = CalendarWindows()
     package var trigger: Trigger
 
     package init(
@@ -106,25 +108,6 @@ package struct GroupTrigger: Equatable, Sendable {
     package var members: [String]
 
     package init(members: [String]) { self.members = members }
-}
-
-/// `[Timer]`: at least one of the four; a span is at least 1 ms.
-package struct TimerTrigger: Equatable, Sendable {
-    /// `EverySec=`: fixed rate on a grid anchored at boot.
-    package var every: TimeSpan?
-    /// `AfterSec=`: fixed delay after its operations ended.
-    package var after: TimeSpan?
-    package var onStartup: TimeSpan?
-    package var onBoot: TimeSpan?
-
-    package init(
-        every: TimeSpan? = nil, after: TimeSpan? = nil, onStartup: TimeSpan? = nil, onBoot: TimeSpan? = nil
-    ) {
-        self.every = every
-        self.after = after
-        self.onStartup = onStartup
-        self.onBoot = onBoot
-    }
 }
 
 /// `[Signal]`: numbers, none of them refused, each claimed by one source only.

@@ -68,6 +68,12 @@ enum ValueType {
     case emission
     case address
     case mode
+    /// A calendar expression: the whole value.
+    case calendar
+    /// Five fields of crontab(5).
+    case cron
+    /// `CALENDAR for SPAN`.
+    case window
 }
 
 /// Which spans a key takes. None but `infinity` is longer than `ValueReader.maximumSpan`.

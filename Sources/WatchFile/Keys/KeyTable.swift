@@ -9,7 +9,7 @@ enum KeyTable {
     static let actionNames = ["Exec", "Stream", "Unit", "Emit", "Log", "Mail"]
 
     /// The keys of a handler that mean something in a source without an action too.
-    static let routeNames: Set<String> = ["Queue"]
+    static let routeNames: Set<String> = ["Queue", "NotDuring", "HoldDuring"]
 
     static let handlerNames = Set((actions + handler).map(\.name))
 
@@ -133,8 +133,8 @@ enum KeyTable {
             .list("OnFinished", .names),
             .laterList("ExecCondition", .command),
             .laterList("ConditionPathExists", .path),
-            .laterList("NotDuring", .text),
-            .laterList("HoldDuring", .text),
+            .list("NotDuring", .window),
+            .list("HoldDuring", .window),
             .later("User", .text),
             .later("Group", .text),
             .laterList("SupplementaryGroups", .text),
@@ -171,24 +171,26 @@ enum KeyTable {
         .one("Key", .key),
         .one("Coalesce", .flag),
         .one("RateLimit", .rate),
-        .later("SilenceSec", .span(.period)),
-        .laterList("OnSilence", .names),
-        .laterList("OnSound", .names),
+        .one("SilenceSec", .span(.period)),
+        .list("OnSilence", .names),
+        .list("OnSound", .names),
+        .list("NotDuring", .window),
+        .list("HoldDuring", .window),
     ]
 
     private static let timer: [Key] = [
-        .laterList("OnCalendar", .text),
-        .laterList("OnCron", .text),
+        .list("OnCalendar", .calendar),
+        .list("OnCron", .cron),
         .one("EverySec", .span(.period)),
         .one("AfterSec", .span(.period)),
         .one("OnStartupSec", .span(.delay)),
         .one("OnBootSec", .span(.delay)),
-        .later("AccuracySec", .span(.any)),
-        .later("RandomizedDelaySec", .span(.any)),
-        .later("FixedRandomDelay", .flag),
-        .later("CatchUp", .choice([], later: ["none", "one", "all"])),
-        .later("CatchUpMaxSec", .span(.any)),
-        .later("DaylightSaving", .choice([], later: ["run", "skip"])),
+        .one("AccuracySec", .span(.finite)),
+        .one("RandomizedDelaySec", .span(.finite)),
+        .one("FixedRandomDelay", .flag),
+        .one("CatchUp", .choice(["none", "one", "all"])),
+        .one("CatchUpMaxSec", .span(.limit)),
+        .one("DaylightSaving", .choice(["run", "skip"])),
     ]
 
     private static let path: [Key] = [

@@ -1,3 +1,5 @@
+import Schedule
+
 /// Reads the sections of one file, with their entries.
 struct SectionReader {
     let file: SourceFile
@@ -21,7 +23,11 @@ struct SectionReader {
         case stopped
     }
 
-    init(file: SourceFile, dropInOf base: String?, budget: Int) {
+    /// Of calendar expressions.
+    private let zones: CalendarExpression.ZoneNames
+
+    init(file: SourceFile, dropInOf base: String?, budget: Int, zones: CalendarExpression.ZoneNames) {
+        self.zones = zones
         self.file = file
         owner = base ?? file.name
         isDropIn = base != nil
@@ -164,7 +170,7 @@ struct SectionReader {
             let value: Value? = if case .key = key.type { .key(.handler) } else { nil }
             return Entry(key: key, keyText: keyText, text: text, value: value, isClearing: value == nil)
         }
-        let value = ValueReader(key: key, text: text).read(&problems)
+        let value = ValueReader(key: key, text: text, zones: zones).read(&problems)
         return Entry(key: key, keyText: keyText, text: text, value: value, isClearing: false)
     }
 

@@ -24,6 +24,9 @@ enum Value {
     case key(KeyText)
     case emission(Emission)
     case address(SocketAddress)
+    case calendar(CalendarExpression)
+    case cron(CronExpression)
+    case window(CalendarWindow)
 
     /// A reference, and where it stands.
     struct Name {
@@ -79,4 +82,7 @@ extension Value {
     var key: KeyText? { if case .key(let value) = self { value } else { nil } }
     var emission: Emission? { if case .emission(let value) = self { value } else { nil } }
     var address: SocketAddress? { if case .address(let value) = self { value } else { nil } }
+    var calendar: CalendarExpression? { if case .calendar(let value) = self { value } else { nil } }
+    var cron: CronExpression? { if case .cron(let value) = self { value } else { nil } }
+    var window: CalendarWindow? { if case .window(let value) = self { value } else { nil } }
 }

@@ -40,7 +40,7 @@ extension ValueReader {
             refuse(&problems, "has no span behind the /")
             return nil
         }
-        guard let span = ValueReader(key: key, text: right).span(.any, &problems) else { return nil }
+        guard let span = ValueReader(key: key, text: right, zones: zones).span(.any, &problems) else { return nil }
         guard RateLimit.spans.contains(span) else {
             let (shortest, longest) = (RateLimit.spans.lowerBound, RateLimit.spans.upperBound)
             problems.error("the span of \(key.name)=\(text.shown) is not in \(shortest) to \(longest)", at: right)

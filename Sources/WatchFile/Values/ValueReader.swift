@@ -1,8 +1,12 @@
+import Schedule
+
 /// Reads the value of one assignment by its key's type; tells what is wrong with it.
 struct ValueReader {
     let key: Key
     /// Not empty.
     let text: SourceText
+    /// Of calendar expressions.
+    let zones: CalendarExpression.ZoneNames
 
     /// `nil` after an error.
     func read(_ problems: inout Problems) -> Value? {
@@ -36,6 +40,9 @@ struct ValueReader {
         case .emission: return emission(&problems).map(Value.emission)
         case .address: return AddressValue.read(text, key: key, &problems).map(Value.address)
         case .mode: return mode(&problems).map(Value.number)
+        case .calendar: return calendar(text, &problems).map(Value.calendar)
+        case .cron: return cron(&problems).map(Value.cron)
+        case .window: return window(&problems).map(Value.window)
         }
     }
 

@@ -1,5 +1,7 @@
 import ConfigurationFiles
 import LinuxSystem
+import Schedule
+import TimeZoneFiles
 import Varlink
 import WatchFile
 
@@ -9,7 +11,11 @@ extension Verb {
         summary: "check watch files and folders; needs no daemon"
     ) { (invocation, session) throws(Failure) in
         let read = ConfigurationFiles.read(arguments: invocation.operands)
-        let loaded = WatchFile.load(read.texts, context: LoadContext(processors: Linux.processorCount))
+        let zones = TimeZoneDatabase()
+        let context = LoadContext(processors: Linux.processorCount, localZone: zones.local()) {
+            try? zones.rules(named: $0)
+        }
+        let loaded = WatchFile.load(read.texts, context: context)
         let diagnostics = read.diagnostics + loaded.diagnostics
         if session.isJSON {
             let list = JSONValue.array(diagnostics.map(json))

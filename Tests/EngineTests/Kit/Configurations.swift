@@ -5,7 +5,8 @@ import WatchFile
 extension Configuration {
     static func of(
         settings: DaemonSettings = DaemonSettings(), queues: [QueueDefinition] = [],
-        semaphores: [SemaphoreDefinition] = [], handlers: [HandlerDefinition] = [], sources: [SourceDefinition] = []
+        semaphores: [SemaphoreDefinition] = [], handlers: [HandlerDefinition] = [], sources: [SourceDefinition] = [],
+        zones: ZoneTable = .test
     ) -> Configuration {
         let builtIn = QueueDefinition.builtInNames.map { name in
             QueueDefinition(name: name, kind: name == "main" ? .serial : .concurrent(width: settings.maxProcesses))
@@ -13,7 +14,7 @@ extension Configuration {
         let own = Set(queues.map(\.name))
         return Configuration(
             settings: settings, queues: builtIn.filter { !own.contains($0.name) } + queues, semaphores: semaphores,
-            handlers: handlers, sources: sources)
+            handlers: handlers, sources: sources, zones: zones)
     }
 }
 
@@ -141,6 +142,25 @@ extension SourceDefinition {
         return make(.timer, name, .timer(trigger), handlers, queue, key, true, isSuspended)
     }
 
+    /// A timer of the calendar.
+    static func calendar(
+        _ name: String, _ expressions: String..., to handler: String = "h", catchUp: CatchUp = .none
+    ) -> SourceDefinition {
+        SourceDefinition.timer(name, to: handler, key: .none).timing { timer in
+            timer.calendars = expressions.compactMap { CalendarExpression.of($0) }
+            timer.catchUp = catchUp
+        }
+    }
+
+    /// The same timer with other keys.
+    func timing(_ change: (inout TimerTrigger) -> Void) -> SourceDefinition {
+        with { source in
+            guard case .timer(var timer) = source.trigger else { return }
+            change(&timer)
+            source.trigger = .timer(timer)
+        }
+    }
+
     static func group(
         _ name: String, of members: String..., to handlers: String..., on queue: String = "default",
         key: KeyRule = .handler, coalesces: Bool = true
@@ -184,4 +204,25 @@ extension KeyRule {
     static let perData = KeyRule.template(Template(parts: [.specifier(.data)]))
     /// `Key=%{line}`.
     static let perLine = KeyRule.template(Template(parts: [.specifier(.line)]))
+}
+
+extension CalendarExpression {
+    /// Zones are known by the names of `ZoneTable.test`.
+    static func of(_ text: String) -> CalendarExpression? {
+        let known = Set(ZoneTable.test.named.keys)
+        return try? CalendarExpression(
+            parsing: text, zones: CalendarExpression.ZoneNames(local: .utc) { known.contains($0) })
+    }
+}
+
+extension ZoneTable {
+    /// UTC here, and the rules of central Europe by name.
+    static let test = ZoneTable(
+        named: (try? TimeZoneRules(posix: "CET-1CEST,M3.5.0,M10.5.0/3")).map { ["Europe/Berlin": $0] } ?? [:])
+}
+
+extension CalendarWindow {
+    static func of(_ calendar: String, _ span: TimeSpan) -> [CalendarWindow] {
+        CalendarExpression.of(calendar).map { [CalendarWindow(calendar: $0, span: span)] } ?? []
+    }
 }

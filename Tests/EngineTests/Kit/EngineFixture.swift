@@ -26,6 +26,8 @@ final class EngineFixture {
     private(set) var refused: [Refusal] = []
     /// Every event accepted, in order, with where it comes from and the handlers it is for.
     private(set) var events: [(event: Event, origin: Origin, handlers: [String])] = []
+    /// `name count: reason` of elapses that are not caught up.
+    private(set) var missed: [String] = []
     /// `id state` of every change of an operation that was reported.
     private(set) var states: [String] = []
     /// Where sources that live in the engine stood, in order.
@@ -35,6 +37,8 @@ final class EngineFixture {
     private(set) var logs: [String] = []
     private(set) var signals: [String] = []
     private(set) var armed: [Clock: Int64] = [:]
+    /// How often a clock has come to its time.
+    private(set) var wakeUps = 0
     private(set) var open: Set<SourceID> = []
     private(set) var held: Set<SourceID> = []
     private(set) var drained: [UInt64]?
@@ -65,12 +69,12 @@ final class EngineFixture {
 
     init(
         _ configuration: Configuration, at now: Moment = EngineFixture.boot, restoring state: StoredState? = nil,
-        isChecked: Bool = true, isQuiet: Bool = false
+        isChecked: Bool = true, isQuiet: Bool = false, seed: UInt64 = 0, host: [UInt8] = []
     ) {
         self.now = now
         self.isChecked = isChecked
         self.isQuiet = isQuiet
-        engine = Engine(configuration, at: now)
+        engine = Engine(configuration, at: now, seed: seed, host: host)
         // The model knows nothing of processes that no operation has started.
         if configuration.sources.contains(where: { $0.command != nil }) { isModelled = false }
         if let state {
@@ -151,6 +155,7 @@ final class EngineFixture {
         case .refused(let event, let origin, let handler, let result, let reason):
             refused.append(
                 Refusal(event: event, origin: origin, handler: handler, result: result, reason: reason))
+        case .missed(let id, let count, let reason): missed.append("\(id.name) \(count): \(reason)")
         }
     }
 
@@ -164,6 +169,7 @@ final class EngineFixture {
             guard due <= end - now.monotonic else { break }
             pass(due)
             armed = armed.filter { clock, time in time > now[clock] }
+            wakeUps += 1
             send(.clock)
         }
         pass(end - now.monotonic)
@@ -175,6 +181,13 @@ final class EngineFixture {
     func machineSleeps(seconds: Double) {
         now.realtime += Int64(seconds * 1_000_000)
         now.boottime += Int64(seconds * 1_000_000)
+        armed = armed.filter { clock, time in time > now[clock] }
+        send(.clock)
+    }
+
+    /// Nobody looks at the clocks for a while.
+    func passUnseen(seconds: Double) {
+        pass(Int64(seconds * 1_000_000))
         armed = armed.filter { clock, time in time > now[clock] }
         send(.clock)
     }

@@ -163,17 +163,22 @@ struct EngineInvariants {
     // MARK: Deadlines and tidiness
 
     private func deadlines(_ engine: Engine, _ refs: [OperationRef], _ armed: [Clock: Int64]) -> String? {
-        var (boot, monotonic) = ([Int64](), [Int64]())
+        var (real, boot, monotonic) = ([Int64](), [Int64](), [Int64]())
         for index in engine.sources.indices {
-            boot += engine.sources[index].timer.next.map { [$0] } ?? []
-            monotonic += engine.sources[index].timer.after.map { [$0] } ?? []
+            let (timer, accuracy) = (engine.sources[index].timer, engine.timerRule(index)?.accuracy ?? 0)
+            let leeway = accuracy > 1000 ? accuracy : 0
+            let times = Clock.allCases.map { timer.due($0) == TimerState.never ? [] : [timer.due($0) + leeway] }
+            (real, boot, monotonic) = (real + times[0], boot + times[1], monotonic + times[2])
             boot += engine.sources[index].suspensions.compactMap(\.resumesAt)
+            let silence = engine.sources[index].silence
+            if silence.isRunning, !silence.isSilent { monotonic.append(silence.heard + silence.span) }
         }
+        real += engine.windowHolds.values
         for index in engine.queues.indices { boot += engine.queues[index].suspensions.compactMap(\.resumesAt) }
         monotonic += refs.flatMap { engine.operations[$0].runs.compactMap(\.deadline) }
         if let reload = engine.pendingReload { monotonic.append(reload.deadline) }
         if let drain = engine.drain, !drain.isOver, let deadline = drain.deadline { monotonic.append(deadline) }
-        for (clock, times) in [(Clock.boottime, boot), (.monotonic, monotonic)] {
+        for (clock, times) in [(Clock.realtime, real), (.boottime, boot), (.monotonic, monotonic)] {
             guard let next = times.min() else { continue }
             guard let time = armed[clock], time <= next else { return "the \(clock) clock is not armed for \(next)" }
         }

@@ -11,6 +11,9 @@ extension SchedulingModel {
             if item.submitted != nil, obstaclesOfItsOwn(item, chain(item.view.queue)).isEmpty, obstacles(item).isEmpty {
                 return nothing(item)
             }
+            if item.view.waitReason == .window, !isInWindow(item) {
+                return "\(item.view.id) waits for a window that is not open: \(item.view.waitingFor ?? "")"
+            }
             guard !item.hasStarted, phase == .running || phase == .reloading else { continue }
             guard item.created > lastReload else { continue }
             let constraints = handlers[item.view.handler]?.constraints
@@ -20,6 +23,19 @@ extension SchedulingModel {
             }
         }
         return nil
+    }
+
+    /// Whether one of its `HoldDuring=` has begun, and began less than its span ago: looked for from the beginning of the
+    /// span on, not back from now.
+    private func isInWindow(_ item: Item) -> Bool {
+        let windows =
+            (handlers[item.view.handler]?.windows.holdDuring ?? []) + (sourceWindows[item.view.origin] ?? [])
+        return windows.contains { window in
+            let base = now.realtime - Int64(clamping: window.span.microseconds)
+            return window.calendar.nextElapse(after: base, in: zones.rules(for: window.calendar)).map {
+                $0 <= now.realtime
+            } ?? false
+        }
     }
 
     private func nothing(_ item: Item) -> String {
@@ -176,7 +192,7 @@ extension SchedulingModel {
 
     private func isHeldUp(_ item: Item) -> Bool {
         let delay = min(handlers[item.view.handler]?.constraints.delay.microseconds ?? 0, 1 << 60)
-        return now.monotonic < item.createdAt + Int64(delay)
+        return now.monotonic < item.createdAt + Int64(delay) || item.view.waitReason == .window
             || item.dependencies.values.contains { $0.contains { items[$0] != nil } }
     }
 

@@ -75,6 +75,9 @@ struct SchedulingModel {
     /// What all checks of one batch look at.
     var board = Board()
     var semaphores: [String: SemaphoreView] = [:]
+    /// `HoldDuring=` of sources.
+    var sourceWindows: [Origin: [CalendarWindow]] = [:]
+    var zones = ZoneTable()
     var phase = Engine.Phase.running
     var settings = DaemonSettings()
     /// Whether a new configuration came into force in this batch.
@@ -122,7 +125,11 @@ struct SchedulingModel {
         }
         semaphores = Dictionary(uniqueKeysWithValues: engine.semaphoreViews.map { ($0.definition.name, $0) })
         chains = queues.reduce(into: [:]) { $0[$1.key] = chain($1.key, in: queues) }
-        (phase, settings) = (engine.phase, engine.settings)
+        (phase, settings, zones) = (engine.phase, engine.settings, engine.zones)
+        sourceWindows = engine.sources.indices.reduce(into: [:]) { found, index in
+            let source = engine.sources[index]
+            if let windows = source.definition?.windows.holdDuring, !windows.isEmpty { found[source.origin] = windows }
+        }
         for (name, view) in semaphores {
             let before = old[name].flatMap { $0.isRemoved && !view.isRemoved ? nil : $0.definition.value }
             free[name] =
@@ -217,7 +224,7 @@ struct SchedulingModel {
                 item.partsLeft = Int(engine.operations[ref].toStart)
                 item.keys = Set(engine.operations[ref].keys.map { engine.keys[$0].name })
             }
-            if item.hasStarted || ![.delay, .dependency].contains(view.waitReason), item.submitted == nil {
+            if item.hasStarted || ![.delay, .dependency, .window].contains(view.waitReason), item.submitted == nil {
                 item.submitted = batch
             }
             items[view.id] = item

@@ -1,0 +1,124 @@
+import ControlInterface
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// The calendar, silence and windows with the real daemon, and what a restart leaves of them.
+@Suite("Timers of the calendar and silence, end to end") struct TimedTests {
+    /// Until so much of the boot clock has passed: nothing else is there to wait for.
+    private func pass(seconds: Double) throws {
+        let end = Linux.now(.boottime) + Int64(seconds * 1_000_000)
+        try wait(for: "\(seconds) s to pass") { Linux.now(.boottime) >= end }
+    }
+
+    @Test func aTimerOfTheCalendarFiresOnItsSecond() throws {
+        let text = """
+            [Timer second]
+            OnCalendar=*:*:*
+            Exec=@/record %{scheduled}
+            [Timer far]
+            OnCron=0 4 29 2 *
+            Log=leap
+            """
+        try Watchd.run(text) { watchd in
+            for run in try watchd.waitForRuns(3) {
+                let due = String(decoding: run.arguments.first ?? [], as: UTF8.self)
+                #expect(due.hasSuffix(".000000Z"), "\(due)")
+            }
+            #expect(try watchd.source("timer/second").lastEvent != nil)
+            #expect(try watchd.source("timer/far").nextElapse != nil)
+            let shown = try watchd.control("sources")
+            #expect(shown.code == 0 && shown.text.contains("timer/far"), "\(shown.text)")
+        }
+    }
+
+    @Test(arguments: ["one", "all"])
+    func whatWasMissedWhileItWasKilledIsCaughtUp(catchUp: String) throws {
+        let text = """
+            [Timer tick]
+            OnCalendar=*:*:0/2
+            CatchUp=\(catchUp)
+            Overlap=parallel
+            Exec=/bin/sh -c 'echo "%{scheduled} $WATCHD_COUNT"'
+            StandardOutput=append:@/ticks
+
+            """
+        try Lives.run(text) { lives in
+            try wait(for: "an elapse") { !lives.folder.lines("ticks").isEmpty }
+            lives.kill()
+            let before = lives.folder.lines("ticks").count
+            try pass(seconds: 6.5)
+            try lives.start()
+            try wait(for: "what was missed") {
+                lives.folder.lines("ticks").count >= before + (catchUp == "one" ? 1 : 3)
+            }
+            let ticks = lives.folder.lines("ticks").dropFirst(before)
+            if catchUp == "one" {
+                let count = ticks.first?.split(separator: " ").last.flatMap { Int($0) }
+                #expect(count ?? 0 >= 3, "\(ticks)")
+            } else {
+                #expect(ticks.allSatisfy { $0.hasSuffix(" 1") }, "\(ticks)")
+                #expect(Set(ticks).count == ticks.count, "\(ticks)")
+            }
+        }
+    }
+
+    private static let silence = """
+        [Custom beat]
+        Log=beat
+        SilenceSec=%
+        OnSilence=tell
+        OnSound=tell
+        [Handler tell]
+        Exec=/bin/sh -c 'echo "%{event}"'
+        StandardOutput=append:@/told
+
+        """
+
+    private func silence(_ span: String) -> String {
+        Self.silence.split(separator: "%", maxSplits: 1).joined(separator: span)
+    }
+
+    @Test func silenceThatWasToldIsNotToldAgainAfterARestart() throws {
+        try Lives.run(silence("1s")) { lives in
+            try wait(for: "silence") { lives.folder.lines("told") == ["silence"] }
+            lives.stop()
+            try lives.start()
+            try pass(seconds: 1.5)
+            try lives.watchd.emit("beat")
+            try wait(for: "sound") { lives.folder.lines("told").count >= 2 }
+            #expect(lives.folder.lines("told").prefix(2) == ["silence", "sound"])
+        }
+    }
+
+    @Test func theClockOfSilenceGoesOnAcrossRestarts() throws {
+        try Lives.run(silence("4s")) { lives in
+            // No life is long enough by itself.
+            for _ in 1...4 where lives.folder.lines("told").isEmpty {
+                try pass(seconds: 1.6)
+                lives.stop()
+                try lives.start()
+            }
+            #expect(lives.folder.lines("told").first == "silence")
+        }
+    }
+
+    @Test func aWindowSkipsAndAnotherHolds() throws {
+        let text = """
+            [Custom skipped]
+            NotDuring=*-*-* 00:00 for 25h
+            Exec=@/record skipped
+            [Custom kept]
+            HoldDuring=*:*:0/10 for 11s
+            Exec=@/record kept
+            """
+        try Watchd.run(text) { watchd in
+            try watchd.emit("skipped")
+            #expect(try watchd.waitUntilIdle().skipped == 1)
+            try watchd.emit("kept")
+            #expect(try watchd.status().totals.pending == 1)
+            let shown = try watchd.control("operations").text
+            #expect(shown.contains("HoldDuring=*-*-* *:*:00/10 for 11s"), "\(shown)")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+/// Timers of the calendar around the hours at which clocks are changed, each in a zone with a trap of its own.
+@Suite("Timers where the clocks are changed")
+struct DaylightSavingTests {
+    struct Change: Sendable, CustomTestStringConvertible {
+        var zone: String
+        /// POSIX rules of it.
+        var rules: String
+        /// When the clocks are changed: seconds since the epoch.
+        var time: Int64
+        /// A time of the day that the change leaves out, or brings twice.
+        var touched: String
+        /// Its elapses within a day of the change, in minutes from it.
+        var run: [Int64]
+        var skip: [Int64]
+
+        var testDescription: String { "\(zone) at \(time)" }
+    }
+
+    private static let berlin = "CET-1CEST,M3.5.0,M10.5.0/3"
+    private static let newYork = "EST5EDT,M3.2.0,M11.1.0"
+    /// Half an hour.
+    private static let lordHowe = "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0"
+    /// Winter is what is saved there.
+    private static let dublin = "IST-1GMT0,M10.5.0,M3.5.0/1"
+
+    static let changes = [
+        Change(
+            zone: "Europe/Berlin", rules: berlin, time: 1_806_195_600, touched: "02:30", run: [-1410, 0, 1410],
+            skip: [-1410, 1410]),
+        Change(
+            zone: "Europe/Berlin", rules: berlin, time: 1_824_944_400, touched: "02:30", run: [-30], skip: [-30]),
+        Change(
+            zone: "America/New_York", rules: newYork, time: 1_805_007_600, touched: "02:30", run: [-1410, 0, 1410],
+            skip: [-1410, 1410]),
+        Change(
+            zone: "America/New_York", rules: newYork, time: 1_825_567_200, touched: "01:30", run: [-30], skip: [-30]),
+        Change(
+            zone: "Australia/Lord_Howe", rules: lordHowe, time: 1_822_491_000, touched: "02:15",
+            run: [-1425, 0, 1425], skip: [-1425, 1425]),
+        Change(
+            zone: "Australia/Lord_Howe", rules: lordHowe, time: 1_806_764_400, touched: "01:45", run: [-15],
+            skip: [-15]),
+        Change(
+            zone: "Europe/Dublin", rules: dublin, time: 1_806_195_600, touched: "01:30", run: [-1410, 0, 1410],
+            skip: [-1410, 1410]),
+        Change(
+            zone: "Europe/Dublin", rules: dublin, time: 1_824_944_400, touched: "01:30", run: [-30], skip: [-30]),
+    ]
+
+    /// Minutes from the change of all elapses within a day of it.
+    private func elapses(
+        _ change: Change, _ expression: String, _ daylightSaving: DaylightSaving, isLocal: Bool
+    ) throws -> [Int64] {
+        let rules = try TimeZoneRules(posix: change.rules)
+        let zones = isLocal ? ZoneTable(local: rules) : ZoneTable(named: [change.zone: rules])
+        let names = CalendarExpression.ZoneNames(local: zones.local) { zones.named[$0] != nil }
+        let calendar = try CalendarExpression(
+            parsing: isLocal ? expression : "\(expression) \(change.zone)", zones: names)
+        let timer = SourceDefinition.timer("t", to: "h", every: nil).timing {
+            ($0.calendars, $0.daylightSaving) = ([calendar], daylightSaving)
+        }
+        let start = (change.time - 86_400) * 1_000_000 + 1
+        let fixture = EngineFixture(
+            .of(handlers: [.exec("h", overlap: .parallel)], sources: [timer], zones: zones),
+            at: Moment(realtime: start, boottime: 1_000_000, monotonic: 1_000_000))
+        fixture.advance(seconds: 2 * 86_400 - 1)
+        return fixture.events.map { ($0.event.time / 1_000_000 - change.time) / 60 }
+    }
+
+    @Test(arguments: changes, [false, true])
+    func aFixedTimeFiresOnceOrIsLeftOut(change: Change, isLocal: Bool) throws {
+        #expect(try elapses(change, change.touched, .run, isLocal: isLocal) == change.run)
+        #expect(try elapses(change, change.touched, .skip, isLocal: isLocal) == change.skip)
+    }
+
+    @Test(arguments: changes)
+    func aRepeatingTimeFiresInBothPassesAndSkipsNoHour(change: Change) throws {
+        let all = Array(stride(from: Int64(-1410), to: 1440, by: 30))
+        #expect(try elapses(change, "*:0/30", .run, isLocal: true) == all)
+    }
+}
