@@ -7,6 +7,9 @@ import WatchFile
 @Suite("Store writes") struct StoreWriteTests {
     @Test func onlyWhatNobodyWaitsForIsLazy() {
         #expect(StoreWrite.reserved(lastEventID: 1, lastOperationID: 1).isUrgent)
-        #expect(!StoreWrite.timer(.init(.timer, "t"), TimerStamp()).isUrgent)
+        var stamp = TimerStamp(after: 1)
+        #expect(!StoreWrite.timer(.init(.timer, "t"), stamp).isUrgent)
+        stamp.seen = 1
+        #expect(StoreWrite.timer(.init(.timer, "t"), stamp).isUrgent)
     }
 }

@@ -40,6 +40,21 @@ struct SilenceTests {
         #expect(told(fixture).last == "126: quiet 10")
     }
 
+    @Test func aSourceMayBeThereForItsSilenceOnly() {
+        let beat = SourceDefinition.custom("beat").with {
+            $0.silence = SilenceRule(span: .seconds(10), onSilence: ["quiet"])
+        }
+        let fixture = EngineFixture(configuration(beat))
+        for _ in 0..<3 {
+            fixture.advance(seconds: 6)
+            fixture.emit("beat")
+        }
+        #expect(told(fixture).isEmpty && fixture.starts.isEmpty)
+        fixture.advance(seconds: 10)
+        #expect(told(fixture) == ["28: quiet 10"])
+        #expect(fixture.starts.map(\.definition.value.name) == ["quiet"])
+    }
+
     @Test func itBeginsWhenTheSourceIsArmed() {
         let fifo = SourceDefinition.fifo("f", to: "h").with {
             $0.silence = SilenceRule(span: .seconds(10), onSilence: ["quiet"])

@@ -141,6 +141,12 @@ struct ConfigurationTests {
         #expect(configuration.locations["handler/h"] == SourceLocation(file: "test.watch", line: 7))
     }
 
+    @Test func aSourceMayBeThereForItsSilenceOnly() throws {
+        let text = "[Custom beat]\nSilenceSec=1h\nOnSilence=tell\n[Handler tell]\nLog=quiet"
+        let source = try #require(load(text).configuration?.sources.first)
+        #expect(source.routes.isEmpty && source.silence == SilenceRule(span: .seconds(3600), onSilence: ["tell"]))
+    }
+
     @Test func commandsAreSplitAsSystemdDoes() throws {
         let line = #"Exec=/bin/x 'a b' "c \"d\"" e'f g'h "" \x41\102\s\t\u00e9\U0001F600 \\ $HOME ${A} \; 100%% %p%f"#
         let action = try #require(load("[Handler h]\n\(line)").configuration?.handlers.first?.action)

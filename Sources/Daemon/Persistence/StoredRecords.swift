@@ -10,7 +10,9 @@ extension StoreWrite {
         switch self {
         case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process: true
         case .ended(let view): view.isDurable || view.result == .failed
-        case .retrying, .timer: false
+        // Else a kill would repeat what was told, or forget what was missed.
+        case .timer(_, let stamp): stamp.seen != nil || stamp.silentSince != nil
+        case .retrying: false
         }
     }
 

@@ -189,7 +189,7 @@ extension Trigger {
     /// What it watches, in a few words.
     fileprivate var text: String {
         switch self {
-        case .timer: "timer"
+        case .timer(let trigger): trigger.text
         case .signal(let trigger): trigger.signals.map(LinuxSignal.name).joined(separator: " ")
         case .path(let trigger): trigger.paths.map(\.printable).joined(separator: " ")
         case .process(.pidFile(let path)): path.printable
@@ -205,6 +205,16 @@ extension Trigger {
             case .datagram(let address): address.text
             }
         }
+    }
+}
+
+extension TimerTrigger {
+    /// Its keys, as they stand in a watch file.
+    fileprivate var text: String {
+        let elapses = calendars.map { "OnCalendar=\($0)" } + crons.map { "OnCron=\($0)" }
+        let spans = [("EverySec", every), ("AfterSec", after), ("OnStartupSec", onStartup), ("OnBootSec", onBoot)]
+            .compactMap { name, span in span.map { "\(name)=\($0)" } }
+        return (elapses + spans).joined(separator: " ")
     }
 }
 

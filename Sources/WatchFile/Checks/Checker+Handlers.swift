@@ -37,7 +37,8 @@ extension Checker {
             addHandler(HandlerDraft(name: section.name, header: section.header, title: section.title, entries: own))
         } else {
             checkHandlerKeys(section, mayHaveProcess: isSupervised(section, entries))
-            if !entries.has("Handler"), !isSupervised(section, entries) {
+            let startsSomething = (["Handler"] + SourceDraft.silenceKeys).contains { entries.has($0) }
+            if !startsSomething, !isSupervised(section, entries) {
                 problems.error(
                     "\(section.title) starts nothing: it needs Handler= or an action such as Exec=", at: section.header)
             }
