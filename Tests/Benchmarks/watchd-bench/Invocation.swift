@@ -1,7 +1,7 @@
 /// The command line, understood.
 struct Invocation {
     enum Verb: String, CaseIterable {
-        case latency, idle, queue, exit, store
+        case latency, idle, queue, timers, exit, store
 
         static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
@@ -10,6 +10,7 @@ struct Invocation {
         watchd-bench latency [--kind KIND] [--rounds N] [--events N] [--gap MS] [--json] [--watchd PATH]
         watchd-bench idle [--seconds N] [--runs N] [--starts N] [--json] [--watchd PATH]
         watchd-bench queue [--rounds N] [--operations N] [--json]
+        watchd-bench timers [--timers N] [--seconds N] [--rounds N] [--json]
         watchd-bench exit [--processes N] [--rounds N] [--json] [--watchd PATH]
         watchd-bench store [--part PART] [--rounds N] [--operations N] [--events N] [--pending N] [--records N]
                            [--starts N] [--queries N] [--json] [--watchd PATH]
@@ -29,6 +30,11 @@ struct Invocation {
                   100 000 others wait, on one queue and over 1 000 queues, each in turn
           --rounds      rounds of each (5)
           --operations  operations of a round (50000)
+
+        timers    many periodic timers through the engine alone, no process, beside as many of Dispatch's, in turn
+          --timers      how many; each elapses every 10 s (100000)
+          --seconds     of a round, for each of the two (10)
+          --rounds      rounds of each (3)
 
         exit      many processes that are watched and all end at once, beside a bare epoll loop, in turn
           --processes   how many (10000)
@@ -60,6 +66,7 @@ struct Invocation {
     private(set) var idle = IdleBenchmark.Settings()
     private(set) var exit = ExitBenchmark.Settings()
     private(set) var queue = QueueBenchmark.Settings()
+    private(set) var timers = TimerBenchmark.Settings()
     private(set) var store = StoreBenchmark.Settings()
 
     /// - Parameter arguments: without the program's name.
@@ -105,6 +112,9 @@ struct Invocation {
         case ("--gap", "latency"): latency.gap = try number(option, value(), 0...60_000)
         case ("--rounds", "queue"): queue.rounds = try number(option, value(), 1...1000)
         case ("--operations", "queue"): queue.operations = try number(option, value(), 1...1_000_000)
+        case ("--timers", "timers"): timers.timers = try number(option, value(), 1...1_000_000)
+        case ("--seconds", "timers"): timers.seconds = try number(option, value(), 1...3600)
+        case ("--rounds", "timers"): timers.rounds = try number(option, value(), 1...1000)
         case ("--processes", "exit"): exit.processes = try number(option, value(), 1...90_000)
         case ("--rounds", "exit"): exit.rounds = try number(option, value(), 1...1000)
         case ("--seconds", "idle"): idle.seconds = try number(option, value(), 1...86_400)

@@ -12,6 +12,12 @@
 //           which its thread was on a processor. The bytes are those that the allocator has given
 //           out more when the line is full than when it was empty.
 //
+// timers    What a timer costs: `[Timer]` sources with `EverySec=` in the engine as a library, in real time, with one timerfd
+//           and a handler that counts and ends at once (`Key=none`, or one handler would run for one timer after the
+//           other); beside it, in turn, DispatchSourceTimers at the same instants on one serial queue. Late is what lies
+//           between the instant it was due and the start of the handler. The bytes are those that the allocator has
+//           given out more after all were made.
+//
 // exit      Many processes, not watchd's own, that are watched by pid files and all killed in one burst: time until the last
 //           end has been told (a line of a Log= handler, counted in what watchd writes), and time on a processor for
 //           each; beside it, in turn, a bare loop in this program: pidfds in an epoll set, and how each ended.
@@ -52,6 +58,9 @@ enum WatchdBench {
         if invocation.verb == .queue {
             return show(try QueueBenchmark(invocation.queue).run(), asJSON: invocation.isJSON)
         }
+        if invocation.verb == .timers {
+            return show(try TimerBenchmark(invocation.timers).run(), asJSON: invocation.isJSON)
+        }
         let programs = try Programs(watchd: invocation.watchd)
         let bed = try Bed()
         defer { bed.remove() }
@@ -68,7 +77,7 @@ enum WatchdBench {
         case .store:
             let benchmark = StoreBenchmark(programs: programs, bed: bed, invocation.store)
             show(try benchmark.run(), asJSON: invocation.isJSON)
-        case .queue: break
+        case .queue, .timers: break
         }
     }
 
