@@ -202,7 +202,8 @@ final class Runtime {
 
     private func note(_ input: Input) {
         running.note(input)
-        if case .gap(let id, _) = input, gaps[id] == nil { gaps[id] = Linux.now(.realtime) }
+        // Processes too short to be looked at are everywhere: they are counted, and said once in the log.
+        if case .gap(let id, _) = input, id.kind != .process, gaps[id] == nil { gaps[id] = Linux.now(.realtime) }
         if case .source(let id, let condition) = input { note(condition, of: id) }
     }
 

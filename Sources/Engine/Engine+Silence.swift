@@ -27,7 +27,7 @@ extension Engine {
     /// Begins anew, unless it goes on, or must not yet.
     mutating func startSilence(_ source: Int) {
         guard sources[source].silence.span > 0, !sources[source].silence.isRunning, !sources[source].isSuspended,
-            !sources[source].isRemoved, sources[source].condition == .armed
+            !sources[source].isRemoved, isListening(source)
         else { return }
         sources[source].silence.isRunning = true
         if !sources[source].silence.isSilent {
@@ -37,6 +37,14 @@ extension Engine {
         }
         sources[source].silence.left = -1
         setSilenceDeadline(source)
+    }
+
+    /// What is not there yet is silent, too.
+    private func isListening(_ source: Int) -> Bool {
+        switch sources[source].condition {
+        case .armed, .waiting: true
+        case .opening, .failed, .closed: false
+        }
     }
 
     mutating func stopSilence(_ source: Int) {

@@ -7,6 +7,11 @@ extension Engine {
 
     mutating func steer(_ verb: ProcessVerb, _ name: String, _ token: Token) throws(CommandError) {
         let source = try supervisedSource(named: name)
+        if verb != .start, supervisions[source]?.command.process.killMode == KillMode.none {
+            throw .notUp(
+                sources[source].origin.description,
+                reason: "KillMode=none: watchd does not end it, so it can neither stop nor restart it")
+        }
         let workers = supervisions[source]?.command.workers ?? 0
         for copy in 0..<workers {
             step(source, copy) { process, command, run, now in

@@ -55,6 +55,8 @@ package struct SourceView: Sendable {
     package var isHeld: Bool
     /// It is held back because the store fails.
     package var isHeldByStore: Bool
+    /// It is held back by its own `RateLimit=`.
+    package var isHeldByRate: Bool
     package var isRemoved: Bool
     package var suspensions: [Suspension]
     package var counters: Counters
@@ -164,7 +166,7 @@ extension Engine {
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
                 isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
-                isRemoved: state.isRemoved,
+                isHeldByRate: state.rateDeadline != nil, isRemoved: state.isRemoved,
                 suspensions: state.suspensions, counters: state.counters, lastEvent: state.lastEvent,
                 nextElapse: nextElapse(state), processes: supervisions[index]?.views(at: now) ?? [])
         }
@@ -214,8 +216,10 @@ extension Engine {
         }
     }
 
+    /// None while it is suspended: then nothing of it is kept.
     private func nextElapse(_ state: SourceState) -> Int64? {
-        Clock.allCases.compactMap { clock in
+        if state.isSuspended { return nil }
+        return Clock.allCases.compactMap { clock in
             let due = state.timer.due(clock)
             return due == TimerState.never ? nil : now.realtime + (due - now[clock])
         }.min()

@@ -237,7 +237,7 @@ final class ProcessConnector {
     private func unseen(_ process: Int32) {
         gap()
         let isThere = Linux.place(of: process).map { !$0.isZombie } ?? false
-        let why: Blindness = isThere ? .notAllowed : .ended
+        let why: Blindness = isThere && Linux.effectiveUserID != 0 ? .notAllowed : .ended
         for id in listeners.keys where armed.contains(id) && warned[id, default: []].insert(why).inserted {
             environment.send(.source(id, .failed("\(why.rawValue); such processes are counted as lost")))
             environment.send(.source(id, .armed))

@@ -68,6 +68,18 @@ struct SilenceTests {
         #expect(told(fixture) == ["70: quiet 10"])
     }
 
+    @Test func whatIsNotThereYetIsSilentToo() {
+        let path = SourceDefinition.path("p", to: "h").with {
+            $0.silence = SilenceRule(span: .seconds(10), onSilence: ["quiet"])
+        }
+        let fixture = EngineFixture(configuration(path))
+        fixture.send(.source(path.id, .waiting("it is not there")))
+        fixture.advance(seconds: 9)
+        fixture.send(.source(path.id, .armed))
+        fixture.advance(seconds: 1)
+        #expect(told(fixture) == ["10: quiet 10"])
+    }
+
     @Test func itStopsWhileSuspendedAndBeginsAnew() {
         let fixture = EngineFixture(configuration(source()))
         fixture.advance(seconds: 9)

@@ -290,6 +290,20 @@ import WatchFile
         #expect(fixture.signals.isEmpty)
     }
 
+    @Test func withoutAKillModeNobodyWaitsForItsEnd() {
+        let fixture = fixture(.supervised("web") { $0.killMode = .none })
+        fixture.spawn(fixture.runs[0])
+        for verb in [ProcessVerb.stop, .restart] {
+            guard case .failure(.notUp(_, let reason))? = fixture.reply(fixture.command(.process(verb, name: "web")))
+            else {
+                Issue.record("\(verb) was not refused")
+                continue
+            }
+            #expect(reason.hasPrefix("KillMode=none:"))
+        }
+        #expect(fixture.signals.isEmpty && stages(fixture) == [.up])
+    }
+
     private func stored(_ fixture: EngineFixture) -> StoredState {
         var state = StoredState()
         var processes: [Int: StoredProcess] = [:]

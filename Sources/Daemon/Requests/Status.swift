@@ -127,7 +127,8 @@ extension Runtime {
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "failed",
                 action: "watchd tries again by itself")
         case .opening, .armed, .waiting, .closed:
-            guard view.isHeld, view.suspensions.isEmpty else { return nil }
+            // `RateLimit=` is what somebody wanted.
+            guard view.isHeld, view.suspensions.isEmpty, !view.isHeldByRate else { return nil }
             if view.isHeldByStore {
                 let failed = persistence?.failure.map { wireTime($0.since) } ?? since
                 return GetStatus.Problem(
