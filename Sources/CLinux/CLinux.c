@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <malloc.h>
+#include <mqueue.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,30 @@ int clinux_pipe2(int ends[2], int flags) { return pipe2(ends, flags); }
 ssize_t clinux_tee(int from, int to, size_t limit) { return tee(from, to, limit, SPLICE_F_NONBLOCK); }
 
 int clinux_accept4(int socket, int flags) { return accept4(socket, NULL, NULL, flags); }
+
+int clinux_netlink(int family, unsigned groups) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, family);
+    if (descriptor < 0) return -1;
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+int clinux_mq_open(const char *name, unsigned mode) {
+    return (int)mq_open(name, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, (mode_t)mode, NULL);
+}
+
+long clinux_mq_message_size(int queue) {
+    struct mq_attr attributes;
+    return mq_getattr((mqd_t)queue, &attributes) < 0 ? -1 : attributes.mq_msgsize;
+}
+
+ssize_t clinux_mq_receive(int queue, char *buffer, size_t size) {
+    return mq_receive((mqd_t)queue, buffer, size, NULL);
+}
 
 int clinux_memfd_create(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }
 

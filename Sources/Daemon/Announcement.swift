@@ -41,10 +41,7 @@ enum Announcement {
                 return "echo hello > \(quoted(isFolder ? path + Array("/hello".utf8) : path))"
             }
         case .descriptor(let trigger):
-            switch trigger.listener {
-            case .fifo(let path): return "echo hello > \(quoted(path))"
-            case .datagram(let address): return datagramHint(address)
-            }
+            return descriptorHint(trigger.listener)
         case .process(.pidFile(let path)):
             let file = quoted(path)
             return (try? Linux.lstat(path)) == nil ? "sleep 2 & echo $! > \(file)" : "kill $(cat \(file))"
@@ -53,6 +50,26 @@ enum Announcement {
             let isPlain = !match.pattern.contains { "*?[".utf8.contains($0) }
             return isPlain ? quoted(match.pattern) : nil
         case .custom: return "watchctl \(option(socket))emit \(name)"
+        }
+    }
+
+    private static func descriptorHint(_ listener: DescriptorTrigger.Listener) -> String? {
+        switch listener {
+        case .fifo(let path): "echo hello > \(quoted(path))"
+        case .datagram(let address): datagramHint(address)
+        case .stream(let address): streamHint(address)
+        case .sequentialPacket(let address):
+            address.path.map { "echo hello | socat - UNIX-CONNECT:\(quoted($0)),type=5" }
+        case .tail(let path): "echo hello >> \(quoted(path))"
+        case .special, .netlink, .messageQueue, .passed, .command, .pressure: nil
+        }
+    }
+
+    private static func streamHint(_ address: SocketAddress) -> String {
+        switch address {
+        case .unix(let path): "echo hello | socat - UNIX-CONNECT:\(quoted(path))"
+        case .abstract(let name): "echo hello | socat - ABSTRACT-CONNECT:\(quoted(name))"
+        case .ipv4(_, let port), .ipv6(_, let port): "echo hello > /dev/tcp/localhost/\(port)"
         }
     }
 
@@ -73,4 +90,8 @@ enum Announcement {
         }
         return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
     }
+}
+
+extension SocketAddress {
+    fileprivate var path: [UInt8]? { if case .unix(let path) = self { path } else { nil } }
 }

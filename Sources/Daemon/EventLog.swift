@@ -81,6 +81,13 @@ enum EventLog {
             ], id: .operationRedelivered)
     }
 
+    /// What a source's command says on standard error.
+    static func line(_ text: [UInt8], of source: SourceID, _ logger: Logger) {
+        logger.write(
+            .info, "\(source.name)| \(String(decoding: text, as: UTF8.self))",
+            [("WATCHD_SOURCE", source.description)])
+    }
+
     private static func log(_ view: OperationView, _ logger: Logger) {
         guard let result = view.result else { return }
         let level: LogLevel =

@@ -43,6 +43,12 @@ struct KeptDescriptors: Sendable {
         return sources
     }
 
+    /// What socket units have passed for sources, by name; all but the control socket.
+    mutating func takePassed() -> PassedDescriptors {
+        let passed = others.filter { $0.name != ControlListener.passedName }
+        return PassedDescriptors(Dictionary(grouping: passed, by: \.name).mapValues { $0.map(\.rawValue) })
+    }
+
     /// Closes what nobody has taken. Returns the names.
     mutating func closeRest() -> [KeptDescriptor] {
         defer { numbers = [:] }

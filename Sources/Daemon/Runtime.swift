@@ -48,6 +48,9 @@ final class Runtime {
         engine.operationViews(queue: nil, handler: nil, after: after, limit: limit)
     }
     let tickets = Tickets()
+    private let handovers = Handovers()
+    /// How far sources have read.
+    private var positions: [SourceID: [UInt8]] = [:]
     var persistence: Persistence?
     /// Where a damaged store is now, and since when; what could not be read of it is lost.
     var damaged: (path: [UInt8], since: Int64)?
@@ -104,13 +107,15 @@ final class Runtime {
         sources = try SourceSet(
             SourceEnvironment(
                 core: core, slow: slow, epoll: epoll, inotify: inotify,
-                whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget, send: send),
-            stored: kept.takeSources(), ownSignals: [1, 2, 15]
+                whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget, handovers: handovers,
+                position: { [unowned self] in positions[$0] }, log: { [logger] in EventLog.line($1, of: $0, logger) },
+                send: send),
+            stored: kept.takeSources(), passed: kept.takePassed(), ownSignals: [1, 2, 15]
         ) { [unowned self] in signalReceived($0) }
         runs = RunSet(
             RunEnvironment(
                 core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice,
-                instance: instance, keep: keep, forget: forget, send: send))
+                instance: instance, keep: keep, forget: forget, handovers: handovers, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }
@@ -119,7 +124,10 @@ final class Runtime {
     }
 
     /// Before `start`, or when nothing is on its way.
-    func restore(_ state: StoredState) { engine.restore(state) }
+    func restore(_ state: StoredState) {
+        positions.merge(state.positions) { current, _ in current }
+        engine.restore(state)
+    }
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
 
     /// Whoever sets the time zone replaces `/etc/localtime`.
@@ -187,6 +195,7 @@ final class Runtime {
             next += 1
             note(input)
             perform(engine.handle(input, at: .current))
+            if case .event(_, .line(let line), _) = input, let handover = line.handover { handovers.settle(handover) }
         }
         inputs.removeAll(keepingCapacity: inputs.count <= 64)
         isHandling = false
@@ -250,6 +259,7 @@ final class Runtime {
         case .arm(.realtime, let time): arm(.realtime, at: time)
         case .arm(.boottime, let time): arm(.boottime, at: time)
         case .arm(.monotonic, let time): arm(.monotonic, at: time)
+        case .store(.position(let id, let position)): positions[id] = position
         case .start, .store: break
         case .adopt(let request): adopt(request)
         case .committed(let action): whenSafe { [unowned self] in performOne(action) }
@@ -292,6 +302,7 @@ final class Runtime {
 
     private func take(_ report: Report) {
         EventLog.log(report, logger)
+        note(report)
         switch report {
         case .ended(let view):
             recent.add(view)
@@ -309,6 +320,20 @@ final class Runtime {
             follow.add(.operation(view))
         case .condition(let id, let condition, _): note(condition, of: id)
         case .refused, .missed: break
+        }
+    }
+
+    /// What is handed over is closed when nobody has it any more.
+    private func note(_ report: Report) {
+        switch report {
+        case .event(let event, _, let handlers):
+            event.handover.map { handovers.accepted($0, deliveries: handlers.count) }
+        case .refused(let event, _, _, _, _): event.handover.map { handovers.ended($0, hasFailed: true) }
+        case .ended(let view) where view.result != .superseded:
+            for event in view.events {
+                event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }
+            }
+        case .ended, .operation, .retrying, .condition, .missed: break
         }
     }
 
@@ -358,6 +383,11 @@ final class Runtime {
             logger.print(line)
         }
     }
+}
+
+extension Event {
+    /// The number of the descriptor that it hands over. What is told of another operation hands over nothing.
+    fileprivate var handover: UInt64? { if case .line(let line) = fact { line.handover } else { nil } }
 }
 
 extension Moment {

@@ -33,6 +33,16 @@ extension Engine {
         sourceMayHaveEnded(source)
     }
 
+    /// The lines of one read, as if each had come alone.
+    mutating func acceptLines(_ facts: [LineFact], of id: SourceID, _ position: [UInt8]?) {
+        guard let source = sources.index(of: .source(id)), !sources[source].isRemoved else { return }
+        for fact in facts {
+            accept(.line(fact), from: source)
+            settle()
+        }
+        if let position { actions.append(.store(.position(id, position))) }
+    }
+
     mutating func makeEvent(_ fact: Fact, count: Int = 1) -> Event {
         lastEventID = nextEventID
         return Event(id: lastEventID, time: now.realtime, count: count, fact: fact)

@@ -192,6 +192,8 @@ package struct Engine: Sendable {
             if let source = sources.index(of: .source(id)), !sources[source].isRemoved, count > 0 {
                 accept(fact, count: count, from: source)
             }
+        case .lines(let id, let facts, let position):
+            acceptLines(facts, of: id, position)
         case .source(let id, let condition):
             if let source = sources.index(of: .source(id)) {
                 sources[source].condition = condition

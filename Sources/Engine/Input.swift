@@ -5,9 +5,12 @@ package import WatchFile
 package enum Input: Sendable {
     /// A source of the rim saw something; `count` of it at once.
     case event(SourceID, Fact, count: Int = 1)
+    /// A descriptor brought these, one event each, in their order. `position`: how far that is in what it reads, to be
+    /// stored in the same transaction as what becomes of them, and given back after a restart.
+    case lines(SourceID, [LineFact], position: [UInt8]? = nil)
     /// Where a source of the rim stands.
     case source(SourceID, SourceCondition)
-    /// The kernel is known to have dropped events of a source.
+    /// The kernel is known to have dropped events of a source, or lines were cut at `MaxLength=`.
     case gap(SourceID, Int)
     /// A source of the rim refused events by its filter.
     case filtered(SourceID, Int)

@@ -13,6 +13,8 @@ package struct StoredState: Sendable {
     package var timers: [SourceID: TimerStamp] = [:]
     /// Processes of supervised commands that ran when it was written.
     package var processes: [StoredProcess] = []
+    /// How far sources had read, as they said it (`Input.lines`).
+    package var positions: [SourceID: [UInt8]] = [:]
     /// How operations ended that others waited for when watchd stopped.
     package var results: [UInt64: Result] = [:]
     /// No event or operation up to these ids is new.
@@ -157,6 +159,8 @@ package enum StoreWrite: Sendable {
     case timer(SourceID, TimerStamp)
     /// The process of a copy of a supervised command; `nil`: it has none.
     case process(SourceID, copy: Int, StoredProcess?)
+    /// How far a source has read.
+    case position(SourceID, [UInt8])
     /// Ids up to these may be given out; after a restart those behind them are.
     case reserved(lastEventID: UInt64, lastOperationID: UInt64)
 }

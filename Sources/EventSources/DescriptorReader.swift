@@ -3,6 +3,8 @@ import LinuxSystem
 /// Who reads the descriptor of a source. Confined to its context.
 protocol DescriptorReader: AnyObject {
     var isOpen: Bool { get }
+    /// What it reads.
+    var number: Int32? { get }
     /// Everything that was told is consumed too.
     var isSettled: Bool { get }
     /// Takes a descriptor over and watches it; the one before is closed first.

@@ -60,6 +60,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
         self.failed = failed
     }
 
+    var number: Int32? { descriptor.number }
     var isOpen: Bool { descriptor.number != nil && heir == nil }
     var isSettled: Bool { told == consumed }
 

@@ -1,4 +1,5 @@
 package import Engine
+package import WatchFile
 
 /// A source of the rim. It belongs to one context, tells what it sees through its environment, and is done after
 /// `close`.
@@ -39,6 +40,16 @@ package struct SourceEnvironment {
     package let keep: (KeptDescriptor, Int32) -> Void
     /// What was kept under this name is not wanted any more.
     package let forget: (KeptDescriptor) -> Void
+    /// How far a source had read when it was told with `Input.lines` last, by an earlier daemon too.
+    package let position: (SourceID) -> [UInt8]?
+    /// Descriptors on their way to a handler.
+    package let handovers: Handovers
+    /// For descriptors that tell by POLLPRI.
+    let priority: PriorityPoller
+    /// A line for the log about a source.
+    package let log: (SourceID, [UInt8]) -> Void
+    /// What is read goes through it.
+    let buffer = ReadBuffer()
     /// Gives an input to the engine.
     package let send: (Input) -> Void
 
@@ -46,7 +57,9 @@ package struct SourceEnvironment {
         core: Context, slow: Context, epoll: EpollSet, inotify: InotifyHub,
         whenSafe: @escaping (@escaping () -> Void) -> Void = { $0() },
         keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
-        forget: @escaping (KeptDescriptor) -> Void = { _ in }, send: @escaping (Input) -> Void
+        forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
+        position: @escaping (SourceID) -> [UInt8]? = { _ in nil },
+        log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in }, send: @escaping (Input) -> Void
     ) {
         self.core = core
         self.slow = slow
@@ -55,7 +68,18 @@ package struct SourceEnvironment {
         self.whenSafe = whenSafe
         self.keep = keep
         self.forget = forget
+        self.handovers = handovers
+        self.position = position
+        self.log = log
+        priority = PriorityPoller(on: core)
         self.send = send
+    }
+}
+
+extension SourceEnvironment {
+    /// What came at once.
+    func tell(_ id: SourceID, _ facts: [LineFact]) {
+        if facts.count == 1 { send(.event(id, .line(facts[0]))) } else if !facts.isEmpty { send(.lines(id, facts)) }
     }
 }
 

@@ -16,7 +16,8 @@ package final class FIFOSource: EventSource {
     /// Of a durable one.
     private let view: PipeView?
     private var pipe: (any DescriptorReader)?
-    private var framer: LineFramer
+    private let maker: LineMaker
+    private var guardian: FileGuard?
     private var retry = Retry()
     private var keptInode: UInt64?
 
@@ -32,17 +33,18 @@ package final class FIFOSource: EventSource {
         self.trigger = trigger
         self.environment = environment
         self.spare = spare
-        framer = LineFramer(maxLength: trigger.maxLength)
-        view = isDurable ? PipeView(maxLength: trigger.maxLength) : nil
+        maker = LineMaker(id, trigger, environment)
+        view = isDurable ? PipeView(trigger, maker) : nil
         pipe = view.map(durablePipe) ?? plainPipe()
+        guardian = FileGuard(path, hub: environment.inotify) { [weak self] in self?.lost() }
     }
 
-    private func plainPipe() -> HeldDescriptor<LineFramer.Line> {
+    private func plainPipe() -> HeldDescriptor<LineFact> {
         HeldDescriptor(on: environment.core, epoll: environment.epoll) {
             [unowned self] number throws(SystemError) in
-            try read(number)
-        } tell: { [unowned self] line in
-            tell(line)
+            try self.environment.buffer.read(number, maker)
+        } tell: { [unowned self] facts in
+            self.environment.tell(id, facts)
         } ended: { [unowned self] in
             open()
         } failed: { [unowned self] error in
@@ -55,8 +57,8 @@ package final class FIFOSource: EventSource {
             try view.look(number)
         } consume: { number, count throws(SystemError) in
             _ = try Linux.skip(number, count)
-        } tell: { [unowned self] line in
-            tell(line)
+        } tell: { [unowned self] fact in
+            if let sifted = maker.sift(fact) { self.environment.send(.event(id, .line(sifted))) }
         } ended: { [unowned self] in
             open()
         } failed: { [unowned self] error in
@@ -64,22 +66,35 @@ package final class FIFOSource: EventSource {
         }
     }
 
-    private func tell(_ line: LineFramer.Line) {
-        environment.send(.event(id, .line(LineFact(line.bytes, isIncomplete: line.isIncomplete))))
-    }
+    package var watchCount: Int { guardian?.watchCount ?? 0 }
 
     package func open() {
-        guard let pipe else { return }
-        do throws(SystemError) {
-            let (opened, isNew) = try takeOrOpen()
-            view?.enlarge(opened)
-            if isNew { keep(opened) }
-            try pipe.open(FileDescriptor(owning: opened))
-            retry.reset()
-            environment.send(.source(id, .armed))
-        } catch {
-            failed(error)
+        FileOwner.of(trigger, environment) { [weak self] owner in
+            guard let self, let pipe else { return }
+            do throws(SystemError) {
+                let (opened, isNew) = try takeOrOpen(owner.get())
+                view?.enlarge(opened)
+                if isNew { keep(opened) }
+                try pipe.open(FileDescriptor(owning: opened))
+                retry.reset()
+                environment.send(.source(id, .armed))
+                guardian?.watch()
+            } catch {
+                failed(error)
+            }
         }
+    }
+
+    /// Nobody finds it any more: what is in it is read first, then it is made anew.
+    private func lost() {
+        guard let pipe else { return }
+        if let number = pipe.number, (try? Linux.bytesAvailable(number)) ?? 0 > 0 || !pipe.isSettled {
+            environment.send(.source(id, .waiting("\(path.printable) was taken away; what is in it is read first")))
+            return retry.schedule(on: environment.core) { [weak self] in self?.lost() }
+        }
+        environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))
+        environment.tell(id, maker.rest())
+        open()
     }
 
     private func failed(_ error: SystemError) {
@@ -99,6 +114,8 @@ package final class FIFOSource: EventSource {
         }
         pipe = nil
         view?.close()
+        guardian?.close()
+        guardian = nil
         if !isOpen { left() }
     }
 
@@ -118,12 +135,28 @@ package final class FIFOSource: EventSource {
         environment.keep(.fifo(id), number)
     }
 
-    private func takeOrOpen() throws(SystemError) -> (number: Int32, isNew: Bool) {
+    private func takeOrOpen(_ owner: FileOwner) throws(SystemError) -> (number: Int32, isNew: Bool) {
         if let taken = spare.take(.fifo(id), where: isStillThere) {
+            do throws(SystemError) {
+                try apply(owner)
+            } catch {
+                // It keeps what is in it for the next try.
+                spare.put(.fifo(id), taken)
+                throw error
+            }
             keptInode = (try? Linux.fstat(taken.rawValue))?.inode
             return (taken.release(), false)
         }
-        return (try openFIFO().release(), true)
+        return (try FIFO.open(path, owner).release(), true)
+    }
+
+    /// Where it stands otherwise: of somebody else's pipe that is as it should be nothing is touched.
+    private func apply(_ owner: FileOwner) throws(SystemError) {
+        let status = try Linux.stat(path)
+        let isAsWanted =
+            status.permissions == owner.mode && owner.user ?? status.userID == status.userID
+            && owner.group ?? status.groupID == status.groupID
+        if !isAsWanted { try owner.apply(to: path) }
     }
 
     /// Whether a kept one is still the one that is meant. If not, it is closed, which must not happen in silence.
@@ -142,31 +175,27 @@ package final class FIFOSource: EventSource {
         guard let own = try? Linux.fstat(number), let status = try? Linux.stat(path) else { return false }
         return own.kind == .fifo && own.device == status.device && own.inode == status.inode
     }
+}
 
-    private func openFIFO() throws(SystemError) -> FileDescriptor {
-        let made = Swift.Result { () throws(SystemError) in try Linux.mkfifo(path, mode: trigger.mode) }
+enum FIFO {
+    /// Opens a FIFO for reading, and makes it first if it is not there.
+    static func open(_ path: [UInt8], _ owner: FileOwner) throws(SystemError) -> FileDescriptor {
+        // Nobody gets at it before it is as it should be.
+        let made = Swift.Result { () throws(SystemError) in try Linux.mkfifo(path, mode: owner.mode & 0o600) }
         if case .failure(let error) = made, error.errno != .fileExists { throw error }
         let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
         do throws(SystemError) {
             guard try Linux.fstat(opened.rawValue).kind == .fifo else {
                 throw SystemError(call: "open", detail: "\(path.printable), which is not a FIFO", errno: .fileExists)
             }
-            // The umask has taken its part of the mode; somebody else's pipe keeps its own.
-            if case .success = made { try Linux.fchmod(opened.rawValue, trigger.mode) }
+            // Somebody else's pipe keeps its own.
+            if case .success = made { try owner.apply(to: path) }
         } catch {
             opened.close()
+            // Else the next try would find it standing, and leave it as it is.
+            if case .success = made { try? Linux.unlink(path) }
             throw error
         }
         return opened
-    }
-
-    private func read(_ number: Int32) throws(SystemError) -> HeldDescriptor<LineFramer.Line>.Reading {
-        do throws(SystemError) {
-            let bytes = try Linux.read(number, atMost: 1 << 16)
-            guard bytes.isEmpty else { return .items(framer.push(bytes), bytes: bytes.count) }
-            return .end(framer.finish().map { [$0] } ?? [])
-        } catch  where error.errno == .wouldBlock {
-            return .empty
-        }
     }
 }

@@ -22,7 +22,7 @@ final class HeldDescriptor<Item>: DescriptorReader {
     private let context: Context
     private let epoll: EpollSet
     private let read: (Int32) throws(SystemError) -> Reading
-    private let tell: (Item) -> Void
+    private let tell: ([Item]) -> Void
     private let ended: () -> Void
     private let failed: (SystemError) -> Void
     private var descriptor: FileDescriptor?
@@ -35,11 +35,11 @@ final class HeldDescriptor<Item>: DescriptorReader {
 
     /// - Parameters:
     ///   - read: reads once.
-    ///   - tell: gives one item on; it may hold or close this.
+    ///   - tell: gives items on, in their order, as many as one turn may tell; it may hold or close this.
     ///   - ended: the last writer has gone and everything is told.
     init(
         on context: Context, epoll: EpollSet, read: @escaping (Int32) throws(SystemError) -> Reading,
-        tell: @escaping (Item) -> Void, ended: @escaping () -> Void, failed: @escaping (SystemError) -> Void
+        tell: @escaping ([Item]) -> Void, ended: @escaping () -> Void, failed: @escaping (SystemError) -> Void
     ) {
         self.context = context
         self.epoll = epoll
@@ -49,6 +49,7 @@ final class HeldDescriptor<Item>: DescriptorReader {
         self.failed = failed
     }
 
+    var number: Int32? { descriptor.number }
     var isOpen: Bool { descriptor.number != nil }
     /// What is read is consumed.
     var isSettled: Bool { true }
@@ -98,9 +99,11 @@ final class HeldDescriptor<Item>: DescriptorReader {
             while told < waiting.count {
                 guard !isHeld, isOpen else { return }
                 guard count < Self.itemsPerTurn else { return later() }
-                told += 1
-                count += 1
-                tell(waiting[told - 1])
+                let end = min(waiting.count, told + Self.itemsPerTurn - count)
+                let items = told == 0 && end == waiting.count ? waiting : Array(waiting[told..<end])
+                count += items.count
+                told = end
+                tell(items)
             }
             (waiting, told) = ([], 0)
             guard !isHeld, let number = descriptor.number else { return }

@@ -1,7 +1,9 @@
-/// Cuts a stream of bytes into lines. Pure.
+import LinuxSystem
+
+/// Cuts a stream of bytes into lines. Pure; memory is bounded by the longest line.
 ///
-/// A line ends at a newline, which is not part of it, or when it is as long as allowed: then it is delivered in pieces,
-/// each but the last marked incomplete, so that nothing is lost and memory is bounded.
+/// A line ends at a newline, which is not part of it. One that is longer than allowed is cut, marked incomplete, and the
+/// rest up to its newline is thrown away; or, in pieces, delivered as further lines, so that nothing is lost.
 package struct LineFramer: Sendable {
     package struct Line: Equatable, Sendable {
         package var bytes: [UInt8]
@@ -9,34 +11,69 @@ package struct LineFramer: Sendable {
     }
 
     private let maxLength: Int
+    private let isInPieces: Bool
     private var rest: [UInt8] = []
+    /// What comes belongs to a line that was cut.
+    private var isSkipping = false
+    /// Lines that were cut so far.
+    package private(set) var cut = 0
 
-    package init(maxLength: Int) { self.maxLength = maxLength }
+    package init(maxLength: Int, inPieces: Bool = false) {
+        self.maxLength = maxLength
+        isInPieces = inPieces
+    }
 
     /// The lines that these bytes complete.
     package mutating func push(_ bytes: [UInt8]) -> [Line] {
+        bytes.withUnsafeBytes { push($0) }
+    }
+
+    /// The same.
+    package mutating func push(_ bytes: UnsafeRawBufferPointer) -> [Line] {
         var lines: [Line] = []
         var start = 0
         while start < bytes.count {
-            let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-            rest += bytes[start..<end]
-            while rest.count > maxLength || (rest.count == maxLength && end == bytes.count) {
-                lines.append(Line(bytes: Array(rest.prefix(maxLength)), isIncomplete: true))
-                rest.removeFirst(maxLength)
-            }
-            if end < bytes.count {
-                lines.append(Line(bytes: rest))
-                rest = []
-            }
-            start = end + 1
+            let end = bytes.firstNewline(from: start)
+            take(UnsafeRawBufferPointer(rebasing: bytes[start..<(end ?? bytes.count)]), isWhole: end != nil, &lines)
+            start = (end ?? bytes.count) + 1
         }
         return lines
     }
 
     /// What is left when the writer has gone: a line without its end.
     package mutating func finish() -> Line? {
-        guard !rest.isEmpty else { return nil }
-        defer { rest = [] }
-        return Line(bytes: rest, isIncomplete: true)
+        defer { (rest, isSkipping) = ([], false) }
+        return rest.isEmpty ? nil : Line(bytes: rest, isIncomplete: true)
+    }
+
+    private mutating func take(_ part: UnsafeRawBufferPointer, isWhole: Bool, _ lines: inout [Line]) {
+        if isSkipping {
+            isSkipping = !isWhole
+        } else if isWhole, rest.isEmpty, part.count <= maxLength {
+            lines.append(Line(bytes: Array(part)))
+        } else if isInPieces {
+            takePieces(part, isWhole: isWhole, &lines)
+        } else {
+            rest += part.prefix(maxLength + 1 - rest.count)
+            if rest.count > maxLength {
+                cut += 1
+                lines.append(Line(bytes: Array(rest.prefix(maxLength)), isIncomplete: true))
+                (rest, isSkipping) = ([], !isWhole)
+            } else if isWhole {
+                lines.append(Line(bytes: rest))
+                rest = []
+            }
+        }
+    }
+
+    private mutating func takePieces(_ part: UnsafeRawBufferPointer, isWhole: Bool, _ lines: inout [Line]) {
+        rest += part
+        while rest.count > maxLength || (rest.count == maxLength && !isWhole) {
+            lines.append(Line(bytes: Array(rest.prefix(maxLength)), isIncomplete: true))
+            rest.removeFirst(maxLength)
+        }
+        guard isWhole else { return }
+        lines.append(Line(bytes: rest))
+        rest = []
     }
 }

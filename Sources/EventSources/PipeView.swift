@@ -1,4 +1,6 @@
+import Engine
 import LinuxSystem
+import WatchFile
 
 /// Looks into a FIFO without consuming: `tee(2)` into a pipe of its own, which is read and cut into lines. Confined to
 /// its context.
@@ -7,10 +9,18 @@ final class PipeView {
     private static let leastSize = 256 << 10
 
     private let maxLength: Int
+    private let isChunk: Bool
+    private let maker: LineMaker
+    /// What comes belongs to a line that was cut.
+    private var isSkipping = false
     private var readEnd: FileDescriptor?
     private var writeEnd: FileDescriptor?
 
-    init(maxLength: Int) { self.maxLength = maxLength }
+    init(_ trigger: DescriptorTrigger, _ maker: LineMaker) {
+        maxLength = trigger.maxLength
+        isChunk = trigger.framing == .chunk
+        self.maker = maker
+    }
 
     func close() {
         readEnd.take()?.close()
@@ -18,24 +28,43 @@ final class PipeView {
     }
 
     /// Makes a FIFO large enough that an unfinished line fits, whatever pieces it is written in: of two pages that follow
-    /// each other, more than one is full. Smaller it works too; then a long line may come in pieces.
+    /// each other, more than one is full. Smaller it works too; then a long line is cut earlier.
     func enlarge(_ fifo: Int32) {
         let wanted = max(Self.leastSize, 2 * maxLength + 8192)
         if let size = try? Linux.pipeSize(fifo), size < wanted { try? Linux.setPipeSize(fifo, wanted) }
     }
 
-    /// The lines in the FIFO that can be told, with their bytes there. An unfinished one stays, until it is as long as
-    /// allowed, or fills the pipe, or its writer has gone.
-    func look(_ fifo: Int32) throws(SystemError) -> DurableDescriptor<LineFramer.Line>.Batch {
-        // Looked at before and after: who has gone before had written everything, and nobody else has come since.
-        let wasHungUp = try isHungUp(fifo)
-        guard let (bytes, isFull) = try copy(fifo) else { return .init() }
-        if bytes.isEmpty { return .init(isEnd: wasHungUp) }
-        let isEnd = wasHungUp ? try isEnd(fifo, bytes.count) : false
-        var framer = LineFramer(maxLength: maxLength)
-        var lines = framer.push(bytes)
-        if isEnd || (isFull && lines.isEmpty), let rest = framer.finish() { lines.append(rest) }
-        return .init(items: lines.map { ($0, $0.bytes.count + ($0.isIncomplete ? 0 : 1)) }, isEnd: isEnd)
+    /// The lines in the FIFO that can be told, with the bytes there that are theirs. An unfinished one stays, until it is
+    /// longer than allowed, or fills the pipe, or its writer has gone. What is left of one that was cut is consumed.
+    func look(_ fifo: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {
+        while true {
+            // Looked at before and after: who has gone before had written everything, and nobody else has come since.
+            let wasHungUp = try isHungUp(fifo)
+            guard let (bytes, isFull) = try copy(fifo) else { return .init() }
+            if bytes.isEmpty {
+                isSkipping = false
+                return .init(isEnd: wasHungUp)
+            }
+            guard isSkipping else {
+                return batch(bytes, isFull: isFull, isEnd: wasHungUp ? try isEnd(fifo, bytes.count) : false)
+            }
+            let newline = bytes.firstIndex(of: UInt8(ascii: "\n"))
+            _ = try Linux.skip(fifo, newline.map { $0 + 1 } ?? bytes.count)
+            isSkipping = newline == nil
+        }
+    }
+
+    private func batch(_ bytes: [UInt8], isFull: Bool, isEnd: Bool) -> DurableDescriptor<LineFact>.Batch {
+        if isChunk {
+            let chunk = Array(bytes.prefix(maxLength))
+            return .init(
+                items: [(LineFact(chunk, form: .chunk), chunk.count)], isEnd: isEnd && chunk.count == bytes.count)
+        }
+        var cutter = SizedLines(bytes, maxLength: maxLength)
+        if isEnd { cutter.finish() } else if isFull, cutter.lines.isEmpty { cutter.cutRest() }
+        isSkipping = cutter.isUnfinishedCut && !isEnd
+        maker.noteCut(cutter.cut)
+        return .init(items: cutter.lines.map { (maker.fact($0.line), $0.size) }, isEnd: isEnd)
     }
 
     private func isHungUp(_ fifo: Int32) throws(SystemError) -> Bool {
@@ -73,8 +102,4 @@ final class PipeView {
         if let size = try? Linux.pipeSize(fifo) { try? Linux.setPipeSize(write, size) }
         return (read, write)
     }
-}
-
-extension Pipe {
-    fileprivate consuming func split() -> (read: Int32, write: Int32) { (readEnd.release(), writeEnd.release()) }
 }

@@ -4,14 +4,15 @@ package import WatchFile
 
 /// All sources of the rim, by their names. Confined to its context.
 package final class SourceSet {
-    private let environment: SourceEnvironment
+    let environment: SourceEnvironment
     private var sources: [SourceID: any EventSource] = [:]
     private var signals: [Int32: SourceID] = [:]
     /// The signals that watchd itself needs, whatever the watch file says.
     private let ownSignals: SignalSet
     private var signalSource: SignalSource?
     private let ownSignal: (SignalInfo) -> Void
-    private let spare: SpareDescriptors
+    let spare: SpareDescriptors
+    let passed: PassedDescriptors
     private let connector: ProcessConnector
     /// How many of that name were closed before all that they told was safe, and so consumed.
     private var unsettled: [SourceID: Int] = [:]
@@ -21,13 +22,16 @@ package final class SourceSet {
 
     /// - Parameters:
     ///   - stored: FIFOs and sockets of an earlier watchd, to be owned from here on.
+    ///   - passed: what the service manager has passed for sources.
     ///   - ownSignal: called for a signal that no source claims.
     package init(
-        _ environment: SourceEnvironment, stored: [KeptDescriptor: Int32] = [:], ownSignals: SignalSet,
+        _ environment: SourceEnvironment, stored: [KeptDescriptor: Int32] = [:],
+        passed: PassedDescriptors = PassedDescriptors(), ownSignals: SignalSet,
         ownSignal: @escaping (SignalInfo) -> Void
     ) throws(SystemError) {
         self.environment = environment
         spare = SpareDescriptors(stored, forget: environment.forget)
+        self.passed = passed
         connector = ProcessConnector(environment)
         self.ownSignals = ownSignals
         self.ownSignal = ownSignal
@@ -51,14 +55,7 @@ package final class SourceSet {
         // It lives in the engine.
         case .process(.command): break
         case .descriptor(let trigger):
-            switch trigger.listener {
-            case .fifo(let path):
-                let source = FIFOSource(id, path: path, trigger, environment, isDurable: isDurable, spare: spare)
-                startWhenSettled(source, id)
-            case .datagram(let address):
-                let source = DatagramSource(id, address, trigger, environment, isDurable: isDurable, spare: spare)
-                startWhenSettled(source, id)
-            }
+            startWhenSettled(descriptorSource(id, trigger, isDurable: isDurable), id)
         }
     }
 

@@ -24,8 +24,11 @@ struct Child: Sendable {
     let nice: Int32
     /// `WATCHD_INSTANCE`.
     var instance = ""
+    /// What its event hands over; closed here, however it ends.
+    var handover: Int32?
 
     func start() throws(Failure) -> Started {
+        defer { if let handover { FileDescriptor(owning: handover).close() } }
         do {
             return try spawn()
         } catch let error as SystemError {
@@ -59,15 +62,15 @@ struct Child: Sendable {
         let path = try lookUp(words[0], environment)
         var owned = Descriptors()
         defer { owned.closeAll() }
-        let input = owned.add(try standardInput(context))
+        let input = try inputDescriptor(context, &owned)
         let output = try outputPipe()
         if let output { owned.add(output.write) }
         let descriptors: [Int32]
         let spawned: SpawnedProcess
         do {
             descriptors = [
-                input, try open(definition.standardOutput, output?.write, 1, &owned),
-                try open(definition.standardError, output?.write, 2, &owned),
+                input, try open(definition.standardOutput, output?.write, 1, input, &owned),
+                try open(definition.standardError, output?.write, 2, input, &owned),
             ]
             spawned = try Linux.spawn(
                 SpawnSpecification(
@@ -129,17 +132,26 @@ struct Child: Sendable {
     }
 
     private func open(
-        _ output: StandardOutput, _ pipe: Int32?, _ own: Int32, _ owned: inout Descriptors
+        _ output: StandardOutput, _ pipe: Int32?, _ own: Int32, _ input: Int32, _ owned: inout Descriptors
     ) throws -> Int32 {
         switch output {
         case .journal: pipe ?? own
         case .inherit: own
+        case .socket: input
         case .null: owned.add(try Linux.open("/dev/null", .writing))
         case .file(let path):
             owned.add(try Linux.open(path, [.writing, .creating, .noControllingTerminal], mode: 0o644))
         case .append(let path):
             owned.add(try Linux.open(path, [.writing, .creating, .appending, .noControllingTerminal], mode: 0o644))
         }
+    }
+
+    private func inputDescriptor(_ context: RunContext, _ owned: inout Descriptors) throws -> Int32 {
+        guard definition.standardInput == .socket else { return owned.add(try standardInput(context)) }
+        guard let handover else {
+            throw Failure(reason: "the descriptor that its event handed over is closed", isTransient: false)
+        }
+        return handover
     }
 
     private func standardInput(_ context: RunContext) throws -> Int32 {
@@ -150,7 +162,7 @@ struct Child: Sendable {
         case .paths0: text = context.words.flatMap { $0 + [0] }
         case .payload: text = context.payload
         case .output: text = context.output
-        case .null: return try Linux.open("/dev/null").release()
+        case .null, .socket: return try Linux.open("/dev/null").release()
         }
         return try Linux.memfd(name: "watchd-event", text).release()
     }

@@ -45,10 +45,28 @@ final class CommandRun: OngoingRun {
     var name: String { request.run.name(of: request.definition.value) }
 
     func start() {
-        let child = Child(request: request, command: command, nice: environment.nice, instance: environment.instance)
-        environment.lanes.submit(name) { [bound, core = environment.core] in
+        var child = Child(request: request, command: command, nice: environment.nice, instance: environment.instance)
+        do throws(SystemError) {
+            child.handover = try handover()
+        } catch {
+            let failure = Child.Failure(reason: "\(error)", isTransient: error.errno.isTransient)
+            // As from a lane: later, when the caller is done.
+            return environment.core.async { [bound] in bound.value.spawned(.failure(failure)) }
+        }
+        environment.lanes.submit(name) { [bound, child, core = environment.core] in
             let result = Swift.Result { () throws(Child.Failure) in try child.start() }
             core.async { bound.value.spawned(result) }
+        }
+    }
+
+    /// A descriptor of its own of what the newest event hands over, for the child to have and to close.
+    private func handover() throws(SystemError) -> Int32? {
+        guard request.definition.value.standardInput == .socket,
+            case .line(let line) = request.events.last?.fact, let number = line.handover
+        else { return nil }
+        switch try environment.handovers.duplicate(number) {
+        case .some(let descriptor): return descriptor.release()
+        case .none: return nil
         }
     }
 

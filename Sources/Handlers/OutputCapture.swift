@@ -20,7 +20,7 @@ final class OutputCapture {
     private let prefix: String
     private var descriptor: FileDescriptor?
     private var token: UInt64?
-    private var framer = LineFramer(maxLength: longestLine)
+    private var framer = LineFramer(maxLength: longestLine, inPieces: true)
     private var bytes: [UInt8] = []
     private var bound: QueueBound<OutputCapture> { QueueBound(self, to: core) }
 

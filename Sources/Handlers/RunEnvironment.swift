@@ -19,12 +19,15 @@ package struct RunEnvironment {
     package let keep: (KeptDescriptor, Int32) -> Void
     /// What was kept under this name is not wanted any more.
     package let forget: (KeptDescriptor) -> Void
+    /// What events hand over.
+    package let handovers: Handovers
     package let send: (Input) -> Void
 
     package init(
         core: Context, slow: Context, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
         instance: String = "", keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
-        forget: @escaping (KeptDescriptor) -> Void = { _ in }, send: @escaping (Input) -> Void
+        forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
+        send: @escaping (Input) -> Void
     ) {
         self.core = core
         self.slow = slow
@@ -36,6 +39,7 @@ package struct RunEnvironment {
         self.instance = instance
         self.keep = keep
         self.forget = forget
+        self.handovers = handovers
         self.send = send
     }
 }

@@ -43,6 +43,8 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     /// ENOBUFS: the reader was too slow.
     package static let noBufferSpace = Errno(ENOBUFS)
     package static let noSpace = Errno(ENOSPC)
+    package static let readOnly = Errno(EROFS)
+    package static let notSupported = Errno(EOPNOTSUPP)
     package static let brokenPipe = Errno(EPIPE)
     package static let nameTooLong = Errno(ENAMETOOLONG)
     package static let notEmpty = Errno(ENOTEMPTY)

@@ -135,6 +135,26 @@ extension Linux {
         try call("chown", path) { Glibc.chown($0, user ?? .max, group ?? .max) }
     }
 
+    /// `pread(2)` into a new array, without moving the file's offset; empty at the end.
+    package static func read(_ descriptor: Int32, atMost limit: Int, from offset: Int64) throws(SystemError) -> [UInt8]
+    {
+        var failure: SystemError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            do throws(SystemError) {
+                count = try call("pread") { pread(descriptor, buffer.baseAddress, limit, off_t(offset)) }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// `fchown(2)`; `nil` leaves an id as it is.
+    package static func fchown(_ descriptor: Int32, user: UInt32?, group: UInt32?) throws(SystemError) {
+        try call("fchown") { Glibc.fchown(descriptor, user ?? .max, group ?? .max) }
+    }
+
     /// `umask(2)`, of the whole process; the mask that was.
     @discardableResult
     package static func umask(_ mask: UInt32) -> UInt32 { Glibc.umask(mask) }

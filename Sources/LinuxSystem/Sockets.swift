@@ -180,6 +180,47 @@ extension Linux {
             && option(descriptor, SO_ACCEPTCONN) == 1
     }
 
+    /// SO_REUSEADDR: a port may be bound anew while connections of before still linger.
+    package static func allowReuse(_ socket: Int32) {
+        var on: Int32 = 1
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// SO_TYPE; `nil`: no socket, or one of another type.
+    package static func socketType(_ descriptor: Int32) -> SocketType? {
+        let number = option(descriptor, SO_TYPE)
+        return [SocketType.stream, .datagram, .sequentialPacket].first { $0.number == number }
+    }
+
+    /// SO_ACCEPTCONN.
+    package static func isListening(_ descriptor: Int32) -> Bool { option(descriptor, SO_ACCEPTCONN) == 1 }
+
+    /// `getpeername(2)`; `unnamed` for a Unix socket that was never bound.
+    package static func peerEndpoint(_ socket: Int32) throws(SystemError) -> Endpoint {
+        var address = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_storage>.size)
+        var size = socklen_t(address.count)
+        try call("getpeername") {
+            address.withUnsafeMutableBytes {
+                getpeername(socket, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, &size)
+            }
+        }
+        return Endpoint(address.prefix(Int(size)))
+    }
+
+    /// `recv(2)` with MSG_PEEK: what comes next, which stays; empty at the end. EAGAIN is thrown.
+    package static func peek(_ socket: Int32, atMost limit: Int) throws(SystemError) -> [UInt8] {
+        var failure: SystemError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            do throws(SystemError) {
+                count = try call("recv") { recv(socket, buffer.baseAddress, limit, Int32(MSG_PEEK)) }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
     /// Whether a descriptor is a datagram socket (SO_TYPE).
     package static func isDatagramSocket(_ descriptor: Int32) -> Bool {
         option(descriptor, SO_TYPE) == Int32(SOCK_DGRAM.rawValue)

@@ -4,8 +4,10 @@ import Testing
 @testable import EventSources
 
 @Suite("Line framer") struct LineFramerTests {
-    private func lines(_ pieces: [[UInt8]], maxLength: Int = 1 << 16) -> [LineFramer.Line] {
-        var framer = LineFramer(maxLength: maxLength)
+    private func lines(
+        _ pieces: [[UInt8]], maxLength: Int = 1 << 16, inPieces: Bool = false
+    ) -> [LineFramer.Line] {
+        var framer = LineFramer(maxLength: maxLength, inPieces: inPieces)
         let lines = pieces.flatMap { framer.push($0) }
         return lines + (framer.finish().map { [$0] } ?? [])
     }
@@ -17,9 +19,20 @@ import Testing
     }
 
     @Test func aLineThatIsTooLongComesInPiecesOfTheLargestSize() {
-        let all = lines([Array("abcdefghij\nkl\n".utf8)], maxLength: 4)
+        let all = lines([Array("abcdefghij\nkl\n".utf8)], maxLength: 4, inPieces: true)
         #expect(all.map { String(decoding: $0.bytes, as: UTF8.self) } == ["abcd", "efgh", "ij", "kl"])
         #expect(all.map(\.isIncomplete) == [true, true, false, false])
+    }
+
+    @Test func aLineThatIsTooLongIsCutAndNeverMadeTwo() {
+        var framer = LineFramer(maxLength: 4)
+        var all = framer.push(Array("abcd\nabcdefghij\nkl\nabcde".utf8))
+        #expect(all.map { String(decoding: $0.bytes, as: UTF8.self) } == ["abcd", "abcd", "kl", "abcd"])
+        #expect(all.map(\.isIncomplete) == [false, true, false, true])
+        #expect(framer.cut == 2)
+        all = framer.push(Array("fgh".utf8)) + framer.push(Array("ij\nend\n".utf8))
+        #expect(all == [.init(bytes: Array("end".utf8))], "the rest of what was cut is thrown away")
+        #expect(framer.finish() == nil)
     }
 
     @Test(arguments: 0..<50) func howTheBytesArriveDoesNotMatter(_ seed: Int) {
@@ -35,7 +48,10 @@ import Testing
             rest = rest.dropFirst(count)
         }
         #expect(lines(pieces).map(\.bytes) == lines([text]).map(\.bytes), "seed \(seed)")
-        let short = lines(pieces, maxLength: 5)
+        let cut = lines(pieces, maxLength: 5)
+        #expect(cut.map(\.bytes) == lines([text]).map { Array($0.bytes.prefix(5)) }, "seed \(seed)")
+        #expect(cut == lines([text], maxLength: 5), "seed \(seed)")
+        let short = lines(pieces, maxLength: 5, inPieces: true)
         #expect(short.allSatisfy { $0.bytes.count <= 5 }, "seed \(seed)")
         #expect(short.flatMap(\.bytes) == text.filter { $0 != 0x0A }, "seed \(seed)")
     }

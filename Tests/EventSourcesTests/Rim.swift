@@ -17,7 +17,7 @@ final class Rim: Sendable {
     private static let sources = Mutex<[QueueBound<any EventSource>]>([])
 
     /// - Parameter inotify: a descriptor to be adopted.
-    init(adopting inotify: Int32? = nil, isCommittedByHand: Bool = false) throws {
+    init(adopting inotify: Int32? = nil, isCommittedByHand: Bool = false, position: [UInt8]? = nil) throws {
         let core = Context("test.core")
         let said = RimNotes()
         self.core = core
@@ -30,9 +30,10 @@ final class Rim: Sendable {
             let environment = SourceEnvironment(
                 core: core, slow: Context("test.slow"), epoll: epoll, inotify: hub, whenSafe: safety.whenSafe,
                 keep: { name, number in said.kept.withLock { $0.append("keep \(name.name) \(number >= 0)") } },
-                forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } }
+                forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } },
+                position: { _ in said.positions.withLock { $0.last } ?? position }
             ) { input in
-                said.inputs.withLock { $0.append(input) }
+                said.note(input)
                 safety.told(input)
             }
             return QueueBound(RimParts(environment: environment, safety: safety), to: core)
@@ -83,6 +84,13 @@ final class Rim: Sendable {
     var texts: [String] { lines.map { String(decoding: $0.bytes, as: UTF8.self) } }
     var paths: [PathFact] { facts.compactMap { if case .path(let path) = $0 { path } else { nil } } }
 
+    /// How far a source had read when it said so last; given to the next one too.
+    var position: [UInt8]? { said.positions.withLock { $0.last } }
+
+    /// Events that were refused, and parts of lines that are lost.
+    var filtered: Int { inputs.reduce(0) { if case .filtered(_, let count) = $1 { $0 + count } else { $0 } } }
+    var gap: Int { inputs.reduce(0) { if case .gap(_, let count) = $1 { $0 + count } else { $0 } } }
+
     /// The last thing said of the source itself.
     var condition: SourceCondition? {
         inputs.compactMap { if case .source(_, let condition) = $0 { condition } else { nil } }.last
@@ -108,6 +116,16 @@ final class RimParts {
 private final class RimNotes: Sendable {
     let inputs = Mutex<[Input]>([])
     let kept = Mutex<[String]>([])
+    let positions = Mutex<[[UInt8]]>([])
+
+    /// Lines that came together are events like any others.
+    func note(_ input: Input) {
+        guard case .lines(let id, let facts, let position) = input else {
+            return inputs.withLock { $0.append(input) }
+        }
+        inputs.withLock { $0 += facts.map { .event(id, .line($0)) } }
+        if let position { positions.withLock { $0.append(position) } }
+    }
 }
 
 /// Says when what was told is stored: at once, or when the test wants it. Confined to the core.

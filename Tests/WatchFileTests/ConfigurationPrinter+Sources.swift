@@ -62,13 +62,7 @@ extension ConfigurationPrinter {
             key("Events", events(trigger.events))
             flag("Recursive", false, default: false)
         case .descriptor(let trigger):
-            switch trigger.listener {
-            case .fifo(let file): key("ListenFIFO", path(file))
-            case .datagram(let address): key("ListenDatagram", self.address(address))
-            }
-            key("Framing", trigger.framing.rawValue)
-            key("MaxLength", trigger.maxLength % 1024 == 0 ? "\(trigger.maxLength / 1024)K" : "\(trigger.maxLength)")
-            key("SocketMode", "0" + String(trigger.mode + 0o1000, radix: 8).dropFirst())
+            descriptor(trigger)
         case .process(let trigger): process(trigger)
         case .unit(let trigger):
             key("Unit", trigger.units.joined(separator: " "))
@@ -107,7 +101,7 @@ extension ConfigurationPrinter {
         return names.filter { events.contains($0.0) }.map(\.1).joined(separator: " ")
     }
 
-    private mutating func address(_ address: SocketAddress) -> [UInt8] {
+    mutating func address(_ address: SocketAddress) -> [UInt8] {
         switch address {
         case .unix(let file): return path(file)
         case .abstract(let name): return [0x40] + name.flatMap { escaped($0) }

@@ -228,6 +228,7 @@ struct ConfigurationPrinter {
         case .journal: Array("journal".utf8)
         case .null: Array("null".utf8)
         case .inherit: Array("inherit".utf8)
+        case .socket: preconditionFailure("it stands in no file")
         case .file(let file): Array("file:".utf8) + path(file)
         case .append(let file): Array("append:".utf8) + path(file)
         }

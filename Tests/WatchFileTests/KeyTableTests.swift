@@ -11,7 +11,7 @@ struct KeyTableTests {
         case .timer: lines.append("EverySec=1h")
         case .signal: lines.append("Signal=USR1")
         case .path: lines.append("Path=/p")
-        case .descriptor: if key != "ListenDatagram" { lines.append("ListenFIFO=/f") }
+        case .descriptor: lines += Self.descriptor(key)
         case .process: lines.append(contentsOf: process(key))
         case .semaphore: lines.append("Value=5")
         case .group: lines.append("Members=member")
@@ -26,6 +26,18 @@ struct KeyTableTests {
     }
 
     /// What the key may stand beside.
+    private static func descriptor(_ key: String) -> [String] {
+        switch key {
+        case "Ready": ["ListenFIFO=/f", "Framing=ready"]
+        case "StandardInput", "StandardOutput": ["ListenFIFO=/f"]
+        case "Accept", "MaxConnections": ["ListenStream=/s"]
+        case "Include", "Exclude", "Framing", "MaxLength", "SocketMode", "SocketUser", "SocketGroup":
+            ["ListenFIFO=/f"]
+        default: KeyTable.names(in: .descriptor).prefix(11).contains(key) ? [] : ["ListenFIFO=/f"]
+        }
+    }
+
+    /// What the key may stand beside.
     private func process(_ key: String) -> [String] {
         switch key {
         case "Command", "Match": []
@@ -35,7 +47,8 @@ struct KeyTableTests {
     }
 
     private func sample(_ key: Key) -> String {
-        switch key.type {
+        if key.name == "ListenSequentialPacket" { return "@name" }
+        return switch key.type {
         case .flag, .noFlag: "no"
         case .number(let range): "\(range.upperBound)"
         case .numberOrInfinity: "infinity"
@@ -60,6 +73,9 @@ struct KeyTableTests {
         case .command: "/bin/true"
         case .emission: "target"
         case .address: "514"
+        case .netlink: "route 1361"
+        case .pressure: "memory some 150ms 2s"
+        case .pattern: "^(a|b)[0-9]{1,3}$"
         case .mode: "0640"
         case .calendar: "Mon..Fri 02:30"
         case .cron: "30 2 * * 1-5"

@@ -122,12 +122,40 @@ extension RandomConfiguration {
             .ipv6(address: (0..<16).map { _ in UInt8(bool ? 0 : number(0...255)) }, port: port),
             .ipv6(address: Array(repeating: 0, count: 16), port: port),
         ]
-        let isFIFO = bool
-        return DescriptorTrigger(
-            listener: isFIFO
-                ? .fifo(unique + path()) : .datagram(address.randomElement(using: &generator) ?? .unix([])),
-            framing: isFIFO || bool ? .line : .datagram, maxLength: bool ? 4096 : number(1...1 << 30),
+        let anywhere = address.randomElement(using: &generator) ?? .unix([])
+        let listeners: [DescriptorTrigger.Listener] = [
+            .fifo(unique + path()), .datagram(anywhere), .stream(anywhere), .sequentialPacket(address[index % 2]),
+            .special(unique + path()), .netlink(NetlinkFamily(name: "route", groups: UInt32(number(0...9999)))),
+            .messageQueue(unique + Array("queue".utf8)), .passed("p\(index)"), .tail(path()),
+            .pressure(
+                PressureLimit(resource: .io, share: bool ? .some : .full, stall: number(1...2000), window: 500_000)),
+        ]
+        var trigger = DescriptorTrigger(
+            listener: listeners.randomElement(using: &generator) ?? .fifo(unique), framing: .line,
             mode: UInt32(number(0...0o777)))
+        frame(&trigger)
+        return trigger
+    }
+
+    private mutating func frame(_ trigger: inout DescriptorTrigger) {
+        var isStream = true
+        switch trigger.listener {
+        case .pressure: return
+        case .datagram, .sequentialPacket, .netlink, .messageQueue: isStream = false
+        case .fifo, .stream, .special, .passed, .command, .tail: break
+        }
+        trigger.framing = bool ? .line : isStream ? .chunk : .datagram
+        trigger.maxLength = bool ? 4096 : number(1...1 << 30)
+        if bool { trigger.include = ["^a(b|c)".utf8, "[0-9]{3,}$".utf8].map { Array($0) } }
+        if bool { trigger.exclude = [Array("x y".utf8)] }
+        switch trigger.listener {
+        case .fifo, .stream(.unix):
+            trigger.user = maybe { _ in "root" }
+            trigger.group = maybe { "\($0.number(0...9999))" }
+        case .passed: trigger.isFramingGiven = trigger.framing == .chunk
+        case .datagram, .stream, .sequentialPacket, .special, .netlink, .messageQueue, .command, .tail, .pressure: break
+        }
+        if case .stream = trigger.listener { trigger.maxConnections = number(1...1000) }
     }
 
     /// Written out, skipping and restarting need a key, and a restart has the lines of two operations.

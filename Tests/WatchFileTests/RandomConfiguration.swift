@@ -121,7 +121,8 @@ struct RandomConfiguration {
         handler.successExitStatus = exitStatuses()
         handler.workingDirectory = maybe { $0.path() }
         handler.environment = environment()
-        handler.standardInput = StandardInput.allCases.randomElement(using: &generator) ?? .event
+        handler.standardInput =
+            StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
         handler.standardOutput = output()
         handler.standardError = output()
         return handler

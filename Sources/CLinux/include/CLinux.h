@@ -35,6 +35,16 @@ int clinux_pipe2(int ends[_Nonnull 2], int flags);
 ssize_t clinux_tee(int from, int to, size_t limit);
 
 int clinux_accept4(int socket, int flags);
+
+/// A non-blocking socket of a netlink family (`linux/netlink.h`), bound to a mask of its multicast groups.
+int clinux_netlink(int family, unsigned groups);
+
+/// `mq_open(3)`, non-blocking, for reading and writing; made with these permissions and the system's attributes if it
+/// is not there.
+int clinux_mq_open(const char *_Nonnull name, unsigned mode);
+/// Bytes of its longest message.
+long clinux_mq_message_size(int queue);
+ssize_t clinux_mq_receive(int queue, char *_Nonnull buffer, size_t size);
 int clinux_memfd_create(const char *_Nonnull name);
 
 /// SO_PEERCRED.

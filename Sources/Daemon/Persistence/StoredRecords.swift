@@ -12,7 +12,7 @@ extension StoreWrite {
         case .ended(let view): view.isDurable || view.result == .failed
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.silentSince != nil
-        case .retrying: false
+        case .retrying, .position: false
         }
     }
 
@@ -21,7 +21,7 @@ extension StoreWrite {
         switch self {
         case .ended(let view): !view.isStored
         case .retrying, .timer: true
-        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process: false
+        case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .forgotten, .process: false
         }
     }
 
@@ -55,6 +55,7 @@ extension StoreWrite {
             [.mark(name: "timer/\(source)", value: StateCoding.encode(stamp))]
         case .process(let source, let copy, let process):
             [.mark(name: "process/\(source.name)/\(copy)", value: process.map(StateCoding.mark))]
+        case .position(let source, let position): [.mark(name: "position/\(source)", value: position)]
         case .reserved(let event, let operation):
             [.mark(name: "ids", value: Array("\(event) \(operation)".utf8))]
         }
@@ -152,6 +153,7 @@ extension StoredState {
             if let source = SourceID(description: name) { timers[source] = StateCoding.timer(value) }
         case ("process", let name):
             if let process = StateCoding.process(value, of: name) { processes.append(process) }
+        case ("position", let name): if let source = SourceID(description: name) { positions[source] = value }
         case ("ids", _):
             let ids = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { UInt64($0) }
             guard ids.count == 2 else { return }

@@ -199,11 +199,7 @@ extension Trigger {
         case .group(let trigger): "Members=\(trigger.members.joined(separator: " "))"
         case .unit(let trigger): trigger.units.joined(separator: " ")
         case .custom(let trigger): "Merge=\(trigger.merge.rawValue)"
-        case .descriptor(let trigger):
-            switch trigger.listener {
-            case .fifo(let path): path.printable
-            case .datagram(let address): address.text
-            }
+        case .descriptor(let trigger): trigger.text
         }
     }
 }
@@ -226,17 +222,6 @@ extension SupervisedProcess {
         pid = view.pid.map(Int.init)
         nextStart = view.nextStart.map(wireTime)
         lastEnd = role == .administrator ? view.lastEnd : nil
-    }
-}
-
-extension SocketAddress {
-    fileprivate var text: String {
-        switch self {
-        case .unix(let path): path.printable
-        case .abstract(let name): "@\(name.printable)"
-        case .ipv4(let address, let port): Endpoint.ipv4(address: address, port: port).description
-        case .ipv6(let address, let port): Endpoint.ipv6(address: address, port: port).description
-        }
     }
 }
 

@@ -42,36 +42,6 @@ extension Checker {
         "attributes": .attributes, "changed": .changed,
     ]
 
-    private mutating func descriptor(_ section: Section, _ entries: Entries) -> Trigger? {
-        let keys = [
-            "ListenFIFO", "ListenDatagram", "ListenStream", "ListenSequentialPacket", "ListenSpecial", "ListenNetlink",
-            "ListenMessageQueue", "FileDescriptorName", "Command", "Tail", "Pressure",
-        ]
-        let given = keys.compactMap { entries.entry($0) }
-        guard let first = given.first else { return missing("ListenFIFO= or ListenDatagram=", section) }
-        for extra in given.dropFirst() where !extra.isUnreadable {
-            problems.error(
-                "a descriptor is one thing: \(extra.key.name)= besides \(first.key.name)=", at: extra.keyText)
-        }
-        guard let value = first.value, let listener = listener(value) else { return nil }
-        let framing = entries["Framing"]?.word.flatMap(DescriptorTrigger.Framing.init)
-        if case .fifo = listener, framing == .datagram, let entry = entries.entry("Framing") {
-            problems.error("a FIFO has no datagrams: Framing=datagram needs ListenDatagram=", at: entry.text)
-        }
-        var trigger = DescriptorTrigger(listener: listener, framing: framing ?? defaultFraming(listener))
-        trigger.maxLength = entries["MaxLength"]?.number ?? trigger.maxLength
-        trigger.mode = entries["SocketMode"]?.number.map { UInt32($0) } ?? trigger.mode
-        return .descriptor(trigger)
-    }
-
-    private func listener(_ value: Value) -> DescriptorTrigger.Listener? {
-        value.path.map { .fifo($0) } ?? value.address.map { .datagram($0) }
-    }
-
-    private func defaultFraming(_ listener: DescriptorTrigger.Listener) -> DescriptorTrigger.Framing {
-        if case .datagram = listener { .datagram } else { .line }
-    }
-
     private mutating func group(_ section: Section, _ entries: Entries) -> Trigger? {
         guard entries.has("Members") else { return missing("Members=", section) }
         return .group(GroupTrigger(members: entries.names("Members").map(\.name.string).withoutRepeats))

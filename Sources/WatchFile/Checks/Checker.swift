@@ -51,6 +51,7 @@ struct Checker {
         checkSemaphores()
         checkOwners()
         checkOverlap()
+        checkHandovers()
         checkPlacements()
         checkSilence()
         checkWindows()

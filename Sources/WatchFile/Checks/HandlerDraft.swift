@@ -24,6 +24,8 @@ struct HandlerDraft {
     var emission: Value.Emission?
     /// Those of the action; more than anybody writes are not looked at again for each source.
     var specifiers: [TemplateText.Located] = []
+    /// A source hands it a descriptor, and it does not say what else it reads.
+    var isHandedOver = false
     /// `Queue=`, an alias resolved.
     var queue: String?
 
@@ -64,8 +66,10 @@ struct HandlerDraft {
         result.successExitStatus = exitStatuses("SuccessExitStatus")
         result.workingDirectory = entries["WorkingDirectory"]?.path
         result.environment = entries.list("Environment").flatMap { $0.value?.environment ?? [] }
-        result.standardInput = entries["StandardInput"]?.word.flatMap(StandardInput.init) ?? result.standardInput
-        result.standardOutput = entries["StandardOutput"]?.output ?? result.standardOutput
+        let usualInput = isHandedOver ? .socket : result.standardInput
+        result.standardInput = entries["StandardInput"]?.word.flatMap(StandardInput.init) ?? usualInput
+        let usualOutput = result.standardInput == .socket ? .socket : result.standardOutput
+        result.standardOutput = entries["StandardOutput"]?.output ?? usualOutput
         result.standardError = entries["StandardError"]?.output ?? result.standardError
         result.completions.success = names("OnSuccess", of: completions)
         result.completions.failure = names("OnFailure", of: completions)

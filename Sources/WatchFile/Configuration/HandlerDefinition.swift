@@ -75,7 +75,7 @@ package enum HandlerAction: Equatable, Sendable {
 }
 
 /// One `Exec=` line, split into words. The first word is an absolute path, or a name looked up in `PATH`.
-package struct Command: Equatable, Sendable {
+package struct Command: Hashable, Sendable {
     package enum Word: Hashable, Sendable {
         case template(Template)
         /// `%@`: one word for each path (or line) of the operation.
@@ -127,12 +127,17 @@ package struct EnvironmentVariable: Equatable, Sendable {
 
 /// `StandardInput=`: what a command reads.
 package enum StandardInput: String, CaseIterable, Sendable {
-    case event, paths, paths0, lines, payload, output, null
+    case event, paths, paths0, lines, payload, output
+    /// The descriptor that an `Accept=yes` or `Framing=ready` hands over.
+    case socket
+    case null
 }
 
 /// `StandardOutput=`, `StandardError=`: where a command writes.
 package enum StandardOutput: Equatable, Sendable {
     case journal, null, inherit
+    /// Standard input, which is a descriptor that was handed over. Not to be written in a file.
+    case socket
     /// `file:PATH`: opened for writing at its start, not truncated (as in `systemd.exec(5)`).
     case file([UInt8])
     case append([UInt8])

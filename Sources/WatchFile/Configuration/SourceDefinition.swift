@@ -143,45 +143,6 @@ package struct PathTrigger: Equatable, Sendable {
     }
 }
 
-/// `[Descriptor]`.
-package struct DescriptorTrigger: Equatable, Sendable {
-    package enum Listener: Hashable, Sendable {
-        /// `ListenFIFO=`: an absolute path.
-        case fifo([UInt8])
-        case datagram(SocketAddress)
-    }
-
-    package enum Framing: String, CaseIterable, Sendable {
-        case line, datagram
-    }
-
-    package var listener: Listener
-    package var framing: Framing
-    /// `MaxLength=`: bytes of one line or datagram; at least 1.
-    package var maxLength: Int
-    /// `SocketMode=`: permission bits of a FIFO or socket file that watchd makes.
-    package var mode: UInt32
-
-    package init(listener: Listener, framing: Framing, maxLength: Int = 65_536, mode: UInt32 = 0o600) {
-        self.listener = listener
-        self.framing = framing
-        self.maxLength = maxLength
-        self.mode = mode
-    }
-}
-
-/// An address as `systemd.socket(5)` writes it.
-package enum SocketAddress: Hashable, Sendable {
-    /// `/path`.
-    case unix([UInt8])
-    /// `@name`, without the `@`.
-    case abstract([UInt8])
-    /// `1.2.3.4:PORT`.
-    case ipv4(address: [UInt8], port: UInt16)
-    /// `[::1]:PORT`, or `PORT` alone for every address of both protocols.
-    case ipv6(address: [UInt8], port: UInt16)
-}
-
 /// `[Unit]`: state changes of systemd units.
 package struct UnitTrigger: Equatable, Sendable {
     /// `Unit=`: names with their suffix, or globs. Never empty.

@@ -67,6 +67,12 @@ enum ValueType {
     /// `NAME [DATA]`.
     case emission
     case address
+    /// `FAMILY GROUPS`, as `ListenNetlink=` of `systemd.socket(5)`.
+    case netlink
+    /// `RESOURCE some|full STALL WINDOW`.
+    case pressure
+    /// A POSIX extended regular expression: the whole value.
+    case pattern
     case mode
     /// A calendar expression: the whole value.
     case calendar

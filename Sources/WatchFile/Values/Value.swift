@@ -27,6 +27,9 @@ enum Value {
     case calendar(CalendarExpression)
     case cron(CronExpression)
     case window(CalendarWindow)
+    case netlink(NetlinkFamily)
+    case pressure(PressureLimit)
+    case pattern([UInt8])
 
     /// A reference, and where it stands.
     struct Name {
@@ -85,4 +88,7 @@ extension Value {
     var calendar: CalendarExpression? { if case .calendar(let value) = self { value } else { nil } }
     var cron: CronExpression? { if case .cron(let value) = self { value } else { nil } }
     var window: CalendarWindow? { if case .window(let value) = self { value } else { nil } }
+    var netlink: NetlinkFamily? { if case .netlink(let value) = self { value } else { nil } }
+    var pressure: PressureLimit? { if case .pressure(let value) = self { value } else { nil } }
+    var pattern: [UInt8]? { if case .pattern(let value) = self { value } else { nil } }
 }

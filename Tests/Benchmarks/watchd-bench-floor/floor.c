@@ -164,7 +164,23 @@ static void say_ready(void) {
     close(notify);
 }
 
+// `lines FIFO`: reads a FIFO and looks for the ends of its lines, for ever.
+static _Noreturn void count_lines(const char *path) {
+    static char buffer[64 * 1024];
+    static unsigned long lines;
+    epoll = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+    int fifo = check(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), path);
+    struct epoll_event event = {.events = EPOLLIN};
+    check(epoll_ctl(epoll, EPOLL_CTL_ADD, fifo, &event), "epoll_ctl");
+    for (;;) {
+        epoll_wait(epoll, &event, 1, -1);
+        for (ssize_t size; (size = read(fifo, buffer, sizeof buffer)) > 0;)
+            for (char *next = buffer; (next = memchr(next, '\n', (size_t)(buffer + size - next))); next++) lines++;
+    }
+}
+
 int main(int count, char **arguments) {
+    if (count == 3 && strcmp(arguments[1], "lines") == 0) count_lines(arguments[2]);
     if (count != 5) return 2;
     const char *target = arguments[2];
     handler = arguments[3];

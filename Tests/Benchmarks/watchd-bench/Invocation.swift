@@ -1,7 +1,7 @@
 /// The command line, understood.
 struct Invocation {
     enum Verb: String, CaseIterable {
-        case latency, idle, queue, timers, exit, store
+        case latency, idle, queue, timers, exit, store, lines
 
         static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
@@ -14,6 +14,7 @@ struct Invocation {
         watchd-bench exit [--processes N] [--rounds N] [--json] [--watchd PATH]
         watchd-bench store [--part PART] [--rounds N] [--operations N] [--events N] [--pending N] [--records N]
                            [--starts N] [--queries N] [--json] [--watchd PATH]
+        watchd-bench lines [--rounds N] [--lines N] [--json] [--watchd PATH]
 
         latency   from an event to the moment its handler begins, for watchd and for a floor in C, in turn
           --kind      path, fifo, signal, exit or timer; without it all of them
@@ -51,6 +52,10 @@ struct Invocation {
           --starts      starts of it that are timed, of each kind (5)
           --queries     questions of each kind (20)
 
+        lines     lines from a FIFO into an operation, beside cat and an epoll loop in C, in turn
+          --rounds      rounds of each (3)
+          --lines       lines of a round, in thousands (1000)
+
           --json      one JSON object instead of the table
           --watchd    the program to measure (that beside watchd-bench)
 
@@ -67,6 +72,7 @@ struct Invocation {
     private(set) var exit = ExitBenchmark.Settings()
     private(set) var queue = QueueBenchmark.Settings()
     private(set) var timers = TimerBenchmark.Settings()
+    private(set) var lines = LinesBenchmark.Settings()
     private(set) var store = StoreBenchmark.Settings()
 
     /// - Parameter arguments: without the program's name.
@@ -120,6 +126,8 @@ struct Invocation {
         case ("--seconds", "idle"): idle.seconds = try number(option, value(), 1...86_400)
         case ("--runs", "idle"): idle.runs = try number(option, value(), 1...1_000_000)
         case ("--starts", "idle"): idle.starts = try number(option, value(), 1...1000)
+        case ("--rounds", "lines"): lines.rounds = try number(option, value(), 1...1000)
+        case ("--lines", "lines"): lines.lines = 1000 * (try number(option, value(), 1...1_000_000))
         case (_, "store"): try takeStore(option, value)
         default: throw .usage("there is no option \(option)" + (verb.map { " of \($0)" } ?? " before the verb"))
         }

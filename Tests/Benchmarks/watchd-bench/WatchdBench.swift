@@ -29,6 +29,8 @@
 //           beside it; then start and history of a store with many operations and a long history.
 //           Where others build beside it, `chrt --rr 1 watchd-bench store` gives both sides a processor when they need
 //           one; without it the one thread of bare SQLite waits longer for one than watchd's many do.
+// lines     Lines a second that watchd takes from a FIFO, each accepted by itself and joined to the operation that waits,
+//           beside cat and beside an epoll loop in C that only looks for newlines.
 //
 // All times are µs of CLOCK_MONOTONIC. Figures of rounds are given as their median and, in brackets, their range.
 
@@ -76,6 +78,9 @@ enum WatchdBench {
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .store:
             let benchmark = StoreBenchmark(programs: programs, bed: bed, invocation.store)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .lines:
+            let benchmark = LinesBenchmark(programs: programs, bed: bed, settings: invocation.lines)
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .queue, .timers: break
         }

@@ -1,0 +1,164 @@
+import LinuxSystem
+import WatchFile
+
+/// Starts the command of a source; blocks as reading its file does.
+struct CommandStart: Sendable {
+    struct Failure: Error {
+        var reason: String
+    }
+
+    /// The descriptors are the receiver's to close; all are non-blocking.
+    struct Started: Sendable {
+        var processID: Int32
+        var pidfd: Int32
+        var output: Int32
+        var errors: Int32
+    }
+
+    private static let searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    private let words: [[UInt8]]
+
+    init(_ command: Command) {
+        // Without specifiers, as the file was checked.
+        words = command.words.map { word -> [UInt8] in
+            if case .template(let template) = word { template.expanded { _ in [] } } else { [] }
+        }
+    }
+
+    func run() throws(Failure) -> Started {
+        do throws(SystemError) {
+            let input = try Linux.open("/dev/null")
+            let ends: Ends
+            do throws(SystemError) {
+                ends = try pipes()
+            } catch {
+                input.close()
+                throw error
+            }
+            return try start(input, ends.output, ends.errors)
+        } catch {
+            throw Failure(reason: "\(error)")
+        }
+    }
+
+    private typealias Ends = (output: (read: Int32, write: Int32), errors: (read: Int32, write: Int32))
+
+    private func pipes() throws(SystemError) -> Ends {
+        let output = try Linux.pipe().split()
+        do throws(SystemError) {
+            let errors = try Linux.pipe().split()
+            try Linux.setNonBlocking(output.read)
+            try Linux.setNonBlocking(errors.read)
+            return (output, errors)
+        } catch {
+            for number in [output.read, output.write] { FileDescriptor(owning: number).close() }
+            throw error
+        }
+    }
+
+    private func start(
+        _ input: consuming FileDescriptor, _ output: (read: Int32, write: Int32), _ errors: (read: Int32, write: Int32)
+    ) throws(SystemError) -> Started {
+        let number = input.rawValue
+        defer { for end in [output.write, errors.write] { FileDescriptor(owning: end).close() } }
+        do throws(SpawnError) {
+            let spawned = try Linux.spawn(
+                SpawnSpecification(
+                    path: path, arguments: words,
+                    environment: [
+                        Array("PATH=\(Self.searchPath)".utf8),
+                        Array("LANG=".utf8) + (Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
+                    ], folder: [UInt8(ascii: "/")], descriptors: [number, output.write, errors.write], umask: 0o022))
+            input.close()
+            let processID = spawned.processID
+            return Started(
+                processID: processID, pidfd: spawned.pidfd.release(), output: output.read, errors: errors.read)
+        } catch {
+            input.close()
+            for end in [output.read, errors.read] { FileDescriptor(owning: end).close() }
+            throw SystemError(call: error.detail, errno: error.errno)
+        }
+    }
+
+    /// A name without a slash is looked for as `execvp(3)` does.
+    private var path: [UInt8] {
+        let name = words.first ?? []
+        if name.contains(UInt8(ascii: "/")) { return name }
+        let candidates = Self.searchPath.split(separator: ":").map { Array($0.utf8) + [UInt8(ascii: "/")] + name }
+        return candidates.first { (try? Linux.access($0, .executing)) != nil } ?? name
+    }
+}
+
+/// The command of a source while it runs; what it says on standard error goes to the log. It lives until the process
+/// has been waited for. Confined to its context.
+final class CommandProcess {
+    private let processID: Int32
+    private let environment: SourceEnvironment
+    private var pidfd: FileDescriptor?
+    private var token: UInt64?
+    private var errors: HeldDescriptor<LineFramer.Line>?
+    private let exited: (String) -> Void
+
+    /// Takes pidfd and standard error over.
+    init(
+        _ started: CommandStart.Started, _ environment: SourceEnvironment, log: @escaping ([UInt8]) -> Void,
+        exited: @escaping (String) -> Void
+    ) {
+        processID = started.processID
+        self.environment = environment
+        self.exited = exited
+        pidfd = FileDescriptor(owning: started.pidfd)
+        var framer = LineFramer(maxLength: 48 << 10, inPieces: true)
+        errors = HeldDescriptor(on: environment.core, epoll: environment.epoll) { number throws(SystemError) in
+            do throws(SystemError) {
+                let bytes = try Linux.read(number, atMost: 1 << 16)
+                return bytes.isEmpty
+                    ? .end(framer.finish().map { [$0] } ?? []) : .items(framer.push(bytes), bytes: bytes.count)
+            } catch  where error.errno == .wouldBlock {
+                return .empty
+            }
+        } tell: {
+            for line in $0 { log(line.bytes) }
+        } ended: {
+            // Strongly: it lives until everything that was said is read.
+            self.closeErrors()
+        } failed: { _ in
+            self.closeErrors()
+        }
+        try? errors?.open(FileDescriptor(owning: started.errors))
+        do throws(SystemError) {
+            // Strongly: it lives until its end is seen.
+            token = try environment.epoll.add(started.pidfd, .readable) { _ in self.ended() }
+        } catch {
+            // Without a place in the epoll set its end would never be seen.
+            kill()
+            ended()
+        }
+    }
+
+    /// The whole group, at once.
+    func kill() {
+        // ESRCH: it has just ended, which its pidfd tells next.
+        if pidfd.number != nil { try? Linux.kill(group: processID, signal: 9) }
+    }
+
+    private func ended() {
+        guard let number = pidfd.number else { return }
+        // Before it is waited for: until then the group's number is nobody else's.
+        kill()
+        let status = try? Linux.wait(number)
+        if let token { environment.epoll.remove(token) }
+        token = nil
+        pidfd.take()?.close()
+        switch status {
+        case .exited(let code): exited("exit \(code)")
+        case .signaled(let signal, _): exited(LinuxSignal.name(signal))
+        case nil: exited("unknown")
+        }
+    }
+
+    private func closeErrors() {
+        errors?.close { $0.close() }
+        errors = nil
+    }
+}

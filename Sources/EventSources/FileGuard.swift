@@ -1,0 +1,48 @@
+import LinuxSystem
+
+/// Notices when the FIFO or socket file of a source is taken away or replaced by something else. Confined to its
+/// context.
+final class FileGuard {
+    private let path: [UInt8]
+    private let lost: () -> Void
+    private var anchor: PathAnchor?
+    private var inode: (device: UInt64, inode: UInt64)?
+
+    /// - Parameter lost: the file is another one, or none.
+    init(_ path: [UInt8], hub: InotifyHub, lost: @escaping () -> Void) {
+        self.path = path
+        self.lost = lost
+        anchor = PathAnchor(path, hub: hub) { [weak self] in self?.changed($0) }
+    }
+
+    var watchCount: Int { anchor?.watchCount ?? 0 }
+
+    /// What stands at the path now is to be kept in sight. Without inotify watches for it, it goes without.
+    func watch() {
+        let status = try? Linux.lstat(path)
+        inode = status.map { ($0.device, $0.inode) }
+        if watchCount == 0 { _ = try? anchor?.arm([]) }
+        check()
+    }
+
+    func close() {
+        anchor?.disarm()
+        anchor = nil
+    }
+
+    private func changed(_ change: PathAnchor.Change) {
+        switch change {
+        case .entry: break
+        case .moved, .overflowed: _ = try? anchor?.arm([])
+        }
+        check()
+    }
+
+    private func check() {
+        guard let inode else { return }
+        let status = try? Linux.lstat(path)
+        guard status?.device != inode.device || status?.inode != inode.inode else { return }
+        self.inode = nil
+        lost()
+    }
+}

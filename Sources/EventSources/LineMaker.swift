@@ -1,0 +1,122 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// Makes facts of bytes that were read: cut by `Framing=`, sifted by `Include=` and `Exclude=`; counts what it refuses
+/// and what it cuts. Confined to its context.
+final class LineMaker {
+    private let id: SourceID
+    private let trigger: DescriptorTrigger
+    private let send: (Input) -> Void
+    private let filter: LineFilter?
+    private let isChunk: Bool
+    private var framer: LineFramer
+    private var cutTold = 0
+    /// Who sends, where that is known for all of it.
+    var peer: String?
+
+    init(_ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment) {
+        self.id = id
+        self.trigger = trigger
+        send = environment.send
+        filter = LineFilter(trigger)
+        isChunk = trigger.framing == .chunk
+        framer = LineFramer(maxLength: trigger.maxLength)
+    }
+
+    /// Bytes of one read.
+    var readSize: Int { isChunk ? min(trigger.maxLength, 1 << 16) : 1 << 16 }
+
+    /// The facts that the next bytes of the stream complete.
+    func facts(_ bytes: UnsafeRawBufferPointer) -> [LineFact] {
+        if isChunk { return sift([fact(Array(bytes), .chunk)]) }
+        let facts = framer.push(bytes).map { fact($0) }
+        tellCut()
+        return sift(facts)
+    }
+
+    /// What is left when the writer has gone.
+    func rest() -> [LineFact] { sift(framer.finish().map { [fact($0)] } ?? []) }
+
+    /// A line that was cut out elsewhere.
+    func fact(_ line: LineFramer.Line) -> LineFact {
+        LineFact(line.bytes, isIncomplete: line.isIncomplete, peer: peer)
+    }
+
+    private func fact(_ bytes: [UInt8], _ form: LineFact.Form) -> LineFact { LineFact(bytes, form: form, peer: peer) }
+
+    /// A message as a whole, or cut into lines.
+    func facts(_ datagram: Datagram) -> [LineFact] {
+        sift(unsifted(datagram))
+    }
+
+    func unsifted(_ datagram: Datagram) -> [LineFact] {
+        let sender = datagram.sender == .unnamed ? peer : datagram.sender.description
+        guard trigger.framing == .line else {
+            return [LineFact(datagram.bytes, form: .datagram, isIncomplete: datagram.isTruncated, peer: sender)]
+        }
+        var framer = LineFramer(maxLength: trigger.maxLength)
+        var lines = framer.push(datagram.bytes)
+        if var rest = framer.finish() {
+            rest.isIncomplete = datagram.isTruncated
+            lines.append(rest)
+        }
+        return lines.map { LineFact($0.bytes, isIncomplete: $0.isIncomplete, peer: sender) }
+    }
+
+    // MARK: Include=, Exclude=
+
+    /// With its captures; `nil`, and counted: it is refused.
+    func sift(_ fact: LineFact) -> LineFact? {
+        guard let sifted = sifted(fact) else {
+            send(.filtered(id, 1))
+            return nil
+        }
+        return sifted
+    }
+
+    func sift(_ facts: [LineFact]) -> [LineFact] {
+        guard filter != nil else { return facts }
+        let passed = facts.compactMap { sifted($0) }
+        if passed.count < facts.count { send(.filtered(id, facts.count - passed.count)) }
+        return passed
+    }
+
+    private func sifted(_ fact: LineFact) -> LineFact? {
+        guard let filter else { return fact }
+        guard let captures = filter.captures(fact.bytes) else { return nil }
+        var fact = fact
+        fact.captures = captures
+        return fact
+    }
+
+    // MARK: MaxLength=
+
+    /// Lines of which a part is lost.
+    func noteCut(_ count: Int) { if count > 0 { send(.gap(id, count)) } }
+
+    private func tellCut() {
+        noteCut(framer.cut - cutTold)
+        cutTold = framer.cut
+    }
+}
+
+/// The bytes of one read; made once for all that read on one context, one after the other.
+final class ReadBuffer {
+    private static let size = 1 << 16
+    private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+
+    deinit { bytes.deallocate() }
+
+    /// Reads once and makes facts of it. At the end of the stream, of what is left.
+    func read(_ number: Int32, _ maker: LineMaker) throws(SystemError) -> HeldDescriptor<LineFact>.Reading {
+        let part = UnsafeMutableRawBufferPointer(rebasing: bytes.prefix(maker.readSize))
+        do throws(SystemError) {
+            let count = try Linux.read(number, into: part)
+            guard count > 0 else { return .end(maker.rest()) }
+            return .items(maker.facts(UnsafeRawBufferPointer(rebasing: part.prefix(count))), bytes: count)
+        } catch  where error.errno == .wouldBlock {
+            return .empty
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// A descriptor that is opened and read, and opened anew when it has ended: `ListenSpecial=`, `ListenNetlink=`,
+/// `ListenMessageQueue=`, and what `FileDescriptorName=` finds. What is read of it is consumed at once. Confined to its
+/// context.
+package final class ReaderSource: EventSource {
+    /// How it is read.
+    enum Kind {
+        case bytes, datagrams, messages
+    }
+
+    private let id: SourceID
+    private let trigger: DescriptorTrigger
+    private let environment: SourceEnvironment
+    private let kind: Kind
+    private let opening: (FileOwner) throws(SystemError) -> FileDescriptor
+    private let maker: LineMaker
+    private var reader: HeldDescriptor<LineFact>?
+    private var retry = Retry()
+
+    init(
+        _ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment, kind: Kind,
+        opening: @escaping (FileOwner) throws(SystemError) -> FileDescriptor
+    ) {
+        self.id = id
+        self.trigger = trigger
+        self.environment = environment
+        self.kind = kind
+        self.opening = opening
+        maker = LineMaker(id, trigger, environment)
+        reader = HeldDescriptor(on: environment.core, epoll: environment.epoll) {
+            [unowned self] number throws(SystemError) in
+            try read(number)
+        } tell: { [unowned self] facts in
+            self.environment.tell(id, facts)
+        } ended: { [unowned self] in
+            failed("it has ended")
+        } failed: { [unowned self] error in
+            failed("\(error)")
+        }
+    }
+
+    package func open() {
+        FileOwner.of(trigger, environment) { [weak self] owner in
+            guard let self, let reader else { return }
+            do throws(SystemError) {
+                try reader.open(try opening(owner.get()))
+                retry.reset()
+                environment.send(.source(id, .armed))
+            } catch  where error.call == "epoll_ctl" && error.errno == .notPermitted {
+                failed("it cannot be waited for: it is always ready, as a file is (Tail= reads files)")
+            } catch {
+                failed("\(error)")
+            }
+        }
+    }
+
+    private func failed(_ reason: String) {
+        guard reader != nil else { return }
+        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        environment.send(.source(id, .failed("\(reason); trying again in \(retry.description)")))
+    }
+
+    package func close() {
+        retry.cancel()
+        reader?.close { $0.close() }
+        reader = nil
+    }
+
+    package func hold() { reader?.hold() }
+
+    package func release() {
+        do throws(SystemError) { try reader?.release() } catch { failed("\(error)") }
+    }
+
+    private func read(_ number: Int32) throws(SystemError) -> HeldDescriptor<LineFact>.Reading {
+        switch kind {
+        case .bytes: return try environment.buffer.read(number, maker)
+        case .datagrams:
+            do throws(SystemError) {
+                return reading(try Linux.receiveDatagram(number, limit: trigger.maxLength))
+            } catch  where error.errno == .noBufferSpace {
+                // The kernel had more to say than there was room for (`netlink(7)`).
+                maker.noteCut(1)
+                return .items([], bytes: 0)
+            }
+        case .messages: return reading(try Linux.receiveMessage(number, limit: trigger.maxLength))
+        }
+    }
+
+    private func reading(_ datagram: Datagram?) -> HeldDescriptor<LineFact>.Reading {
+        datagram.map { .items(maker.facts($0), bytes: $0.bytes.count) } ?? .empty
+    }
+}
+
+/// The descriptors that the service manager has passed, by name; open as long as watchd runs. Confined to its context.
+package final class PassedDescriptors {
+    private let numbers: [String: [Int32]]
+
+    package init(_ numbers: [String: [Int32]] = [:]) { self.numbers = numbers }
+
+    func number(_ name: String) throws(SystemError) -> Int32 {
+        guard let found = numbers[name], let first = found.first else {
+            throw SystemError(call: "FileDescriptorName=\(name)", detail: "nothing was passed", errno: .badDescriptor)
+        }
+        guard found.count == 1 else {
+            throw SystemError(
+                call: "FileDescriptorName=\(name)", detail: "\(found.count) were passed under one name",
+                errno: .invalidArgument)
+        }
+        return first
+    }
+
+    /// For a source to have and to close.
+    func duplicate(_ name: String) throws(SystemError) -> FileDescriptor {
+        let number = try number(name)
+        try Linux.setNonBlocking(number)
+        return try Linux.duplicate(number)
+    }
+}

@@ -1,0 +1,121 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// `Framing=ready`: a level condition. While the descriptor can be read (or written) one operation gets it; when that
+/// has ended it is armed again: at once after a success that took something out of it, else after 1 s, doubling to
+/// 1 min. Confined to its context.
+package final class ReadySource: EventSource {
+    private let id: SourceID
+    private let trigger: DescriptorTrigger
+    private let environment: SourceEnvironment
+    private let origin: StreamSource.Origin
+    private var descriptor: FileDescriptor?
+    private var token: UInt64?
+    private var isHeld = false
+    private var isHandedOver = false
+    private var isClosed = false
+    private var retry = Retry()
+    private var unchanged = 0
+
+    init(
+        _ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment, origin: StreamSource.Origin
+    ) {
+        self.id = id
+        self.trigger = trigger
+        self.environment = environment
+        self.origin = origin
+    }
+
+    package func open() {
+        FileOwner.of(trigger, environment) { [weak self] owner in
+            guard let self, !isClosed else { return }
+            do throws(SystemError) {
+                let opened = try origin.open(try owner.get())
+                unwatch()
+                descriptor.take()?.close()
+                descriptor = consume opened
+                try watch()
+                environment.send(.source(id, .armed))
+            } catch {
+                failed(error)
+            }
+        }
+    }
+
+    private func failed(_ error: SystemError) {
+        guard !isClosed else { return }
+        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
+    }
+
+    package func close() {
+        isClosed = true
+        retry.cancel()
+        unwatch()
+        if let descriptor = descriptor.take() { origin.leave(descriptor) }
+    }
+
+    package func hold() {
+        isHeld = true
+        unwatch()
+    }
+
+    package func release() {
+        isHeld = false
+        do throws(SystemError) { try watch() } catch { failed(error) }
+    }
+
+    private func watch() throws(SystemError) {
+        guard token == nil, !isHeld, !isHandedOver, !isClosed, let number = descriptor.number else { return }
+        let events: EpollEvents = trigger.readiness == .readable ? .readable : .writable
+        token = try environment.epoll.add(number, events) { [weak self] in self?.ready($0) }
+    }
+
+    private func unwatch() {
+        if let token { environment.epoll.remove(token) }
+        token = nil
+    }
+
+    private func ready(_ events: EpollEvents) {
+        unwatch()
+        guard let number = descriptor.number else { return }
+        if events.isDisjoint(with: [.readable, .writable]) {
+            // The last writer has gone, or something is wrong: only a new one ends that.
+            return open()
+        }
+        do throws(SystemError) {
+            let handed = try Linux.duplicate(number)
+            // The handler knows nothing of it being otherwise.
+            try? Linux.setNonBlocking(number, false)
+            isHandedOver = true
+            let before = try? Linux.bytesAvailable(number)
+            let handover = environment.handovers.add(handed) { [weak self] in self?.ended(before, hasFailed: $0) }
+            environment.send(.event(id, .line(LineFact([], form: .ready, handover: handover))))
+        } catch {
+            failed(error)
+        }
+    }
+
+    private func ended(_ before: Int?, hasFailed: Bool) {
+        isHandedOver = false
+        guard !isClosed, let number = descriptor.number else { return }
+        try? Linux.setNonBlocking(number, true)
+        let after = try? Linux.bytesAvailable(number)
+        let isUnchanged = trigger.readiness == .writable || (before != nil && before == after && after != 0)
+        guard hasFailed || isUnchanged else {
+            (unchanged, retry) = (0, Retry())
+            do throws(SystemError) { try watch() } catch { failed(error) }
+            return environment.send(.source(id, .armed))
+        }
+        unchanged += 1
+        retry.schedule(on: environment.core) { [weak self] in self?.again() }
+        environment.send(
+            .source(id, .waiting("unchanged after \(unchanged) runs; looking again in \(retry.description)")))
+    }
+
+    private func again() {
+        do throws(SystemError) { try watch() } catch { return failed(error) }
+        environment.send(.source(id, .armed))
+    }
+}

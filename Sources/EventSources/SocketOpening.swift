@@ -1,0 +1,98 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// The socket of a source: bound and, unless it is for datagrams, listening; or the one that was left of it.
+struct SocketOpening {
+    let id: SourceID
+    let address: SocketAddress
+    let type: SocketType
+    let environment: SourceEnvironment
+    let spare: SpareDescriptors
+
+    private var endpoint: Endpoint { Endpoint(address) }
+
+    /// The file of a Unix socket.
+    var path: [UInt8]? { if case .unix(let path) = address { path } else { nil } }
+
+    func takeOrBind(_ owner: FileOwner) throws(SystemError) -> FileDescriptor {
+        if let taken = spare.take(.socket(id), where: isBound) {
+            guard let path else { return taken }
+            do throws(SystemError) {
+                try owner.apply(to: path)
+            } catch {
+                taken.close()
+                throw error
+            }
+            return taken
+        }
+        let bound = try bind(owner)
+        environment.keep(.socket(id), bound.rawValue)
+        return bound
+    }
+
+    /// For whoever opens the source anew; else it is closed, and its file goes.
+    func leave(_ socket: consuming FileDescriptor) {
+        spare.put(.socket(id), socket) { [path] in
+            // Nobody can reach it any more; left behind it would only be in the way.
+            if let path { try? Linux.unlink(path) }
+        }
+    }
+
+    /// Whether it is a socket of this kind that has the address, and can be reached there.
+    private func isBound(_ number: Int32) -> Bool {
+        guard Linux.socketType(number) == type, type == .datagram || Linux.isListening(number),
+            (try? Linux.localEndpoint(number)) == endpoint
+        else { return false }
+        guard let path else { return true }
+        return (try? Linux.lstat(path))?.kind == .socket
+    }
+
+    private func bind(_ owner: FileOwner) throws(SystemError) -> FileDescriptor {
+        let made = try Linux.socket(for: endpoint, type)
+        do throws(SystemError) {
+            if let path {
+                try removeStale(path)
+                try Linux.bind(made.rawValue, endpoint)
+                try owner.apply(to: path)
+            } else {
+                if type == .stream { Linux.allowReuse(made.rawValue) }
+                try Linux.bind(made.rawValue, endpoint)
+            }
+            if type != .datagram { try Linux.listen(made.rawValue, backlog: Self.waitingInKernel) }
+        } catch {
+            made.close()
+            throw error
+        }
+        return made
+    }
+
+    /// `somaxconn` bounds it (`listen(2)`).
+    private static let waitingInKernel: Int32 = 4096
+
+    /// Removes the socket file of a process that is gone; one that is in use stays, and so does anything else.
+    private func removeStale(_ path: [UInt8]) throws(SystemError) {
+        guard let status = try? Linux.lstat(path), status.kind == .socket else { return }
+        let isStale = try Linux.socket(for: endpoint, type).use { probe throws(SystemError) in
+            do throws(SystemError) {
+                try Linux.connect(probe, endpoint)
+                return false
+            } catch  where error.errno == .connectionRefused {
+                return true
+            }
+        }
+        guard isStale else { throw SystemError(call: "bind", detail: path.printable, errno: .addressInUse) }
+        try Linux.unlink(path)
+    }
+}
+
+extension Endpoint {
+    init(_ address: SocketAddress) {
+        switch address {
+        case .unix(let path): self = .unix(path)
+        case .abstract(let name): self = .abstract(name)
+        case .ipv4(let address, let port): self = .ipv4(address: address, port: port)
+        case .ipv6(let address, let port): self = .ipv6(address: address, port: port)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import Engine
+package import LinuxSystem
+package import WatchFile
+
+/// `ListenStream=` and `ListenSequentialPacket=`: connections. Each is read by the framing, or handed over with
+/// `Accept=yes`. So many are open at once; more wait in the kernel, and while the source is held nobody is let in and
+/// nobody is read, so that the writers wait. Confined to its context.
+package final class StreamSource: EventSource {
+    /// Let in in one turn, so that other sources of the context get theirs.
+    private static let acceptedPerTurn = 64
+
+    /// Where the listening socket comes from, and where it is left.
+    struct Origin {
+        var open: (FileOwner) throws(SystemError) -> FileDescriptor
+        var leave: (consuming FileDescriptor) -> Void
+        /// A file that somebody may take away.
+        var path: [UInt8]?
+    }
+
+    private let id: SourceID
+    private let trigger: DescriptorTrigger
+    private let environment: SourceEnvironment
+    private let isDurable: Bool
+    private let isPackets: Bool
+    private let origin: Origin
+    private var guardian: FileGuard?
+    private var listener: FileDescriptor?
+    private var token: UInt64?
+    private var connections: [UInt64: StreamConnection] = [:]
+    private var lastConnection: UInt64 = 0
+    private var handedOver = 0
+    private var isHeld = false
+    private var isClosed = false
+    private var retry = Retry()
+
+    init(
+        _ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment, type: SocketType,
+        isDurable: Bool, origin: Origin
+    ) {
+        self.id = id
+        self.trigger = trigger
+        self.environment = environment
+        isPackets = type == .sequentialPacket
+        self.isDurable = isDurable
+        self.origin = origin
+        guardian = origin.path.map { path in
+            FileGuard(path, hub: environment.inotify) { [weak self] in self?.lost(path) }
+        }
+    }
+
+    package convenience init(
+        _ id: SourceID, _ address: SocketAddress, _ type: SocketType, _ trigger: DescriptorTrigger,
+        _ environment: SourceEnvironment, isDurable: Bool = false, spare: SpareDescriptors = SpareDescriptors()
+    ) {
+        let opening = SocketOpening(id: id, address: address, type: type, environment: environment, spare: spare)
+        let origin = Origin(
+            open: { owner throws(SystemError) in try opening.takeOrBind(owner) }, leave: { opening.leave($0) },
+            path: opening.path)
+        self.init(id, trigger, environment, type: type, isDurable: isDurable, origin: origin)
+    }
+
+    package var watchCount: Int { guardian?.watchCount ?? 0 }
+
+    package func open() {
+        FileOwner.of(trigger, environment) { [weak self] owner in
+            guard let self, !isClosed else { return }
+            do throws(SystemError) {
+                try open(owner.get())
+            } catch {
+                failed(error)
+            }
+        }
+    }
+
+    private func open(_ owner: FileOwner) throws(SystemError) {
+        if listener == nil { listener = try origin.open(owner) }
+        try watch()
+        retry.reset()
+        environment.send(.source(id, .armed))
+        guardian?.watch()
+    }
+
+    private func failed(_ error: SystemError) {
+        guard !isClosed else { return }
+        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
+    }
+
+    /// Nobody finds it any more: it is made anew. Who is connected stays.
+    private func lost(_ path: [UInt8]) {
+        guard !isClosed else { return }
+        environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))
+        unwatch()
+        environment.forget(.socket(id))
+        listener.take()?.close()
+        open()
+    }
+
+    package func close() { close {} }
+
+    package func close(then left: @escaping () -> Void) {
+        isClosed = true
+        retry.cancel()
+        unwatch()
+        guardian?.close()
+        guardian = nil
+        if let listener = listener.take() { origin.leave(listener) }
+        let closing = connections.values.map(\.self)
+        connections = [:]
+        var open = closing.count
+        if open == 0 { return left() }
+        for connection in closing {
+            connection.close {
+                open -= 1
+                if open == 0 { left() }
+            }
+        }
+    }
+
+    package func hold() {
+        isHeld = true
+        unwatch()
+        for connection in connections.values { connection.hold() }
+    }
+
+    package func release() {
+        isHeld = false
+        do throws(SystemError) { try watch() } catch { failed(error) }
+        for connection in connections.values.map(\.self) { connection.release() }
+    }
+
+    // MARK: Connections
+
+    private var isFull: Bool { connections.count + handedOver >= trigger.maxConnections }
+
+    private func watch() throws(SystemError) {
+        guard token == nil, !isHeld, !isFull, let number = listener.number else { return }
+        token = try environment.epoll.add(number, .readable) { [weak self] _ in self?.accept() }
+    }
+
+    private func unwatch() {
+        if let token { environment.epoll.remove(token) }
+        token = nil
+    }
+
+    private func accept() {
+        for _ in 0..<Self.acceptedPerTurn {
+            guard !isHeld, let number = listener.number else { return }
+            guard !isFull else { return unwatch() }
+            do throws(SystemError) {
+                guard let connection = try Linux.accept(number) else { return }
+                take(connection)
+            } catch {
+                // It would be reported again at once: something is used up, and will be given back.
+                unwatch()
+                return failed(error)
+            }
+        }
+    }
+
+    private func take(_ connection: consuming FileDescriptor) {
+        let peer = Self.peer(connection.rawValue)
+        if trigger.accepts { return handOver(connection, peer) }
+        lastConnection += 1
+        let number = lastConnection
+        let new = StreamConnection(
+            id, trigger, environment, peer: peer, isPackets: isPackets, isDurable: isDurable
+        ) { [weak self] in
+            self?.connections[number] = nil
+            self?.mayLetIn()
+        }
+        connections[number] = new
+        new.open(connection)
+        if connections[number] == nil { environment.send(.gap(id, 1)) }
+    }
+
+    private func handOver(_ connection: consuming FileDescriptor, _ peer: String?) {
+        // The handler knows nothing of it being otherwise.
+        try? Linux.setNonBlocking(connection.rawValue, false)
+        handedOver += 1
+        let number = environment.handovers.add(connection) { [weak self] _ in
+            self?.handedOver -= 1
+            self?.mayLetIn()
+        }
+        environment.send(.event(id, .line(LineFact([], form: .connection, peer: peer, handover: number))))
+    }
+
+    private func mayLetIn() {
+        guard !isClosed else { return }
+        do throws(SystemError) { try watch() } catch { failed(error) }
+    }
+
+    /// The address of who connected; of a Unix socket the process, as it was then.
+    static func peer(_ number: Int32) -> String? {
+        switch try? Linux.peerEndpoint(number) {
+        case .ipv4(let address, let port): return "\(Endpoint.ipv4(address: address, port: port))"
+        case .ipv6(let address, let port): return "\(Endpoint.ipv6(address: address, port: port))"
+        case .unix, .abstract, .unnamed, nil:
+            guard let peer = try? Linux.peerCredentials(number) else { return nil }
+            return "pid=\(peer.processID),uid=\(peer.userID),gid=\(peer.groupID)"
+        }
+    }
+}

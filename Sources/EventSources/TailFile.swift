@@ -1,0 +1,80 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// An open file whose lines are read as they are appended. Confined to its context.
+final class TailFile {
+    /// Read in one turn, so that other sources of the context get theirs.
+    private static let bytesPerTurn = 256 << 10
+
+    private var file: FileDescriptor?
+    private(set) var position: TailPosition
+
+    /// Takes the file over.
+    init(owning number: Int32, _ position: TailPosition) {
+        file = FileDescriptor(owning: number)
+        self.position = position
+    }
+
+    func close() { file.take()?.close() }
+
+    var number: Int32? { file.number }
+
+    /// Where it stands now, whatever became of its name; `nil`: deleted.
+    var path: [UInt8]? {
+        guard let number = file.number, let path = try? Linux.readlink("/proc/self/fd/\(number)") else { return nil }
+        let status = try? Linux.stat(path)
+        return status.map(position.isOf) == true ? path : nil
+    }
+
+    /// What has been appended, in one turn's bounds. `nil`: nothing.
+    ///
+    /// - Parameter isOver: nobody appends to it any more: a rest without a newline is a line.
+    func next(_ trigger: DescriptorTrigger, _ maker: LineMaker, isOver: Bool) throws(SystemError) -> [LineFact]? {
+        guard let number = file.number else { return nil }
+        let status = try Linux.fstat(number)
+        if !position.fits(number, status) {
+            // Truncated, or copied away and written anew: it begins again.
+            position = TailPosition(device: status.device, inode: status.inode, offset: 0)
+        }
+        let limit = max(Self.bytesPerTurn, trigger.maxLength + 1)
+        let bytes = try Linux.read(number, atMost: limit, from: position.offset)
+        if bytes.isEmpty { return nil }
+        defer { remark(number) }
+        if trigger.framing == .chunk {
+            let chunk = Array(bytes.prefix(trigger.maxLength))
+            position.offset += Int64(chunk.count)
+            return [LineFact(chunk, form: .chunk)]
+        }
+        return lines(bytes, trigger.maxLength, maker, isOver: isOver && bytes.count < limit)
+    }
+
+    private func lines(_ bytes: [UInt8], _ maxLength: Int, _ maker: LineMaker, isOver: Bool) -> [LineFact]? {
+        var start = 0
+        if position.isSkipping {
+            guard let newline = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
+                position.offset += Int64(bytes.count)
+                return []
+            }
+            start = newline + 1
+            position.isSkipping = false
+        }
+        var cutter = SizedLines(start == 0 ? bytes : Array(bytes[start...]), maxLength: maxLength)
+        if isOver { cutter.finish() }
+        let size = start + cutter.lines.reduce(0) { $0 + $1.size }
+        position.offset += Int64(size)
+        position.isSkipping = cutter.isUnfinishedCut
+        maker.noteCut(cutter.cut)
+        return size == 0 ? nil : cutter.lines.map { maker.fact($0.line) }
+    }
+
+    /// The beginning of a file that grows is known better and better.
+    private func remark(_ number: Int32) {
+        let length = Int(min(position.offset, Int64(TailPosition.markSize)))
+        guard length > position.markLength,
+            let bytes = try? Linux.read(number, atMost: length, from: 0), bytes.count == length
+        else { return }
+        position.markLength = length
+        position.mark = TailPosition.mark(bytes)
+    }
+}

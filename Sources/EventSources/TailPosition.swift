@@ -1,0 +1,51 @@
+import LinuxSystem
+
+/// How far a file has been read: kept in the store, so that a restart goes on there.
+struct TailPosition: Equatable {
+    /// Of the beginning of the file, by which it is known again: an inode is given to another file in the end.
+    static let markSize = 256
+
+    var device: UInt64
+    var inode: UInt64
+    /// Bytes whose lines have been told.
+    var offset: Int64
+    /// What comes belongs to a line that was cut.
+    var isSkipping = false
+    /// Bytes of the beginning that `mark` is of; at most `offset`.
+    var markLength = 0
+    var mark: UInt64 = Self.mark([])
+
+    init(device: UInt64, inode: UInt64, offset: Int64) {
+        self.device = device
+        self.inode = inode
+        self.offset = offset
+    }
+
+    /// Six numbers.
+    var bytes: [UInt8] { Array("\(device) \(inode) \(offset) \(isSkipping ? 1 : 0) \(markLength) \(mark)".utf8) }
+
+    init?(_ bytes: [UInt8]) {
+        let numbers = String(decoding: bytes, as: UTF8.self).split(separator: " ").compactMap { UInt64($0) }
+        guard numbers.count == 6, let offset = Int64(exactly: numbers[2]), numbers[4] <= Self.markSize else {
+            return nil
+        }
+        self.init(device: numbers[0], inode: numbers[1], offset: offset)
+        isSkipping = numbers[3] == 1
+        markLength = Int(numbers[4])
+        mark = numbers[5]
+    }
+
+    func isOf(_ status: FileStatus) -> Bool { device == status.device && inode == status.inode }
+
+    /// Whether the open file still begins as it did, and is as long as was read.
+    func fits(_ file: Int32, _ status: FileStatus) -> Bool {
+        guard isOf(status), status.size >= offset else { return false }
+        let beginning = try? Linux.read(file, atMost: max(1, markLength), from: 0)
+        return beginning.map { Self.mark($0.prefix(markLength)) == mark } ?? false
+    }
+
+    /// FNV-1a, 64 bits.
+    static func mark(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+}

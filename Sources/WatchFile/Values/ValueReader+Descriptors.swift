@@ -1,0 +1,63 @@
+import Schedule
+
+extension ValueReader {
+    /// The whole value, spaces and all.
+    func pattern(_ problems: inout Problems) -> [UInt8]? {
+        let bytes = Array(text.bytes)
+        do throws(LinePattern.Failure) {
+            _ = try LinePattern(bytes)
+            return bytes
+        } catch {
+            problems.error("\(key.name)=\(text.shown) is not a regular expression: \(error.reason)", at: text)
+            return nil
+        }
+    }
+
+    /// `FAMILY [GROUPS]`.
+    func netlink(_ problems: inout Problems) -> NetlinkFamily? {
+        let words = text.words
+        guard let family = words.first, words.count <= 2 else {
+            refuse(&problems, "is not FAMILY GROUPS, such as route 1361")
+            return nil
+        }
+        let names = NetlinkFamily.numbers.keys.sorted()
+        guard names.contains(family.string) else {
+            refuse(
+                &problems, "is not one of \(names.joined(separator: ", "))", at: family,
+                suggestion: problems.nearest(to: family.string, among: names))
+            return nil
+        }
+        guard let groups = words.count < 2 ? 0 : UInt32(words[1].string) else {
+            refuse(&problems, "is not a mask of groups from 0 to 4294967295", at: words[1])
+            return nil
+        }
+        return NetlinkFamily(name: family.string, groups: groups)
+    }
+
+    /// `memory|cpu|io some|full STALL WINDOW`.
+    func pressure(_ problems: inout Problems) -> PressureLimit? {
+        let words = text.words
+        guard words.count == 4 else {
+            refuse(&problems, "is not RESOURCE some|full STALL WINDOW, such as memory some 150ms 2s")
+            return nil
+        }
+        let resource = choose(
+            words[0], of: PressureLimit.Resource.allCases.map(\.rawValue), later: [], &problems)
+        let share = choose(words[1], of: PressureLimit.Share.allCases.map(\.rawValue), later: [], &problems)
+        let stall = ValueReader(key: key, text: words[2], zones: zones).span(.any, &problems)
+        let window = ValueReader(key: key, text: words[3], zones: zones).span(.any, &problems)
+        guard let resource = resource.flatMap(PressureLimit.Resource.init),
+            let share = share.flatMap(PressureLimit.Share.init), let stall, let window
+        else { return nil }
+        guard (TimeSpan.milliseconds(500)...TimeSpan.seconds(10)).contains(window) else {
+            refuse(&problems, "is not a window from 500ms to 10s", at: words[3])
+            return nil
+        }
+        guard stall > .zero, stall <= window else {
+            refuse(&problems, "is not a time within the window", at: words[2])
+            return nil
+        }
+        return PressureLimit(
+            resource: resource, share: share, stall: Int(stall.microseconds), window: Int(window.microseconds))
+    }
+}

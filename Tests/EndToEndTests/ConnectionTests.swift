@@ -1,0 +1,125 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+
+@Suite("Connections, end to end") struct ConnectionTests {
+    private func connect(_ path: String) throws -> Int32 {
+        let socket = try Linux.socket(for: .unix(path.pathBytes), .stream, nonBlocking: false).release()
+        try Linux.connect(socket, .unix(path.pathBytes))
+        return socket
+    }
+
+    private func readToEnd(_ socket: Int32) throws -> String {
+        String(decoding: try Linux.readToEnd(socket, limit: 1 << 20), as: UTF8.self)
+    }
+
+    private func descriptors(_ watchd: Watchd) throws -> Int {
+        try Linux.readFolder("/proc/\(watchd.processID)/fd").count
+    }
+
+    @Test func aConnectionIsTheHandlersInputAndOutput() throws {
+        let text = """
+            [Descriptor shout]
+            ListenStream=@/socket-of-handler
+            Accept=yes
+            MaxConnections=2
+            Exec=/usr/bin/tr a-z A-Z
+            """
+        try Watchd.run(text) { watchd in
+            let before = try descriptors(watchd)
+            for round in 1...20 {
+                let socket = try connect(watchd.folder["socket-of-handler"])
+                try Linux.writeAll(socket, "hello \(round)\n".utf8)
+                _ = shutdown(socket, Int32(SHUT_WR))
+                #expect(try readToEnd(socket) == "HELLO \(round)\n")
+                FileDescriptor(owning: socket).close()
+            }
+            try watchd.waitUntilIdle()
+            try wait(for: "nothing to be left open") { try descriptors(watchd) <= before }
+            #expect(try watchd.source("shout").counters.done == 20)
+        }
+    }
+
+    @Test func aConnectionThatNobodyIsStartedForIsClosed() throws {
+        let text = """
+            [Queue small]
+            Backlog=1
+            Overflow=drop-newest
+            [Descriptor slow]
+            ListenStream=@/in
+            Accept=yes
+            Exec=/bin/sleep 1000
+            TimeoutStopSec=1s
+            Queue=small
+            """
+        try Watchd.run(text) { watchd in
+            let one = try connect(watchd.folder["in"])
+            try wait(for: "it to run") { try watchd.queue("small").running == 1 }
+            let two = try connect(watchd.folder["in"])
+            try wait(for: "it to wait") { try watchd.queue("small").operations == 1 }
+            let three = try connect(watchd.folder["in"])
+            #expect(try readToEnd(three) == "", "dropped and closed")
+            let waiting = try #require(try watchd.call(ListOperations.self, .init(state: .ready)).operations.first)
+            try watchd.call(Cancel.self, .init(id: waiting.id))
+            #expect(try readToEnd(two) == "", "cancelled and closed")
+            let running = try #require(try watchd.call(ListOperations.self, .init(state: .executing)).operations.first)
+            try watchd.call(Cancel.self, .init(id: running.id))
+            #expect(try readToEnd(one) == "", "ended and closed")
+            for socket in [one, two, three] { FileDescriptor(owning: socket).close() }
+        }
+    }
+
+    @Test func aFullBacklogMakesTheWriterWaitAndNothingIsLost() throws {
+        let text = """
+            [Queue small]
+            Backlog=5
+            [Descriptor lines]
+            ListenStream=@/in
+            Exec=/bin/cat
+            StandardInput=lines
+            StandardOutput=append:@/copy
+            Queue=small
+            """
+        try Watchd.run(text) { watchd in
+            try watchd.suspend("queue/small")
+            let socket = try connect(watchd.folder["in"])
+            try Linux.setNonBlocking(socket)
+            var sent = 0
+            var isFull = false
+            while !isFull, sent < 1_000_000 {
+                let line = Array("\(sent) \(String(repeating: "x", count: 1000))\n".utf8)
+                let taken = try? line.withUnsafeBytes { try Linux.send(socket, $0) }
+                if taken == nil { isFull = true } else { sent += 1 }
+            }
+            #expect(isFull, "the writer waits")
+            try watchd.resume("queue/small")
+            FileDescriptor(owning: socket).close()
+            try wait(for: "all \(sent) lines", seconds: 60) { watchd.folder.lines("copy").count >= sent }
+            let numbers = watchd.folder.lines("copy").compactMap { $0.split(separator: " ").first.flatMap { Int($0) } }
+            // The last may have been taken in part.
+            #expect(numbers.prefix(sent) == (0..<sent).map { $0 }[...])
+        }
+    }
+
+    @Test func readyHandsTheDescriptorOverAndIsArmedAgain() throws {
+        let text = """
+            [Descriptor ready]
+            ListenFIFO=@/fifo
+            Framing=ready
+            Exec=/bin/sh -c "read line; echo $line >>@/copy"
+            StandardOutput=null
+            """
+        try Watchd.run(text) { watchd in
+            let writer = try Linux.open(watchd.folder["fifo"], .writing).release()
+            for round in 1...3 {
+                try Linux.writeAll(writer, "line \(round)\n".utf8)
+                try wait(for: "line \(round)") { watchd.folder.lines("copy").last == "line \(round)" }
+            }
+            FileDescriptor(owning: writer).close()
+            try watchd.waitUntilIdle()
+            #expect(try watchd.source("ready").counters.done == 3)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Engine
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import EventSources
+
+@Suite("Tail") struct TailTests {
+    private func with(
+        _ prepare: (Folder) throws -> Void = { _ in }, _ body: (Rim, Folder, QueueBound<any EventSource>) throws -> Void
+    ) throws {
+        try Folder.with { folder in
+            try prepare(folder)
+            let rim = try Rim()
+            let source = open(rim, folder)
+            defer { rim.on(source) { $0.close() } }
+            try body(rim, folder, source)
+        }
+    }
+
+    private func open(_ rim: Rim, _ folder: Folder, maxLength: Int = 65_536) -> QueueBound<any EventSource> {
+        let path = folder["log"].pathBytes
+        let trigger = DescriptorTrigger(listener: .tail(path), framing: .line, maxLength: maxLength)
+        return rim.open { TailSource($0, path: path, trigger, $1) }
+    }
+
+    @Test func whatIsAppendedIsToldAndWhatStoodThereIsNot() throws {
+        try with({ try $0.write("log", "old\n") }) { rim, folder, _ in
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\ntw")
+            try wait(for: "one") { rim.texts == ["one"] }
+            try folder.append("log", "o\n")
+            try wait(for: "two") { rim.texts == ["one", "two"] }
+        }
+    }
+
+    @Test func aFileThatComesLaterIsReadFromItsStart() throws {
+        try with { rim, folder, _ in
+            try wait(for: "it to say so") { if case .waiting = rim.condition { true } else { false } }
+            try folder.write("log", "one\n")
+            try wait(for: "one") { rim.texts == ["one"] }
+            #expect(rim.condition == .armed)
+        }
+    }
+
+    @Test func acrossRotationTheOldFileIsReadToItsEndFirst() throws {
+        try with({ try $0.write("log", "") }) { rim, folder, _ in
+            try rim.waitUntilArmed()
+            for round in 1...5 {
+                try folder.append("log", "a\(round)\n")
+                try Linux.rename(folder["log"], to: folder["log.\(round)"])
+                // Who writes has it open still.
+                try folder.append("log.\(round)", "b\(round)\nrest")
+                try folder.write("log", "c\(round)\n")
+                let expected = ["a\(round)", "b\(round)", "rest", "c\(round)"]
+                try wait(for: "round \(round), got \(rim.texts.suffix(4))") { rim.texts.suffix(4) == expected[...] }
+            }
+            #expect(rim.lines.count == 20)
+            #expect(rim.lines.count { $0.isIncomplete } == 5)
+        }
+    }
+
+    @Test func aFileThatIsTruncatedBeginsAgain() throws {
+        try with({ try $0.write("log", "") }) { rim, folder, _ in
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\ntwo\n")
+            try wait(for: "two") { rim.lines.count == 2 }
+            try folder.write("log", "three\n")
+            try wait(for: "three") { rim.texts == ["one", "two", "three"] }
+        }
+    }
+
+    @Test func aLinkIsFollowed() throws {
+        try with({
+            try $0.makeFolder("real")
+            try $0.write("real/file", "")
+            try Linux.symlink($0["log"], to: $0["real/file"])
+        }) { rim, folder, _ in
+            try rim.waitUntilArmed()
+            try folder.append("real/file", "one\n")
+            try wait(for: "one") { rim.texts == ["one"] }
+        }
+    }
+
+    @Test func theNextDaemonGoesOnWhereThisOneWas() throws {
+        try with({ try $0.write("log", "") }) { rim, folder, source in
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\nhal")
+            try wait(for: "one") { rim.texts == ["one"] }
+            rim.on(source) { $0.close() }
+            try folder.append("log", "f\ntwo\n")
+            let position = try #require(rim.position)
+            for isRotated in [false, true] {
+                if isRotated {
+                    try Linux.rename(folder["log"], to: folder["log.1"])
+                    try folder.write("log", "three\n")
+                }
+                let next = try Rim(position: position)
+                let again = open(next, folder)
+                let expected = ["half", "two"] + (isRotated ? ["three"] : [])
+                try wait(for: "the rest, got \(next.texts)") { next.texts == expected }
+                next.on(again) { $0.close() }
+            }
+            // Another file that has been given the inode, or was written anew: it begins differently.
+            try folder.write("log.1", "something else that is longer\n")
+            try Linux.rename(folder["log.1"], to: folder["log"])
+            let next = try Rim(position: position)
+            let again = open(next, folder)
+            try wait(for: "all of it") { next.texts == ["something else that is longer"] }
+            next.on(again) { $0.close() }
+        }
+    }
+
+    @Test func whileItIsHeldNothingIsRead() throws {
+        try with({ try $0.write("log", "") }) { rim, folder, source in
+            try rim.waitUntilArmed()
+            rim.on(source) { $0.hold() }
+            try folder.append("log", "one\n")
+            rim.on(source) { _ in }
+            #expect(rim.lines.isEmpty)
+            rim.on(source) { $0.release() }
+            try wait(for: "one") { rim.texts == ["one"] }
+        }
+    }
+
+    @Test func aLineThatIsTooLongIsCut() throws {
+        try with { rim, folder, source in
+            rim.on(source) { $0.close() }
+            try folder.write("log", "")
+            let short = open(rim, folder, maxLength: 4)
+            try rim.waitUntilArmed()
+            try folder.append("log", "abcdefg")
+            try wait(for: "the beginning") { rim.texts == ["abcd"] }
+            try folder.append("log", "hij\nnext\n")
+            try wait(for: "the next") { rim.texts == ["abcd", "next"] }
+            rim.on(short) { $0.close() }
+        }
+    }
+}
