@@ -52,17 +52,8 @@ package final class CommandSource: EventSource {
     }
 
     private func durable(_ view: PipeView) -> any DescriptorReader {
-        DurableDescriptor(on: environment) { number throws(SystemError) in
-            try view.look(number)
-        } consume: { number, count throws(SystemError) in
-            _ = try Linux.skip(number, count)
-        } tell: { [unowned self] fact in
-            if let sifted = maker.sift(fact) { self.environment.send(.event(id, .line(sifted))) }
-        } ended: { [unowned self] in
-            outputEnded()
-        } failed: { [unowned self] _ in
-            outputEnded()
-        }
+        view.reader(
+            id, environment, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] _ in outputEnded() })
     }
 
     package func open() {

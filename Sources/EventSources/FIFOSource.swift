@@ -53,17 +53,8 @@ package final class FIFOSource: EventSource {
     }
 
     private func durablePipe(_ view: PipeView) -> any DescriptorReader {
-        DurableDescriptor(on: environment) { number throws(SystemError) in
-            try view.look(number)
-        } consume: { number, count throws(SystemError) in
-            _ = try Linux.skip(number, count)
-        } tell: { [unowned self] fact in
-            if let sifted = maker.sift(fact) { self.environment.send(.event(id, .line(sifted))) }
-        } ended: { [unowned self] in
-            open()
-        } failed: { [unowned self] error in
-            failed(error)
-        }
+        view.reader(
+            id, environment, ended: { [unowned self] in open() }, failed: { [unowned self] error in failed(error) })
     }
 
     package var watchCount: Int { guardian?.watchCount ?? 0 }

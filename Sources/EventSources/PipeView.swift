@@ -22,6 +22,24 @@ final class PipeView {
         self.maker = maker
     }
 
+    /// Reads through this view: what it shows is told, and consumed when it is safe.
+    func reader(
+        _ id: SourceID, _ environment: SourceEnvironment, ended: @escaping () -> Void,
+        failed: @escaping (SystemError) -> Void
+    ) -> DurableDescriptor<LineFact> {
+        DurableDescriptor(on: environment) { [self] number throws(SystemError) in
+            try look(number)
+        } consume: { number, count throws(SystemError) in
+            _ = try Linux.skip(number, count)
+        } tell: { [maker] fact in
+            if let sifted = maker.sift(fact) { environment.send(.event(id, .line(sifted))) }
+        } ended: {
+            ended()
+        } failed: {
+            failed($0)
+        }
+    }
+
     func close() {
         readEnd.take()?.close()
         writeEnd.take()?.close()
