@@ -9,8 +9,6 @@ package enum Place: Int, CaseIterable, Sendable {
 /// a delivery enters once and then only moves.
 package struct Counters: Equatable, Sendable {
     private var places = InlineArray<9, Int>(repeating: 0)
-    /// Deliveries taken in since the start.
-    package private(set) var accepted = 0
     /// Deliveries that joined an operation already waiting; they are counted at that operation's place too.
     package internal(set) var coalesced = 0
     /// Events a filter refused before they were accepted.
@@ -22,8 +20,10 @@ package struct Counters: Equatable, Sendable {
 
     package subscript(place: Place) -> Int { places[place.rawValue] }
 
+    /// Deliveries taken in since the start.
+    package var accepted: Int { places.indices.reduce(0) { $0 + places[$1] } }
+
     mutating func enter(_ count: Int, at place: Place) {
-        accepted += count
         places[place.rawValue] += count
     }
 
@@ -36,14 +36,13 @@ package struct Counters: Equatable, Sendable {
     package var outstanding: Int { self[.held] + self[.pending] + self[.running] }
 
     package static func == (left: Counters, right: Counters) -> Bool {
-        Place.allCases.allSatisfy { left[$0] == right[$0] } && left.accepted == right.accepted
+        Place.allCases.allSatisfy { left[$0] == right[$0] }
             && left.coalesced == right.coalesced && left.filtered == right.filtered && left.gap == right.gap
     }
 
     package static func + (left: Counters, right: Counters) -> Counters {
         var sum = left
         for place in Place.allCases { sum.places[place.rawValue] += right[place] }
-        sum.accepted += right.accepted
         sum.coalesced += right.coalesced
         sum.filtered += right.filtered
         sum.gap += right.gap

@@ -49,7 +49,11 @@ extension Engine {
     }
 
     func accepted(_ event: Event, _ source: Int) -> Report {
-        .event(event, sources[source].origin, handlers: sources[source].handlerNames)
+        .event(event, sources[source].origin, handlers: handlerNames(sources[source].targets))
+    }
+
+    func handlerNames(_ targets: some Collection<SourceState.Target>) -> [String] {
+        targets.map { handlers[$0.handler].name }
     }
 
     // MARK: The deliveries of one event
@@ -58,11 +62,12 @@ extension Engine {
     /// stand at `pending` already.
     @discardableResult
     mutating func admitAll(
-        _ event: Event, source: Int, _ targets: [SourceState.Target], depth: Int, isCounted: Bool = false,
+        _ event: Event, source: Int, _ targets: some Collection<SourceState.Target>, depth: Int,
+        isCounted: Bool = false,
         isByHand: Bool = false
     ) -> [Admission] {
-        if targets.count == 1 {
-            return [admit(event, source: source, targets[0], .none, depth, isCounted: isCounted, isByHand: isByHand)]
+        if targets.count == 1, let target = targets.first {
+            return [admit(event, source: source, target, .none, depth, isCounted: isCounted, isByHand: isByHand)]
         }
         var admissions: Admissions = []
         for target in targets {

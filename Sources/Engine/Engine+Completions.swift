@@ -54,10 +54,10 @@ extension Engine {
     /// It goes with its handler or queue.
     mutating func internalSource(_ origin: Origin) -> Int {
         if let source = sources.index(of: origin) { return source }
-        var state = SourceState(origin: origin)
+        var state = SourceState(origin)
         state.condition = .armed
         state.isRemoved = !isWanted(origin)
-        return sources.insert(state, name: origin)
+        return sources.insert(state)
     }
 
     /// Whether the handler of a source that watchd itself is still exists.

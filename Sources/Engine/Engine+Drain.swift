@@ -59,7 +59,7 @@ extension Engine {
     }
 
     func isInRim(_ source: Int) -> Bool {
-        switch sources[source].definition?.trigger {
+        switch sources[source].definition?.value.trigger {
         case .process(.command): false
         case .signal, .path, .descriptor, .process, .unit: true
         case .timer, .custom, .group, nil: false

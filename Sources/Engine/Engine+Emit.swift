@@ -205,7 +205,7 @@ extension Engine {
     /// Data 0 is no event for `add` and `or`, as in Dispatch.
     func isNoEvent(_ event: Event, _ source: Int) -> Bool {
         guard case .custom(let fact) = event.fact, fact.data == 0, fact.payload == nil else { return false }
-        if case .custom(let trigger) = sources[source].definition?.trigger { return trigger.merge != .replace }
+        if case .custom(let trigger) = sources[source].definition?.value.trigger { return trigger.merge != .replace }
         return true
     }
 }

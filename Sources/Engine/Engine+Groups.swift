@@ -67,14 +67,14 @@ extension Engine {
     }
 
     func isGroup(_ source: Int) -> Bool {
-        if case .group = sources[source].definition?.trigger { true } else { false }
+        if case .group = sources[source].definition?.value.trigger { true } else { false }
     }
 
     /// Who belongs to which group, and how many operations that makes.
     mutating func linkGroups() {
         for handler in handlers.indices { handlers[handler].groups = [] }
         for source in sources.indices where !sources[source].isRemoved {
-            guard case .group(let trigger) = sources[source].definition?.trigger else { continue }
+            guard case .group(let trigger) = sources[source].definition?.value.trigger else { continue }
             for name in trigger.members {
                 guard let handler = handlers.index(of: name) else { continue }
                 handlers[handler].groups.append(source)

@@ -64,7 +64,8 @@ extension Engine {
     mutating func hold(_ event: Event, source: Int) {
         let targets = sources[source].targets
         let limit = holdLimit(source)
-        let annulled = sources[source].held.add(event, merge: sources[source].merge, limit: limit)
+        let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
+        let annulled = sources[source].held.add(event, merge: merge, keepsElapses: keepsElapses, limit: limit)
         if annulled != nil { saveHeld(event, source) }
         for target in targets {
             if let annulled {

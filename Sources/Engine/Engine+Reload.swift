@@ -63,11 +63,12 @@ extension Engine {
         var change = ConfigurationChange()
         settings = configuration.settings
         zonesChanged(configuration.zones)
-        closeSources(configuration.sources, &change)
+        closeSources(configuration.sharedSources, &change)
         applySemaphores(configuration.semaphores, &change)
         applyQueues(configuration.queues, &change)
         applyHandlers(configuration.handlers, &change)
-        for definition in configuration.sources { applySource(definition, &change) }
+        sources.reserveCapacity(configuration.sharedSources.count)
+        for definition in configuration.sharedSources { applySource(definition, &change) }
         linkGroups()
         formLines()
         for index in sources.indices where sources[index].definition == nil {
@@ -94,7 +95,7 @@ extension Engine {
                 change.added.append("queue/\(definition.name)")
                 var state = QueueState(definition: definition)
                 if definition.isSuspended { state.suspensions = [fileSuspension] }
-                _ = queues.insert(state, name: definition.name)
+                _ = queues.insert(state)
                 continue
             }
             let (old, wasRemoved) = (queues[index].definition, queues[index].isRemoved)
@@ -133,7 +134,7 @@ extension Engine {
             guard let index = handlers.index(of: definition.name) else {
                 change.added.append("handler/\(definition.name)")
                 let state = HandlerState(definition: SharedDefinition(definition))
-                _ = handlers.insert(state, name: definition.name)
+                _ = handlers.insert(state)
                 continue
             }
             if handlers[index].isRemoved { change.added.append("handler/\(definition.name)") }
@@ -151,19 +152,19 @@ extension Engine {
     // MARK: Sources
 
     /// Closes what is removed. Events held back for a route that goes are let go first, while it is still there.
-    private mutating func closeSources(_ definitions: [SourceDefinition], _ change: inout ConfigurationChange) {
-        let new = Dictionary(definitions.map { ($0.id, $0) }) { first, _ in first }
+    private mutating func closeSources(_ definitions: [Shared<SourceDefinition>], _ change: inout ConfigurationChange) {
+        let new = Dictionary(definitions.map { ($0.value.id, $0.value.routes) }) { first, _ in first }
         for index in sources.indices {
-            guard case .source(let id) = sources[index].origin, let old = sources[index].definition,
+            guard case .source(let id) = sources[index].origin, let old = sources[index].definition?.value,
                 !sources[index].isRemoved
             else { continue }
-            if new[id]?.routes != old.routes { letGoAll(index) }
+            if new[id] != old.routes { letGoAll(index) }
             guard new[id] == nil else { continue }
             change.removed.append(id.description)
             closeSource(index, id)
             sources[index].isRemoved = true
             // What it held has been let go; what it had made waits or runs.
-            sources[index].suspensions = []
+            if sources[index].isSuspended { sources[index].suspensions = [] }
             for call in waitingEmits where call.emissions.contains(where: { $0.source == index }) {
                 actions.append(.reply(call.token, .failure(.noSuchName(id.description, nearest: nil))))
             }
@@ -179,32 +180,30 @@ extension Engine {
         sources[index].isHeldInRim = false
         sources[index].timer = TimerState()
         stopSilence(index)
-        sources[index].silence.isSilent = false
+        if sources[index].silence.isSilent { sources[index].silence.isSilent = false }
     }
 
-    private mutating func applySource(_ definition: SourceDefinition, _ change: inout ConfigurationChange) {
+    private mutating func applySource(_ shared: Shared<SourceDefinition>, _ change: inout ConfigurationChange) {
+        let definition = shared.value
         let routes = definition.routes.compactMap { route -> SourceState.Target? in
             guard let handler = handlers.index(of: route.handler), let queue = queues.index(of: route.queue) else {
                 return nil
             }
             return SourceState.Target(handler: handler, queue: queue)
         }
-        let targets = withRequired(routes)
-        guard let index = sources.index(of: .source(definition.id)), let old = sources[index].definition else {
+        let targets = TargetList(withRequired(routes))
+        guard let index = sources.index(of: .source(definition.id)), let old = sources[index].definition?.value else {
             change.added.append(definition.id.description)
-            var state = SourceState(origin: .source(definition.id))
-            state.definition = definition
+            var state = SourceState(shared)
             state.targets = targets
-            state.handlerNames = targets.map { handlers[$0.handler].name }
             if definition.isSuspended { state.suspensions = [fileSuspension] }
-            openSource(sources.insert(state, name: .source(definition.id)), definition)
+            openSource(sources.insert(state), definition)
             return
         }
         let wasRemoved = sources[index].isRemoved
         if sources[index].targets != targets { letGoAll(index) }
         sources[index].isRemoved = false
         sources[index].targets = targets
-        sources[index].handlerNames = targets.map { handlers[$0.handler].name }
         if sources[index].isHoldStored != isDurable(source: index), !sources[index].held.isEmpty { saveHolds(index) }
         let isReopened = sources[index].isOpenDurable != isDurable(source: index) && definition.id.kind == .descriptor
         guard old != definition || wasRemoved || isReopened else { return }
@@ -218,7 +217,7 @@ extension Engine {
         let mustReopen = old.trigger != definition.trigger || wasRemoved || isReopened
         let keepsProcess = !wasRemoved && old.command != nil && definition.command != nil
         if mustReopen, !wasRemoved, !keepsProcess { closeSource(index, definition.id) }
-        sources[index].definition = definition
+        sources[index].define(shared)
         if wasRemoved || old.isSuspended != definition.isSuspended {
             setFileSuspension(&sources[index].suspensions, definition.isSuspended)
         }
@@ -254,7 +253,6 @@ extension Engine {
         retired.filtered += sources[index].counters.filtered
         retired.gap += sources[index].counters.gap
         for token in sources[index].group.waiters { answerWait(token, .waited(nil)) }
-        sources.removeName(sources[index].origin)
         sources.release(index)
     }
 
@@ -268,7 +266,6 @@ extension Engine {
         for demand in demands { releaseSemaphoreIfUnused(demand.semaphore) }
         handlers[index].groups = []
         trail.forget { $0.handler == index }
-        handlers.removeName(handlers[index].name)
         handlers.release(index)
     }
 
@@ -289,7 +286,6 @@ extension Engine {
         for token in queues[index].waiters { answerWait(token, .waited(nil)) }
         queues[index].waiters = []
         trail.forget { $0.queue == index }
-        queues.removeName(queues[index].definition.name)
         queues.release(index)
         for target in chain where target != index {
             queues[target].through.removeAll { $0 == index }

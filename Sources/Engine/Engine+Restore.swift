@@ -96,10 +96,10 @@ extension Engine {
     /// It comes from a source that may not exist any more.
     mutating func restoredSource(_ origin: Origin) -> Int {
         guard case .source = origin, sources.index(of: origin) == nil else { return internalSource(origin) }
-        var state = SourceState(origin: origin)
+        var state = SourceState(origin)
         state.condition = .closed
         state.isRemoved = true
-        return sources.insert(state, name: origin)
+        return sources.insert(state)
     }
 
     private func draft(_ stored: StoredOperation, handler: Int, queue: Int, source: Int) -> Operation {
@@ -279,13 +279,13 @@ extension Engine {
     /// What is held already came while the store could not be opened: it is younger.
     private mutating func restore(_ hold: StoredHold) {
         guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else { return }
-        let merge = sources[source].merge
+        let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
         let younger = sources[source].held.events
         sources[source].held = HeldEvents()
-        sources[source].held.keepsElapses = sources[source].keepsElapses
         var annulled = 0
-        for event in hold.events { annulled += sources[source].held.restore(event, merge: merge) }
-        for event in younger { annulled += sources[source].held.restore(event, merge: merge) }
+        for event in hold.events + younger {
+            annulled += sources[source].held.restore(event, merge: merge, keepsElapses: keepsElapses)
+        }
         let restored = hold.events.reduce(0) { $0 + $1.count }
         for target in sources[source].targets {
             enter(restored, at: .held, source: source, target)

@@ -14,7 +14,7 @@ extension Engine {
     mutating func run(_ command: Command.RunCommand, _ token: Token) throws(CommandError) {
         guard phase == .running || phase == .reloading else { throw .draining }
         let source: Int
-        let targets: [SourceState.Target]
+        let targets: TargetList
         switch try resolve(command.name, among: { isRunnable($0) }) {
         case .queue, .semaphore: return
         case .source(let index):
@@ -23,7 +23,7 @@ extension Engine {
         case .handler(let handler):
             source = internalSource(.run(handler: handlers[handler].name))
             // What it requires is started with it; what it only comes after is not.
-            targets = withRequired(target(handler: handlers[handler].name).map { [$0] } ?? [])
+            targets = TargetList(withRequired(target(handler: handlers[handler].name).map { [$0] } ?? []))
         }
         let facts = facts(command, source: source)
         try checkRoom(for: facts, source: source, targets)
@@ -39,10 +39,10 @@ extension Engine {
         answer(admissions, command, token, isSafe: !targets.contains { queues[$0.queue].definition.isDurable })
     }
 
-    private mutating func admit(_ facts: [Fact], source: Int, _ targets: [SourceState.Target]) -> [Admission] {
+    private mutating func admit(_ facts: [Fact], source: Int, _ targets: TargetList) -> [Admission] {
         facts.flatMap { fact in
             let event = makeEvent(fact)
-            let names = targets.map { handlers[$0.handler].name }
+            let names = handlerNames(targets)
             actions.append(.report(.event(event, sources[source].origin, handlers: names)))
             return admitAll(event, source: source, targets, depth: 0, isByHand: true)
         }
@@ -56,7 +56,7 @@ extension Engine {
     }
 
     /// A queue that holds back when it is full takes in a run as a whole or not at all; nobody waits for room.
-    private func checkRoom(for facts: [Fact], source: Int, _ targets: [SourceState.Target]) throws(CommandError) {
+    private func checkRoom(for facts: [Fact], source: Int, _ targets: TargetList) throws(CommandError) {
         if case .failing(let reason) = storeCondition,
             targets.contains(where: { queues[$0.queue].definition.isDurable })
         {
@@ -75,13 +75,13 @@ extension Engine {
     /// What a run by hand tells the handler: the paths, lines or data given, else an event as the source makes them.
     private func facts(_ command: Command.RunCommand, source: Int) -> [Fact] {
         var roots: [[UInt8]] = []
-        if case .path(let trigger) = sources[source].definition?.trigger { roots = trigger.paths }
+        if case .path(let trigger) = sources[source].definition?.value.trigger { roots = trigger.paths }
         let paths = command.paths.map { path in
             Fact.path(PathFact(.written, path: path, root: roots.first { path.starts(with: $0) } ?? []))
         }
         let given = paths + command.lines.map { .line(LineFact($0)) }
         if !given.isEmpty { return given }
-        if command.data == nil, case .timer = sources[source].definition?.trigger {
+        if command.data == nil, case .timer = sources[source].definition?.value.trigger {
             return [.timer(scheduled: now.realtime)]
         }
         return [.custom(CustomFact(data: command.data ?? 1))]

@@ -162,7 +162,7 @@ extension Engine {
         for definition in definitions {
             guard let index = semaphores.index(of: definition.name) else {
                 change.added.append("semaphore/\(definition.name)")
-                _ = semaphores.insert(SemaphoreState(definition), name: definition.name)
+                _ = semaphores.insert(SemaphoreState(definition))
                 continue
             }
             let old = semaphores[index].definition
@@ -197,7 +197,6 @@ extension Engine {
             semaphores[index].waiting == 0,
             !handlers.indices.contains(where: { handlers[$0].demands.contains { $0.semaphore == index } })
         else { return }
-        semaphores.removeName(semaphores[index].definition.name)
         semaphores.release(index)
     }
 }

@@ -11,7 +11,7 @@ import WatchFile
 extension Engine {
     /// The definition of a source is new: its clock goes on with the new span, or begins if it is armed.
     mutating func applySilence(_ source: Int) {
-        let span = TimerRule.microseconds(sources[source].definition?.silence?.span) ?? 0
+        let span = TimerRule.microseconds(sources[source].definition?.value.silence?.span) ?? 0
         guard span != sources[source].silence.span else { return }
         if span == 0 || sources[source].silence.span == 0 {
             sources[source].silence = SilenceClock()
@@ -48,6 +48,7 @@ extension Engine {
     }
 
     mutating func stopSilence(_ source: Int) {
+        guard sources[source].silence.span > 0 else { return }
         sources[source].silence.isRunning = false
         sources[source].silence.deadline = .max
     }
@@ -92,7 +93,7 @@ extension Engine {
 
     /// As with completions: what watchd makes itself is never held back.
     private mutating func tellOfSilence(_ source: Int, _ fact: SilenceFact, depth: Int) {
-        guard case .source(let id) = sources[source].origin, let rule = sources[source].definition?.silence else {
+        guard case .source(let id) = sources[source].origin, let rule = sources[source].definition?.value.silence else {
             return
         }
         let isStopping = phase == .draining || phase == .drained
@@ -104,8 +105,7 @@ extension Engine {
         let teller = internalSource(origin)
         let event = makeEvent(.silence(fact))
         sources[teller].lastEvent = event.time
-        let names = targets.map { handlers[$0.handler].name }
-        actions.append(.report(.event(event, origin, handlers: names)))
+        actions.append(.report(.event(event, origin, handlers: handlerNames(targets))))
         admitAll(event, source: teller, withRequired(targets), depth: depth)
         releaseSourceIfUnused(teller)
     }

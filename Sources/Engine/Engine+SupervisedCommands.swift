@@ -41,7 +41,7 @@ extension Engine {
         guard case .source(let source) = try resolve(name, among: isProcess) else {
             throw .noSuchName(name, nearest: nil)
         }
-        guard isSupervised(source), sources[source].definition?.command != nil else {
+        guard isSupervised(source), sources[source].definition?.value.command != nil else {
             throw .notSupervised(sources[source].origin.description)
         }
         return source

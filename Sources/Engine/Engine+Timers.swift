@@ -4,7 +4,7 @@ import WatchFile
 /// Timers: when they elapse, and what becomes of elapses that were missed.
 extension Engine {
     func timerRule(_ source: Int) -> TimerRule? {
-        guard sources[source].isTimer, case .timer(let trigger) = sources[source].definition?.trigger else {
+        guard sources[source].isTimer, case .timer(let trigger) = sources[source].definition?.value.trigger else {
             return nil
         }
         let number =

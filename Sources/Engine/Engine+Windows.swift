@@ -15,7 +15,7 @@ extension Engine {
     /// Why a delivery that comes now is skipped.
     func skippingWindow(source: Int, handler: Int) -> String? {
         var windows = handlers[handler].definition.value.windows.notDuring
-        if sources[source].hasWindows { windows += sources[source].definition?.windows.notDuring ?? [] }
+        if sources[source].hasWindows { windows += sources[source].definition?.value.windows.notDuring ?? [] }
         guard let open = open(windows, at: now.realtime) else { return nil }
         return "NotDuring=\(open.window), \(span(end(of: open, windows) - now.realtime)) more"
     }
@@ -23,7 +23,7 @@ extension Engine {
     /// The window that holds what comes now, if there is one; `until` is the end of all that follow without a gap.
     func holdingWindow(source: Int, handler: Int) -> OpenWindow? {
         var windows = handlers[handler].definition.value.windows.holdDuring
-        if sources[source].hasWindows { windows += sources[source].definition?.windows.holdDuring ?? [] }
+        if sources[source].hasWindows { windows += sources[source].definition?.value.windows.holdDuring ?? [] }
         guard !windows.isEmpty, var open = open(windows, at: now.realtime) else { return nil }
         open.until = end(of: open, windows)
         return open

@@ -37,10 +37,10 @@ package struct Engine: Sendable {
     /// When this engine was made: the daemon's start.
     package let started: Moment
 
-    var handlers = Registry<String, HandlerState>()
-    var queues = Registry<String, QueueState>()
-    var sources = Registry<Origin, SourceState>()
-    var semaphores = Registry<String, SemaphoreState>()
+    var handlers = Registry<HandlerState>()
+    var queues = Registry<QueueState>()
+    var sources = Registry<SourceState>()
+    var semaphores = Registry<SemaphoreState>()
     var operations = OperationTable()
     var keys = KeyTable()
     var dependencies = DependencyTable()

@@ -1,15 +1,15 @@
 import WatchFile
 
 /// Events of a source that is held back or suspended, folded as far as their kind allows.
-struct HeldEvents: Sendable {
+struct HeldEvents: HasInitialValue {
+    static let initial = HeldEvents()
+
     /// Signals, exits and elapses that are caught up kept: the first are always read, the others never come again.
     static let keptLimit = 4096
     /// What may still come of a source of the rim that has just been told to hold: what it reads in one turn.
     static let turn = 1000
 
     private var list = EntryList()
-    /// Elapses of a timer do not fold.
-    var keepsElapses = false
 
     var isEmpty: Bool { list.isEmpty }
     var count: Int { list.count }
@@ -18,8 +18,9 @@ struct HeldEvents: Sendable {
     /// Events the store was told of one by one since it had all of them as a whole.
     var appended = 0
 
-    /// Adds what was held already: there is always room for it. Returns the deliveries that came to nothing.
-    mutating func restore(_ event: Event, merge: CustomTrigger.Merge?) -> Int {
+    /// Adds what was held already: there is always room for it. `keepsElapses`: those of a timer do not fold. Returns the
+    /// deliveries that came to nothing.
+    mutating func restore(_ event: Event, merge: CustomTrigger.Merge?, keepsElapses: Bool) -> Int {
         switch event.fact {
         case .signal(let fact) where fold(event, fact): 0
         case .signal, .process, .unit: list.add(event, merge: nil).annulled
@@ -30,7 +31,7 @@ struct HeldEvents: Sendable {
     }
 
     /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
-    mutating func add(_ event: Event, merge: CustomTrigger.Merge?, limit: Int) -> Int? {
+    mutating func add(_ event: Event, merge: CustomTrigger.Merge?, keepsElapses: Bool, limit: Int) -> Int? {
         switch event.fact {
         case .signal(let fact):
             if fold(event, fact) { return 0 }

@@ -46,9 +46,9 @@ package enum SourceCondition: Equatable, Sendable {
     case opening
     case armed
     /// Not there yet; it is armed by itself when it comes. A sentence.
-    case waiting(String)
+    indirect case waiting(String)
     /// It could not be armed; a sentence that says what watchd does about it.
-    case failed(String)
+    indirect case failed(String)
     case closed
 }
 

@@ -97,11 +97,7 @@ struct Operation: Sendable {
 }
 
 /// A handler's definition, shared by its operations: one word instead of a copy each.
-package final class SharedDefinition: Sendable {
-    package let value: HandlerDefinition
-
-    init(_ value: HandlerDefinition) { self.value = value }
-}
+package typealias SharedDefinition = Shared<HandlerDefinition>
 
 /// Names a caller who waits for an answer; chosen by the runtime.
 package struct Token: Hashable, Sendable {

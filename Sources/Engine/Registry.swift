@@ -1,42 +1,51 @@
-/// Named things with stable indices: one that is removed keeps its slot until nothing refers to it any more.
-struct Registry<Name: Hashable & Sendable, Element: Sendable>: Sendable {
+/// What a `Registry` finds it by.
+protocol Named: Sendable {
+    associatedtype Name: Hashable & Sendable
+    /// Stays as long as it is in a registry.
+    var name: Name { get }
+}
+
+/// Named things with stable indices.
+struct Registry<Element: Named>: Sendable {
     private var slots: [Element] = []
     private var isInUseFlags: [Bool] = []
     private var free: [Int] = []
-    private var byName: [Name: Int] = [:]
+    private var places = HashedPlaces()
 
-    /// The one of that name; not one that has been removed.
-    func index(of name: Name) -> Int? { byName[name] }
+    func index(of name: Element.Name) -> Int? { places.first(hash: name.hashValue) { slots[$0].name == name } }
 
     /// Slots, in use or not.
     var count: Int { slots.count }
 
-    /// Indices in use, also of what is removed and not yet released.
+    /// Indices in use.
     var indices: [Int] { slots.indices.filter { isInUseFlags[$0] } }
-    var names: Dictionary<Name, Int>.Keys { byName.keys }
+    var names: [Element.Name] { indices.map { slots[$0].name } }
 
-    mutating func insert(_ element: Element, name: Name) -> Int {
-        let index: Int
-        if let reused = free.popLast() {
-            index = reused
-            slots[index] = element
-            isInUseFlags[index] = true
-        } else {
-            index = slots.count
+    /// There will be so many.
+    mutating func reserveCapacity(_ count: Int) {
+        slots.reserveCapacity(count)
+        isInUseFlags.reserveCapacity(count)
+    }
+
+    mutating func insert(_ element: Element) -> Int {
+        let index = free.popLast() ?? slots.count
+        if index == slots.count {
             slots.append(element)
             isInUseFlags.append(true)
+        } else {
+            slots[index] = element
+            isInUseFlags[index] = true
         }
-        byName[name] = index
+        places.insert(index, hash: element.name.hashValue) { slots[$0].name.hashValue }
         return index
     }
 
-    /// Takes the name away; the slot stays until `release`.
-    mutating func removeName(_ name: Name) { byName[name] = nil }
-
     func isInUse(_ index: Int) -> Bool { isInUseFlags[index] }
 
+    /// Its slot is free for another one.
     mutating func release(_ index: Int) {
         guard isInUseFlags[index] else { return }
+        places.remove(index, hash: slots[index].name.hashValue) { slots[$0].name.hashValue }
         isInUseFlags[index] = false
         free.append(index)
     }

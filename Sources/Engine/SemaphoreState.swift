@@ -22,8 +22,9 @@ struct SemaphoreShare: Equatable, Sendable {
 /// Only an operation that lacked nothing but semaphores stands here; who holds nothing yet cannot keep another one from
 /// ending, so no combination can deadlock. The line is kept by queue: a queue that may start nothing now (suspended,
 /// full, behind a barrier) steps out as a whole, and its operations keep their age.
-struct SemaphoreState: Sendable {
+struct SemaphoreState: Named {
     var definition: SemaphoreDefinition
+    var name: String { definition.name }
     var isRemoved = false
     /// Negative after a reload that lowered `Value=`: nothing is given until enough is back.
     var available: Int

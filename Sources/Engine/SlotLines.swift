@@ -28,7 +28,7 @@ struct SlotLines: Sendable {
 
     /// Whose turn it is. Who does not stand here any more is dropped.
     mutating func first(
-        processes: Int, maxProcesses: Int, in queues: Registry<String, QueueState>
+        processes: Int, maxProcesses: Int, in queues: Registry<QueueState>
     ) -> (contender: Contender, qos: QoS)? {
         var highest: (contender: Contender, qos: QoS)?
         var lower: (contender: Contender, qos: QoS)?
@@ -57,7 +57,7 @@ struct SlotLines: Sendable {
     mutating func clear() { for rank in lines.indices { lines[rank] = Heap() } }
 
     /// Drops those who gave their places up, once they are many.
-    mutating func trim(in queues: Registry<String, QueueState>) {
+    mutating func trim(in queues: Registry<QueueState>) {
         for rank in lines.indices where lines[rank].count > 2 * queues.count + 64 {
             lines[rank].removeAll { !queues.isStanding($0, at: .slots) }
         }

@@ -24,7 +24,7 @@ package struct Suspension: Equatable, Sendable {
     }
 }
 
-struct HandlerState: Sendable {
+struct HandlerState: Named {
     var definition: SharedDefinition
     var counters = Counters()
     var isRemoved = false
@@ -45,7 +45,7 @@ struct HandlerState: Sendable {
     var name: String { definition.value.name }
 }
 
-struct QueueState: Sendable {
+struct QueueState: Named {
     /// Where a queue stands with the operation it wants to start.
     struct Standing: Equatable, Sendable {
         enum Spot: Equatable, Sendable {
@@ -61,6 +61,7 @@ struct QueueState: Sendable {
     }
 
     var definition: QueueDefinition
+    var name: String { definition.name }
     var counters = Counters()
     var isRemoved = false
     var suspensions: [Suspension] = []
@@ -124,90 +125,8 @@ struct QueueState: Sendable {
     var isEmpty: Bool { waiting + running == 0 }
 }
 
-extension Registry<String, QueueState> {
+extension Registry<QueueState> {
     func isStanding(_ contender: SlotLines.Contender, at spot: QueueState.Standing.Spot) -> Bool {
         self[contender.queue].standing == QueueState.Standing(ticket: contender.ticket, spot: spot)
     }
-}
-
-struct SourceState: Sendable {
-    struct Target: Equatable, Sendable {
-        var handler: Int
-        var queue: Int
-    }
-
-    let origin: Origin
-    /// `nil`: made by watchd itself.
-    var definition: SourceDefinition? {
-        didSet { noteDefinition() }
-    }
-    /// How events of one key combine while they wait; `nil`: not at all.
-    private(set) var merge: CustomTrigger.Merge? = .add
-    private(set) var key = KeyRule.handler
-    private(set) var rateLimit: RateLimit?
-    private(set) var isTimer = false
-    /// `CatchUp=all`: each elapse has an operation of its own.
-    private(set) var keepsElapses = false
-    private(set) var hasWindows = false
-    var targets: [Target] = []
-    /// The names of their handlers.
-    var handlerNames: [String] = []
-    var counters = Counters()
-    var isRemoved = false
-    var suspensions: [Suspension] = []
-    var condition = SourceCondition.opening
-    var held = HeldEvents()
-    /// The store has what it holds.
-    var isHoldStored = false
-    /// The rim has opened it so that what it tells is consumed only when it is stored.
-    var isOpenDurable = false
-    /// The rim has been told to hold it.
-    var isHeldInRim = false
-    var timer = TimerState()
-    var silence = SilenceClock()
-    /// Of a `[Group]`.
-    var group = GroupState()
-    var rate = RateWindow()
-    /// Monotonic microsecond at which `RateLimit=` lets the next event pass.
-    var rateDeadline: Int64?
-    var operations = 0
-    var lastEvent: Int64?
-
-    var isSuspended: Bool { !suspensions.isEmpty }
-
-    /// What every event asks for, so that nobody has to copy the definition to know it.
-    private mutating func noteDefinition() {
-        key = definition?.key ?? .handler
-        rateLimit = definition?.rateLimit
-        merge = .add
-        isTimer = false
-        keepsElapses = false
-        hasWindows = definition.map { !$0.windows.isEmpty } ?? false
-        guard let definition else { return }
-        switch definition.trigger {
-        case .timer(let timer):
-            isTimer = true
-            keepsElapses = timer.catchUp == .all
-        case .custom(let custom): merge = custom.merge
-        case .signal, .path, .descriptor, .process, .unit, .group: break
-        }
-        if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }
-        held.keepsElapses = keepsElapses
-    }
-}
-
-/// What a `[Group]` counts.
-struct GroupState: Sendable {
-    /// Operations of its members that have not ended.
-    var outstanding = 0
-    /// Who entered and has not left.
-    var tickets: Set<UInt64> = []
-    /// Since it fired last.
-    var tally = GroupFact()
-    /// The deepest chain among the operations that ended since.
-    var depth = 0
-    /// Callers of `Wait`.
-    var waiters: [Token] = []
-
-    var isEmpty: Bool { outstanding == 0 && tickets.isEmpty }
 }

@@ -162,7 +162,7 @@ extension Engine {
     package var sourceViews: [SourceView] {
         sources.indices.compactMap { index in
             let state = sources[index]
-            guard case .source(let id) = state.origin, let definition = state.definition else { return nil }
+            guard case .source(let id) = state.origin, let definition = state.definition?.value else { return nil }
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
                 isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),

@@ -11,7 +11,7 @@ package struct Configuration: Sendable {
     package var semaphores: [SemaphoreDefinition]
     /// In the order of the files; a source's own action is a handler of the source's name.
     package var handlers: [HandlerDefinition]
-    package var sources: [SourceDefinition]
+    package var sharedSources: [Shared<SourceDefinition>]
     /// Where each section begins, by its full name (`path/uploads`, `queue/images`, `handler/tell`).
     package var locations: [String: SourceLocation]
     /// The local zone and every zone that an expression names.
@@ -26,9 +26,15 @@ package struct Configuration: Sendable {
         self.queues = queues
         self.semaphores = semaphores
         self.handlers = handlers
-        self.sources = sources
+        sharedSources = sources.map(Shared.init)
         self.locations = locations
         self.zones = zones
+    }
+
+    /// A copy of `sharedSources`.
+    package var sources: [SourceDefinition] {
+        get { sharedSources.map(\.value) }
+        set { sharedSources = newValue.map(Shared.init) }
     }
 }
 

@@ -128,7 +128,9 @@ struct SchedulingModel {
         (phase, settings, zones) = (engine.phase, engine.settings, engine.zones)
         sourceWindows = engine.sources.indices.reduce(into: [:]) { found, index in
             let source = engine.sources[index]
-            if let windows = source.definition?.windows.holdDuring, !windows.isEmpty { found[source.origin] = windows }
+            if let windows = source.definition?.value.windows.holdDuring, !windows.isEmpty {
+                found[source.origin] = windows
+            }
         }
         for (name, view) in semaphores {
             let before = old[name].flatMap { $0.isRemoved && !view.isRemoved ? nil : $0.definition.value }

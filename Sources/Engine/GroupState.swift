@@ -1,0 +1,15 @@
+/// What a `[Group]` counts.
+struct GroupState: Sendable {
+    /// Operations of its members that have not ended.
+    var outstanding = 0
+    /// Who entered and has not left.
+    var tickets: Set<UInt64> = []
+    /// Since it fired last.
+    var tally = GroupFact()
+    /// The deepest chain among the operations that ended since.
+    var depth = 0
+    /// Callers of `Wait`.
+    var waiters: [Token] = []
+
+    var isEmpty: Bool { outstanding == 0 && tickets.isEmpty }
+}

@@ -1,0 +1,149 @@
+import WatchFile
+
+/// A source, or what makes events in its place, as watchd itself does.
+///
+/// There may be a hundred thousand of them: what only few need is kept elsewhere until they do, and the definition is
+/// the configuration's own.
+struct SourceState: Named {
+    struct Target: Equatable, Sendable {
+        private let handlerIndex: Int32
+        private var queueIndex: Int32
+
+        init(handler: Int, queue: Int) {
+            handlerIndex = Int32(handler)
+            queueIndex = Int32(queue)
+        }
+
+        var handler: Int { Int(handlerIndex) }
+        var queue: Int {
+            get { Int(queueIndex) }
+            set { queueIndex = Int32(newValue) }
+        }
+    }
+
+    private enum Identity {
+        case defined(Shared<SourceDefinition>)
+        /// By watchd itself.
+        indirect case made(Origin)
+    }
+
+    /// What only some kinds of sources need, and others while something is wrong.
+    private struct Seldom: HasInitialValue {
+        static let initial = Seldom()
+
+        var suspensions: [Suspension] = []
+        var silence = SilenceClock()
+        /// Of a `[Group]`.
+        var group = GroupState()
+        var rate = RateWindow()
+        /// Monotonic microsecond at which `RateLimit=` lets the next event pass.
+        var rateDeadline: Int64?
+    }
+
+    private var identity: Identity
+    var targets = TargetList()
+    var counters = Counters()
+    private var heldEvents = Rare<HeldEvents>()
+    private var seldom = Rare<Seldom>()
+    var timer = TimerState()
+    var condition = SourceCondition.opening
+    /// Wall clock, microseconds.
+    var lastEvent: Int64?
+    /// How events of one key combine while they wait; `nil`: not at all.
+    private(set) var merge: CustomTrigger.Merge? = .add
+    private(set) var isTimer = false
+    /// `CatchUp=all`: each elapse has an operation of its own.
+    private(set) var keepsElapses = false
+    private(set) var hasWindows = false
+    var isRemoved = false
+    /// The store has what it holds.
+    var isHoldStored = false
+    /// The rim has opened it so that what it tells is consumed only when it is stored.
+    var isOpenDurable = false
+    /// The rim has been told to hold it.
+    var isHeldInRim = false
+    /// Those it made, and that have not ended.
+    var operations: Int32 = 0
+
+    init(_ origin: Origin) { identity = .made(origin) }
+
+    init(_ definition: Shared<SourceDefinition>) {
+        identity = .defined(definition)
+        noteDefinition()
+    }
+
+    var name: Origin { origin }
+
+    var origin: Origin {
+        switch identity {
+        case .defined(let definition): .source(definition.value.id)
+        case .made(let origin): origin
+        }
+    }
+
+    /// `nil`: made by watchd itself.
+    var definition: Shared<SourceDefinition>? {
+        if case .defined(let definition) = identity { definition } else { nil }
+    }
+
+    var key: KeyRule { definition?.value.key ?? .handler }
+    var rateLimit: RateLimit? { definition?.value.rateLimit }
+
+    mutating func define(_ definition: Shared<SourceDefinition>) {
+        identity = .defined(definition)
+        noteDefinition()
+    }
+
+    /// What every event asks for.
+    private mutating func noteDefinition() {
+        guard let definition = definition?.value else { return }
+        merge = .add
+        isTimer = false
+        keepsElapses = false
+        hasWindows = !definition.windows.isEmpty
+        switch definition.trigger {
+        case .timer(let timer):
+            isTimer = true
+            keepsElapses = timer.catchUp == .all
+        case .custom(let custom): merge = custom.merge
+        case .signal, .path, .descriptor, .process, .unit, .group: break
+        }
+        if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }
+    }
+
+    // MARK: What few need
+
+    var held: HeldEvents {
+        _read { yield heldEvents.value }
+        _modify { yield &heldEvents.value }
+    }
+
+    var suspensions: [Suspension] {
+        get { seldom.value.suspensions }
+        _modify { yield &seldom.value.suspensions }
+    }
+
+    var silence: SilenceClock {
+        get { seldom.value.silence }
+        _modify { yield &seldom.value.silence }
+    }
+
+    /// Of a `[Group]`.
+    var group: GroupState {
+        _read { yield seldom.value.group }
+        _modify { yield &seldom.value.group }
+    }
+
+    var rate: RateWindow {
+        _read { yield seldom.value.rate }
+        _modify { yield &seldom.value.rate }
+    }
+
+    /// Monotonic microsecond at which `RateLimit=` lets the next event pass.
+    var rateDeadline: Int64? {
+        get { seldom.value.rateDeadline }
+        _modify { yield &seldom.value.rateDeadline }
+    }
+
+    var isSuspended: Bool { !seldom.isInitial && !suspensions.isEmpty }
+}
