@@ -12,6 +12,8 @@ struct ClockWatch: Sendable {
         var isSet = false
         /// It was set for the first time since boot.
         var isSetFirst = false
+        /// Wall clock minus boot clock, in microseconds.
+        var toWall: Int64 = 0
     }
 
     /// An elapse that is late by less was not slept or jumped over: who wakes needs his time.
@@ -21,9 +23,19 @@ struct ClockWatch: Sendable {
     /// 2020-01-01: a wall clock that shows less has not been set since boot, as on a machine without a battery.
     static let earliest: Int64 = 1_577_836_800_000_000
 
-    private var last: Moment
+    /// The clocks are read one after the other, so that their distance wavers; only its being set changes it.
+    static let readingError: Int64 = 1000
 
-    init(_ now: Moment) { last = now }
+    private var last: Moment
+    private(set) var toWall: Int64
+    /// What their distance was the last time.
+    private var lastToWall: Int64
+
+    init(_ now: Moment) {
+        last = now
+        toWall = now.realtime - now.boottime
+        lastToWall = toWall
+    }
 
     mutating func look(_ now: Moment) -> Lapse {
         let passed = now.boottime - last.boottime
@@ -40,6 +52,16 @@ struct ClockWatch: Sendable {
         lapse.isSet = abs(jumped) > slack
         lapse.isSetFirst = last.realtime < Self.earliest && now.realtime >= Self.earliest
         last = now
+        lookAtDistance(now.realtime - now.boottime, isSet: lapse.isSet)
+        lapse.toWall = toWall
         return lapse
+    }
+
+    /// Whoever loses the processor between two readings sees another distance, but not twice the same.
+    private mutating func lookAtDistance(_ distance: Int64, isSet: Bool) {
+        if abs(distance - toWall) > Self.readingError, isSet || abs(distance - lastToWall) <= Self.readingError {
+            toWall = distance
+        }
+        lastToWall = distance
     }
 }

@@ -197,7 +197,7 @@ extension Engine {
             var state = SourceState(shared)
             state.targets = targets
             if definition.isSuspended { state.suspensions = [fileSuspension] }
-            openSource(sources.insert(state), definition)
+            openSource(sources.insert(state), definition, isNew: true)
             return
         }
         let wasRemoved = sources[index].isRemoved
@@ -221,17 +221,23 @@ extension Engine {
         if wasRemoved || old.isSuspended != definition.isSuspended {
             setFileSuspension(&sources[index].suspensions, definition.isSuspended)
         }
-        if mustReopen { openSource(index, definition, keepsProcess: keepsProcess) } else { applySilence(index) }
+        if mustReopen {
+            openSource(index, definition, isNew: wasRemoved, keepsProcess: keepsProcess)
+        } else {
+            applySilence(index)
+        }
         if sources[index].isSuspended { stopSilence(index) } else { startSilence(index) }
         if sources[index].isSuspended { holdSuspended(index) } else { dirtySources.append(index) }
     }
 
-    private mutating func openSource(_ index: Int, _ definition: SourceDefinition, keepsProcess: Bool = false) {
+    private mutating func openSource(
+        _ index: Int, _ definition: SourceDefinition, isNew: Bool, keepsProcess: Bool = false
+    ) {
         sources[index].timer = TimerState()
         if !keepsProcess { sources[index].condition = .opening }
         sources[index].isOpenDurable = isDurable(source: index)
         switch definition.trigger {
-        case .timer: openTimer(index)
+        case .timer: openTimer(index, isNew: isNew)
         case .custom, .group: sources[index].condition = .armed
         case .process(.command(let command)): supervise(index, command, isNew: !keepsProcess)
         case .signal, .path, .descriptor, .process, .unit: actions.append(.open(definition))

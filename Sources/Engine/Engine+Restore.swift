@@ -1,5 +1,5 @@
 import Schedule
-import WatchFile
+package import WatchFile
 
 /// What the store has kept takes its place again.
 extension Engine {
@@ -25,9 +25,11 @@ extension Engine {
         }
         for (name, suspensions) in state.suspensions { restore(suspensions, of: name) }
         for (id, stamp) in state.timers { restore(stamp, of: id) }
+        restore(booted: state.booted)
         for hold in state.held { restore(hold) }
         restore(state.processes)
         restore(state.operations, state.results)
+        stopRestoredDelays()
         catchUp(state)
     }
 
@@ -35,6 +37,9 @@ extension Engine {
     package func isOnceDone(_ name: String) -> Bool {
         handlers.index(of: name).map { handlers[$0].isOnceDone } ?? false
     }
+
+    /// `OnBootSec=` of a timer has elapsed in this boot, as far as is known.
+    package func hasBooted(_ id: SourceID) -> Bool { booted.contains(id) }
 
     /// In the order of submission.
     private mutating func restore(_ stored: [StoredOperation], _ results: [UInt64: Result] = [:]) {

@@ -204,6 +204,8 @@ extension Engine {
             if !sources[source].held.isEmpty { saveHolds(source) }
             if !sources[source].suspensions.isEmpty { saveSuspensions(id.description, sources[source].suspensions) }
         }
+        saveStamps()
+        for id in booted { actions.append(.store(.booted(id))) }
         for queue in queues.indices where !queues[queue].suspensions.isEmpty {
             saveSuspensions("queue/\(queues[queue].definition.name)", queues[queue].suspensions)
         }

@@ -13,9 +13,13 @@ extension Engine {
         return TimerRule(trigger: trigger, zones: zones, fixedNumber: number)
     }
 
-    mutating func openTimer(_ source: Int) {
-        guard let rule = timerRule(source) else { return }
-        sources[source].timer.open(rule, startedAt: started.boottime, now: now, random: &random)
+    /// - Parameter isNew: else a reload has changed it.
+    mutating func openTimer(_ source: Int, isNew: Bool) {
+        guard let rule = timerRule(source), case .source(let id) = sources[source].origin else { return }
+        // Nothing runs only because a file was edited.
+        if !isNew, let onBoot = TimerRule.microseconds(rule.trigger.onBoot), onBoot < now.boottime { noteBooted(id) }
+        sources[source].timer.open(
+            rule, startedAt: started.boottime, hasBooted: booted.contains(id), now: now, random: &random)
         sources[source].condition = .armed
         // Operations of before a reload are waited for.
         if sources[source].counters.outstanding > 0 { sources[source].timer.stopDelay() }
@@ -27,8 +31,8 @@ extension Engine {
     private mutating func addTimerDeadlines(_ source: Int, _ rule: TimerRule, after old: TimerState) {
         let timer = sources[source].timer
         for clock in Clock.allCases {
-            let due = timer.due(clock)
-            guard due != TimerState.never, due != old.due(clock) else { continue }
+            let due = timer.deadline(clock)
+            guard due != TimerState.never, due != old.deadline(clock) else { continue }
             addTimerDeadline(source, clock, at: due, rule)
         }
     }
@@ -46,9 +50,14 @@ extension Engine {
         guard sources.isInUse(source), let rule = timerRule(source) else { return }
         let old = sources[source].timer
         let elapses = sources[source].timer.elapse(rule, now: now, lapse: lapse, random: &random)
-        guard let elapses else { return }
+        let isDelayStored = sources[source].timer.passStored(rule, now: now)
         addTimerDeadlines(source, rule, after: old)
+        guard let elapses else {
+            if isDelayStored { saveStamp(source) }
+            return
+        }
         if sources[source].timer.isStampDue(rule, now: now) { saveStamp(source) }
+        if elapses.hasBooted, case .source(let id) = sources[source].origin { noteBooted(id) }
         if !elapses.missed.isEmpty || elapses.tooOld > 0 {
             catchUp(elapses.missed, tooOld: elapses.tooOld, rule, source, "the machine slept, or the clock was set")
         }
@@ -62,7 +71,7 @@ extension Engine {
             sources[source].timer.after == TimerState.never, phase == .running || phase == .reloading,
             let rule = timerRule(source), sources[source].timer.restart(rule, now: now, random: &random)
         else { return }
-        addTimerDeadline(source, .monotonic, at: sources[source].timer.after, rule)
+        addTimerDeadline(source, .monotonic, at: sources[source].timer.deadline(.monotonic), rule)
         if sources[source].timer.isStampDue(rule, now: now) { saveStamp(source) }
     }
 
@@ -94,10 +103,10 @@ extension Engine {
     mutating func catchUp(_ source: Int, since: Int64) {
         guard let rule = timerRule(source), !sources[source].isSuspended else { return }
         // The start of watchd, on the wall clock as it is now.
-        let end = now.realtime - (now.boottime - started.boottime)
+        let end = started.boottime + lapse.toWall
         let oldest = min(since, end)
         let base = max(oldest, end - rule.catchUpLimit)
-        let toWall = now.realtime - now.boottime
+        let toWall = lapse.toWall
         let tooOld =
             rule.newestElapses(after: oldest, through: base, limit: 1).count
             + rule.newestSlots(after: oldest - toWall, through: base - toWall, limit: 1).count
@@ -106,9 +115,6 @@ extension Engine {
         missed.append(
             rule.newestSlots(after: base - toWall, through: end - toWall, limit: TimerRule.mostCaughtUp)
                 .moved(by: toWall))
-        if let onBoot = TimerRule.microseconds(rule.trigger.onBoot), onBoot < started.boottime, onBoot + toWall > base {
-            missed.append(MissedElapses(instants: [onBoot + toWall], count: 1))
-        }
         // What elapses more often is not stored where nothing is caught up: nobody knows when it fired last.
         let count = missed.reduce(tooOld) { $0 + $1.count }
         if rule.trigger.catchUp == .none, Int64(count) > (end - oldest) / TimerState.stampPeriod + 1 { return }
@@ -168,7 +174,7 @@ extension Engine {
         var silence = sources[source].silence
         silence.stored = silence.span
         var stamp = TimerStamp(lastElapse: sources[source].isTimer ? sources[source].lastEvent : nil)
-        if timer.after != TimerState.never { stamp.after = now.realtime + timer.after - now.monotonic }
+        if timer.after != TimerState.never { stamp.after = max(0, timer.after - now.monotonic) }
         if sources[source].isTimer, timer.seen != .min { stamp.seen = timer.seen }
         if silence.isSilent {
             stamp.silentSince = now.realtime - (now.monotonic - silence.heard)
@@ -197,17 +203,32 @@ extension Engine {
         guard let source = sources.index(of: .source(id)), !sources[source].isRemoved else { return }
         restoreSilence(stamp, source)
         guard let rule = timerRule(source) else { return }
+        let old = sources[source].timer
         if let time = stamp.lastElapse {
             sources[source].lastEvent = time
-            let old = sources[source].timer
             sources[source].timer.resume(rule, fired: time, now: now, random: &random)
-            addTimerDeadlines(source, rule, after: old)
         }
-        if let after = stamp.after,
-            let time = sources[source].timer.resume(
-                rule, left: after.subtractingReportingOverflow(now.realtime).partialValue, now: now)
-        {
-            addTimerDeadline(source, .monotonic, at: time, rule)
+        if let left = stamp.after { sources[source].timer.resume(rule, left: left, now: now) }
+        addTimerDeadlines(source, rule, after: old)
+    }
+
+    /// `OnBootSec=` of these has elapsed before this watchd began.
+    mutating func restore(booted ids: Set<SourceID>) {
+        for id in ids {
+            booted.insert(id)
+            if let source = sources.index(of: .source(id)) { sources[source].timer.hasBooted() }
+        }
+    }
+
+    /// Once in each boot, and the next watchd has to know.
+    private mutating func noteBooted(_ id: SourceID) {
+        if booted.insert(id).inserted { actions.append(.store(.booted(id))) }
+    }
+
+    /// A fixed delay begins when all that was restored of its operations has ended.
+    mutating func stopRestoredDelays() {
+        for source in sources.indices where sources[source].isTimer && sources[source].counters.outstanding > 0 {
+            sources[source].timer.stopDelay()
         }
     }
 

@@ -63,6 +63,8 @@ package struct Engine: Sendable {
     var lapse = ClockWatch.Lapse()
     /// Timers whose missed elapses cannot be known before the wall clock is set, and since when they would be missed.
     var unsetStamps: [SourceID: Int64] = [:]
+    /// Timers whose `OnBootSec=` has elapsed in this boot.
+    var booted: Set<SourceID> = []
     /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
     var windowHolds: [UInt64: Int64] = [:]
     /// `start` has been called.
@@ -162,6 +164,7 @@ package struct Engine: Sendable {
         self.host = host
         random = RandomNumbers(seed: seed)
         clockWatch = ClockWatch(now)
+        lapse.toWall = clockWatch.toWall
         started = now
         self.now = now
         _ = apply(configuration)
@@ -279,7 +282,7 @@ package struct Engine: Sendable {
     private func holds(_ kind: Deadlines.Kind, _ time: Int64, _ clock: Clock) -> Bool {
         switch kind {
         case .timer(let source):
-            return sources.isInUse(source) && sources[source].timer.due(clock) == time
+            return sources.isInUse(source) && sources[source].timer.deadline(clock) == time
         case .silence(let source):
             return sources.isInUse(source) && sources[source].silence.deadline == time
         case .run(let ref, let part):

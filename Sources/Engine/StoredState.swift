@@ -11,6 +11,8 @@ package struct StoredState: Sendable {
     /// Administrative suspensions, by full name (`path/uploads`, `queue/images`).
     package var suspensions: [String: [Suspension]] = [:]
     package var timers: [SourceID: TimerStamp] = [:]
+    /// Timers whose `OnBootSec=` has elapsed in this boot.
+    package var booted: Set<SourceID> = []
     /// Processes of supervised commands that ran when it was written.
     package var processes: [StoredProcess] = []
     /// How far sources had read, as they said it (`Input.lines`).
@@ -121,7 +123,7 @@ package struct StoredHold: Equatable, Sendable {
 package struct TimerStamp: Equatable, Sendable {
     /// Wall-clock microsecond of its last elapse.
     package var lastElapse: Int64?
-    /// Wall-clock microsecond of the next elapse by `AfterSec=`.
+    /// Microseconds left of `AfterSec=` when it was written.
     package var after: Int64?
     /// Wall-clock microsecond before which nothing was missed.
     package var seen: Int64?
@@ -157,6 +159,8 @@ package enum StoreWrite: Sendable {
     case once(handler: String, Once?)
     case suspensions(String, [Suspension])
     case timer(SourceID, TimerStamp)
+    /// `OnBootSec=` of a timer has elapsed in this boot.
+    case booted(SourceID)
     /// The process of a copy of a supervised command; `nil`: it has none.
     case process(SourceID, copy: Int, StoredProcess?)
     /// How far a source has read.

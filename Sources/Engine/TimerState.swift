@@ -17,6 +17,8 @@ struct TimerState: Sendable {
         var missed: [MissedElapses] = []
         /// How many were missed longer ago than that.
         var tooOld = 0
+        /// `OnBootSec=` is among them.
+        var hasBooted = false
 
         mutating func add(_ count: Int, _ scheduled: Int64) {
             guard count > 0 else { return }
@@ -38,13 +40,19 @@ struct TimerState: Sendable {
     private var onBoot = Self.never
     /// `AfterSec=`, on the monotonic clock; `never`: its operations have not ended.
     private(set) var after = Self.never
+    /// When the store is told how much of it is left, on the same clock.
+    private var afterStored = Self.never
     /// Wall clock: what was due before has fired or was left out for a reason.
     private(set) var seen = Int64.min
     /// When the store was told last.
     var stamped = Int64.min
 
-    /// What is past at `now` is missed, and fires only by `CatchUp=`.
-    mutating func open(_ rule: TimerRule, startedAt: Int64, now: Moment, random: inout RandomNumbers) {
+    /// What is past at `now` is missed, and fires only by `CatchUp=`; but for `OnBootSec=`, which elapses at once.
+    ///
+    /// - Parameter hasBooted: `OnBootSec=` has elapsed in this boot.
+    mutating func open(
+        _ rule: TimerRule, startedAt: Int64, hasBooted: Bool, now: Moment, random: inout RandomNumbers
+    ) {
         seen = now.realtime
         setCalendar(rule, after: now.realtime - 1, &random)
         if let period = rule.period {
@@ -55,11 +63,10 @@ struct TimerState: Sendable {
             let due = startedAt + span + rule.randomDelay(&random)
             onStartup = due >= now.boottime ? due : Self.never
         }
-        if let span = TimerRule.microseconds(rule.trigger.onBoot) {
-            let due = span + rule.randomDelay(&random)
-            onBoot = due >= now.boottime ? due : Self.never
+        if !hasBooted, let span = TimerRule.microseconds(rule.trigger.onBoot) {
+            onBoot = span + rule.randomDelay(&random)
         }
-        if let delay = rule.delay { after = now.monotonic + delay + rule.randomDelay(&random) }
+        if let delay = rule.delay { setDelay(rule, left: delay + rule.randomDelay(&random), now) }
     }
 
     /// The next one on a clock; `never` for none.
@@ -70,6 +77,9 @@ struct TimerState: Sendable {
         case .monotonic: after
         }
     }
+
+    /// When it has to be looked at next: it is due, or the store is to be told.
+    func deadline(_ clock: Clock) -> Int64 { clock == .monotonic ? min(after, afterStored) : due(clock) }
 
     var hasCalendar: Bool { calendar != Self.never }
 
@@ -83,11 +93,15 @@ struct TimerState: Sendable {
         var elapses = Elapses()
         while calendarDue <= now.realtime { elapseCalendar(rule, now, lapse, &random, &elapses) }
         while slotDue <= now.boottime { elapseSlot(rule, now, lapse, &random, &elapses) }
-        elapseOnce(\.onStartup, rule, now, lapse, &elapses)
-        elapseOnce(\.onBoot, rule, now, lapse, &elapses)
+        elapseStartup(rule, now, lapse, &elapses)
+        if onBoot <= now.boottime {
+            elapses.add(1, onBoot + lapse.toWall)
+            elapses.hasBooted = true
+            onBoot = Self.never
+        }
         if after <= now.monotonic {
             elapses.add(1, now.realtime - (now.monotonic - after))
-            after = Self.never
+            stopDelay()
         }
         seen = now.realtime
         return elapses
@@ -165,23 +179,22 @@ struct TimerState: Sendable {
             let base = max(slot - 1, min(now.boottime - rule.catchUpLimit - 1, missedEnd))
             elapses.tooOld += rule.newestSlots(after: slot - 1, through: base, limit: 1).count
             let slots = rule.newestSlots(after: base, through: missedEnd, limit: TimerRule.mostCaughtUp)
-            elapses.missed.append(slots.moved(by: now.realtime - now.boottime))
+            elapses.missed.append(slots.moved(by: lapse.toWall))
             onTime = missedEnd + period
         }
-        if onTime <= end { elapses.add(Int((end - onTime) / period) + 1, end + now.realtime - now.boottime) }
+        if onTime <= end { elapses.add(Int((end - onTime) / period) + 1, end + lapse.toWall) }
         let last = slotDue
         slot = end + period
         slotDue = max(slot + rule.randomDelay(&random), last)
     }
 
-    private mutating func elapseOnce(
-        _ time: WritableKeyPath<TimerState, Int64>, _ rule: TimerRule, _ now: Moment, _ lapse: ClockWatch.Lapse,
-        _ elapses: inout Elapses
+    private mutating func elapseStartup(
+        _ rule: TimerRule, _ now: Moment, _ lapse: ClockWatch.Lapse, _ elapses: inout Elapses
     ) {
-        let due = self[keyPath: time]
+        let due = onStartup
         guard due <= now.boottime else { return }
-        self[keyPath: time] = Self.never
-        let scheduled = due + now.realtime - now.boottime
+        onStartup = Self.never
+        let scheduled = due + lapse.toWall
         if due >= lapse.boottime {
             elapses.add(1, scheduled)
         } else if now.boottime - due <= rule.catchUpLimit {
@@ -189,6 +202,47 @@ struct TimerState: Sendable {
         } else {
             elapses.tooOld += 1
         }
+    }
+
+    /// `OnBootSec=` has elapsed in this boot already.
+    mutating func hasBooted() { onBoot = Self.never }
+
+    // MARK: The fixed delay
+
+    /// Of `AfterSec=`: a crash forgets no more than a quarter of it, or a minute.
+    private static let shortestStoredStep: Int64 = 60_000_000
+
+    private mutating func setDelay(_ rule: TimerRule, left: Int64, _ now: Moment) {
+        after = now.monotonic + left
+        setStored(rule, now)
+    }
+
+    private mutating func setStored(_ rule: TimerRule, _ now: Moment) {
+        let time = now.monotonic + max((rule.delay ?? 0) / 4, Self.shortestStoredStep)
+        afterStored = time < after ? time : Self.never
+    }
+
+    /// Whether the store is to be told how much of the delay is left.
+    mutating func passStored(_ rule: TimerRule, now: Moment) -> Bool {
+        guard afterStored <= now.monotonic else { return false }
+        setStored(rule, now)
+        return after > now.monotonic
+    }
+
+    /// `AfterSec=` waits for operations to end.
+    mutating func stopDelay() { (after, afterStored) = (Self.never, Self.never) }
+
+    /// Its operations have ended: the fixed delay begins anew. False: it has none, or goes on.
+    mutating func restart(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) -> Bool {
+        guard after == Self.never, let delay = rule.delay else { return false }
+        setDelay(rule, left: delay + rule.randomDelay(&random), now)
+        return true
+    }
+
+    /// Goes on with `AfterSec=` where it was: with that many microseconds left.
+    mutating func resume(_ rule: TimerRule, left: Int64, now: Moment) {
+        guard after != Self.never, let delay = rule.delay else { return }
+        setDelay(rule, left: min(max(0, left), delay + rule.longestDelay), now)
     }
 
     // MARK: The store
@@ -212,22 +266,5 @@ struct TimerState: Sendable {
         guard hasCalendar, last > now.realtime, last - now.realtime < ClockWatch.longestStepBack else { return }
         fired = last
         setCalendar(rule, after: last, &random)
-    }
-
-    /// Goes on with `AfterSec=` where it was: with that many microseconds left. Returns the new time, if there is one.
-    mutating func resume(_ rule: TimerRule, left: Int64, now: Moment) -> Int64? {
-        guard after != Self.never, let delay = rule.delay else { return nil }
-        after = now.monotonic + min(max(0, left), delay + rule.longestDelay)
-        return after
-    }
-
-    /// `AfterSec=` waits for operations to end.
-    mutating func stopDelay() { after = Self.never }
-
-    /// Its operations have ended: the fixed delay begins anew. False: it has none, or goes on.
-    mutating func restart(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) -> Bool {
-        guard after == Self.never, let delay = rule.delay else { return false }
-        after = now.monotonic + delay + rule.randomDelay(&random)
-        return true
     }
 }

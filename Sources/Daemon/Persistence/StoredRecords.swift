@@ -8,7 +8,7 @@ extension StoreWrite {
     /// Somebody waits for it, or it must not be lost.
     var isUrgent: Bool {
         switch self {
-        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process: true
+        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process, .booted: true
         case .ended(let view): view.isDurable || view.result == .failed
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.silentSince != nil
@@ -21,7 +21,9 @@ extension StoreWrite {
         switch self {
         case .ended(let view): !view.isStored
         case .retrying, .timer: true
-        case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .forgotten, .process: false
+        case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .forgotten, .process,
+            .booted:
+            false
         }
     }
 
@@ -53,6 +55,7 @@ extension StoreWrite {
             ]
         case .timer(let source, let stamp):
             [.mark(name: "timer/\(source)", value: StateCoding.encode(stamp))]
+        case .booted(let source): [.mark(name: "booted/\(source)", value: Linux.bootID)]
         case .process(let source, let copy, let process):
             [.mark(name: "process/\(source.name)/\(copy)", value: process.map(StateCoding.mark))]
         case .position(let source, let position): [.mark(name: "position/\(source)", value: position)]
@@ -151,6 +154,8 @@ extension StoredState {
         case ("suspended", let name): suspensions[name] = StateCoding.suspensions(value)
         case ("timer", let name):
             if let source = SourceID(description: name) { timers[source] = StateCoding.timer(value) }
+        case ("booted", let name):
+            if value == Linux.bootID, let source = SourceID(description: name) { booted.insert(source) }
         case ("process", let name):
             if let process = StateCoding.process(value, of: name) { processes.append(process) }
         case ("position", let name): if let source = SourceID(description: name) { positions[source] = value }

@@ -199,6 +199,9 @@ final class EngineFixture {
         send(.clock)
     }
 
+    /// The wall clock shows so many microseconds more, and nobody is told.
+    func readWallClock(late microseconds: Int64) { now.realtime += microseconds }
+
     private func pass(_ microseconds: Int64) {
         now.realtime += microseconds
         now.boottime += microseconds
