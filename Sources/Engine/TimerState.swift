@@ -27,21 +27,29 @@ struct TimerState: Sendable {
         }
     }
 
-    /// `OnCalendar=`, `OnCron=`, on the wall clock: the nominal time of the next one, and when it is due.
-    private(set) var calendar = Self.never
-    private(set) var calendarDue = Self.never
-    /// The newest nominal time that is done with.
-    private(set) var fired = Int64.min
+    /// All but `EverySec=`, of which there may be many.
+    private struct Others: HasInitialValue {
+        static let initial = Others()
+
+        /// `OnCalendar=`, `OnCron=`, on the wall clock: the nominal time of the next one, and when it is due.
+        var calendar = never
+        var calendarDue = never
+        /// The newest nominal time that is done with.
+        var fired = Int64.min
+        /// On the boot clock.
+        var onStartup = never
+        var onBoot = never
+        /// `AfterSec=`, on the monotonic clock; `never`: its operations have not ended.
+        var after = never
+        /// When the store is told how much of it is left, on the same clock.
+        var afterStored = never
+    }
+
     /// `EverySec=`, on the boot clock: the next slot of a grid anchored at boot, so that neither restart nor reload
     /// moves it, and when it is due.
     private(set) var slot = Self.never
     private var slotDue = Self.never
-    private var onStartup = Self.never
-    private var onBoot = Self.never
-    /// `AfterSec=`, on the monotonic clock; `never`: its operations have not ended.
-    private(set) var after = Self.never
-    /// When the store is told how much of it is left, on the same clock.
-    private var afterStored = Self.never
+    private var others = Rare<Others>()
     /// Wall clock: what was due before has fired or was left out for a reason.
     private(set) var seen = Int64.min
     /// When the store was told last.
@@ -61,10 +69,10 @@ struct TimerState: Sendable {
         }
         if let span = TimerRule.microseconds(rule.trigger.onStartup) {
             let due = startedAt + span + rule.randomDelay(&random)
-            onStartup = due >= now.boottime ? due : Self.never
+            others.value.onStartup = due >= now.boottime ? due : Self.never
         }
         if !hasBooted, let span = TimerRule.microseconds(rule.trigger.onBoot) {
-            onBoot = span + rule.randomDelay(&random)
+            others.value.onBoot = span + rule.randomDelay(&random)
         }
         if let delay = rule.delay { setDelay(rule, left: delay + rule.randomDelay(&random), now) }
     }
@@ -81,6 +89,13 @@ struct TimerState: Sendable {
     /// When it has to be looked at next: it is due, or the store is to be told.
     func deadline(_ clock: Clock) -> Int64 { clock == .monotonic ? min(after, afterStored) : due(clock) }
 
+    var calendar: Int64 { others.value.calendar }
+    private var calendarDue: Int64 { others.value.calendarDue }
+    var fired: Int64 { others.value.fired }
+    private var onStartup: Int64 { others.value.onStartup }
+    private var onBoot: Int64 { others.value.onBoot }
+    var after: Int64 { others.value.after }
+    private var afterStored: Int64 { others.value.afterStored }
     var hasCalendar: Bool { calendar != Self.never }
 
     /// Takes the elapses that have come to their time.
@@ -97,7 +112,7 @@ struct TimerState: Sendable {
         if onBoot <= now.boottime {
             elapses.add(1, onBoot + lapse.toWall)
             elapses.hasBooted = true
-            onBoot = Self.never
+            others.value.onBoot = Self.never
         }
         if after <= now.monotonic {
             elapses.add(1, now.realtime - (now.monotonic - after))
@@ -111,12 +126,12 @@ struct TimerState: Sendable {
 
     private mutating func setCalendar(_ rule: TimerRule, after base: Int64, _ random: inout RandomNumbers) {
         guard let next = rule.nextElapse(after: base) else {
-            (calendar, calendarDue) = (Self.never, Self.never)
+            if hasCalendar { (others.value.calendar, others.value.calendarDue) = (Self.never, Self.never) }
             return
         }
         let due = next + rule.randomDelay(&random)
-        calendar = next
-        calendarDue = due
+        others.value.calendar = next
+        others.value.calendarDue = due
     }
 
     private mutating func elapseCalendar(
@@ -140,14 +155,14 @@ struct TimerState: Sendable {
             elapses.add(isMissed ? onTime.count : max(1, onTime.count), onTime.instants.last ?? calendar)
         }
         let last = calendarDue
-        fired = end
+        others.value.fired = end
         setCalendar(rule, after: end, &random)
-        calendarDue = max(calendarDue, last)
+        others.value.calendarDue = max(calendarDue, last)
     }
 
     /// The wall clock was set, or the time zones have changed.
     mutating func recompute(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) {
-        if fired != .min, fired - now.realtime >= ClockWatch.longestStepBack { fired = .min }
+        if fired != .min, fired - now.realtime >= ClockWatch.longestStepBack { others.value.fired = .min }
         if seen > now.realtime { seen = now.realtime }
         // One that has come and waits for its delay stays.
         guard calendar > now.realtime else { return }
@@ -157,7 +172,7 @@ struct TimerState: Sendable {
 
     /// The wall clock shows the time for the first time: what was thought of the calendar before is void.
     mutating func beginCalendar(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) {
-        fired = .min
+        others.value.fired = .min
         seen = now.realtime
         setCalendar(rule, after: now.realtime - 1, &random)
     }
@@ -193,7 +208,7 @@ struct TimerState: Sendable {
     ) {
         let due = onStartup
         guard due <= now.boottime else { return }
-        onStartup = Self.never
+        others.value.onStartup = Self.never
         let scheduled = due + lapse.toWall
         if due >= lapse.boottime {
             elapses.add(1, scheduled)
@@ -205,7 +220,7 @@ struct TimerState: Sendable {
     }
 
     /// `OnBootSec=` has elapsed in this boot already.
-    mutating func hasBooted() { onBoot = Self.never }
+    mutating func hasBooted() { if onBoot != Self.never { others.value.onBoot = Self.never } }
 
     // MARK: The fixed delay
 
@@ -213,13 +228,13 @@ struct TimerState: Sendable {
     private static let shortestStoredStep: Int64 = 60_000_000
 
     private mutating func setDelay(_ rule: TimerRule, left: Int64, _ now: Moment) {
-        after = now.monotonic + left
+        others.value.after = now.monotonic + left
         setStored(rule, now)
     }
 
     private mutating func setStored(_ rule: TimerRule, _ now: Moment) {
         let time = now.monotonic + max((rule.delay ?? 0) / 4, Self.shortestStoredStep)
-        afterStored = time < after ? time : Self.never
+        others.value.afterStored = time < after ? time : Self.never
     }
 
     /// Whether the store is to be told how much of the delay is left.
@@ -230,7 +245,9 @@ struct TimerState: Sendable {
     }
 
     /// `AfterSec=` waits for operations to end.
-    mutating func stopDelay() { (after, afterStored) = (Self.never, Self.never) }
+    mutating func stopDelay() {
+        if after != Self.never { (others.value.after, others.value.afterStored) = (Self.never, Self.never) }
+    }
 
     /// Its operations have ended: the fixed delay begins anew. False: it has none, or goes on.
     mutating func restart(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) -> Bool {
@@ -264,7 +281,7 @@ struct TimerState: Sendable {
     /// What fired before a restart does not fire again where the wall clock was set back a little.
     mutating func resume(_ rule: TimerRule, fired last: Int64, now: Moment, random: inout RandomNumbers) {
         guard hasCalendar, last > now.realtime, last - now.realtime < ClockWatch.longestStepBack else { return }
-        fired = last
+        others.value.fired = last
         setCalendar(rule, after: last, &random)
     }
 }
