@@ -16,10 +16,8 @@ extension Decoder {
     /// Refuses an object with members that `keys` does not list.
     /// - Throws: `DecodingError.dataCorrupted`, whose path ends in the first such member (in the order of the alphabet).
     package func refuseUnknownMembers<Keys: CodingKey & CaseIterable>(besides keys: Keys.Type) throws {
-        let known = Set(Keys.allCases.map(\.stringValue))
-        let members = try container(keyedBy: AnyKey.self).allKeys
-        if let unknown = members.filter({ !known.contains($0.stringValue) }).min(by: { $0.stringValue < $1.stringValue }
-        ) {
+        let unknown = try container(keyedBy: AnyKey.self).allKeys.filter { Keys(stringValue: $0.stringValue) == nil }
+        if let unknown = unknown.min(by: { $0.stringValue < $1.stringValue }) {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(codingPath: codingPath + [unknown], debugDescription: "unknown member"))
         }
