@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// `Match=`: a glob on a whole path. `*`, `?` and `[…]` stay within a folder, `**` crosses folders; `/**/` also means
 /// none at all. A `[` without its end means itself.
 package struct ExecutablePattern: Equatable, Sendable {
@@ -39,6 +41,19 @@ package struct ExecutablePattern: Equatable, Sendable {
             }
         }
         self.pieces = pieces
+    }
+
+    /// A pattern, and where there are links before its first glob also the one without them: a process tells its
+    /// executable without links. Asks the kernel for those as they are now.
+    package static func following(_ text: [UInt8]) -> [ExecutablePattern] {
+        let whole = [ExecutablePattern(text)]
+        let fixed = text.prefix { !"*?[".utf8.contains($0) }
+        let folder = fixed.prefix(upTo: fixed.lastIndex(of: slash) ?? 0)
+        for part in fixed.count == text.count ? [fixed, folder] : [folder] where !part.isEmpty {
+            guard let real = try? Linux.realPath(Array(part)) else { continue }
+            return real == Array(part) ? whole : whole + [ExecutablePattern(real + text.dropFirst(part.count))]
+        }
+        return whole
     }
 
     /// What stands behind a `[`.

@@ -12,7 +12,7 @@ import WatchFile
 final class ProcessConnector {
     /// Who wants to know.
     struct Listener {
-        var pattern: ExecutablePattern
+        var patterns: [ExecutablePattern]
         var events: Set<ProcessEvent>
     }
 
@@ -22,6 +22,8 @@ final class ProcessConnector {
         var listeners: [SourceID]
         /// Boot-time microsecond.
         var started: Int64?
+        /// It writes a core, and ends then; with which signal its end tells.
+        var dumpsCore = false
     }
 
     /// Why it is not known what a process executed.
@@ -71,7 +73,7 @@ final class ProcessConnector {
     }
 
     func add(_ id: SourceID, _ match: ProcessMatch) {
-        listeners[id] = Listener(pattern: ExecutablePattern(match.pattern), events: match.events)
+        listeners[id] = Listener(patterns: ExecutablePattern.following(match.pattern), events: match.events)
         if socket.number == nil { return open() }
         if isAcknowledged { scan() }
     }
@@ -168,7 +170,7 @@ final class ProcessConnector {
         case .acknowledged(let errno): acknowledged(errno)
         case .forked(let process, let parent): forked(process, parent)
         case .executed(let process): executed(process)
-        case .dumpedCore(let process): tell(process, .coredump)
+        case .dumpedCore(let process): known[process]?.dumpsCore = true
         case .ended(let process, let status):
             if isScanning, known[process] == nil { endedSinceScan[process] = Exit(status) }
             ended(process, Exit(status))
@@ -177,7 +179,7 @@ final class ProcessConnector {
 
     private func forked(_ process: Int32, _ parent: Int32) {
         guard var entry = known[parent] else { return }
-        entry.started = Linux.now(.boottime)
+        (entry.started, entry.dumpsCore) = (Linux.now(.boottime), false)
         remember(process, entry)
         tell(process, .fork)
     }
@@ -199,6 +201,7 @@ final class ProcessConnector {
     private func ended(_ process: Int32, _ exit: Exit?) {
         guard let entry = known[process] else { return }
         let runTime = entry.started.map { max(0, Linux.now(.boottime) - $0) }
+        if entry.dumpsCore { tell(process, .coredump, exit, runTime: runTime) }
         tell(process, .exit, exit, runTime: runTime)
         known[process] = nil
     }
@@ -212,7 +215,7 @@ final class ProcessConnector {
     }
 
     private func wanted(_ executable: [UInt8]) -> [SourceID] {
-        listeners.filter { $0.value.pattern.matches(executable) }.map(\.key)
+        listeners.filter { $0.value.patterns.contains { $0.matches(executable) } }.map(\.key)
     }
 
     private func remember(_ process: Int32, _ entry: Known) {

@@ -92,7 +92,7 @@ package final class ProcessSource: EventSource {
             guard try Linux.fstat(number).kind == .regular else {
                 throw SystemError(call: "read", detail: "\(path.printable), no regular file", errno: .invalidArgument)
             }
-            return try Linux.readToEnd(number, limit: Self.largestPIDFile)
+            return try Linux.readToEnd(number, limit: Self.largestPIDFile, name: path)
         }
     }
 

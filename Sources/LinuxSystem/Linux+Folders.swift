@@ -50,6 +50,13 @@ extension Linux {
         return target[..<count].map { UInt8(bitPattern: $0) }
     }
 
+    /// `realpath(3)`: the same place without links, `.` and `..`.
+    package static func realPath(_ path: some SystemPath) throws(SystemError) -> [UInt8] {
+        var real = [CChar](repeating: 0, count: Int(PATH_MAX))
+        try call("realpath", path) { realpath($0, &real) == nil ? -1 : 0 }
+        return real.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    }
+
     /// `mkdir(2)`.
     package static func mkdir(_ path: some SystemPath, mode: UInt32 = 0o777) throws(SystemError) {
         try call("mkdir", path) { Glibc.mkdir($0, mode) }

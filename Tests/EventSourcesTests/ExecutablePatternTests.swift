@@ -1,4 +1,6 @@
 import EventSources
+import LinuxSystem
+import ProgramKit
 import Testing
 
 @Suite("Globs on executables") struct ExecutablePatternTests {
@@ -15,6 +17,29 @@ import Testing
     ])
     func aPatternMatchesTheWholePath(pattern: String, path: String, isMatch: Bool) {
         #expect(ExecutablePattern(Array(pattern.utf8)).matches(Array(path.utf8)) == isMatch, "\(pattern) \(path)")
+    }
+
+    @Test func linksInFoldersBeforeTheFirstGlobAreFollowed() throws {
+        try Folder.with { folder in
+            try Linux.mkdir(folder["real"])
+            let (link, real) = (folder["link"], try Linux.realPath(folder["real"]))
+            try #require(try Program.run(["ln", "-s", "real", link]).code == 0)
+            for (pattern, path, isMatch) in [
+                ("\(link)/*", "/a", true), ("\(link)/a", "/a", true), ("\(link)/[ab]*", "/b/c", false),
+                ("\(link)", "", true), ("\(folder.path)/l*", "", false), ("*", "/a", false), ("**", "/a", true),
+            ] {
+                let patterns = ExecutablePattern.following(Array(pattern.utf8))
+                let path = real + Array(path.utf8)
+                #expect(patterns.contains { $0.matches(path) } == isMatch, "\(pattern) \(path.printable)")
+            }
+        }
+    }
+
+    /// What is not there has no links.
+    @Test func anExecutableThatIsNotThereYetIsWaitedForByItsName() {
+        let patterns = ExecutablePattern.following(Array("/nowhere/at/all".utf8))
+        #expect(patterns.count == 1)
+        #expect(patterns.contains { $0.matches(Array("/nowhere/at/all".utf8)) })
     }
 
     @Test func manyStarsTakeNoLongerThanTheirProduct() {

@@ -70,6 +70,15 @@ import WatchFile
         }
     }
 
+    @Test func aCoreDumpIsToldWithItsSignal() throws {
+        try with([.coredump]) { rim, program in
+            _ = try Program.run([program, "-c", "sleep 0.2; kill -SEGV $$"])
+            try wait(for: "its end") { !facts(rim).isEmpty }
+            #expect(facts(rim).map(\.event) == [.coredump])
+            #expect(facts(rim).first?.exit == .signaled(SIGSEGV))
+        }
+    }
+
     @Test func onlyWhatIsAskedForIsTold() throws {
         try with([.exit]) { rim, program in
             _ = try Program.run(["/bin/true"])
