@@ -263,6 +263,9 @@ final class Runtime {
         case .start, .store: break
         case .adopt(let request): adopt(request)
         case .committed(let action): whenSafe { [unowned self] in performOne(action) }
+        case .stored(let action):
+            guard let persistence else { return performOne(action) }
+            persistence.whenSafe(orFailing: true) { [unowned self] in performOne(action) }
         case .signal(let run, let number, let mode):
             if engine.phase == .draining { logEnding(run, number) }
             runs?.signal(run, number: number, mode: mode)

@@ -17,6 +17,8 @@ package enum Action: Sendable {
     case store(StoreWrite)
     /// To be performed when everything stored until now, by this `handle` too, is safe.
     indirect case committed(Action)
+    /// The same, but it does not wait for a store that fails.
+    indirect case stored(Action)
     /// Send a signal to a run; one whose spawn is on its way gets it as soon as it is there, one that waits for another
     /// try is not started any more.
     case signal(RunID, number: Int32, mode: KillMode)

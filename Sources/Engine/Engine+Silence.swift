@@ -7,7 +7,8 @@ import WatchFile
 /// for it is set anew then, so that hearing costs nothing.
 ///
 /// The store is told of each quarter of the span that was silent, and of the first event after that: so a crash forgets
-/// a quarter at most, and a source that is heard all the time is written down once.
+/// a quarter at most, and a source that is heard all the time is written down once. Who is told waits until the store knows
+/// it, so that a crash tells nobody twice.
 extension Engine {
     /// The definition of a source is new: its clock goes on with the new span, or begins if it is armed.
     mutating func applySilence(_ source: Int) {
@@ -73,7 +74,7 @@ extension Engine {
         }
         sources[source].silence.isSilent = false
         if sources[source].silence.isRunning { setSilenceDeadline(source) }
-        saveStamp(source)
+        saveStamp(source, isTold: true)
         tellOfSilence(source, SilenceFact(silent: silent, isOver: true), depth: depth + 1)
     }
 
@@ -87,7 +88,7 @@ extension Engine {
             return setSilenceDeadline(source)
         }
         sources[source].silence.isSilent = true
-        saveStamp(source)
+        saveStamp(source, isTold: true)
         tellOfSilence(source, SilenceFact(silent: silent), depth: 1)
     }
 

@@ -97,8 +97,9 @@ extension Engine {
             }
         case .log(let template):
             let text = template.expanded(context(ref, events).value)
+            let log = Action.log(handler: run.definition.value.name, operation: id.operation, text: text)
             // Before it is stored as done: rather twice than never.
-            actions.append(.log(handler: run.definition.value.name, operation: id.operation, text: text))
+            if operations[ref].isDurable { actions.append(log) } else { whenSafe(ref, log) }
             attemptEnded(ref, part: run.part, Verdict(result: .done))
         case .emit(let name, let data):
             emit(ref, part: run.part, into: name, data: data.map { $0.expanded(context(ref, events).value) })

@@ -74,9 +74,12 @@ extension Engine {
 
     // MARK: What waits for it
 
-    /// Does it when what is known of a durable operation is safe.
+    /// Does it when what is known of a durable operation is safe; and of the silence that is told, which a crash would
+    /// tell twice.
     mutating func whenSafe(_ ref: OperationRef, _ action: Action) {
-        actions.append(operations[ref].isDurable ? .committed(action) : action)
+        if operations[ref].isDurable { return actions.append(.committed(action)) }
+        if case .silence = sources[operations[ref].source].origin { return actions.append(.stored(action)) }
+        actions.append(action)
     }
 
     /// Answers when everything is safe, or at once where nothing has to be, or nothing can.

@@ -167,13 +167,16 @@ extension Engine {
     // MARK: The store
 
     /// Where the clocks of a source stand.
-    mutating func saveStamp(_ source: Int) {
+    ///
+    /// - Parameter isTold: handlers are told that it is silent, or heard again.
+    mutating func saveStamp(_ source: Int, isTold: Bool = false) {
         guard case .source(let id) = sources[source].origin else { return }
         sources[source].timer.stamped = now.realtime
         let timer = sources[source].timer
         var silence = sources[source].silence
         silence.stored = silence.span
         var stamp = TimerStamp(lastElapse: sources[source].isTimer ? sources[source].lastEvent : nil)
+        stamp.isTold = isTold
         if timer.after != TimerState.never { stamp.after = max(0, timer.after - now.monotonic) }
         if sources[source].isTimer, timer.seen != .min { stamp.seen = timer.seen }
         if silence.isSilent {

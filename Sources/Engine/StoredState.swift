@@ -131,6 +131,8 @@ package struct TimerStamp: Equatable, Sendable {
     package var silenceLeft: Int64?
     /// Of a source whose `OnSilence=` has been started: since when it is silent, on the wall clock.
     package var silentSince: Int64?
+    /// Handlers are told of it: it must be safe first. Not stored itself.
+    package var isTold = false
 
     package init(lastElapse: Int64? = nil, after: Int64? = nil) {
         self.lastElapse = lastElapse

@@ -91,6 +91,53 @@ import Testing
         }
     }
 
+    @Test func aKillWhileSilenceIsToldTellsNobodyTwice() throws {
+        let sources = (1...60).map { "[Custom beat\($0)]\nSilenceSec=2s\nOnSilence=tell\n" }.joined()
+        let tell = "[Handler tell]\nExec=/bin/sh -c 'echo \"$WATCHD_SOURCE\"'\nStandardOutput=append:@/told\n"
+        try Lives.run(sources + tell + "Overlap=parallel\n") { lives in
+            try wait(for: "the first") { !lives.folder.lines("told").isEmpty }
+            lives.kill()
+            try lives.start()
+            try pass(seconds: 2.5)
+            try lives.watchd.waitUntilIdle()
+            let told = lives.folder.lines("told")
+            #expect(Set(told).count == told.count, "\(told.sorted())")
+        }
+    }
+
+    @Test func aFixedDelayCountsNoTimeThatWatchdWasDown() throws {
+        let text = """
+            [Timer after]
+            AfterSec=4s
+            Exec=/bin/echo after
+            StandardOutput=append:@/told
+
+            """
+        try Lives.run(text) { lives in
+            try pass(seconds: 1)
+            lives.stop()
+            try pass(seconds: 4)
+            let start = Linux.now(.boottime)
+            try lives.start()
+            try wait(for: "the elapse") { !lives.folder.lines("told").isEmpty }
+            // A second of it had passed, and the stop takes its time.
+            #expect(Linux.now(.boottime) - start > 1_500_000)
+        }
+    }
+
+    @Test(arguments: [false, true]) func aMomentAfterBootThatHasPassedElapsesOnce(isKilled: Bool) throws {
+        try Lives.run("[Timer boot]\nOnBootSec=1s\nExec=/bin/echo boot\nStandardOutput=append:@/told\n") { lives in
+            try wait(for: "the elapse") { !lives.folder.lines("told").isEmpty }
+            try lives.watchd.waitUntilIdle()
+            for _ in 1...2 {
+                if isKilled { lives.kill() } else { lives.stop() }
+                try lives.start()
+                try pass(seconds: 0.3)
+            }
+            #expect(lives.folder.lines("told") == ["boot"])
+        }
+    }
+
     @Test func theClockOfSilenceGoesOnAcrossRestarts() throws {
         try Lives.run(silence("4s")) { lives in
             // No life is long enough by itself.

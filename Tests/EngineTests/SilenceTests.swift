@@ -168,6 +168,26 @@ struct SilenceTests {
         #expect(told(second).map { $0.contains("loud") } == [true])
     }
 
+    /// Else it would be told again after a crash between the two.
+    @Test func nobodyIsToldBeforeTheStoreKnows() {
+        let fixture = EngineFixture(configuration(source()))
+        func waiting(_ actions: some Sequence<Action>) -> [String] {
+            actions.compactMap {
+                switch $0 {
+                case .stored(.start(let request)): request.definition.value.name
+                case .start(let request): "\(request.definition.value.name) at once"
+                case .store(.timer(_, let stamp)) where stamp.isTold: "told"
+                default: nil
+                }
+            }
+        }
+        fixture.advance(seconds: 10)
+        #expect(waiting(fixture.actions) == ["told", "quiet"])
+        let count = fixture.actions.count
+        fixture.emit("x")
+        #expect(Set(waiting(fixture.actions.dropFirst(count))) == ["told", "loud", "h at once"])
+    }
+
     @Test func aReloadOfTheSpanLetsTheClockGoOn() {
         let fixture = EngineFixture(configuration(source()))
         fixture.advance(seconds: 6)

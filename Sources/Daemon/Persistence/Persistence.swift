@@ -19,7 +19,7 @@ final class Persistence {
     private var lastUrgent: UInt64 = 0
     private var committed: UInt64 = 0
     /// In the order they came.
-    private var waiting: [(sequence: UInt64, work: () -> Void)] = []
+    private var waiting: [Waiting] = []
     private var waitingHead = 0
     /// Why nothing can be written, and since when (wall clock, microseconds).
     private(set) var failure: (error: StoreError, since: Int64)?
@@ -28,6 +28,14 @@ final class Persistence {
     private let changed: (Change) -> Void
     private let reader: QueueBound<LazyReader>
     private var bound: QueueBound<Persistence> { QueueBound(self, to: core) }
+
+    private struct Waiting {
+        var sequence: UInt64
+        /// It is done at once when the store fails.
+        var goesOnFailing: Bool
+        /// `nil`: done.
+        var work: (() -> Void)?
+    }
 
     enum Change {
         case working
@@ -97,9 +105,12 @@ final class Persistence {
     }
 
     /// Does it when all that must not be lost is safe, in the order of the calls. History is not waited for.
-    func whenSafe(_ work: @escaping () -> Void) {
+    ///
+    /// - Parameter orFailing: it does not wait for a store that fails.
+    func whenSafe(orFailing goesOnFailing: Bool = false, _ work: @escaping () -> Void) {
         if committed >= lastUrgent, waitingHead == waiting.count { return work() }
-        waiting.append((lastUrgent, work))
+        if goesOnFailing, failure != nil { return work() }
+        waiting.append(Waiting(sequence: lastUrgent, goesOnFailing: goesOnFailing, work: work))
     }
 
     /// Does it when everything is written, history too, which is written at once for it.
@@ -152,6 +163,7 @@ final class Persistence {
                 failure = (error, failure?.since ?? Linux.now(.realtime))
                 changed(.failing(error))
             }
+            goOnWithoutStore()
         case .opened(let contents):
             changed(hasOpened ? .replaced : .opened(contents))
             hasOpened = true
@@ -161,7 +173,7 @@ final class Persistence {
     private func goOn() {
         while waitingHead < waiting.count, waiting[waitingHead].sequence <= committed {
             waitingHead += 1
-            waiting[waitingHead - 1].work()
+            waiting[waitingHead - 1].work?()
         }
         if waitingHead == waiting.count {
             waiting.removeAll(keepingCapacity: waiting.count <= 64)
@@ -169,6 +181,14 @@ final class Persistence {
         } else if waitingHead > 1024, waitingHead * 2 > waiting.count {
             waiting.removeFirst(waitingHead)
             waitingHead = 0
+        }
+    }
+
+    private func goOnWithoutStore() {
+        for index in waiting.indices.dropFirst(waitingHead) where waiting[index].goesOnFailing {
+            let work = waiting[index].work
+            waiting[index].work = nil
+            work?()
         }
     }
 

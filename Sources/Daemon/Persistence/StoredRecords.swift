@@ -11,7 +11,7 @@ extension StoreWrite {
         case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process, .booted: true
         case .ended(let view): view.isDurable || view.result == .failed
         // Else a kill would repeat what was told, or forget what was missed.
-        case .timer(_, let stamp): stamp.seen != nil || stamp.silentSince != nil
+        case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
         case .retrying, .position: false
         }
     }

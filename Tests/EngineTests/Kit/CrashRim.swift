@@ -75,7 +75,7 @@ struct CrashRim {
             switch action {
             case .store(let write): writes.append(write)
             case .report(.ended(let view)): writes.append(.ended(view))
-            case .committed(let action): waiting.append(action)
+            case .committed(let action), .stored(let action): waiting.append(action)
             default: perform(action)
             }
         }

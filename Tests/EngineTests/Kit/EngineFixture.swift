@@ -141,7 +141,7 @@ final class EngineFixture {
             runs.append(request.run)
         case .store(let write): writes.append(write)
         // What it waits for is safe at once.
-        case .committed(let action): take(action)
+        case .committed(let action), .stored(let action): take(action)
         }
     }
 

@@ -169,7 +169,7 @@ struct SchedulingModel {
     private mutating func take(_ action: Action) -> String? {
         switch action {
         case .start(let request): return start(request)
-        case .committed(let action): return take(action)
+        case .committed(let action), .stored(let action): return take(action)
         case .reply(_, .ticket): if let group { entered[group.name, default: 0] += 1 }
         case .reply(_, .done): if let group, !group.isEntering { entered[group.name, default: 0] -= 1 }
         case .report(.ended(let view)): ended(view)
