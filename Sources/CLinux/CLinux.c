@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +79,12 @@ int clinux_processor_count(void) {
         if (errno != EINVAL) break;
     }
     return 1;
+}
+
+int64_t clinux_birth_time(int descriptor) {
+    struct statx status;
+    if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &status) || !(status.stx_mask & STATX_BTIME)) return 0;
+    return status.stx_btime.tv_sec * INT64_C(1000000000) + status.stx_btime.tv_nsec;
 }
 
 int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name); }

@@ -109,6 +109,7 @@ final class Runtime {
                 core: core, slow: slow, epoll: epoll, inotify: inotify,
                 whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget, handovers: handovers,
                 position: { [unowned self] in positions[$0] }, log: { [logger] in EventLog.line($1, of: $0, logger) },
+                warn: { [logger] in logger.log(.warning, "\($0): \($1)", [("WATCHD_SOURCE", $0.description)]) },
                 send: send),
             stored: kept.takeSources(), passed: kept.takePassed(), ownSignals: [1, 2, 15]
         ) { [unowned self] in signalReceived($0) }

@@ -48,6 +48,8 @@ package struct SourceEnvironment {
     let priority: PriorityPoller
     /// A line for the log about a source.
     package let log: (SourceID, [UInt8]) -> Void
+    /// A warning about a source.
+    let warn: (SourceID, String) -> Void
     /// What is read goes through it.
     let buffer = ReadBuffer()
     /// Gives an input to the engine.
@@ -59,7 +61,8 @@ package struct SourceEnvironment {
         keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
         position: @escaping (SourceID) -> [UInt8]? = { _ in nil },
-        log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in }, send: @escaping (Input) -> Void
+        log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in },
+        warn: @escaping (SourceID, String) -> Void = { _, _ in }, send: @escaping (Input) -> Void
     ) {
         self.core = core
         self.slow = slow
@@ -71,6 +74,7 @@ package struct SourceEnvironment {
         self.handovers = handovers
         self.position = position
         self.log = log
+        self.warn = warn
         priority = PriorityPoller(on: core)
         self.send = send
     }

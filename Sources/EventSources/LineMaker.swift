@@ -8,10 +8,17 @@ final class LineMaker {
     private let id: SourceID
     private let trigger: DescriptorTrigger
     private let send: (Input) -> Void
+    private let warn: (String) -> Void
     private let filter: LineFilter?
     private let isChunk: Bool
     private var framer: LineFramer
     private var cutTold = 0
+    /// Lines that were cut and are yet to be sifted.
+    private var cutUnsifted = 0
+    /// Those that were refused and that the log has not been told of; when it was told last (monotonic, microseconds).
+    private var cutRefused = 0
+    private var cutWarned: Int64?
+    private static let warningPause: Int64 = 60_000_000
     /// Who sends, where that is known for all of it.
     var peer: String?
 
@@ -19,6 +26,7 @@ final class LineMaker {
         self.id = id
         self.trigger = trigger
         send = environment.send
+        warn = { [warn = environment.warn] in warn(id, $0) }
         filter = LineFilter(trigger)
         isChunk = trigger.framing == .chunk
         framer = LineFramer(maxLength: trigger.maxLength)
@@ -67,19 +75,29 @@ final class LineMaker {
     // MARK: Include=, Exclude=
 
     /// With its captures; `nil`, and counted: it is refused.
-    func sift(_ fact: LineFact) -> LineFact? {
-        guard let sifted = sifted(fact) else {
-            send(.filtered(id, 1))
-            return nil
-        }
-        return sifted
-    }
+    func sift(_ fact: LineFact) -> LineFact? { sift([fact]).first }
 
     func sift(_ facts: [LineFact]) -> [LineFact] {
         guard filter != nil else { return facts }
         let passed = facts.compactMap { sifted($0) }
         if passed.count < facts.count { send(.filtered(id, facts.count - passed.count)) }
+        if cutUnsifted > 0 {
+            let incomplete = facts.count(where: \.isIncomplete)
+            noteRefused(min(cutUnsifted, incomplete - passed.count(where: \.isIncomplete)))
+            cutUnsifted = max(0, cutUnsifted - incomplete)
+        }
         return passed
+    }
+
+    /// Nobody sees of these that they were cut, and what was cut off may be what a pattern looks for.
+    private func noteRefused(_ count: Int) {
+        cutRefused += count
+        let now = Linux.now(.monotonic)
+        guard cutRefused > 0, cutWarned.map({ now - $0 >= Self.warningPause }) ?? true else { return }
+        let what = trigger.exclude.isEmpty ? "Include=" : trigger.include.isEmpty ? "Exclude=" : "Include= or Exclude="
+        let lines = cutRefused == 1 ? "a line" : "\(cutRefused) lines"
+        warn("\(lines) longer than MaxLength=\(trigger.maxLength) refused by \(what), by the beginning only")
+        (cutRefused, cutWarned) = (0, now)
     }
 
     private func sifted(_ fact: LineFact) -> LineFact? {
@@ -93,7 +111,13 @@ final class LineMaker {
     // MARK: MaxLength=
 
     /// Lines of which a part is lost.
-    func noteCut(_ count: Int) { if count > 0 { send(.gap(id, count)) } }
+    func noteCut(_ count: Int) {
+        noteLost(count)
+        if filter != nil { cutUnsifted += count }
+    }
+
+    /// What the kernel had no room for.
+    func noteLost(_ count: Int) { if count > 0 { send(.gap(id, count)) } }
 
     private func tellCut() {
         noteCut(framer.cut - cutTold)

@@ -83,7 +83,7 @@ package final class ReaderSource: EventSource {
                 return reading(try Linux.receiveDatagram(number, limit: trigger.maxLength))
             } catch  where error.errno == .noBufferSpace {
                 // The kernel had more to say than there was room for (`netlink(7)`).
-                maker.noteCut(1)
+                maker.noteLost(1)
                 return .items([], bytes: 0)
             }
         case .messages: return reading(try Linux.receiveMessage(number, limit: trigger.maxLength))

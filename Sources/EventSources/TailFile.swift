@@ -10,6 +10,14 @@ final class TailFile {
     private var file: FileDescriptor?
     private(set) var position: TailPosition
 
+    /// What there is to read.
+    enum Reading {
+        case nothing
+        case facts([LineFact])
+        /// It was truncated, or copied away and written anew.
+        case begunAnew
+    }
+
     /// Takes the file over.
     init(owning number: Int32, _ position: TailPosition) {
         file = FileDescriptor(owning: number)
@@ -27,26 +35,25 @@ final class TailFile {
         return status.map(position.isOf) == true ? path : nil
     }
 
-    /// What has been appended, in one turn's bounds. `nil`: nothing.
+    /// What has been appended, in one turn's bounds.
     ///
     /// - Parameter isOver: nobody appends to it any more: a rest without a newline is a line.
-    func next(_ trigger: DescriptorTrigger, _ maker: LineMaker, isOver: Bool) throws(SystemError) -> [LineFact]? {
-        guard let number = file.number else { return nil }
+    func next(_ trigger: DescriptorTrigger, _ maker: LineMaker, isOver: Bool) throws(SystemError) -> Reading {
+        guard let number = file.number else { return .nothing }
         let status = try Linux.fstat(number)
-        if !position.fits(number, status) {
-            // Truncated, or copied away and written anew: it begins again.
-            position = TailPosition(device: status.device, inode: status.inode, offset: 0)
-        }
+        guard position.fits(number, status) else { return .begunAnew }
+        position.modified = max(0, status.modified)
         let limit = max(Self.bytesPerTurn, trigger.maxLength + 1)
         let bytes = try Linux.read(number, atMost: limit, from: position.offset)
-        if bytes.isEmpty { return nil }
+        if bytes.isEmpty { return .nothing }
         defer { remark(number) }
         if trigger.framing == .chunk {
             let chunk = Array(bytes.prefix(trigger.maxLength))
             position.offset += Int64(chunk.count)
-            return [LineFact(chunk, form: .chunk)]
+            return .facts([LineFact(chunk, form: .chunk)])
         }
-        return lines(bytes, trigger.maxLength, maker, isOver: isOver && bytes.count < limit)
+        let facts = lines(bytes, trigger.maxLength, maker, isOver: isOver && bytes.count < limit)
+        return facts.map { .facts($0) } ?? .nothing
     }
 
     private func lines(_ bytes: [UInt8], _ maxLength: Int, _ maker: LineMaker, isOver: Bool) -> [LineFact]? {

@@ -6,7 +6,8 @@ package import WatchFile
 ///
 /// inotify tells when to look; how far was read is told together with the lines, so that both are stored at once. What
 /// stands in the file at the very first start is no event. When another file has come in its place and has been written
-/// to, the old one is read to its end first. Confined to its context.
+/// to, the old one is read to its end first, and whatever was rotated away between them (`TailRotation`). Confined to its
+/// context.
 package final class TailSource: EventSource {
     private let id: SourceID
     private let path: [UInt8]
@@ -19,7 +20,11 @@ package final class TailSource: EventSource {
     private var file: TailFile?
     /// The next file to come is new: it is read from its start.
     private var hasSeenNone = false
-    private var isLookingForOld = false
+    private var isSearching = false
+    /// The file at the path when others were looked for last.
+    private var searched: UInt64?
+    /// It was read to its end when something was looked at last.
+    private var wasRead = false
     private var isHeld = false
     private var isContinuing = false
     private var retry = Retry()
@@ -55,7 +60,10 @@ package final class TailSource: EventSource {
         file = nil
     }
 
-    package func hold() { isHeld = true }
+    package func hold() {
+        isHeld = true
+        wasRead = false
+    }
 
     package func release() {
         isHeld = false
@@ -80,7 +88,7 @@ package final class TailSource: EventSource {
     // MARK: Looking
 
     private func look() {
-        guard anchor != nil, !isHeld, !isLookingForOld, !isContinuing else { return }
+        guard anchor != nil, !isHeld, !isSearching, !isContinuing else { return }
         do throws(SystemError) {
             if file == nil { try openFirst() }
             if file != nil { try read() }
@@ -92,7 +100,7 @@ package final class TailSource: EventSource {
     }
 
     /// - Returns: an open descriptor, which the caller closes; `nil`: there is none.
-    private func openFile() throws(SystemError) -> (number: Int32, status: FileStatus)? {
+    private func openFile(_ path: [UInt8]) throws(SystemError) -> (number: Int32, status: FileStatus)? {
         do throws(SystemError) {
             let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
             if let status = try? Linux.fstat(opened.rawValue), status.kind == .regular {
@@ -107,27 +115,28 @@ package final class TailSource: EventSource {
 
     private func openFirst() throws(SystemError) {
         let stored = environment.position(id).flatMap { TailPosition($0) }
-        guard let (opened, status) = try openFile() else {
+        guard let (opened, status) = try openFile(path) else {
             hasSeenNone = true
             retry.reset()
             return environment.send(.source(id, .waiting("\(path.printable) does not exist yet")))
         }
-        if let stored, stored.fits(opened, status) { return take(TailFile(owning: opened, stored)) }
-        var position = TailPosition(device: status.device, inode: status.inode, offset: 0)
         guard let stored else {
+            var position = TailPosition(beginningOf: opened, status)
             // The very first time: what stands there already is no event.
             if !hasSeenNone { position.offset = status.size }
             take(TailFile(owning: opened, position))
             return tell([])
         }
-        if stored.isOf(status) { return take(TailFile(owning: opened, position)) }
+        // Of what was truncated before anything was read of it nobody sees that it was.
+        if stored.offset > 0, stored.fitsLater(opened, status) { return take(TailFile(owning: opened, stored)) }
         FileDescriptor(owning: opened).close()
-        lookForOld(stored)
+        search(after: stored, isRead: false)
     }
 
     private func take(_ new: TailFile) {
         file?.close()
         file = new
+        searched = nil
         hasSeenNone = true
         retry.reset()
         watchElsewhere()
@@ -148,36 +157,78 @@ package final class TailSource: EventSource {
         _ = try? elsewhere?.arm([.modified])
     }
 
-    /// It was rotated while nobody watched: it may still stand in the same folder under another name.
-    private func lookForOld(_ stored: TailPosition) {
-        isLookingForOld = true
-        let folder = Array(path[...(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+    // MARK: Rotation
+
+    /// - Parameter isRead: the file that is open was read to its end; else it has gone, or begins differently.
+    private func search(after position: TailPosition, isRead: Bool) {
+        isSearching = true
         let bound = QueueBound(self, to: environment.core)
-        environment.slow.async { [core = environment.core] in
-            let names = ((try? Linux.readFolder(folder)) ?? []).map { folder + $0.name }
-            let found = names.first { name in (try? Linux.lstat(name)).map(stored.isOf) == true }
-            core.async { bound.value.foundOld(found, stored) }
+        environment.slow.async { [core = environment.core, path] in
+            let result = Swift.Result { () throws(SystemError) in
+                try TailRotation(of: path, after: position, isRead: isRead)
+            }
+            core.async { bound.value.found(result, after: position, isRead: isRead) }
         }
     }
 
-    private func foundOld(_ name: [UInt8]?, _ stored: TailPosition) {
-        isLookingForOld = false
+    private func found(
+        _ result: Swift.Result<TailRotation, SystemError>, after position: TailPosition, isRead: Bool
+    ) {
+        isSearching = false
         guard anchor != nil else { return }
-        if let name, let opened = try? Linux.open(name, [.reading, .nonBlocking, .noControllingTerminal]) {
-            if let status = try? Linux.fstat(opened.rawValue), stored.fits(opened.rawValue, status) {
-                take(TailFile(owning: opened.release(), stored))
-                return look()
-            }
-            opened.close()
-        }
-        // What was not read of it is gone; all that stands in the new one is new.
         do throws(SystemError) {
-            guard let (opened, status) = try openFile() else { return look() }
-            take(TailFile(owning: opened, TailPosition(device: status.device, inode: status.inode, offset: 0)))
-            look()
+            let rotation = try result.get()
+            // Who has it open may have written more meanwhile.
+            if isRead, let file, case .facts(let facts) = try file.next(trigger, maker, isOver: true) {
+                tell(facts)
+                return later()
+            }
+            // Who wrote the file that was read may do so still.
+            if isRead, rotation.next == nil, try !successor() { return watchElsewhere() }
+            try goOn(rotation, position)
         } catch {
             failed(error)
         }
+    }
+
+    private func tellOfLoss(_ rotation: TailRotation, _ position: TailPosition) {
+        for sentence in rotation.lost { lose(sentence) }
+        guard rotation.isRestUnknown else { return }
+        let sentence = "what was read up to byte \(position.offset) is no more"
+        // Whoever truncates a log that was read to its end has lost nothing of it.
+        if wasRead { return environment.log(id, Array("\(path.printable) begins again: \(sentence)".utf8)) }
+        lose("\(sentence), and nothing beside it goes on there: what came behind that is lost, if there was anything")
+    }
+
+    private func lose(_ sentence: String) {
+        environment.send(.gap(id, 1))
+        environment.warn(id, "\(path.printable): \(sentence)")
+    }
+
+    /// To the next file, unless it was rotated once more meanwhile: then that is looked at again.
+    private func goOn(_ rotation: TailRotation, _ position: TailPosition) throws(SystemError) {
+        if let next = rotation.next {
+            guard let (opened, status) = try openFile(next.path) else { return later() }
+            guard next.position.isOf(status) else {
+                FileDescriptor(owning: opened).close()
+                return later()
+            }
+            take(TailFile(owning: opened, next.position))
+        } else {
+            guard let (opened, status) = try openFile(path) else {
+                file?.close()
+                file = nil
+                return later()
+            }
+            guard rotation.current.map(TailPosition(of: status).isOf) == true else {
+                FileDescriptor(owning: opened).close()
+                return later()
+            }
+            take(TailFile(owning: opened, TailPosition(beginningOf: opened, status)))
+        }
+        tellOfLoss(rotation, position)
+        tell([])
+        later()
     }
 
     // MARK: Reading
@@ -185,15 +236,22 @@ package final class TailSource: EventSource {
     private func read() throws(SystemError) {
         guard let file else { return }
         let successor = try successor()
-        if let facts = try file.next(trigger, maker, isOver: successor) {
+        switch try file.next(trigger, maker, isOver: successor) {
+        case .facts(let facts):
+            wasRead = false
             tell(facts)
-            return later()
+            later()
+        case .begunAnew:
+            search(after: file.position, isRead: false)
+        case .nothing:
+            wasRead = true
+            let other = try? Linux.stat(path)
+            let isElsewhere = other.map { !file.position.isOf($0) } ?? false
+            // Once for each file that comes, until something is written to it.
+            guard successor || isElsewhere && other?.inode != searched else { return watchElsewhere() }
+            searched = other?.inode
+            search(after: file.position, isRead: true)
         }
-        guard successor, let (opened, status) = try openFile() else { return watchElsewhere() }
-        guard !file.position.isOf(status) else { return FileDescriptor(owning: opened).close() }
-        take(TailFile(owning: opened, TailPosition(device: status.device, inode: status.inode, offset: 0)))
-        tell([])
-        later()
     }
 
     /// Whether another file stands at the path, with something in it: who wrote the old one writes there now.

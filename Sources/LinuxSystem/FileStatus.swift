@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What `stat(2)` tells of a file.
@@ -49,4 +50,10 @@ extension FileStatus.Kind {
             default: .unknown
             }
     }
+}
+
+extension Linux {
+    /// `statx(2)` STATX_BTIME: when the open file was made, in nanoseconds since the epoch; 0 where the file system does
+    /// not know.
+    package static func birthTime(_ descriptor: Int32) -> Int64 { max(0, clinux_birth_time(descriptor)) }
 }

@@ -31,7 +31,8 @@ final class Rim: Sendable {
                 core: core, slow: Context("test.slow"), epoll: epoll, inotify: hub, whenSafe: safety.whenSafe,
                 keep: { name, number in said.kept.withLock { $0.append("keep \(name.name) \(number >= 0)") } },
                 forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } },
-                position: { _ in said.positions.withLock { $0.last } ?? position }
+                position: { _ in said.positions.withLock { $0.last } ?? position },
+                warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } }
             ) { input in
                 said.note(input)
                 safety.told(input)
@@ -76,6 +77,9 @@ final class Rim: Sendable {
 
     var inputs: [Input] { said.inputs.withLock { $0 } }
 
+    /// What the log was told.
+    var warnings: [String] { said.warnings.withLock { $0 } }
+
     /// What was put into the store and taken out of it.
     var kept: [String] { said.kept.withLock { $0 } }
 
@@ -116,6 +120,7 @@ final class RimParts {
 private final class RimNotes: Sendable {
     let inputs = Mutex<[Input]>([])
     let kept = Mutex<[String]>([])
+    let warnings = Mutex<[String]>([])
     let positions = Mutex<[[UInt8]]>([])
 
     /// Lines that came together are events like any others.

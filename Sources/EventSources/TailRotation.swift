@@ -1,0 +1,179 @@
+import LinuxSystem
+
+/// Where a log goes on after the file that was read: it may have been rotated more than once since, moved or copied
+/// away, compressed, or deleted. Looks at the files beside it, which may block.
+struct TailRotation: Sendable {
+    /// The next file to read, and from where on; `nil`: the one at the path.
+    private(set) var next: (path: [UInt8], position: TailPosition)?
+    /// What stands at the path.
+    private(set) var current: FileStatus?
+    /// What comes before that and cannot be read any more: sentences.
+    private(set) var lost: [String] = []
+    /// The file that was read has gone or begins differently, and nobody knows whether more was written to it.
+    private(set) var isRestUnknown = false
+
+    private struct Candidate {
+        var path: [UInt8]
+        var name: RotatedName?
+        var status: FileStatus
+        var born: Int64
+
+        var isCompressed: Bool { name?.uncompressed != nil }
+
+        /// In the order in which they were written last. Time stamps are as coarse as the kernel's tick.
+        func isOlder(than other: Candidate) -> Bool {
+            if status.modified != other.status.modified { return status.modified < other.status.modified }
+            if let number = name?.number, let other = other.name?.number, number != other { return number > other }
+            if born != other.born { return born < other.born }
+            // Dates.
+            return path.lexicographicallyPrecedes(other.path)
+        }
+    }
+
+    /// - Parameters:
+    ///   - path: where the log is written.
+    ///   - position: of the file that was read.
+    ///   - isRead: it is open and was read to its end: only what was written between it and the file at the path is
+    ///     looked for. Else its rest, too.
+    init(of path: [UInt8], after position: TailPosition, isRead: Bool) throws(SystemError) {
+        current = try? Linux.stat(path)
+        var candidates = try Self.candidates(path, position, current)
+        candidates.sort { $0.isOlder(than: $1) }
+        let hasNothingRead = !isRead && position.offset == 0
+        var old = candidates.first { candidate in
+            !hasNothingRead && position.isOf(candidate.status) && (isRead || Self.goesOn(candidate.path, position))
+        }
+        candidates.removeAll { $0.name == nil || $0.status.inode == old?.status.inode }
+        if !isRead {
+            // Or a copy that was made before it was truncated.
+            old = old ?? Self.copy(position, candidates)
+            if let old {
+                next = (old.path, position.moved(to: old.status, born: old.born))
+                return
+            }
+            noteRest(position, candidates, isThere: current.map(position.isOf) ?? false)
+        }
+        findNext(old, position, candidates)
+    }
+
+    /// Older parts of the log, and the file that was read under whatever name.
+    private static func candidates(
+        _ path: [UInt8], _ position: TailPosition, _ current: FileStatus?
+    ) throws(SystemError) -> [Candidate] {
+        var logs = [path]
+        // A link that leads to a new file each day.
+        if let real = with(path, { try? Linux.readlink("/proc/self/fd/\($0)") }), real != path { logs.append(real) }
+        var found: [Candidate] = []
+        for log in logs {
+            let (folder, base) = split(log)
+            for entry in try Linux.readFolder(folder) {
+                let path = folder + entry.name
+                let name = RotatedName(entry.name, of: base)
+                guard name != nil || entry.inode == position.inode, let status = try? Linux.lstat(path),
+                    status.kind == .regular, !isSame(status, current), !found.contains(where: { $0.path == path })
+                else { continue }
+                let born = with(path) { Linux.birthTime($0) } ?? 0
+                found.append(Candidate(path: path, name: name, status: status, born: born))
+            }
+        }
+        return found
+    }
+
+    /// Another file with the same beginning, which is as long at least.
+    private static func copy(_ position: TailPosition, _ candidates: [Candidate]) -> Candidate? {
+        guard position.markLength > 0 else { return nil }
+        return candidates.first {
+            !$0.isCompressed && $0.status.modified >= position.modified && goesOn($0.path, position, isCopy: true)
+        }
+    }
+
+    /// Something that was compressed may tell that all of it had been read.
+    private mutating func noteRest(_ position: TailPosition, _ candidates: [Candidate], isThere: Bool) {
+        // Nothing had been read of it, so that it stands there or among the others, from its start.
+        if position.offset == 0,
+            isThere || candidates.contains(where: { $0.status.modified > position.modified })
+        {
+            return
+        }
+        isRestUnknown = !candidates.contains { candidate in
+            guard candidate.isCompressed else { return false }
+            if let size = Self.uncompressedSize(candidate.path) {
+                return size == UInt32(truncatingIfNeeded: position.offset)
+            }
+            return candidate.status.modified == position.modified && position.offset > 0
+        }
+    }
+
+    private mutating func findNext(_ old: Candidate?, _ position: TailPosition, _ candidates: [Candidate]) {
+        // Nobody knows since when.
+        guard old != nil || position.modified > 0 else { return }
+        // Of which nothing was read, that itself.
+        let unread = candidates.first { old == nil && position.isOf($0.status) }
+        let paths = Set(candidates.map(\.path) + [old?.path].compactMap { $0 })
+        var hasMetOld = !isRestUnknown
+        for candidate in candidates where Self.isNewer(candidate, than: old ?? unread, position, isRead: old != nil) {
+            guard let name = candidate.name?.uncompressed else {
+                var begin = TailPosition(of: candidate.status)
+                begin.modified = max(0, candidate.status.modified)
+                next = (candidate.path, begin.moved(to: candidate.status, born: candidate.born))
+                return
+            }
+            // While it is being compressed both are there. The oldest one may be that whose rest is told to be lost.
+            if paths.contains(Self.split(candidate.path).folder + name) { continue }
+            if !hasMetOld {
+                hasMetOld = true
+            } else {
+                lost.append("\(candidate.path.printable) was compressed before it was read")
+            }
+        }
+    }
+
+    /// - Parameter isRead: else `other` itself counts, too, and a copy that was made of it when it was truncated.
+    private static func isNewer(
+        _ candidate: Candidate, than other: Candidate?, _ position: TailPosition, isRead: Bool
+    ) -> Bool {
+        let modified = candidate.status.modified
+        if candidate.isCompressed { return modified > (isRead ? other?.status.modified : nil) ?? position.modified }
+        let isLater = (modified, candidate.born) > (position.modified, position.born)
+        guard let other else { return isLater }
+        return other.isOlder(than: candidate) || !isRead && (isLater || candidate.path == other.path)
+    }
+
+    // MARK: Files
+
+    /// The folder with its slash, and the name.
+    private static func split(_ path: [UInt8]) -> (folder: [UInt8], name: [UInt8]) {
+        let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+        return (Array(path[...slash]), Array(path[(slash + 1)...]))
+    }
+
+    private static func isSame(_ status: FileStatus, _ other: FileStatus?) -> Bool {
+        status.device == other?.device && status.inode == other?.inode
+    }
+
+    private static func with<Value>(_ path: [UInt8], _ body: (Int32) -> Value?) -> Value? {
+        do throws(SystemError) {
+            return try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal]).use(body)
+        } catch {
+            return nil
+        }
+    }
+
+    private static func goesOn(_ path: [UInt8], _ position: TailPosition, isCopy: Bool = false) -> Bool {
+        with(path) { number in
+            guard let status = try? Linux.fstat(number) else { return false }
+            return isCopy ? position.continues(in: number, status) : position.fitsLater(number, status)
+        } ?? false
+    }
+
+    /// What a file of gzip says at its end: the size of its content, modulo 2³² (RFC 1952).
+    private static func uncompressedSize(_ path: [UInt8]) -> UInt32? {
+        guard path.suffix(3).elementsEqual(".gz".utf8) else { return nil }
+        return with(path) { number in
+            guard let status = try? Linux.fstat(number), status.size >= 18,
+                let bytes = try? Linux.read(number, atMost: 4, from: status.size - 4), bytes.count == 4
+            else { return nil }
+            return bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import EventSources
+
+/// What becomes of lines when the file is rotated while nobody reads it.
+@Suite("Rotation of a tail") struct TailRotationTests {
+    private func open(_ rim: Rim, _ folder: Folder) -> QueueBound<any EventSource> {
+        let path = folder["log"].pathBytes
+        let trigger = DescriptorTrigger(listener: .tail(path), framing: .line, maxLength: 65_536)
+        return rim.open { TailSource($0, path: path, trigger, $1) }
+    }
+
+    /// A log of which `read` has been read, and `body` says what happens while nobody does. The lines told after that.
+    private func told(
+        reading read: String = "begin\n", _ count: Int, _ body: (Folder) throws -> Void,
+        then check: (Rim) -> Void = { #expect($0.gap == 0 && $0.warnings.isEmpty) }
+    ) throws -> [String] {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let first = try Rim()
+            let source = open(first, folder)
+            try first.waitUntilArmed()
+            if !read.isEmpty {
+                try folder.append("log", read)
+                try wait(for: "the beginning") { !first.texts.isEmpty }
+            }
+            first.on(source) { $0.close() }
+            try body(folder)
+            let next = try Rim(position: first.position)
+            let again = open(next, folder)
+            defer { next.on(again) { $0.close() } }
+            try wait(for: "\(count) lines, got \(next.texts), \(next.warnings)") { next.texts.count >= count }
+            // What comes later comes behind.
+            try folder.append("log", "end\n")
+            try wait(for: "the end, got \(next.texts)") { next.texts.last == "end" }
+            check(next)
+            return next.texts.dropLast()
+        }
+    }
+
+    /// Time stamps of files are as coarse as the kernel's tick: waits for the next one.
+    private func tick(_ folder: Folder) throws {
+        try folder.write("probe", "")
+        let now = try Linux.stat(folder["probe"]).modified
+        try wait(for: "another time stamp") {
+            try folder.write("probe", "")
+            return try Linux.stat(folder["probe"]).modified > now
+        }
+    }
+
+    private func shift(_ folder: Folder, keeping count: Int = 9) throws {
+        for number in (1..<count).reversed() where folder.exists("log.\(number)") {
+            try Linux.rename(folder["log.\(number)"], to: folder["log.\(number + 1)"])
+        }
+        try Linux.rename(folder["log"], to: folder["log.1"])
+    }
+
+    @Test(arguments: [1, 2, 3, 5]) func rotatedManyTimesNothingIsLost(rounds: Int) throws {
+        let expected = (0...rounds).map { "line \($0)" }
+        let told = try told(rounds + 1) { folder in
+            try folder.append("log", "line 0\n")
+            for round in 1...rounds {
+                try shift(folder)
+                try folder.write("log", "line \(round)\n")
+            }
+        }
+        #expect(told == expected)
+    }
+
+    @Test func datedNamesAreOlderPartsToo() throws {
+        let told = try told(4) { folder in
+            for (index, name) in ["log-20261120", "log-20261121", "log.2026-11-22_07:00"].enumerated() {
+                try folder.append("log", "line \(index)\n")
+                try Linux.rename(folder["log"], to: folder[name])
+            }
+            try folder.write("log", "line 3\n")
+        }
+        #expect(told == ["line 0", "line 1", "line 2", "line 3"])
+    }
+
+    @Test func aLogThatALinkLeadsToIsFoundWhereItStands() throws {
+        try Folder.with { folder in
+            try folder.makeFolder("real")
+            func lead(_ name: String) throws {
+                try folder.write("real/\(name)", "")
+                try? Linux.unlink(folder["log"])
+                try Linux.symlink(folder["log"], to: folder["real/\(name)"])
+            }
+            try lead("app-20261120.log")
+            let first = try Rim()
+            let source = open(first, folder)
+            try first.waitUntilArmed()
+            try folder.append("log", "begin\n")
+            try wait(for: "the beginning") { !first.texts.isEmpty }
+            first.on(source) { $0.close() }
+            try folder.append("log", "one\n")
+            try lead("app-20261121.log")
+            try folder.append("log", "two\n")
+            try lead("app-20261122.log")
+            try folder.append("log", "three\n")
+            let next = try Rim(position: first.position)
+            let again = open(next, folder)
+            try wait(for: "all of them, got \(next.texts)") { next.texts == ["one", "two", "three"] }
+            #expect(next.gap == 0)
+            next.on(again) { $0.close() }
+        }
+    }
+
+    @Test(arguments: [1, 3]) func ofOneThatWasCopiedAndTruncatedTheCopyIsRead(rounds: Int) throws {
+        let told = try told(rounds + 1) { folder in
+            for round in 1...rounds {
+                try folder.append("log", "line \(round)\n")
+                for number in (1..<rounds).reversed() where folder.exists("log.\(number)") {
+                    try Linux.rename(folder["log.\(number)"], to: folder["log.\(number + 1)"])
+                }
+                try folder.write("log.1", folder.text("log"))
+                try folder.write("log", "")
+            }
+            try folder.write("log", "last\n")
+        }
+        #expect(told == (1...rounds).map { "line \($0)" } + ["last"])
+    }
+
+    @Test func whatWasTruncatedBeforeItWasReadIsRead() throws {
+        let told = try told(reading: "", 2) { folder in
+            try folder.write("log.1", "one\n")
+            try folder.write("log", "two\n")
+        }
+        #expect(told == ["one", "two"])
+    }
+
+    @Test func otherLogsBesideItAreLeftAlone() throws {
+        let told = try told(1) { folder in
+            try shift(folder)
+            for name in ["log-error", "log.conf", "log2", "log.1.orig", "other.1"] {
+                try folder.write(name, "not this\n")
+            }
+            try folder.write("log", "line\n")
+        }
+        #expect(told == ["line"])
+    }
+
+    // MARK: What is lost
+
+    @Test func whatWasDeletedIsCountedAndLogged() throws {
+        let told = try told(1) { folder in
+            try folder.append("log", "gone\n")
+            try Linux.rename(folder["log"], to: folder["elsewhere"])
+            try folder.write("log", "line\n")
+            try Linux.unlink(folder["elsewhere"])
+        } then: { rim in
+            #expect(rim.gap == 1 && rim.warnings.count == 1, "\(rim.warnings)")
+            #expect(rim.warnings.first?.contains("up to byte 6 is no more") == true)
+        }
+        #expect(told == ["line"])
+    }
+
+    @Test func whatWasTruncatedIsCountedAndLogged() throws {
+        let told = try told(1) { folder in
+            try folder.append("log", "gone\n")
+            try folder.write("log", "line\n")
+        } then: { rim in
+            #expect(rim.gap == 1 && rim.warnings.count == 1, "\(rim.warnings)")
+        }
+        #expect(told == ["line"])
+    }
+
+    /// `isRead`: nothing was written to it after it had been read.
+    @Test(arguments: [false, true]) func whatWasCompressedIsCountedAndLogged(isRead: Bool) throws {
+        let told = try told(1) { folder in
+            if !isRead { try folder.append("log", "gone\n") }
+            try shift(folder)
+            #expect(try Program.run(["/bin/gzip", folder["log.1"]]).code == 0)
+            try folder.write("log", "between\n")
+            if !isRead {
+                try Linux.rename(folder["log.1.gz"], to: folder["log.2.gz"])
+                try shift(folder)
+                #expect(try Program.run(["/bin/gzip", folder["log.1"]]).code == 0)
+                try folder.write("log", "line\n")
+            }
+        } then: { rim in
+            #expect(rim.gap == (isRead ? 0 : 2) && rim.warnings.count == rim.gap, "\(rim.warnings)")
+        }
+        #expect(told == [isRead ? "between" : "line"])
+    }
+
+    @Test func anotherFileWithTheSameInodeAndBeginningIsNotTakenForIt() throws {
+        let header = String(repeating: "the same beginning\n", count: 20)
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let first = try Rim()
+            let source = open(first, folder)
+            try first.waitUntilArmed()
+            try folder.append("log", header)
+            try wait(for: "the beginning") { first.texts.count == 20 }
+            first.on(source) { $0.close() }
+            let position = try #require(first.position.flatMap { TailPosition($0) })
+            try Linux.unlink(folder["log"])
+            try folder.write("log", header + "more\n")
+            var same = position
+            same.inode = try Linux.stat(folder["log"]).inode
+            // Some file systems give an inode back at once, and some do not know when a file was made.
+            if position.born == 0 { return }
+            let next = try Rim(position: same.bytes)
+            let again = open(next, folder)
+            try wait(for: "all of it, got \(next.texts.count)") { next.texts.count == 21 }
+            #expect(next.gap == 1)
+            next.on(again) { $0.close() }
+        }
+    }
+
+    // MARK: While watchd runs
+
+    @Test func whatIsRotatedTwiceWhileItIsHeldIsRead() throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            try rim.waitUntilArmed()
+            try folder.append("log", "line 0\n")
+            try wait(for: "the first") { rim.texts == ["line 0"] }
+            rim.on(source) { $0.hold() }
+            for round in 1...3 {
+                try folder.append("log", "line \(round)\n")
+                try shift(folder)
+            }
+            try folder.write("log", "line 4\n")
+            rim.on(source) { $0.release() }
+            try wait(for: "all, got \(rim.texts)") { rim.texts == (0...4).map { "line \($0)" } }
+            #expect(rim.gap == 0)
+            rim.on(source) { $0.close() }
+        }
+    }
+
+    @Test func ofALogThatIsTruncatedWhileItIsReadOnlyTheLogSpeaks() throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\ntwo\n")
+            try wait(for: "two") { rim.texts == ["one", "two"] }
+            rim.on(source) { _ in }
+            try folder.write("log", "three\n")
+            try wait(for: "three") { rim.texts.last == "three" }
+            rim.on(source) { $0.close() }
+        }
+    }
+
+    /// The number of a line is its content, so that what is lost, repeated or out of its place shows.
+    @Test(arguments: 1...UInt64(8)) func whateverIsRotatedWheneverEachLineComesOnce(seed: UInt64) throws {
+        var random = SeedNumbers(state: seed)
+        try Folder.with { folder in
+            try folder.write("log", "")
+            var rim = try Rim()
+            var source = open(rim, folder)
+            try rim.waitUntilArmed()
+            var (written, told, isDown) = (0, [String](), false)
+            var position: [UInt8]?
+            for step in 0..<60 {
+                switch random.upTo(10) {
+                case 0...4:
+                    for _ in 0..<(1 + random.upTo(3)) {
+                        written += 1
+                        try folder.append("log", "\(written)\n")
+                    }
+                case 5, 6:
+                    try tick(folder)
+                    try shift(folder, keeping: 99)
+                    try folder.write("log", "")
+                case 7 where isDown && written > 0:
+                    try tick(folder)
+                    // Copied and truncated; a log that is read meanwhile could not be told from one that was not copied.
+                    for number in (1..<99).reversed() where folder.exists("log.\(number)") {
+                        try Linux.rename(folder["log.\(number)"], to: folder["log.\(number + 1)"])
+                    }
+                    try folder.write("log.1", folder.text("log"))
+                    try tick(folder)
+                    try folder.write("log", "")
+                case 8 where !isDown:
+                    rim.on(source) { $0.close() }
+                    told += rim.texts
+                    position = rim.position ?? position
+                    isDown = true
+                case 9 where isDown:
+                    rim = try Rim(position: position)
+                    source = open(rim, folder)
+                    isDown = false
+                default:
+                    if !isDown, step % 2 == 0 {
+                        let expected = "\(written)"
+                        try wait(for: "\(expected), got \(rim.texts.suffix(3))") {
+                            written == 0 || (told + rim.texts).last == expected
+                        }
+                    }
+                }
+            }
+            if isDown {
+                rim = try Rim(position: position)
+                source = open(rim, folder)
+            }
+            written += 1
+            try folder.append("log", "\(written)\n")
+            try wait(for: "the last, got \(rim.texts.suffix(3)) seed \(seed)") { rim.texts.last == "\(written)" }
+            rim.on(source) { $0.close() }
+            #expect((told + rim.texts).compactMap { Int($0) } == Array(1...written), "seed \(seed)")
+            #expect(rim.gap == 0, "seed \(seed): \(rim.warnings)")
+        }
+    }
+
+    @Test func namesTellWhatIsAnOlderPart() {
+        let older = [
+            "app.log.1", "app.log.12", "app.log.old", "app.log-20261122", "app.log-20261122-1700000000",
+            "app.log.2026-11-22_07:00", "app.log_20261122", "app.1.log", "app-20261122.log", "app.log.3.gz",
+            "app-20261122.log.zst",
+        ]
+        let base = Array("app.log".utf8)
+        for name in older { #expect(RotatedName(Array(name.utf8), of: base) != nil, "\(name)") }
+        let others = [
+            "app.log", "app-error.log", "app.log.gz", "app.log1", "app.log.", "app.log.swp", "app.log.1.orig",
+            "app2.log",
+            "application.log.1", ".log", "", "x", "app.log.1.tmp", "app.old2", "app.log.-", "app.log..",
+        ]
+        for name in others { #expect(RotatedName(Array(name.utf8), of: base) == nil, "\(name)") }
+        #expect(RotatedName(Array("app.log.3.gz".utf8), of: base)?.number == 3)
+        #expect(RotatedName(Array("app.log.3.gz".utf8), of: base)?.uncompressed == Array("app.log.3".utf8))
+        #expect(RotatedName(Array("app-20261122.log".utf8), of: base)?.number == nil)
+        let dated = Array("app-20261122.log".utf8)
+        #expect(RotatedName(Array("app-20261121.log".utf8), of: dated) != nil)
+        #expect(RotatedName(Array("worker-2.log".utf8), of: Array("worker-1.log".utf8)) == nil)
+    }
+}
+
+/// Numbers of a seed (SplitMix64).
+private struct SeedNumbers {
+    var state: UInt64
+
+    mutating func upTo(_ limit: UInt64) -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return (mixed ^ (mixed >> 31)) % limit
+    }
+}
