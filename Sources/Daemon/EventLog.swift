@@ -57,8 +57,9 @@ enum EventLog {
     static func adopted(_ request: AdoptRequest, _ logger: Logger) {
         let (handler, run) = (request.definition.value.name, request.run)
         if request.seen != nil {
+            let what = request.isUnwanted ? ", but nothing asks for it any more: it is ended" : ": watched again"
             return logger.log(
-                .notice, "process/\(handler): process \(request.pid) runs still: watched again",
+                .notice, "process/\(handler): process \(request.pid) runs still\(what)",
                 [("WATCHD_SOURCE", "process/\(handler)"), ("OBJECT_PID", "\(request.pid)")])
         }
         logger.log(

@@ -126,8 +126,10 @@ extension Runtime {
             for name in state.once.sorted() where engine.isOnceDone(name) {
                 logger.log(.warning, "\(name) has run once more: Once= was fulfilled, which stood in the store")
             }
-            for id in state.booted.map(\.description).sorted() where SourceID(description: id).map(engine.hasBooted) == true {
-                logger.log(.warning, "\(id) has elapsed once more: OnBootSec= had in this boot, which stood in the store")
+            for id in state.booted.map(\.description).sorted()
+            where SourceID(description: id).map(engine.hasBooted) == true {
+                logger.log(
+                    .warning, "\(id) has elapsed once more: OnBootSec= had in this boot, which stood in the store")
             }
             handle(.restored(state))
             forgetKept()

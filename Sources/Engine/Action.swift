@@ -60,6 +60,8 @@ package struct AdoptRequest: Sendable {
     package var pid: Int32
     /// Of a supervised process: one that was started later (boot time, microseconds) is another one.
     package var seen: Int64?
+    /// A supervised process that nothing asks for any more: it is ended.
+    package var isUnwanted = false
 
     package init(run: RunID, definition: SharedDefinition, pid: Int32, seen: Int64? = nil) {
         self.run = run

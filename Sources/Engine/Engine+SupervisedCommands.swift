@@ -136,11 +136,11 @@ extension Engine {
         supervision.copies[copy].adopt(.init(run: stored.run, pid: stored.pid, since: since), at: now)
         supervisions[source] = supervision
         supervisedRuns[stored.start] = SupervisedRun(source: source, copy: copy)
-        actions.append(
-            .adopt(
-                AdoptRequest(
-                    run: stored.run, definition: supervision.definition, pid: stored.pid, seen: stored.seen)))
-        if copy >= supervision.command.workers {
+        var request = AdoptRequest(
+            run: stored.run, definition: supervision.definition, pid: stored.pid, seen: stored.seen)
+        request.isUnwanted = copy >= supervision.command.workers
+        actions.append(.adopt(request))
+        if request.isUnwanted {
             step(source, copy) { process, command, _, now in process.stop(command, at: now) }
         } else if let launch = stored.launch, launch != supervision.command.launch {
             step(source, copy) { process, command, run, now in process.restart(command, as: run, at: now) }

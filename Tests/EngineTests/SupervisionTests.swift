@@ -320,6 +320,7 @@ import WatchFile
         #expect(second.starts.isEmpty)
         #expect(second.adopted.map(\.pid) == [1001])
         #expect(second.adopted[0].seen == EngineFixture.boot.boottime)
+        #expect(second.adopted.map(\.isUnwanted) == [false])
         #expect(stages(second) == [.up])
         second.send(.runEnded(second.adopted[0].run, nil, reason: "unknown"))
         second.advance(seconds: 1)
@@ -338,6 +339,7 @@ import WatchFile
 
         let removed = EngineFixture(.of(), restoring: stored(first))
         #expect(removed.signals == ["1 SIGTERM tree"])
+        #expect(removed.adopted.map(\.isUnwanted) == [true])
         removed.send(.runEnded(removed.adopted[0].run, .signaled(15)))
         #expect(removed.engine.sourceViews.isEmpty)
         #expect(removed.starts.isEmpty)

@@ -80,7 +80,8 @@ struct TimerRestartTests {
     @Test func aFixedDelayWaitsForWhatWasRestoredOfItsOperations() {
         let timer = SourceDefinition.timer("t", to: "h", on: "q", after: .seconds(10))
         let configuration = Configuration.of(
-            queues: [QueueDefinition(name: "q", isDurable: true)], handlers: [.exec("h", overlap: .wait)], sources: [timer])
+            queues: [QueueDefinition(name: "q", isDurable: true)], handlers: [.exec("h", overlap: .wait)],
+            sources: [timer])
         let first = EngineFixture(configuration)
         first.advance(seconds: 10)
         let state = DurableTests.state(first.writes, ended: first.ended)
