@@ -33,7 +33,9 @@ package struct Daemon {
     package static func load(_ options: Options) -> (result: LoadResult, files: [String]) {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
         let zones = TimeZoneDatabase()
-        let context = LoadContext(processors: Linux.processorCount, localZone: zones.local()) {
+        let context = LoadContext(
+            processors: Linux.processorCount, localZone: zones.local(), now: Linux.now(.realtime)
+        ) {
             try? zones.rules(named: $0)
         }
         var result = WatchFile.load(texts, context: context)

@@ -127,8 +127,8 @@ extension Engine {
     }
 
     func span(_ microseconds: Int64) -> String {
-        // Nobody wants to read more than seconds, or milliseconds below one.
-        let unit: Int64 = microseconds >= 1_000_000 ? 1_000_000 : 1000
+        // Nobody wants to read more than seconds, tenths of them below ten, or milliseconds below one.
+        let unit: Int64 = microseconds >= 10_000_000 ? 1_000_000 : microseconds >= 1_000_000 ? 100_000 : 1000
         return TimeSpan(microseconds: UInt64(max(0, microseconds + unit - 1) / unit * unit)).description
     }
 

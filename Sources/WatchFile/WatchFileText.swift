@@ -24,14 +24,21 @@ package struct LoadContext: Sendable {
     package var localZone: TimeZoneRules
     /// The rules of a zone of the time-zone database; `nil`: there is none of that name, or none that can be read.
     package var zone: @Sendable (String) -> TimeZoneRules?
+    /// Wall-clock microseconds: what is past by then is warned of. `nil`: not known.
+    package var now: Int64?
 
     package init(
-        processors: Int, localZone: TimeZoneRules = .utc,
+        processors: Int, localZone: TimeZoneRules = .utc, now: Int64? = nil,
         zone: @escaping @Sendable (String) -> TimeZoneRules? = { _ in nil }
     ) {
         self.processors = max(1, processors)
         self.localZone = localZone
+        self.now = now
         self.zone = zone
+    }
+
+    func rules(for schedule: some CalendarSchedule) -> TimeZoneRules {
+        (schedule as? CalendarExpression)?.zoneName.flatMap(zone) ?? localZone
     }
 
     var zoneNames: CalendarExpression.ZoneNames {

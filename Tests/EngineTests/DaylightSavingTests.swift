@@ -29,6 +29,9 @@ struct DaylightSavingTests {
     /// Winter is what is saved there.
     private static let dublin = "IST-1GMT0,M10.5.0,M3.5.0/1"
 
+    /// As it was until 2019: at midnight, so that a day began at 01:00.
+    private static let saoPaulo = "<-03>3<-02>,M11.1.0/0,M2.3.0/0"
+
     static let changes = [
         Change(
             zone: "Europe/Berlin", rules: berlin, time: 1_806_195_600, touched: "02:30", run: [-1410, 0, 1410],
@@ -51,6 +54,11 @@ struct DaylightSavingTests {
             skip: [-1410, 1410]),
         Change(
             zone: "Europe/Dublin", rules: dublin, time: 1_824_944_400, touched: "01:30", run: [-30], skip: [-30]),
+        Change(
+            zone: "America/Sao_Paulo", rules: saoPaulo, time: 1_825_556_400, touched: "00:00", run: [-1440, 0, 1380],
+            skip: [-1440, 1380]),
+        Change(
+            zone: "America/Sao_Paulo", rules: saoPaulo, time: 1_834_624_800, touched: "23:30", run: [-30], skip: [-30]),
     ]
 
     /// Minutes from the change of all elapses within a day of it.

@@ -38,9 +38,21 @@ extension Checker {
     }
 
     private mutating func warnIfItNeverElapses(_ schedule: some CalendarSchedule, _ entry: Entry) {
-        guard schedule.nextElapse(after: -1, in: .utc, daylightSaving: .run) == nil else { return }
-        problems.warning("\(entry.key.name)=\(entry.text.shown) never elapses: there is no such date", at: entry.text)
+        let sentence = "\(entry.key.name)=\(entry.text.shown) never elapses"
+        guard schedule.nextElapse(after: -1, in: .utc, daylightSaving: .run) != nil else {
+            return problems.warning("\(sentence): there is no such date", at: entry.text)
+        }
+        // One that is open now began before.
+        guard let now = context.now, now >= Self.earliestNow else { return }
+        let base = now - Int64(clamping: entry.value?.window?.span.microseconds ?? 0)
+        guard schedule.nextElapse(after: base, in: context.rules(for: schedule), daylightSaving: .run) == nil else {
+            return
+        }
+        problems.warning("\(sentence) again: its last date is past", at: entry.text)
     }
+
+    /// 2020-01-01: a clock that shows less has not been set.
+    private static let earliestNow: Int64 = 1_577_836_800_000_000
 
     // MARK: Silence
 
@@ -62,6 +74,20 @@ extension Checker {
         for entry in (sections + defaults.values.sorted { $0.kind.prefix < $1.kind.prefix }).flatMap(\.entries) {
             if let window = entry.value?.window { warnIfItNeverElapses(window.calendar, entry) }
         }
+        var patience = EndlessWindows.patience
+        for section in sections {
+            for name in ["NotDuring", "HoldDuring"] { warnIfItIsEndless(name, section, &patience) }
+        }
+    }
+
+    private mutating func warnIfItIsEndless(_ name: String, _ section: Section, _ patience: inout Int) {
+        let entries = section.entries.filter { $0.key.name == name && $0.value?.window != nil }
+        guard let now = context.now, let last = entries.last else { return }
+        let windows = entries.compactMap { $0.value?.window }
+        guard EndlessWindows.areEndless(windows, at: now, context, &patience) else { return }
+        let what = name == "NotDuring" ? "all that comes is skipped" : "all that comes waits for ever"
+        let which = windows.count == 1 ? "\(name)=\(last.text.shown) is" : "the windows of \(name)= together are"
+        problems.warning("\(which) never over: \(what)", at: last.text)
     }
 
     /// The local zone, and every zone that is named.

@@ -179,11 +179,20 @@ struct SectionReader {
         let message = "unknown key \(keyText.shown)= in [\(kind.rawValue)]"
         let others = SectionKind.allCases.filter { $0.isSupported && KeyTable.key(name, in: $0) != nil }
         if let other = others.first {
-            let place = others.count > 1 ? "sections such as [\(other.rawValue)]" : "[\(other.rawValue)]"
-            problems.error("\(message); it belongs in \(place)", at: keyText)
+            problems.error("\(message); it belongs in \(place(of: others, other))", at: keyText)
         } else {
             let nearest = problems.nearest(to: name, among: KeyTable.names(in: kind))
             problems.error(message, at: keyText, suggestion: nearest.map { "\($0)=" })
         }
+    }
+
+    private func place(of kinds: [SectionKind], _ first: SectionKind) -> String {
+        if kinds.count == 1 { return "[\(first.rawValue)]" }
+        let places = kinds.contains(.handler) ? ["[Handler]", "a source"] : []
+        let areSources = kinds.allSatisfy { $0.sourceKind != nil || $0 == .handler }
+        guard areSources, kinds.contains(.timer), kinds.contains(.path) else {
+            return "sections such as [\((kinds.contains(.handler) ? .handler : first).rawValue)]"
+        }
+        return (places.isEmpty ? ["a source"] : places).joined(separator: " or in ") + ", such as [Timer] or [Path]"
     }
 }

@@ -106,7 +106,7 @@ extension ValueReader {
         }
         switch rule {
         case .any: return span
-        case .finite where span == .infinity: refuse(&problems, "never comes")
+        case .finite where span == .infinity: refuse(&problems, "has no end")
         case .finite: return span
         case .limit where span == .zero: refuse(&problems, "leaves no time; infinity means no limit")
         case .limit: return span

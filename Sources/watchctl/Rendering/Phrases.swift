@@ -2,10 +2,12 @@ import Schedule
 
 /// Numbers and spans in the form in which people read them at a glance.
 enum Phrases {
-    /// `14min`, `2d 1h`, `340ms`: one unit, two where the first counts less than three.
+    /// `14min`, `2d 1h`, `340ms`, `1.6s`: one unit, two where the first counts less than three.
     static func span(microseconds: Int64) -> String {
         let span = max(microseconds, 0)
         guard span >= 1_000_000 else { return span >= 1000 || span == 0 ? "\(span / 1000)ms" : "1ms" }
+        let tenths = span / 100_000
+        if tenths < 30, tenths % 10 > 0 { return "\(tenths / 10).\(tenths % 10)s" }
         var rest = span / 1_000_000
         var words: [String] = []
         for (name, seconds) in [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)] as [(String, Int64)] {

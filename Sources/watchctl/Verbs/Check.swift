@@ -12,7 +12,9 @@ extension Verb {
     ) { (invocation, session) throws(Failure) in
         let read = ConfigurationFiles.read(arguments: invocation.operands)
         let zones = TimeZoneDatabase()
-        let context = LoadContext(processors: Linux.processorCount, localZone: zones.local()) {
+        let context = LoadContext(
+            processors: Linux.processorCount, localZone: zones.local(), now: Linux.now(.realtime)
+        ) {
             try? zones.rules(named: $0)
         }
         let loaded = WatchFile.load(read.texts, context: context)

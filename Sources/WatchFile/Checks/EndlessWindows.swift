@@ -1,0 +1,36 @@
+import Schedule
+
+/// Windows that overlap or follow each other without a gap, for as long as can be looked ahead.
+enum EndlessWindows {
+    /// Windows that are looked at for all sections together. Beyond, nothing is said.
+    static let patience = 4000
+    /// Microseconds: what windows must reach in the mean.
+    private static let shortest: Int64 = 3 * 3_600_000_000
+    /// Microseconds: longer than a year and all its exceptions.
+    private static let horizon: Int64 = 400 * 86_400_000_000
+
+    static func areEndless(
+        _ windows: [CalendarWindow], at now: Int64, _ context: LoadContext, _ patience: inout Int
+    ) -> Bool {
+        var end = now
+        var count: Int64 = 0
+        while end < now + horizon {
+            patience -= windows.count
+            count += 1
+            // Short ones are too many to be looked at.
+            if count > 50, end - now < count * shortest { return false }
+            let next = windows.compactMap { self.end(of: $0, at: end, context) }.max()
+            guard patience > 0, let next, next > end else { return false }
+            end = next
+        }
+        return true
+    }
+
+    /// Until when it is open; `nil`: it is not.
+    private static func end(of window: CalendarWindow, at instant: Int64, _ context: LoadContext) -> Int64? {
+        let span = Int64(clamping: window.span.microseconds)
+        let rules = context.rules(for: window.calendar)
+        let begun = window.calendar.newestElapses(after: instant - span, through: instant, limit: 1, in: rules)
+        return begun.instants.last.map { $0 + span }
+    }
+}

@@ -1,0 +1,183 @@
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// Descriptors of every kind that the kernel has, with data that flows.
+@Suite("Kernel interfaces, end to end") struct KernelInterfaceTests {
+    private static let isRoot = Linux.userID == 0
+    private static let hasPython = (try? Linux.stat("/usr/bin/python3")) != nil
+    private static let hasPressure =
+        (try? Linux.open("/proc/pressure/cpu", [.reading, .writing]).close()) != nil
+
+    private func python(_ script: String, _ words: String...) throws -> String {
+        let finished = try Program.run(["/usr/bin/python3", "-c", script] + words)
+        #expect(finished.code == 0, "\(finished.text)")
+        return finished.text.split(separator: "\n").joined(separator: " ")
+    }
+
+    private func arguments(_ runs: [Recorded]) -> [String] {
+        runs.map { String(decoding: $0.arguments.first ?? [], as: UTF8.self) }
+    }
+
+    @Test(.enabled(if: hasPython, "python3 is not there")) func messagesOfAQueueAreEvents() throws {
+        let name = "/watchd-test-\(getpid())"
+        let send = """
+            import ctypes, os, sys
+            lib = ctypes.CDLL(None, use_errno=True)
+            queue = lib.mq_open(sys.argv[1].encode(), os.O_WRONLY)
+            for text in sys.argv[2:]:
+                if lib.mq_send(queue, text.encode(), len(text), 0): sys.exit(os.strerror(ctypes.get_errno()))
+            """
+        let remove = "import ctypes, sys; ctypes.CDLL(None).mq_unlink(sys.argv[1].encode())"
+        defer { _ = try? python(remove, name) }
+        let text = """
+            [Descriptor queue]
+            ListenMessageQueue=\(name)
+            Exec=@/record %{line}
+            Queue=main
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "the queue") { try watchd.source("queue").state == .armed }
+            _ = try python(send, name, "one", "two words")
+            #expect(arguments(try watchd.waitForRuns(2)) == ["one", "two words"])
+        }
+    }
+
+    @Test(.enabled(if: isRoot && hasPython, "only root may send to a group of netlink"))
+    func messagesOfANetlinkGroupAreEvents() throws {
+        // As udev tells its listeners; the kernel itself, to whom it goes too, does not care.
+        let send = """
+            import socket, sys
+            link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15)
+            try: link.sendto(sys.argv[1].encode(), (0, 8))
+            except ConnectionRefusedError: pass
+            """
+        let text = """
+            [Descriptor link]
+            ListenNetlink=kobject-uevent 8
+            Framing=datagram
+            Include=^watchd
+            Exec=@/record %{line}
+            Queue=main
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "the socket") { try watchd.source("link").state == .armed }
+            _ = try python(send, "watchd one")
+            #expect(arguments(try watchd.waitForRuns(1)) == ["watchd one"])
+        }
+    }
+
+    @Test func linesOfATerminalAreEvents() throws {
+        let master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
+        try #require(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0)
+        defer { FileDescriptor(owning: master).close() }
+        let name = try #require(ptsname(master).map { String(cString: $0) })
+        // While nobody has it open, the terminal is hung up.
+        let own = try Linux.open(name, [.reading, .writing, .noControllingTerminal]).release()
+        defer { FileDescriptor(owning: own).close() }
+        let text = """
+            [Descriptor terminal]
+            ListenSpecial=\(name)
+            Exec=@/record %{line}
+            Queue=main
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "the terminal") { try watchd.source("terminal").state == .armed }
+            try Linux.writeAll(master, "one\ntwo\n".utf8)
+            #expect(arguments(try watchd.waitForRuns(2)) == ["one", "two"])
+        }
+    }
+
+    /// What the service manager does, done by hand.
+    @Test(.enabled(if: hasPython, "python3 is not there")) func aSocketThatWasPassedIsFoundByItsName() throws {
+        let launcher = """
+            import os, socket, sys
+            sockets = []
+            for name in ["other", "in"]:
+                sockets.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+                sockets[-1].bind(os.path.join(os.path.dirname(sys.argv[2]), name))
+            numbers = [os.dup(one.fileno()) for one in sockets]
+            for index, number in enumerate(numbers): os.dup2(number, 20 + index)
+            for index in range(2): os.dup2(20 + index, 3 + index)
+            os.environ.update(LISTEN_FDS="2", LISTEN_FDNAMES="other:in", LISTEN_PID=str(os.getpid()))
+            os.closerange(5, 100)
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
+        let text = """
+            [Descriptor in]
+            FileDescriptorName=in
+            Framing=datagram
+            Exec=@/record %{line}
+            Queue=main
+            """
+        try Folder.with { folder in
+            try Recorded.install(in: folder)
+            let watchd = try Watchd(folder, text, launcher: ["/usr/bin/python3", "-c", launcher])
+            try watchd.waitUntilReady()
+            let socket = try Linux.socket(for: .unix(folder["in"].pathBytes), .datagram, nonBlocking: false)
+            try Linux.connect(socket.rawValue, .unix(folder["in"].pathBytes))
+            try Linux.writeAll(socket.rawValue, "by name".utf8)
+            socket.close()
+            #expect(arguments(try watchd.waitForRuns(1)) == ["by name"])
+            try watchd.stop()
+        }
+    }
+
+    @Test(.enabled(if: hasPython, "python3 is not there")) func datagramsAndConnectionsOverIPv6AreEvents() throws {
+        let free = """
+            import socket
+            for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+                one = socket.socket(socket.AF_INET6, kind)
+                one.bind(("::1", 0))
+                print(one.getsockname()[1])
+            """
+        let found = try Program.run(["/usr/bin/python3", "-c", free])
+        // A machine without IPv6 has nothing to test.
+        guard found.code == 0 else { return }
+        let ports = found.text.split(separator: "\n")
+        let send = """
+            import socket, sys
+            one = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+            one.sendto(b"datagram", ("::1", int(sys.argv[1])))
+            two = socket.create_connection(("::1", int(sys.argv[2])))
+            two.sendall(b"line\\nrest")
+            two.close()
+            """
+        let text = """
+            [Descriptor udp]
+            ListenDatagram=[::1]:\(ports[0])
+            Exec=@/record %{line} %{peer}
+            Queue=main
+            [Descriptor tcp]
+            ListenStream=[::1]:\(ports[1])
+            Exec=@/record %{line} %{peer}
+            Queue=main
+            """
+        try Watchd.run(text) { watchd in
+            for name in ["udp", "tcp"] { try wait(for: name) { try watchd.source(name).state == .armed } }
+            _ = try python(send, String(ports[0]), String(ports[1]))
+            let runs = try watchd.waitForRuns(3)
+            #expect(Set(arguments(runs)) == ["datagram", "line", "rest"])
+            for run in runs { #expect(String(decoding: run.arguments[1], as: UTF8.self).hasPrefix("[::1]:")) }
+        }
+    }
+
+    @Test(.enabled(if: hasPressure, "this kernel has no PSI, or does not let it be watched"))
+    func pressureIsAnEvent() throws {
+        let text = """
+            [Descriptor pressure]
+            Pressure=cpu some 1ms 2s
+            Exec=@/record pressure
+            Queue=main
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "the trigger") { try watchd.source("pressure").state == .armed }
+            // More that want a processor than there are.
+            let spin =
+                "for i in $(seq \(2 * Linux.processorCount + 1)); do timeout 5 sh -c 'while :; do :; done' & done"
+            _ = try Program.run(["sh", "-c", spin])
+            _ = try watchd.waitForRuns(1)
+        }
+    }
+}
