@@ -10,6 +10,9 @@ import Testing
     private static let hasPressure =
         (try? Linux.open("/proc/pressure/cpu", [.reading, .writing]).close()) != nil
 
+    private static let ownBoot = ["/usr/bin/unshare", "--time", "--boottime", "100000"]
+    private static let hasTimeNamespaces = (try? Program.run(ownBoot + ["true"]))?.code == 0
+
     private func python(_ script: String, _ words: String...) throws -> String {
         let finished = try Program.run(["/usr/bin/python3", "-c", script] + words)
         #expect(finished.code == 0, "\(finished.text)")
@@ -178,6 +181,38 @@ import Testing
                 "for i in $(seq \(2 * Linux.processorCount + 1)); do timeout 5 sh -c 'while :; do :; done' & done"
             _ = try Program.run(["sh", "-c", spin])
             _ = try watchd.waitForRuns(1)
+        }
+    }
+
+    /// A container that was moved, say: what is counted from the boot, and when processes were started, goes by it.
+    @Test(.enabled(if: isRoot && hasTimeNamespaces, "no time namespaces here"))
+    func aTimeNamespaceHasABootOfItsOwn() throws {
+        let due = Linux.now(.boottime) / 1_000_000 + 100_000 + 4
+        let text = """
+            [Timer boot]
+            OnBootSec=\(due)s
+            Exec=@/record boot
+            [Timer grid]
+            EverySec=1s
+            Log=grid
+            [Process other]
+            PIDFile=@/pid
+            Exec=@/record %{kind}
+            """
+        try Watchd.run(text, launcher: Self.ownBoot) { watchd in
+            let folder = watchd.folder
+            try folder.write("start", "sleep 2 >/dev/null 2>&1 & echo $! >'\(folder["new"])'")
+            _ = try Program.run(["/bin/sh", folder["start"]])
+            try Linux.rename(folder["new"], to: folder["pid"])
+            let runs = try watchd.waitForRuns(2)
+            #expect(Set(arguments(runs)) == ["boot", "process"])
+            #expect(Linux.now(.boottime) / 1_000_000 >= due - 100_000)
+            let ran = runs.compactMap { run in
+                run.inputText.firstMatch(of: /"run_usec":([0-9]+)/).flatMap { Int($0.1) }
+            }
+            // As long as the process, and not as long as the machine has been up.
+            #expect(ran.count == 1 && ran.allSatisfy { (1_500_000..<120_000_000).contains($0) }, "\(ran)")
+            #expect(try watchd.source("grid").lastEvent != nil)
         }
     }
 }
