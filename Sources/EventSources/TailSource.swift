@@ -175,7 +175,9 @@ package final class TailSource: EventSource {
         _ result: Swift.Result<TailRotation, SystemError>, after position: TailPosition, isRead: Bool
     ) {
         isSearching = false
-        guard anchor != nil else { return }
+        // What was found may not be true any more when it is let go.
+        searched = isHeld ? nil : searched
+        guard anchor != nil, !isHeld else { return }
         do throws(SystemError) {
             let rotation = try result.get()
             // Who has it open may have written more meanwhile.

@@ -1,3 +1,4 @@
+import ControlInterface
 import Glibc
 import LinuxSystem
 import ProgramKit
@@ -71,24 +72,32 @@ import Testing
         }
     }
 
-    @Test func linesOfATerminalAreEvents() throws {
-        let master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
-        try #require(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0)
-        defer { FileDescriptor(owning: master).close() }
-        let name = try #require(ptsname(master).map { String(cString: $0) })
-        // While nobody has it open, the terminal is hung up.
-        let own = try Linux.open(name, [.reading, .writing, .noControllingTerminal]).release()
-        defer { FileDescriptor(owning: own).close() }
+    @Test(.enabled(if: hasPython, "python3 is not there")) func linesOfATerminalAreEvents() throws {
+        let terminal = """
+            import os, sys, time, tty
+            master, own = os.openpty()
+            tty.setraw(own)
+            os.symlink(os.ttyname(own), "terminal")
+            while not os.path.exists("go"): time.sleep(0.02)
+            os.write(master, b"one\\ntwo\\n")
+            while os.path.exists("go"): time.sleep(0.02)
+            """
         let text = """
             [Descriptor terminal]
-            ListenSpecial=\(name)
+            ListenSpecial=@/terminal
             Exec=@/record %{line}
             Queue=main
             """
-        try Watchd.run(text) { watchd in
+        try Watchd.run(text) { folder in
+            try folder.write("terminal.py", terminal)
+            let start = "cd \(folder.path) && /usr/bin/python3 terminal.py >/dev/null 2>&1 &"
+            _ = try Program.run(["/bin/sh", "-c", start])
+            try wait(for: "the terminal") { folder.exists("terminal") }
+        } body: { watchd in
             try wait(for: "the terminal") { try watchd.source("terminal").state == .armed }
-            try Linux.writeAll(master, "one\ntwo\n".utf8)
+            try watchd.folder.write("go", "")
             #expect(arguments(try watchd.waitForRuns(2)) == ["one", "two"])
+            try Linux.unlink(watchd.folder["go"])
         }
     }
 
