@@ -159,12 +159,12 @@ extension Manager {
         # Everything about one operation, also about one that has ended as long as the history has it.
         method GetOperation(id: int) -> (operation: OperationDetail)
 
-        # Why an operation, queue, handler, group, semaphore or supervised process stands where it stands, and what became of
-        # its events. Exactly one of the two parameters.
+        # Why an operation, queue, handler, source, group, semaphore or supervised process stands where it stands, and what
+        # became of its events. Exactly one of the two parameters.
         method Explain(
           # The operation.
           id: ?int,
-          # The queue, handler, group, semaphore or process.
+          # The queue, handler, source, group, semaphore or process.
           name: ?string
         ) -> (
           # queue/images, or handler/backup; of an operation its handler.

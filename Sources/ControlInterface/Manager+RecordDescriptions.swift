@@ -39,7 +39,9 @@ extension Manager {
           # What watchd does about it.
           action: string,
           # What would help.
-          help: ?string
+          help: ?string,
+          # When watchd tries again.
+          next_try: ?string
         )
 
         # A source or queue that is suspended.
@@ -88,8 +90,12 @@ extension Manager {
           last_event: ?string,
           # When it fires next.
           next_elapse: ?string,
+          # When watchd tries to arm it again, where it failed.
+          next_try: ?string,
           # inotify watches it uses.
           watches: int,
+          # Descriptors that it keeps open; those that sources share are not counted.
+          descriptors: ?int,
           # What it watches.
           detail: ?string,
           # Of a group: how it stands.
@@ -126,7 +132,7 @@ extension Manager {
           # One word for programs. What is waited for: delay, dependency, key, order, barrier, width, target-width, suspended,
           # semaphore, process-slot, rate-limit, backing-off, window, reload, turn, store, orphaned. What happened: submitted,
           # joined, started, ended, retried, superseded, cancelled, skipped, dropped, annulled, held. How a queue or
-          # handler stands: idle, running, full.
+          # handler stands: idle, running, full. How a source stands: armed, unarmed, held.
           code: string,
           # What a person needs to know.
           sentence: string,

@@ -44,7 +44,9 @@ enum EventLog {
     static func source(_ id: SourceID, _ condition: SourceCondition, before: SourceCondition?, _ logger: Logger) {
         let fields = [(name: "WATCHD_SOURCE", value: id.description)]
         switch condition {
-        case .failed(let reason): logger.log(.warning, "\(id): \(reason)", fields, id: .sourceFailed)
+        case .failed(let reason, let retryAt):
+            let next = retryAt.map { "; trying again in \(max(1, ($0 - Linux.now(.realtime) + 500_000) / 1_000_000))s" }
+            logger.log(.warning, "\(id): \(reason)\(next ?? "")", fields, id: .sourceFailed)
         case .waiting(let reason): logger.log(.info, "\(id): \(reason)", fields)
         case .armed:
             guard case .failed = before else { return logger.log(.debug, "\(id): armed", fields) }

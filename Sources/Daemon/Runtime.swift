@@ -62,7 +62,7 @@ final class Runtime {
     private(set) var gaps: [SourceID: Int64] = [:]
 
     /// Sources that READY still waits for, and whether they must be armed.
-    private var untried: [SourceID: Bool] = [:]
+    var untried: [SourceID: Bool] = [:]
     private var replies: [Token: (EngineReply) -> Void] = [:]
     /// The command that each connection waits for.
     private var calls: [Int: Token] = [:]
@@ -102,6 +102,7 @@ final class Runtime {
         let forget: (KeptDescriptor) -> Void = { manager.forget($0.name) }
         keep(.inotify, inotify.storeDescriptor)
         let send: (Input) -> Void = { [unowned self] in handle($0) }
+        let units = UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)
         let lanes = Lanes(core: core, count: min(4, max(2, Linux.processorCount)))
         self.lanes = lanes
         sources = try SourceSet(
@@ -110,7 +111,7 @@ final class Runtime {
                 whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget, handovers: handovers,
                 position: { [unowned self] in positions[$0] }, log: { [logger] in EventLog.line($1, of: $0, logger) },
                 warn: { [logger] in logger.log(.warning, "\($0): \($1)", [("WATCHD_SOURCE", $0.description)]) },
-                send: send),
+                unitSource: { UnitSource($0, $1, units, send: send) }, send: send),
             stored: kept.takeSources(), passed: kept.takePassed(), ownSignals: [1, 2, 15]
         ) { [unowned self] in signalReceived($0) }
         runs = RunSet(
@@ -154,13 +155,7 @@ final class Runtime {
     func start() {
         control = ControlServer(parts.listener, answers: answers, core: core, runtime: bound, logger: logger)
         announce()
-        for source in parts.configuration.sources {
-            switch source.trigger {
-            case .timer, .custom, .group: break
-            case .process(.command) where !source.isRequired: break
-            case .signal, .path, .descriptor, .process, .unit: untried[source.id] = source.isRequired
-            }
-        }
+        for source in parts.configuration.sources { mustBeTried(source) }
         perform(engine.start())
         drainInputs()
         // Everything has been opened once: what is left of an earlier watchd belongs to nobody.
@@ -169,6 +164,7 @@ final class Runtime {
         for name in kept.unknown { manager.forget(name) }
         if persistence?.hasOpened == true { forgetKept() }
         sourcesMayBeReady()
+        if !hasStarted { startMayTakeLong() }
         manager.watch(core: core, control: control?.context)
     }
 
@@ -218,8 +214,8 @@ final class Runtime {
     }
 
     private func note(_ condition: SourceCondition, of id: SourceID) {
-        guard conditions[id]?.condition != condition else { return }
         let before = conditions[id]?.condition
+        if before?.isSame(as: condition) ?? false { return }
         conditions[id] = (condition, Linux.now(.realtime))
         if untried[id] == false || condition == .armed { untried[id] = nil }
         EventLog.source(id, condition, before: before, logger)
@@ -251,7 +247,9 @@ final class Runtime {
 
     private func perform(_ action: Action) {
         switch action {
-        case .open(let definition): sources?.open(definition, isDurable: engine.isDurable(definition.id))
+        case .open(let definition):
+            mustBeTried(definition)
+            sources?.open(definition, isDurable: engine.isDurable(definition.id))
         case .close(let id):
             (conditions[id], untried[id], gaps[id]) = (nil, nil, nil)
             close(id)
@@ -378,6 +376,7 @@ final class Runtime {
     // MARK: For status
 
     func watchCount(_ id: SourceID) -> Int { sources?.watchCount(id) ?? 0 }
+    func descriptorCount(_ id: SourceID) -> Int { sources?.descriptorCount(id) ?? 0 }
     var hungLanes: [String] { lanes?.hung ?? [] }
     var delayedRuns: [(name: String, reason: String)] { runs?.delays ?? [] }
 

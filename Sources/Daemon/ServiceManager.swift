@@ -63,6 +63,17 @@ final class ServiceManager: Sendable {
         send(.ready + .status(status))
     }
 
+    /// What READY waits for. From the first time on the start may take as long as it does.
+    func starting(_ status: String) {
+        let (isNew, isFirst) = state.withLock { state in
+            let before = state.lastStatus
+            state.lastStatus = status
+            return (before != status, before.isEmpty)
+        }
+        if isFirst { extendTimeout(atMost: .max) }
+        if isNew { send(.status(status)) }
+    }
+
     /// A reload before READY, or after STOPPING, is nobody's business.
     func reloading() {
         guard state.withLock({ $0.isReady }) else { return }

@@ -107,7 +107,7 @@ struct DeadlockSearch {
             for key in operation.keys { keepFirst(ref, key, in: &firstWithKey) }
         }
         for run in operation.runs {
-            if case .exec = run.definition.value.action { slots = ((slots?.count ?? 0) + 1, ref) }
+            if run.definition.value.needsProcess { slots = ((slots?.count ?? 0) + 1, ref) }
             for place in run.queues { taken[place] = ((taken[place]?.count ?? 0) + 1, ref) }
             for share in run.held { kept[share.semaphore] = ((kept[share.semaphore]?.count ?? 0) + share.count, ref) }
         }

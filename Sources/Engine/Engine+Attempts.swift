@@ -30,18 +30,21 @@ extension Engine {
         let id = operations[ref].id
         splits[id]?.ended += verdict.result == .done ? 1 : 0
         if verdict.result == .failed { splits[id]?.failed.append(part) }
-        if verdict.result != .done, splits[id]?.failure.map({ $0.result == .failed }) ?? true {
+        // The other parts have conditions of their own.
+        if verdict.result == .skipped { splits[id]?.skipped = verdict }
+        let isUnmet = verdict.result == .skipped
+        if verdict.result != .done, !isUnmet, splits[id]?.failure.map({ $0.result == .failed }) ?? true {
             splits[id]?.failure = verdict
         }
         // Who is being ended starts no further parts.
-        if verdict.result != .done, verdict.result != .failed {
+        if verdict.result != .done, !isUnmet, verdict.result != .failed {
             startNoMore(ref, verdict.result)
         }
         guard operations[ref].runs.count == 1, operations[ref].toStart == 0 else {
             operations[ref].runs.remove(at: index)
             return
         }
-        allEnded(ref, operations[ref].runs[index], splits[id]?.failure ?? verdict)
+        allEnded(ref, operations[ref].runs[index], splits[id].flatMap { $0.failure ?? $0.skipped } ?? verdict)
     }
 
     /// The last run of an attempt has ended; it still stands in the operation.

@@ -39,7 +39,20 @@ extension Engine {
         giveSlot()
         var verdict = Self.judge(operations[ref].runs[index], exit, reason)
         (verdict.exit, verdict.output) = (exit, output)
-        attemptEnded(ref, part: id.part, verdict)
+        let definition = operations[ref].runs[index].definition.value
+        guard verdict.result == .done, !definition.isCommand else { return attemptEnded(ref, part: id.part, verdict) }
+        // Its conditions hold.
+        act(ref, part: id.part, definition)
+    }
+
+    /// A condition does not hold. Who was to end anyway ends for that reason.
+    mutating func runSkipped(_ id: RunID, output: [UInt8], reason: String) {
+        guard let (ref, index) = running(id) else { return }
+        guard operations[ref].runs[index].ending == nil else {
+            return runEnded(id, exit: nil, output: output, reason: nil)
+        }
+        giveSlot()
+        attemptEnded(ref, part: id.part, Verdict(result: .skipped, reason: reason, output: output))
     }
 
     /// Static: otherwise reading the run would copy the engine.
@@ -138,8 +151,17 @@ extension Engine {
 }
 
 extension HandlerDefinition {
-    /// `Exec=`: how many there are.
-    package var commandCount: Int { if case .exec(let commands) = action { commands.count } else { 0 } }
+    /// `Exec=`.
+    package var isCommand: Bool { if case .exec = action { true } else { false } }
+
+    /// Processes of one run, one after the other: its `ExecCondition=` and `Exec=`.
+    package var commandCount: Int {
+        guard case .exec(let commands) = action else { return conditions.commands.count }
+        return conditions.commands.count + commands.count
+    }
+
+    /// Whether its runs are the rim's, which needs a process slot.
+    var needsProcess: Bool { isCommand || !conditions.isEmpty }
 
     /// Exit status 0 and what `SuccessExitStatus=` adds.
     package func isSuccess(_ exit: Exit) -> Bool { exit == .exited(0) || successExitStatus.contains(exit) }

@@ -98,8 +98,7 @@ extension Engine {
     }
 
     func needsProcess(_ ticket: Ticket) -> Bool {
-        if case .exec = handlers[operations[ticket].handler].definition.value.action { return true }
-        return false
+        handlers[operations[ticket].handler].definition.value.needsProcess
     }
 
     /// Feeds the contender whose turn it is. False: there is none.

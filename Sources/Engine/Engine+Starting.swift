@@ -74,35 +74,45 @@ extension Engine {
 
     // MARK: What a handler does
 
-    /// A command goes to the rim, `Log=` and `Emit=` are done here and now.
+    /// A command goes to the rim, and so do conditions; `Log=` and `Emit=` are done here and now.
     private mutating func perform(_ ref: OperationRef, _ run: Run) {
+        guard run.definition.value.needsProcess else { return act(ref, part: run.part, run.definition.value) }
         let id = RunID(
             operation: operations[ref].id, attempt: Int(operations[ref].attempt), part: run.part)
-        let events = splits.isEmpty ? nil : splits[id.operation]?.events(of: run.part)
-        switch run.definition.value.action {
-        case .exec:
-            takeSlot()
-            let queue = operations[ref].queue
-            whenSafe(
-                ref,
-                .start(
-                    StartRequest(
-                        run: id, definition: run.definition, queue: queues[queue].definition.name,
-                        qos: queues[queue].qos, environment: queues[queue].environment,
-                        origin: sources[operations[ref].source].origin,
-                        events: events ?? operations[ref].entries.events,
-                        isRedelivered: operations[ref].isRedelivered)))
-            if !operations[ref].isDurable {
-                setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
-            }
+        takeSlot()
+        let queue = operations[ref].queue
+        whenSafe(
+            ref,
+            .start(
+                StartRequest(
+                    run: id, definition: run.definition, queue: queues[queue].definition.name,
+                    qos: queues[queue].qos, environment: queues[queue].environment,
+                    origin: sources[operations[ref].source].origin,
+                    events: events(ref, part: run.part) ?? operations[ref].entries.events,
+                    isRedelivered: operations[ref].isRedelivered)))
+        if !operations[ref].isDurable {
+            setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
+        }
+    }
+
+    /// Of a part of a split operation.
+    private func events(_ ref: OperationRef, part: Int) -> [Event]? {
+        splits.isEmpty ? nil : splits[operations[ref].id]?.events(of: part)
+    }
+
+    /// What needs no process, and what is left to do when the conditions hold.
+    mutating func act(_ ref: OperationRef, part: Int, _ definition: HandlerDefinition) {
+        let events = events(ref, part: part)
+        switch definition.action {
+        case .exec: break
         case .log(let template):
             let text = template.expanded(context(ref, events).value)
-            let log = Action.log(handler: run.definition.value.name, operation: id.operation, text: text)
+            let log = Action.log(handler: definition.name, operation: operations[ref].id, text: text)
             // Before it is stored as done: rather twice than never.
             if operations[ref].isDurable { actions.append(log) } else { whenSafe(ref, log) }
-            attemptEnded(ref, part: run.part, Verdict(result: .done))
+            attemptEnded(ref, part: part, Verdict(result: .done))
         case .emit(let name, let data):
-            emit(ref, part: run.part, into: name, data: data.map { $0.expanded(context(ref, events).value) })
+            emit(ref, part: part, into: name, data: data.map { $0.expanded(context(ref, events).value) })
         }
     }
 

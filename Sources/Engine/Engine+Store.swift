@@ -229,7 +229,7 @@ extension Engine {
         for run in operation.runs {
             giveBack(run.held)
             giveWidth(run.queues)
-            if run.definition.value.commandCount > 0 { giveSlot() }
+            if run.definition.value.needsProcess { giveSlot() }
         }
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1

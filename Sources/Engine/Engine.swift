@@ -215,6 +215,8 @@ package struct Engine: Sendable {
             runStarted(run, pid: pid)
         case .runNotStarted(let run, let reason):
             runEnded(run, exit: nil, output: [], reason: reason)
+        case .runSkipped(let run, let output, let reason):
+            runSkipped(run, output: output, reason: reason)
         case .runEnded(let run, let exit, let output, let reason):
             runEnded(run, exit: exit, output: output, reason: reason)
         case .runIsLong(let run):

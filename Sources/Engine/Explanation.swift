@@ -62,6 +62,10 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case idle
     case running
     case full
+    // How a source stands.
+    case armed
+    case unarmed
+    case held
 }
 
 extension ReasonCode {

@@ -21,6 +21,8 @@ package enum Input: Sendable {
     case runStarted(RunID, pid: Int32)
     /// The run never came to be; `reason` is a sentence.
     case runNotStarted(RunID, reason: String)
+    /// A condition of the handler does not hold, so nothing was done; `reason` says which.
+    case runSkipped(RunID, output: [UInt8] = [], reason: String)
     /// `output`: the end of what it wrote. `reason`: what the rim adds to a failure.
     case runEnded(RunID, Exit?, output: [UInt8] = [], reason: String? = nil)
     /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
@@ -47,9 +49,15 @@ package enum SourceCondition: Equatable, Sendable {
     case armed
     /// Not there yet; it is armed by itself when it comes. A sentence.
     indirect case waiting(String)
-    /// It could not be armed; a sentence that says what watchd does about it.
-    indirect case failed(String)
+    /// It could not be armed; a sentence, and when it is tried again by itself: wall clock, microseconds.
+    indirect case failed(String, retryAt: Int64? = nil)
     case closed
+
+    /// The same but for the time of the next try.
+    package func isSame(as other: SourceCondition) -> Bool {
+        if case .failed(let reason, _) = self, case .failed(let otherReason, _) = other { return reason == otherReason }
+        return self == other
+    }
 }
 
 /// What a client asks for; every one is answered with a `Reply` to its token.

@@ -64,6 +64,8 @@ struct Split: Sendable {
     var ended = 0
     /// How the first part that failed in this attempt ended.
     var failure: Verdict?
+    /// Of a part, in whatever attempt, whose conditions did not hold.
+    var skipped: Verdict?
     /// When the first part of this attempt was started: wall clock, microseconds.
     var started: Int64
 

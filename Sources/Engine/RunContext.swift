@@ -91,7 +91,7 @@ extension Fact {
             return specifier == .pid ? Array(String(fact.pid).utf8) : fact.exit.map { $0.value(specifier) } ?? []
         case .custom(let fact):
             return specifier == .data ? fact.data.map { Array(String($0).utf8) } ?? [] : []
-        case .unit: return []
+        case .unit(let fact): return specifier == .result ? Array((fact.result ?? "").utf8) : []
         case .group, .silence: return []
         case .completion(let fact):
             switch specifier {

@@ -56,6 +56,11 @@ package final class CommandSource: EventSource {
             id, environment, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] _ in outputEnded() })
     }
 
+    /// Its output, a pidfd and standard error.
+    package var descriptorCount: Int {
+        (output?.isOpen == true ? 1 : 0) + (process == nil ? 0 : 2) + (view == nil ? 0 : 2)
+    }
+
     package func open() {
         guard !isClosed, process == nil, !isStarting else { return }
         isStarting = true
@@ -123,8 +128,7 @@ package final class CommandSource: EventSource {
         if Linux.now(.monotonic) - started >= Self.wellDone { delay = Self.firstDelay }
         let bound = QueueBound(self, to: environment.core)
         environment.core.after(delay) { bound.value.open() }
-        let shown = delay < 1_000_000 ? "\(delay / 1000)ms" : "\(delay / 1_000_000)s"
-        environment.send(.source(id, .failed("\(reason); starting it again in \(shown)")))
+        environment.send(.source(id, .failed(reason, retryAt: Linux.now(.realtime) + Int64(delay))))
         delay = min(2 * delay, Self.longestDelay)
     }
 

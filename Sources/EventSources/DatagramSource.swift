@@ -63,6 +63,8 @@ package final class DatagramSource: EventSource {
 
     package var watchCount: Int { guardian?.watchCount ?? 0 }
 
+    package var descriptorCount: Int { socket?.isOpen == true ? 1 : 0 }
+
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, let socket else { return }
@@ -92,7 +94,7 @@ package final class DatagramSource: EventSource {
     private func failed(_ error: SystemError) {
         guard socket != nil else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
-        environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
+        environment.send(.source(id, retry.condition("\(error)")))
     }
 
     package func close() { close {} }

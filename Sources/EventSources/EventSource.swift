@@ -1,4 +1,5 @@
 package import Engine
+import LinuxSystem
 package import WatchFile
 
 /// A source of the rim. It belongs to one context, tells what it sees through its environment, and is done after
@@ -14,10 +15,13 @@ package protocol EventSource: AnyObject {
     func release()
     /// inotify watches it has.
     var watchCount: Int { get }
+    /// Descriptors that it keeps open for itself.
+    var descriptorCount: Int { get }
 }
 
 extension EventSource {
     package var watchCount: Int { 0 }
+    package var descriptorCount: Int { 0 }
 
     package func close(then left: @escaping () -> Void) {
         close()
@@ -42,6 +46,8 @@ package struct SourceEnvironment {
     package let forget: (KeptDescriptor) -> Void
     /// How far a source had read when it was told with `Input.lines` last, by an earlier daemon too.
     package let position: (SourceID) -> [UInt8]?
+    /// Makes a source of systemd units; `nil`: there is nothing that could tell of them.
+    package let unitSource: (SourceID, UnitTrigger) -> (any EventSource)?
     /// Descriptors on their way to a handler.
     package let handovers: Handovers
     /// For descriptors that tell by POLLPRI.
@@ -62,7 +68,9 @@ package struct SourceEnvironment {
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
         position: @escaping (SourceID) -> [UInt8]? = { _ in nil },
         log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in },
-        warn: @escaping (SourceID, String) -> Void = { _, _ in }, send: @escaping (Input) -> Void
+        warn: @escaping (SourceID, String) -> Void = { _, _ in },
+        unitSource: @escaping (SourceID, UnitTrigger) -> (any EventSource)? = { _, _ in nil },
+        send: @escaping (Input) -> Void
     ) {
         self.core = core
         self.slow = slow
@@ -75,6 +83,7 @@ package struct SourceEnvironment {
         self.position = position
         self.log = log
         self.warn = warn
+        self.unitSource = unitSource
         priority = PriorityPoller(on: core)
         self.send = send
     }
@@ -104,12 +113,16 @@ package struct Retry {
     /// `1s`, for messages: the delay that `schedule` took last.
     package private(set) var description = "1s"
 
+    /// Of `schedule`: wall clock, microseconds.
+    private var nextTry: Int64?
+
     /// Only the newest attempt happens.
     package mutating func schedule(on context: Context, _ work: @escaping () -> Void) {
         attempt.isCancelled = true
         let current = Attempt()
         attempt = current
         description = "\(delay / 1_000_000)s"
+        nextTry = Linux.now(.realtime) + Int64(delay)
         let bound = QueueBound((current, work), to: context)
         context.after(delay) {
             let (attempt, work) = bound.value
@@ -117,6 +130,9 @@ package struct Retry {
         }
         delay = min(2 * delay, Self.longest)
     }
+
+    /// It failed for this reason (a sentence), and what `schedule` took last is its next try.
+    package func condition(_ reason: String) -> SourceCondition { .failed(reason, retryAt: nextTry) }
 
     package mutating func reset() { delay = Self.first }
 

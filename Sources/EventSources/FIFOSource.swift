@@ -59,6 +59,8 @@ package final class FIFOSource: EventSource {
 
     package var watchCount: Int { guardian?.watchCount ?? 0 }
 
+    package var descriptorCount: Int { (pipe?.isOpen == true ? 1 : 0) + (view == nil ? 0 : 2) }
+
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, let pipe else { return }
@@ -91,7 +93,7 @@ package final class FIFOSource: EventSource {
     private func failed(_ error: SystemError) {
         guard pipe != nil else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
-        environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
+        environment.send(.source(id, retry.condition("\(error)")))
     }
 
     package func close() { close {} }

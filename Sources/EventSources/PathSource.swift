@@ -95,8 +95,7 @@ package final class PathSource: EventSource {
     func rootChanged() {
         if roots.contains(where: \.isListing) { return }
         if let failure {
-            let reason = "\(Self.explain(failure)); trying again in \(retry.description)"
-            environment.send(.source(id, .failed(reason)))
+            environment.send(.source(id, retry.condition(Self.explain(failure))))
         } else if let missing = roots.first(where: { !$0.exists }) {
             retry.reset()
             environment.send(.source(id, .waiting("\(missing.path.printable) does not exist yet")))

@@ -20,6 +20,8 @@ package final class PressureSource: EventSource {
 
     private var path: String { "/proc/pressure/\(limit.resource.rawValue)" }
 
+    package var descriptorCount: Int { descriptor.number == nil ? 0 : 1 }
+
     package func open() {
         do throws(SystemError) {
             let opened = try Linux.open(path, [.readingAndWriting, .nonBlocking])
@@ -48,7 +50,7 @@ package final class PressureSource: EventSource {
         release(of: token)
         guard !isClosed else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
-        environment.send(.source(id, .failed("\(reason); trying again in \(retry.description)")))
+        environment.send(.source(id, retry.condition(reason)))
     }
 
     private func release(of token: UInt64?) {

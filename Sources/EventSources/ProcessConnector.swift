@@ -130,7 +130,7 @@ final class ProcessConnector {
         close()
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
         for id in listeners.keys {
-            environment.send(.source(id, .failed("\(reason); trying again in \(retry.description)")))
+            environment.send(.source(id, retry.condition(reason)))
         }
     }
 

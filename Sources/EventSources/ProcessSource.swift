@@ -27,6 +27,8 @@ package final class ProcessSource: EventSource {
 
     package var watchCount: Int { anchor?.watchCount ?? 0 }
 
+    package var descriptorCount: Int { watched.count }
+
     package func open() {
         anchor = PathAnchor(path, hub: environment.inotify) { [weak self] change in
             switch change {
@@ -60,7 +62,7 @@ package final class ProcessSource: EventSource {
 
     private func failed(_ reason: String) {
         retry.schedule(on: environment.core) { [weak self] in self?.arm() }
-        environment.send(.source(id, .failed("\(reason); trying again in \(retry.description)")))
+        environment.send(.source(id, retry.condition(reason)))
     }
 
     // MARK: The pid file

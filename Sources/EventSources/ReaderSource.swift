@@ -42,6 +42,8 @@ package final class ReaderSource: EventSource {
         }
     }
 
+    package var descriptorCount: Int { reader?.isOpen == true ? 1 : 0 }
+
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, let reader else { return }
@@ -60,7 +62,7 @@ package final class ReaderSource: EventSource {
     private func failed(_ reason: String) {
         guard reader != nil else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
-        environment.send(.source(id, .failed("\(reason); trying again in \(retry.description)")))
+        environment.send(.source(id, retry.condition(reason)))
     }
 
     package func close() {

@@ -27,6 +27,8 @@ package final class ReadySource: EventSource {
         self.origin = origin
     }
 
+    package var descriptorCount: Int { descriptor.number == nil ? 0 : 1 }
+
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, !isClosed else { return }
@@ -46,7 +48,7 @@ package final class ReadySource: EventSource {
     private func failed(_ error: SystemError) {
         guard !isClosed else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
-        environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
+        environment.send(.source(id, retry.condition("\(error)")))
     }
 
     package func close() {

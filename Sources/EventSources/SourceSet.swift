@@ -42,12 +42,15 @@ package final class SourceSet {
     /// inotify watches of a source.
     package func watchCount(_ id: SourceID) -> Int { sources[id]?.watchCount ?? 0 }
 
+    /// Descriptors that a source keeps open.
+    package func descriptorCount(_ id: SourceID) -> Int { sources[id]?.descriptorCount ?? 0 }
+
     /// - Parameter isDurable: what it tells is stored, and is to be consumed only then.
     package func open(_ definition: SourceDefinition, isDurable: Bool = false) {
         let id = definition.id
         switch definition.trigger {
         case .timer, .custom, .group: break
-        case .unit: environment.send(.source(id, .failed("units are not watched by this version")))
+        case .unit(let trigger): if let source = environment.unitSource(id, trigger) { start(source, id) }
         case .signal(let trigger): openSignals(id, trigger)
         case .path(let trigger): start(PathSource(id, trigger, environment), id)
         case .process(.pidFile(let path)): start(ProcessSource(id, pidFile: path, environment), id)

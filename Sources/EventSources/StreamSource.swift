@@ -61,6 +61,8 @@ package final class StreamSource: EventSource {
 
     package var watchCount: Int { guardian?.watchCount ?? 0 }
 
+    package var descriptorCount: Int { (listener.number == nil ? 0 : 1) + connections.count + handedOver }
+
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, !isClosed else { return }
@@ -83,7 +85,7 @@ package final class StreamSource: EventSource {
     private func failed(_ error: SystemError) {
         guard !isClosed else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
-        environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
+        environment.send(.source(id, retry.condition("\(error)")))
     }
 
     /// Nobody finds it any more: it is made anew. Who is connected stays.

@@ -41,6 +41,8 @@ package final class TailSource: EventSource {
 
     package var watchCount: Int { (anchor?.watchCount ?? 0) + (elsewhere?.watchCount ?? 0) }
 
+    package var descriptorCount: Int { file?.number == nil ? 0 : 1 }
+
     package func open() {
         anchor = PathAnchor(path, hub: environment.inotify) { [weak self] change in
             switch change {
@@ -82,7 +84,7 @@ package final class TailSource: EventSource {
     private func failed(_ error: SystemError) {
         guard anchor != nil else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.arm() }
-        environment.send(.source(id, .failed("\(error); trying again in \(retry.description)")))
+        environment.send(.source(id, retry.condition("\(error)")))
     }
 
     // MARK: Looking

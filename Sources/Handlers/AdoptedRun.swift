@@ -145,11 +145,14 @@ final class AdoptedRun: OngoingRun {
     /// What is known of the end of the run. One of several commands that succeeded may have been any of them.
     private func judged(_ exit: Exit?) -> (exit: Exit?, reason: String?) {
         guard let exit else { return (nil, "watchd was restarted while it ran, and how it ended is not known") }
-        guard case .exec(let commands) = definition.action, commands.count > 1, definition.isSuccess(exit) else {
-            return (exit, nil)
+        let count = definition.commandCount
+        // What an `ExecCondition=` ends with says nothing of the run.
+        let isTold = definition.conditions.commands.isEmpty && !definition.isSuccess(exit)
+        guard definition.isCommand, count == 1 || isTold else {
+            return (
+                nil, "watchd was restarted while it ran, and which of its \(count) commands ended is not known"
+            )
         }
-        return (
-            nil, "watchd was restarted while it ran, and which of its \(commands.count) commands ended is not known"
-        )
+        return (exit, nil)
     }
 }

@@ -11,6 +11,15 @@ struct Child: Sendable {
         var isTransient: Bool
     }
 
+    /// What became of a step.
+    enum Outcome: Sendable {
+        case started(Started)
+        /// A `ConditionPathExists=` does not hold; which one.
+        case unmet(String)
+        /// There is no process to be started: all that was asked for holds.
+        case nothing
+    }
+
     /// A command that runs; the descriptors are the receiver's to close.
     struct Started: Sendable {
         var processID: Int32
@@ -19,7 +28,8 @@ struct Child: Sendable {
     }
 
     let request: StartRequest
-    let command: Int
+    /// Index in the steps of the handler.
+    let step: Int
     /// The daemon's own.
     let nice: Int32
     /// `WATCHD_INSTANCE`.
@@ -27,10 +37,12 @@ struct Child: Sendable {
     /// What its event hands over; closed here, however it ends.
     var handover: Int32?
 
-    func start() throws(Failure) -> Started {
+    /// Before the first step it looks at the paths that must be there, or must not.
+    func start() throws(Failure) -> Outcome {
         defer { if let handover { FileDescriptor(owning: handover).close() } }
         do {
-            return try spawn()
+            if step == 0, let unmet = try unmetPath() { return .unmet(unmet) }
+            return definition.steps.isEmpty ? .nothing : .started(try spawn())
         } catch let error as SystemError {
             throw Failure(reason: "\(error)", isTransient: error.errno.isTransient)
         } catch let error as SpawnError {
@@ -85,11 +97,25 @@ struct Child: Sendable {
         return Started(processID: processID, pidfd: spawned.pidfd.release(), output: output?.read)
     }
 
-    private func words(_ context: RunContext) throws -> [[UInt8]] {
-        guard case .exec(let commands) = definition.action else {
-            throw Failure(reason: "no command", isTransient: false)
+    private func unmetPath() throws -> String? {
+        for condition in definition.conditions.paths where try exists(condition.path) == condition.isNegated {
+            let sign = condition.isNegated ? "!" : ""
+            return "ConditionPathExists=\(sign)\(condition.path.printable)"
         }
-        let words = commands[command].words.flatMap { word -> [[UInt8]] in
+        return nil
+    }
+
+    private func exists(_ path: [UInt8]) throws -> Bool {
+        do throws(SystemError) {
+            _ = try Linux.stat(path)
+            return true
+        } catch  where [.noSuchFile, .notFolder].contains(error.errno) {
+            return false
+        }
+    }
+
+    private func words(_ context: RunContext) throws -> [[UInt8]] {
+        let words = definition.steps[step].command.words.flatMap { word -> [[UInt8]] in
             switch word {
             case .template(let template): [template.expanded(context.value)]
             case .everything: context.words

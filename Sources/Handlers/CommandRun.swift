@@ -3,11 +3,12 @@ import EventSources
 import LinuxSystem
 import WatchFile
 
-/// One run of a command handler: its commands one after the other until one fails. Confined to the core.
+/// One run of a handler: its conditions, then its commands, one after the other until one fails. Confined to the core.
 final class CommandRun: OngoingRun {
     private let request: StartRequest
     private let environment: RunEnvironment
-    private var command = 0
+    /// Index in the handler's steps.
+    private var step = 0
     private var output: OutputCapture?
     /// The end of what earlier commands of the run wrote.
     private var earlier: [UInt8] = []
@@ -45,7 +46,7 @@ final class CommandRun: OngoingRun {
     var name: String { request.run.name(of: request.definition.value) }
 
     func start() {
-        var child = Child(request: request, command: command, nice: environment.nice, instance: environment.instance)
+        var child = Child(request: request, step: step, nice: environment.nice, instance: environment.instance)
         do throws(SystemError) {
             child.handover = try handover()
         } catch {
@@ -89,9 +90,11 @@ final class CommandRun: OngoingRun {
 
     // MARK: Start
 
-    private func spawned(_ result: Swift.Result<Child.Started, Child.Failure>) {
+    private func spawned(_ result: Swift.Result<Child.Outcome, Child.Failure>) {
         switch result {
-        case .success(let started): took(started)
+        case .success(.started(let started)): took(started)
+        case .success(.unmet(let condition)): skipped("\(condition) does not hold")
+        case .success(.nothing): finish(.exited(0), reason: nil, isStarted: true)
         case .failure(let failure) where failure.isTransient && ending == nil: tryAgain(failure)
         case .failure(let failure): finish(nil, reason: failure.reason, isStarted: false)
         }
@@ -183,11 +186,40 @@ final class CommandRun: OngoingRun {
     private var tail: [UInt8] { Array((earlier + (output?.tail ?? [])).suffix(OutputCapture.kept)) }
 
     private func next(after exit: Exit) {
-        guard case .exec(let commands) = request.definition.value.action, command + 1 < commands.count, ending == nil,
-            request.definition.value.isSuccess(exit)
-        else { return finish(exit, reason: nil, isStarted: true) }
-        command += 1
+        let steps = request.definition.value.steps
+        switch steps[step] {
+        case .command:
+            guard request.definition.value.isSuccess(exit) else { return finish(exit, reason: nil, isStarted: true) }
+        case .condition:
+            switch ConditionAnswer(exit) {
+            case .holds: break
+            case .doesNotHold: return skipped("\(conditionName) does not hold: \(text(exit))")
+            case .failed: return finish(nil, reason: "\(conditionName) failed: \(text(exit))", isStarted: true)
+            }
+        }
+        guard step + 1 < steps.count, ending == nil else { return finish(exit, reason: nil, isStarted: true) }
+        step += 1
         start()
+    }
+
+    /// `ExecCondition=/usr/bin/test`.
+    private var conditionName: String {
+        guard case .template(let template) = request.definition.value.steps[step].command.words.first else {
+            return "ExecCondition="
+        }
+        return "ExecCondition=" + template.expanded { _ in Array("…".utf8) }.printable
+    }
+
+    private func text(_ exit: Exit) -> String {
+        switch exit {
+        case .exited(let code): "exit \(code)"
+        case .signaled(let number): LinuxSignal.name(number)
+        }
+    }
+
+    private func skipped(_ reason: String) {
+        ended()
+        environment.send(.runSkipped(request.run, output: tail, reason: reason))
     }
 
     private func finish(_ exit: Exit?, reason: String?, isStarted: Bool) {
@@ -196,7 +228,7 @@ final class CommandRun: OngoingRun {
         forget()
         pidfd.take()?.close()
         ended()
-        if isStarted || command > 0 {
+        if isStarted || step > 0 {
             environment.send(.runEnded(request.run, exit, output: tail, reason: reason))
         } else {
             environment.send(.runNotStarted(request.run, reason: reason ?? "unknown"))

@@ -54,6 +54,7 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let connectionReset = Errno(ECONNRESET)
     package static let connectionRefused = Errno(ECONNREFUSED)
     package static let notConnected = Errno(ENOTCONN)
+    package static let noMedium = Errno(ENOMEDIUM)
     package static let timedOut = Errno(ETIMEDOUT)
     package static let canceled = Errno(ECANCELED)
 }

@@ -106,6 +106,7 @@ package enum Samples {
                 problem: "42 of 1310 folders polled each 30s: inotify watches used up", action: "heals by itself",
                 help: "sysctl fs.inotify.max_user_watches=65536")
         ]
+        status.problems[0].nextTry = "2026-11-20T09:48:07.000000Z"
         status.pauses = [.init(object: "queue/database", suspension: suspension, kept: 2)]
         status.totals = counters
         status.processes = 2
@@ -171,7 +172,9 @@ package enum Samples {
         source.suspendedBy = [suspension]
         source.lastEvent = "2026-11-20T09:44:10.000000Z"
         source.nextElapse = "2026-11-20T10:00:02.000000Z"
+        source.nextTry = "2026-11-20T09:48:07.000000Z"
         source.watches = 12
+        source.descriptors = 1
         source.detail = "/srv/uploads"
         source.group = group
         source.processes = [process]

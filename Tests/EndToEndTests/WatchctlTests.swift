@@ -57,8 +57,10 @@ import Varlink
 
             #expect(try code("run", "fails", "--wait", contains: "7") == 1)
             #expect(try code("emit", "pkoe", contains: "poke") == 1)
-            let nothing = "there is no queue, handler, group, semaphore or process"
-            #expect(try code("explain", "path/in", contains: nothing) == 1)
+            let nothing = "there is no queue, handler, source, group, semaphore or process"
+            #expect(try code("explain", "path/no", contains: nothing) == 1)
+            #expect(try code("explain", "path/in", contains: "in does not exist yet") == 0)
+            #expect(try code("status", "path/in", contains: "in does not exist yet") == 0)
             #expect(try code("explain", "nothing", contains: "watchctl sources") == 1)
             #expect(try code("wait", "fails", contains: "of that name there is handler/fails") == 1)
             #expect(try code("cancel", "fails", contains: "there is no queue “fails”") == 1)

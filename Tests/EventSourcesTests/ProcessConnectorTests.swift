@@ -126,7 +126,7 @@ import WatchFile
     }
 
     private func failures(_ rim: Rim) -> [String] {
-        rim.inputs.compactMap { if case .source(_, .failed(let reason)) = $0 { reason } else { nil } }
+        rim.inputs.compactMap { if case .source(_, .failed(let reason, _)) = $0 { reason } else { nil } }
     }
 
     @Test func processesThatEndUnseenAreCountedTogetherAndToldOnce() throws {

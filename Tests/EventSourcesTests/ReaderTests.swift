@@ -34,7 +34,7 @@ import WatchFile
             }
         } then: { rim, _ in
             try wait(for: "it to be said") {
-                if case .failed(let reason) = rim.condition { reason.contains("nothing was passed") } else { false }
+                if case .failed(let reason, _) = rim.condition { reason.contains("nothing was passed") } else { false }
             }
         }
     }

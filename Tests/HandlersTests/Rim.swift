@@ -70,6 +70,20 @@ final class Rim: Sendable {
         return ends
     }
 
+    /// Runs whose conditions did not hold, with the reason.
+    var skipped: [RunID: String] {
+        var skipped: [RunID: String] = [:]
+        for case .runSkipped(let run, _, let reason) in said.inputs.withLock({ $0 }) { skipped[run] = reason }
+        return skipped
+    }
+
+    /// Runs that never came to be, with the reason.
+    var notStarted: [RunID: String] {
+        var notStarted: [RunID: String] = [:]
+        for case .runNotStarted(let run, let reason) in said.inputs.withLock({ $0 }) { notStarted[run] = reason }
+        return notStarted
+    }
+
     /// Runs that were said to be long, as often as they were.
     var long: [RunID] {
         said.inputs.withLock { $0 }.compactMap { if case .runIsLong(let run) = $0 { run } else { nil } }

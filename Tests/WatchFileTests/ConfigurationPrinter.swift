@@ -95,6 +95,10 @@ struct ConfigurationPrinter {
         handler.overlap.map { key("Overlap", $0.rawValue) }
         constraints(handler.constraints)
         windows(handler.windows)
+        for condition in handler.conditions.paths {
+            key("ConditionPathExists", Array((condition.isNegated ? "!" : "").utf8) + path(condition.path))
+        }
+        for command in handler.conditions.commands { key("ExecCondition", words(command)) }
         handler.stride.map { key("Stride", "\($0)") }
         retry(handler.retry)
         key("TimeoutSec", handler.timeout.description)
@@ -159,12 +163,14 @@ struct ConfigurationPrinter {
     mutating func action(_ action: HandlerAction) {
         switch action {
         case .exec(let commands):
-            for command in commands {
-                key("Exec", Array(command.words.map { word($0) }.joined(separator: [0x20, 0x20])))
-            }
+            for command in commands { key("Exec", words(command)) }
         case .log(let template): key("Log", text(template))
         case .emit(let source, let data): key("Emit", Array(source.utf8) + (data.map { [0x20] + text($0) } ?? []))
         }
+    }
+
+    mutating func words(_ command: Command) -> [UInt8] {
+        Array(command.words.map { word($0) }.joined(separator: [0x20, 0x20]))
     }
 
     mutating func word(_ word: Command.Word) -> [UInt8] {

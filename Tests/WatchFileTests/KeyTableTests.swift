@@ -15,7 +15,8 @@ struct KeyTableTests {
         case .process: lines.append(contentsOf: process(key))
         case .semaphore: lines.append("Value=5")
         case .group: lines.append("Members=member")
-        case .watchd, .queue, .handler, .unit, .custom: break
+        case .unit: lines.append("Unit=a.service")
+        case .watchd, .queue, .handler, .custom: break
         }
         if key == "Width" { lines.append("Type=concurrent") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }
@@ -67,7 +68,8 @@ struct KeyTableTests {
         case .exitStatuses: "3 TERM"
         case .processEvents: "exit"
         case .text, .template, .key: "some text"
-        case .path, .paths: "/a"
+        case .path, .paths, .pathCondition: "/a"
+        case .units: "a.service"
         case .output: "null"
         case .environment: "A=b"
         case .command: "/bin/true"
@@ -86,7 +88,7 @@ struct KeyTableTests {
     private static let others =
         "\n[Handler other]\nLog=x\n[Handler member]\nLog=x\n[Custom target]\nLog=x\n[Semaphore units]\nValue=3\n"
 
-    @Test(arguments: SectionKind.allCases.filter(\.isSupported))
+    @Test(arguments: SectionKind.allCases)
     func everySupportedKeyIsTakenAndEveryOtherRefusedByName(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) {
             let text = section(kind, without: key.name) + "\(key.name)=\(sample(key))" + Self.others
@@ -95,7 +97,7 @@ struct KeyTableTests {
         }
     }
 
-    @Test(arguments: SectionKind.allCases.filter(\.isSupported))
+    @Test(arguments: SectionKind.allCases)
     func everySupportedKeyRefusesWhatItCannotRead(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) where key.isSupported {
             // No text of any kind has a control character, and no path, command or address looks like this.
@@ -104,22 +106,13 @@ struct KeyTableTests {
         }
     }
 
-    @Test(arguments: SectionKind.allCases.filter(\.isSupported))
+    @Test(arguments: SectionKind.allCases)
     func everyKeyIsCorrectedWhenItsCaseIsWrong(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) {
             let text = section(kind, without: key.name) + "\(key.name.uppercased())x=1" + Self.others
             let suggestions = load(text).diagnostics.map(\.suggestion)
             #expect(suggestions.contains("\(key.name)=") || key.name.utf8.count < 4, "\(key.name)")
         }
-    }
-
-    @Test(arguments: SectionKind.allCases.filter { !$0.isSupported })
-    func anUnsupportedSectionIsRefusedOnceWithAllItsKeys(kind: SectionKind) {
-        let keys = KeyTable.keys(of: kind).map { "\($0.name)=\\q\n" }.joined()
-        #expect(
-            problems(in: "[\(kind.rawValue) x]\n\(keys)") == [
-                "1:1: [\(kind.rawValue)] is not supported by this version"
-            ])
     }
 
     @Test func noSectionHasTwoKeysOfOneName() {

@@ -4,7 +4,7 @@ import WatchFile
 /// Sources, and the handlers of their own actions.
 extension RandomConfiguration {
     mutating func addSource(_ index: Int, to result: inout Configuration, queues: [String]) {
-        let kinds: [SourceKind] = [.timer, .signal, .path, .descriptor, .process, .group]
+        let kinds: [SourceKind] = [.timer, .signal, .path, .descriptor, .process, .unit, .group]
         let kind = kinds.randomElement(using: &generator) ?? .timer
         let own: [Specifier]? =
             bool ? Self.harmless + (kind == .path ? [.path, .lastComponent, .folder, .oldPath] : [.line]) : nil
@@ -67,6 +67,11 @@ extension RandomConfiguration {
                     paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
                     events: PathEvents(rawValue: UInt8(number(1...63)))))
         case .process: bool ? .process(.pidFile(path())) : .process(.match(match()))
+        case .unit:
+            .unit(
+                UnitTrigger(
+                    units: ["u\(index).service", "web-*", "tty@\(index).socket"].shuffled(using: &generator),
+                    events: Set(UnitChange.allCases.shuffled(using: &generator).prefix(number(1...5)))))
         case .group:
             // Each that exists already, but the one that groups start: none of them starts a later group's.
             .group(

@@ -117,6 +117,8 @@ struct RandomConfiguration {
         handler.killMode = KillMode.allCases.randomElement(using: &generator) ?? .tree
         handler.stride = maybe { $0.number(1...1_000_000_000) }
         handler.windows = windows()
+        handler.conditions.paths = (0..<number(0...2)).map { _ in PathCondition(path: path(), isNegated: bool) }
+        handler.conditions.commands = (0..<number(0...2)).map { _ in command(specifiers) }
         handler.retry = retry()
         handler.successExitStatus = exitStatuses()
         handler.workingDirectory = maybe { $0.path() }
@@ -175,13 +177,14 @@ struct RandomConfiguration {
 
     mutating func action(_ specifiers: [Specifier]) -> HandlerAction {
         if bool { return .log(template([.literal(Array(text().utf8))], specifiers) { Array($0.text().utf8) }) }
-        return .exec(
-            (0..<number(1...3)).map { _ in
-                let words = (0..<number(0...4)).map { _ -> Command.Word in
-                    number(0...5) == 0 ? .everything : .template(template([], specifiers) { $0.component() })
-                }
-                return Command(words: [.template(Template(literal: bool ? "/bin/prog" : "prog"))] + words)
-            })
+        return .exec((0..<number(1...3)).map { _ in command(specifiers) })
+    }
+
+    mutating func command(_ specifiers: [Specifier]) -> Command {
+        let words = (0..<number(0...4)).map { _ -> Command.Word in
+            number(0...5) == 0 ? .everything : .template(template([], specifiers) { $0.component() })
+        }
+        return Command(words: [.template(Template(literal: bool ? "/bin/prog" : "prog"))] + words)
     }
 
     /// Literals and specifiers in turn, as the parser gives them.

@@ -60,7 +60,7 @@ struct InvocationTests {
             ("xyzzy", "there is no verb “xyzzy”", "watchctl --help shows what there is"),
             ("--jsn", "there is no option “--jsn”", "did you mean “--json”?"),
             ("-x", "there is no option “-x”", "watchctl --help shows what there is"),
-            ("status --wait", "“status” has no option --wait", "usage: watchctl status"),
+            ("status --wait", "“status” has no option --wait", "usage: watchctl status [NAME…]"),
             ("emit", "“emit” needs NAME", "usage: watchctl emit [--data N] [--payload JSON] NAME"),
             ("resume a b", "“resume” has no use for “b”", "usage: watchctl resume NAME"),
             ("emit a --data", "--data needs a value: --data N", nil), ("--json=1", "--json takes no value", nil),

@@ -27,7 +27,7 @@ struct RenderingTests {
 
                 PROBLEMS
                   x path/media      42 of 1310 folders polled each 30s: inotify watches used up, 7h ago
-                                    heals by itself · sysctl fs.inotify.max_user_watches=65536
+                                    next try in 5s · heals by itself · sysctl fs.inotify.max_user_watches=65536
                   = queue/database  paused by root 40min ago until 11:00, “pg upgrade”; 2 events kept
 
                 RUNNING (1)  HANDLER  QUEUE    FOR  CAUSE
@@ -124,11 +124,33 @@ struct RenderingTests {
         let lines = Lists(screen: try screen()).sources([Samples.source, Samples.plainSource])
         #expect(
             try text(lines) == """
-                SOURCE        STATE      LAST      NEXT  ACCEPTED  PENDING  FAILED  HANDLERS   WATCHES
-                path/uploads  armed  3min ago  in 12min     1 615        9       1  thumbnail  /srv/uploads
-                path/uploads  armed         -         -     1 615        9       1  thumbnail
-                path/uploads: a queue's backlog is full
+                SOURCE        STATE      LAST      NEXT  ACCEPTED  MERGED  PENDING  FAILED  HANDLERS   WATCHES
+                path/uploads  armed  3min ago  in 12min     1 615   1 461        9       1  thumbnail  /srv/uploads
+                path/uploads  armed         -         -     1 615   1 461        9       1  thumbnail
+                path/uploads: a queue's backlog is full; next try in 5s
                 path/uploads starts again in 12min, 3 restarts; before: exit 3 after 2s
+
+                """)
+    }
+
+    @Test func oneSourceTellsAllThatIsKnown() throws {
+        let lines = SourceScreen(source: Samples.source, screen: try screen(width: 70)).lines
+        #expect(
+            try text(lines, width: 70) == """
+                path/uploads                                                     armed
+                  about       Pictures of the web shop
+                  watches     /srv/uploads
+                  because     a queue's backlog is full
+                  next try    in 5s
+                  paused      by root 40min ago until 11:00, “pg upgrade”
+                  starts      thumbnail
+                  process     starts again in 12min, 3 restarts; before: exit 3 after
+                              2s
+                  last event  09:44:10, 3min ago
+                  next event  10:00, in 12min
+                  events      1 615 accepted = 1 601 done + 1 failed + 3 skipped + 1
+                              running + 9 pending; 1 461 coalesced
+                  costs       12 inotify watches, 1 descriptor
 
                 """)
     }

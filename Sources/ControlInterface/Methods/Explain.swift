@@ -9,7 +9,7 @@ package enum Explain: ControlMethod {
 
         /// An operation.
         package var id: Int?
-        /// A queue, handler, group or semaphore.
+        /// A queue, handler, source or semaphore.
         package var name: String?
 
         package init(id: Int) { self.id = id }

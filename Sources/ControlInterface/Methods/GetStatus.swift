@@ -98,6 +98,13 @@ package enum GetStatus: ControlMethod {
         package var action: String
         /// What a person could do.
         package var help: String?
+        /// When watchd tries again.
+        package var nextTry: String?
+
+        enum CodingKeys: String, CodingKey {
+            case object, since, problem, action, help
+            case nextTry = "next_try"
+        }
 
         package init(object: String, since: String, problem: String, action: String, help: String? = nil) {
             self.object = object

@@ -21,11 +21,12 @@ package enum ListSources: ControlMethod {
         }
 
         enum CodingKeys: String, CodingKey {
-            case name, kind, description, state, reason, suspended, required, handlers, counters, watches, detail, group
-            case processes
+            case name, kind, description, state, reason, suspended, required, handlers, counters, watches, descriptors
+            case detail, group, processes
             case suspendedBy = "suspended_by"
             case lastEvent = "last_event"
             case nextElapse = "next_elapse"
+            case nextTry = "next_try"
         }
 
         /// `path/uploads`.
@@ -41,8 +42,12 @@ package enum ListSources: ControlMethod {
         package var counters: Counters
         package var lastEvent: String?
         package var nextElapse: String?
+        /// When watchd tries to arm it again.
+        package var nextTry: String?
         /// inotify watches it uses.
         package var watches: Int
+        /// Descriptors that it keeps open; those that sources share are not counted.
+        package var descriptors: Int?
         /// What it watches: `/srv/uploads`, `every 5s`.
         package var detail: String?
         /// Of a `[Group]`.

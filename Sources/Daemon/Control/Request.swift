@@ -48,7 +48,7 @@ struct Request: Sendable {
         case Wait.fullName: ["queue", "group"]
         case Run.fullName, ListHistory.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]
-        case Explain.fullName: ["queue", "handler", "group", "semaphore", "process"]
+        case Explain.fullName: ["queue", "handler", "source", "group", "semaphore", "process"]
         case Start.fullName, StopProcess.fullName, Restart.fullName: ["process"]
         default: []
         }

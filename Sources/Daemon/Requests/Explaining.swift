@@ -33,14 +33,25 @@ extension Runtime {
             ("queue/\(queue)", ofQueue), ("handler/\(bare)", ofHandler), ("group/\(bare)", ofGroup),
             ("semaphore/\(bare)", ofSemaphore),
         ].compactMap { object, steps in steps.map { (object: object, steps: $0) } }
-        if let only = found.first, found.count == 1 { return only }
+        let sources = engine.sourceViews.filter {
+            !$0.isRemoved && $0.id.name == bare && kind ?? $0.id.kind.rawValue == $0.id.kind.rawValue
+        }
+        if let only = found.first, found.count == 1 {
+            guard kind == nil, only.object == "handler/\(bare)", sources.count == 1 else { return only }
+            // Written in a source, which may be the reason.
+            return (only.object, explain(source: sources[0]))
+        }
         // As elsewhere: a handler gives way to what it was made for.
         let withoutHandlers = found.filter { !$0.object.hasPrefix("handler/") }
         if let only = withoutHandlers.first, withoutHandlers.count == 1 { return only }
         guard found.isEmpty else { throw .ambiguousName(name: name, candidates: found.map(\.object).sorted()) }
+        if let only = sources.first, sources.count == 1 { return (only.id.description, explain(source: only)) }
+        guard sources.isEmpty else {
+            throw .ambiguousName(name: name, candidates: sources.map(\.id.description).sorted())
+        }
         let known =
-            engine.queueViews.map { "queue/\($0.definition.name)" } + engine.groupViews.map(\.id.description)
-            + engine.sourceViews.filter { $0.definition.command != nil }.map(\.id.description)
+            engine.sourceViews.filter { !$0.isRemoved }.map(\.id.description)
+            + engine.queueViews.map { "queue/\($0.definition.name)" }
             + engine.handlerViews.map { "handler/\($0.definition.name)" }
             + engine.semaphoreViews.map { "semaphore/\($0.definition.name)" }
         let candidates = kind == nil ? known.map { String($0.drop { $0 != "/" }.dropFirst()) } : known
@@ -67,7 +78,7 @@ extension Runtime {
         return suspended(view.id) + [state] + inside + entered
     }
 
-    private func suspended(_ id: SourceID) -> [Explanation] {
+    func suspended(_ id: SourceID) -> [Explanation] {
         (engine.sourceViews.first { $0.id == id }?.suspensions ?? []).map { suspension in
             let reason = suspension.reason.map { ", “\($0)”" } ?? ""
             let sentence = "suspended by \(suspension.by)\(reason)"
@@ -192,6 +203,8 @@ extension Runtime {
 }
 
 extension Explanation {
-    /// Its sentence names only operations, handlers and queues; that of an end may quote what an event carried.
-    fileprivate var namesNothingElse: Bool { time == nil || [.submitted, .joined, .started].contains(code) }
+    /// Its sentence names only operations, handlers and queues; why a source is not armed may name what it watches, that of an end may quote what an event carried.
+    fileprivate var namesNothingElse: Bool {
+        time == nil && code != .unarmed || [.submitted, .joined, .started].contains(code)
+    }
 }

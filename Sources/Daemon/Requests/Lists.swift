@@ -63,12 +63,15 @@ extension Runtime {
         source.lastEvent = view.lastEvent.map(wireTime)
         source.nextElapse = view.nextElapse.map(wireTime)
         source.watches = watchCount(view.id)
+        // The descriptors of a supervised process are those of its run.
+        source.descriptors = view.definition.command == nil ? descriptorCount(view.id) : nil
+        if case .failed(_, let retryAt) = view.condition { source.nextTry = retryAt.map(wireTime) }
         source.group = group.map(GroupState.init)
         source.processes = view.definition.command == nil ? nil : view.processes.map { SupervisedProcess($0, role) }
         if role == .administrator {
             source.detail = view.definition.trigger.text
             switch view.condition {
-            case .waiting(let reason), .failed(let reason): source.reason = reason
+            case .waiting(let reason), .failed(let reason, _): source.reason = reason
             case .opening, .armed, .closed: break
             }
         }

@@ -116,16 +116,23 @@ extension Runtime {
     private func problem(_ view: SourceView, _ role: Peer.Role) -> GetStatus.Problem? {
         let since = wireTime(conditions[view.id]?.since ?? engine.started.realtime)
         switch view.condition {
-        case .failed(let reason) where view.definition.command != nil:
+        case .failed(let reason, _) where view.definition.command != nil:
             let isBackingOff = view.processes.contains { $0.stage == .backingOff }
             return GetStatus.Problem(
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "failed",
                 action: isBackingOff ? "watchd starts it again" : "it stays down",
                 help: "watchctl explain \(view.id) · watchctl start \(view.id.name)")
-        case .failed(let reason):
-            return GetStatus.Problem(
+        case .failed(let reason, let retryAt):
+            let next = retryAt == nil ? "watchd tells when it is armed again" : "watchd tries again by itself"
+            var problem = GetStatus.Problem(
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "failed",
-                action: "watchd tries again by itself")
+                action: next + (isAwaited(view.id) ? "; READY waits for it (Required=yes)" : ""))
+            problem.nextTry = retryAt.map(wireTime)
+            return problem
+        case .waiting(let reason) where isAwaited(view.id):
+            return GetStatus.Problem(
+                object: view.id.description, since: since, problem: role == .administrator ? reason : "waiting",
+                action: "READY waits for it (Required=yes)")
         case .opening, .armed, .waiting, .closed:
             // `RateLimit=` is what somebody wanted.
             guard view.isHeld, view.suspensions.isEmpty, !view.isHeldByRate else { return nil }

@@ -1,23 +1,12 @@
 extension Checker {
     mutating func readHandlersAndSources() {
         for section in sections {
-            if !section.kind.isSupported {
-                noteRefused(section)
-            } else if section.kind == .handler {
+            if section.kind == .handler {
                 readHandler(section)
             } else if let kind = section.kind.sourceKind {
                 readSource(section, kind)
             }
         }
-    }
-
-    /// What a refused section would have defined is not missed a second time.
-    private mutating func noteRefused(_ section: Section) {
-        let keys = Set(section.entries.map(\.key.name))
-        let isAction = KeyTable.actionNames.contains { name in
-            keys.contains(name) && KeyTable.isHandlerKey(name, in: section.kind)
-        }
-        if isAction { refusedHandlers.insert(section.name) }
     }
 
     private mutating func readHandler(_ section: Section) {
@@ -31,9 +20,11 @@ extension Checker {
 
     private mutating func readSource(_ section: Section, _ kind: SourceKind) {
         let entries = Entries(defaultEntries(section.kind), section.entries)
-        let hasAction = entries.first(of: KeyTable.actionNames) != nil
+        let hasAction = entries.first(of: KeyTable.actionNames(in: section.kind)) != nil
         if hasAction {
-            let own = Entries(defaultEntries(.handler), defaultEntries(section.kind), section.entries)
+            let own = Entries(
+                defaultEntries(.handler), actionEntries(defaultEntries(section.kind), kind: section.kind),
+                actionEntries(section.entries, kind: section.kind))
             addHandler(HandlerDraft(name: section.name, header: section.header, title: section.title, entries: own))
         } else {
             checkHandlerKeys(section, mayHaveProcess: isSupervised(section, entries))
@@ -51,6 +42,13 @@ extension Checker {
             SourceDraft(
                 id: SourceID(kind, section.name), header: section.header, title: section.title, entries: entries,
                 hasOwnHandler: hasAction, trigger: trigger))
+    }
+
+    /// Without what a source of this kind watches by the name of an action.
+    private func actionEntries(_ entries: [Entry], kind: SectionKind) -> [Entry] {
+        entries.filter {
+            !KeyTable.actionNames.contains($0.key.name) || KeyTable.isHandlerKey($0.key.name, in: kind)
+        }
     }
 
     /// Without an action there is nothing that they could be about, but for the process that is supervised.
@@ -76,8 +74,10 @@ extension Checker {
         readAction(of: &draft)
         for key in HandlerDraft.referenceKeys + HandlerDraft.semaphoreKeys { checkLength(of: key, draft.entries) }
         checkRetry(of: draft)
+        draft.conditions = draft.entries.list("ExecCondition").compactMap { $0.value?.command }
         let specifiers =
-            draft.commands.flatMap { $0.items.flatMap(\.specifiers) } + draft.templates.flatMap(\.specifiers)
+            (draft.conditions + draft.commands).flatMap { $0.items.flatMap(\.specifiers) }
+            + draft.templates.flatMap(\.specifiers)
         draft.specifiers = Array(specifiers.prefix(HandlerDraft.maximumSpecifiers))
         handlerIndices[draft.name] = handlers.count
         handlers.append(draft)

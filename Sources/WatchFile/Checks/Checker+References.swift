@@ -1,7 +1,7 @@
 /// Names that must exist, and the routes that follow from them.
 extension Checker {
     mutating func checkReferences() {
-        let handlerNames = Set(handlers.map(\.name)).union(refusedHandlers)
+        let handlerNames = Set(handlers.map(\.name))
         let queuesAndAliases = queueNames.union(QueueDefinition.aliases.keys)
         let customNames = Set(customIndices.keys)
         // Each written entry once: those that a drop-in clears or replaces must be right too.

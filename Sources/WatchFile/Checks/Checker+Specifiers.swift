@@ -133,7 +133,7 @@ extension Checker {
 
     mutating func checkScripts() {
         for handler in handlers {
-            for command in handler.commands {
+            for command in handler.conditions + handler.commands {
                 for text in CodeCheck.foreignText(in: command.items) {
                     problems.error(
                         "\(text.shown) becomes part of a program text here, and a file name must never become code: "

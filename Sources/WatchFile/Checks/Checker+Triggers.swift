@@ -10,7 +10,8 @@ extension Checker {
         case .process: process(section, entries)
         case .custom: .custom(CustomTrigger(merge: entries["Merge"]?.word.flatMap(CustomTrigger.Merge.init) ?? .add))
         case .group: group(section, entries)
-        case .watchd, .queue, .semaphore, .handler, .unit: nil
+        case .unit: unit(section, entries)
+        case .watchd, .queue, .semaphore, .handler: nil
         }
     }
 
@@ -41,6 +42,13 @@ extension Checker {
         "written": .written, "renamed": .renamed, "deleted": .deleted, "created": .created, "modified": .modified,
         "attributes": .attributes, "changed": .changed,
     ]
+
+    private mutating func unit(_ section: Section, _ entries: Entries) -> Trigger? {
+        guard entries.has("Unit") else { return missing("Unit=", section) }
+        let units = entries.list("Unit").flatMap { $0.value?.words ?? [] }
+        let events = entries.list("Events").flatMap { $0.value?.words ?? [] }.compactMap(UnitChange.init)
+        return .unit(UnitTrigger(units: units.withoutRepeats, events: events.isEmpty ? [.failed] : Set(events)))
+    }
 
     private mutating func group(_ section: Section, _ entries: Entries) -> Trigger? {
         guard entries.has("Members") else { return missing("Members=", section) }

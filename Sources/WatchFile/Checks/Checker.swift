@@ -26,8 +26,6 @@ struct Checker {
     var handlerIndices: [String: Int] = [:]
     /// Index in `sources` of each `[Custom]`, by name.
     var customIndices: [String: Int] = [:]
-    /// Handlers of sections that this version refuses.
-    var refusedHandlers: Set<String> = []
 
     init(_ merged: SectionMerger, context: LoadContext, problems: Problems) {
         sections = merged.sections

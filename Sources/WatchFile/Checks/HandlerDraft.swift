@@ -19,10 +19,12 @@ struct HandlerDraft {
     /// `nil` when it could not be read; it has been told about.
     var action: HandlerAction?
     var commands: [CommandText] = []
+    /// `ExecCondition=`.
+    var conditions: [CommandText] = []
     /// Of `Log=` and of the data of `Emit=`.
     var templates: [TemplateText] = []
     var emission: Value.Emission?
-    /// Those of the action; more than anybody writes are not looked at again for each source.
+    /// Those of the action and its conditions; more than anybody writes are not looked at again for each source.
     var specifiers: [TemplateText.Located] = []
     /// A source hands it a descriptor, and it does not say what else it reads.
     var isHandedOver = false
@@ -57,6 +59,8 @@ struct HandlerDraft {
         var result = HandlerDefinition(name: name, action: action, queue: queue)
         result.overlap = overlap
         result.constraints = constraints
+        result.conditions.commands = conditions.map(\.command)
+        result.conditions.paths = entries.list("ConditionPathExists").compactMap { $0.value?.pathCondition }
         result.stride = entries["Stride"]?.number
         result.retry = retry
         result.timeout = entries["TimeoutSec"]?.span ?? result.timeout

@@ -10,6 +10,8 @@ package struct HandlerDefinition: Equatable, Sendable {
     package var overlap: Overlap?
     /// What decides when an operation of it may start.
     package var constraints: StartConstraints
+    /// `ExecCondition=`, `ConditionPathExists=`: not met, a run ends skipped.
+    package var conditions: RunConditions
     /// `Stride=`: at most so many entries in a run, at least 1; `nil`: all.
     package var stride: Int?
     package var retry: RetryPolicy
@@ -41,7 +43,7 @@ package struct HandlerDefinition: Equatable, Sendable {
         successExitStatus: ExitStatusSet = ExitStatusSet(), workingDirectory: [UInt8]? = nil,
         environment: [EnvironmentVariable] = [], standardInput: StandardInput = .event,
         standardOutput: StandardOutput = .journal, standardError: StandardOutput = .journal,
-        completions: Completions = Completions()
+        completions: Completions = Completions(), conditions: RunConditions = RunConditions()
     ) {
         self.name = name
         self.action = action
@@ -61,6 +63,7 @@ package struct HandlerDefinition: Equatable, Sendable {
         self.standardOutput = standardOutput
         self.standardError = standardError
         self.completions = completions
+        self.conditions = conditions
     }
 }
 

@@ -58,6 +58,10 @@ enum ValueType {
     /// Absolute paths, separated by spaces.
     case paths
     case output
+    /// `PATH`, or `!PATH`.
+    case pathCondition
+    /// Names of systemd units, or globs.
+    case units
     case environment
     case command
     /// Text with specifiers.

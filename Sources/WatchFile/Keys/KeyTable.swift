@@ -8,6 +8,11 @@ enum KeyTable {
     /// The keys that make an action, in handlers and in sources.
     static let actionNames = ["Exec", "Stream", "Unit", "Emit", "Log", "Mail"]
 
+    /// Those of them that make one in a section of this kind: `Unit=` of a `[Unit]` is what it watches.
+    static func actionNames(in kind: SectionKind) -> [String] {
+        actionNames.filter { isHandlerKey($0, in: kind) }
+    }
+
     /// The keys of a handler that mean something in a source without an action too.
     static let routeNames: Set<String> = ["Queue", "NotDuring", "HoldDuring"]
 
@@ -53,9 +58,8 @@ enum KeyTable {
         case .process: process
         case .unit:
             [
-                .laterList("Unit", .text),
-                .laterList(
-                    "Events", .choices([], later: ["failed", "active", "inactive", "activating", "deactivating"])),
+                .list("Unit", .units),
+                .list("Events", .choices(["failed", "active", "inactive", "activating", "deactivating"])),
             ]
         case .custom: [.one("Merge", .choice(["add", "or", "replace"]))]
         }
@@ -131,8 +135,8 @@ enum KeyTable {
             .list("OnRetry", .names),
             .list("OnChange", .names),
             .list("OnFinished", .names),
-            .laterList("ExecCondition", .command),
-            .laterList("ConditionPathExists", .path),
+            .list("ExecCondition", .command),
+            .list("ConditionPathExists", .pathCondition),
             .list("NotDuring", .window),
             .list("HoldDuring", .window),
             .later("User", .text),

@@ -13,14 +13,6 @@ enum SectionKind: String, CaseIterable {
     case unit = "Unit"
     case custom = "Custom"
 
-    /// The others are known, but their feature is not built yet.
-    var isSupported: Bool {
-        switch self {
-        case .unit: false
-        case .watchd, .queue, .semaphore, .group, .handler, .timer, .signal, .path, .descriptor, .process, .custom: true
-        }
-    }
-
     /// The kind of source that such a section makes.
     var sourceKind: SourceKind? {
         switch self {

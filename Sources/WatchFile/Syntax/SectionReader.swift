@@ -80,7 +80,6 @@ struct SectionReader {
     private mutating func open(
         _ kind: SectionKind, name words: [SourceText], header: SourceText, _ problems: inout Problems
     ) {
-        if !kind.isSupported { problems.error("[\(kind.rawValue)] is not supported by this version", at: header) }
         given = [:]
         state = .open
         sections.append(
@@ -144,12 +143,6 @@ struct SectionReader {
     private mutating func entry(
         _ keyText: SourceText, _ text: SourceText, in kind: SectionKind, _ problems: inout Problems
     ) -> Entry? {
-        // The section as a whole has been refused; which keys it has still matters to references.
-        if !kind.isSupported {
-            return KeyTable.key(keyText.string, in: kind).map {
-                Entry(key: $0, keyText: keyText, text: text, value: nil, isClearing: false)
-            }
-        }
         guard let key = KeyTable.key(keyText.string, in: kind) else {
             refuse(keyText, in: kind, &problems)
             return nil
@@ -177,7 +170,7 @@ struct SectionReader {
     private func refuse(_ keyText: SourceText, in kind: SectionKind, _ problems: inout Problems) {
         let name = keyText.string
         let message = "unknown key \(keyText.shown)= in [\(kind.rawValue)]"
-        let others = SectionKind.allCases.filter { $0.isSupported && KeyTable.key(name, in: $0) != nil }
+        let others = SectionKind.allCases.filter { KeyTable.key(name, in: $0) != nil }
         if let other = others.first {
             problems.error("\(message); it belongs in \(place(of: others, other))", at: keyText)
         } else {

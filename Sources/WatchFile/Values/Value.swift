@@ -18,6 +18,7 @@ enum Value {
     case path([UInt8])
     case paths([[UInt8]])
     case output(StandardOutput)
+    case pathCondition(PathCondition)
     case environment([EnvironmentVariable])
     case command(CommandText)
     case template(TemplateText)
@@ -79,6 +80,7 @@ extension Value {
     var path: [UInt8]? { if case .path(let value) = self { value } else { nil } }
     var paths: [[UInt8]] { if case .paths(let value) = self { value } else { [] } }
     var output: StandardOutput? { if case .output(let value) = self { value } else { nil } }
+    var pathCondition: PathCondition? { if case .pathCondition(let value) = self { value } else { nil } }
     var environment: [EnvironmentVariable] { if case .environment(let value) = self { value } else { [] } }
     var command: CommandText? { if case .command(let value) = self { value } else { nil } }
     var template: TemplateText? { if case .template(let value) = self { value } else { nil } }

@@ -33,6 +33,8 @@ struct ValueReader {
         case .path: return PathValue.read(text, key: key, &problems).map(Value.path)
         case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
         case .output: return output(&problems).map(Value.output)
+        case .pathCondition: return pathCondition(&problems).map(Value.pathCondition)
+        case .units: return all(text.words) { unit($0, &problems) }.map(Value.words)
         case .environment: return EnvironmentValue.read(text, key: key, &problems).map(Value.environment)
         case .command: return CommandText(text, key: key, &problems).map(Value.command)
         case .template: return TemplateText(Word(raw: text), &problems).map(Value.template)
@@ -51,7 +53,7 @@ struct ValueReader {
 
     private var mayCarryAnyByte: Bool {
         switch key.type {
-        case .path, .paths, .output, .command, .address: true
+        case .path, .paths, .pathCondition, .output, .command, .address: true
         default: false
         }
     }

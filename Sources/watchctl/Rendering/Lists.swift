@@ -8,20 +8,22 @@ struct Lists {
         var table = Table([
             .init(title: "SOURCE", yields: true), .init(title: "STATE"),
             .init(title: "LAST", isNumber: true, rank: 2), .init(title: "NEXT", isNumber: true, rank: 1),
-            .init(title: "ACCEPTED", isNumber: true),
+            .init(title: "ACCEPTED", isNumber: true), .init(title: "MERGED", isNumber: true, rank: 4),
             .init(title: "PENDING", isNumber: true), .init(title: "FAILED", isNumber: true),
-            .init(title: "HANDLERS", isFlexible: true, rank: 3), .init(title: "WATCHES", isFlexible: true, rank: 4),
+            .init(title: "HANDLERS", isFlexible: true, rank: 3), .init(title: "WATCHES", isFlexible: true, rank: 5),
         ])
         for source in sources {
             table.add([
                 Styled(source.name), state(of: source), Styled(screen.ago(source.lastEvent)),
                 Styled(screen.ahead(source.nextElapse)), number(source.counters.accepted),
-                number(source.counters.pending + source.counters.held), failures(source.counters),
+                number(source.counters.coalesced), number(source.counters.pending + source.counters.held),
+                failures(source.counters),
                 Styled(source.handlers.joined(separator: " ")), Styled(source.detail ?? source.description ?? ""),
             ])
         }
         let reasons = sources.flatMap { source in
-            source.reason.map { Styled("\(source.name): \($0)", .dim).wrapped(to: screen.width) } ?? []
+            let next = source.nextTry.map { "; next try \(screen.ahead($0))" } ?? ""
+            return source.reason.map { Styled("\(source.name): \($0)\(next)", .dim).wrapped(to: screen.width) } ?? []
         }
         let processes = sources.flatMap { source in
             (source.processes ?? []).map { process in
@@ -124,7 +126,7 @@ struct Lists {
         return Styled(Phrases.count(count), count > 0 ? .red : .plain)
     }
 
-    private func state(of source: ListSources.Source) -> Styled {
+    func state(of source: ListSources.Source) -> Styled {
         switch source.state {
         case .armed: Styled("armed", .green)
         case .failed: Styled("FAILED", .red)

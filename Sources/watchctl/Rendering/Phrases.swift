@@ -1,3 +1,4 @@
+import ControlInterface
 import Schedule
 
 /// Numbers and spans in the form in which people read them at a glance.
@@ -46,5 +47,12 @@ enum Phrases {
         guard unit != "B", value < 99.95 else { return "\(Int(value.rounded())) \(unit)" }
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+
+    /// `by root 40min ago until 11:00, “pg upgrade”`.
+    static func suspension(_ suspension: Suspension, _ screen: Screen) -> String {
+        let until = suspension.until.map { " until \(screen.short($0))" } ?? ""
+        let reason = suspension.reason.map { ", “\($0)”" } ?? ""
+        return "by \(suspension.by) \(screen.ago(suspension.since))\(until)\(reason)"
     }
 }

@@ -89,7 +89,8 @@ struct StatusScreen {
         for problem in status.problems {
             add(
                 Styled("x", .red), problem.object, "\(problem.problem), \(screen.ago(problem.since))",
-                ([problem.action] + (problem.help.map { [$0] } ?? [])).joined(separator: " · "))
+                [problem.nextTry.map { "next try \(screen.ahead($0))" }, problem.action, problem.help]
+                    .compactMap { $0 }.joined(separator: " · "))
         }
         for pause in status.pauses {
             add(Styled("=", .yellow), pause.object, self.text(of: pause))
@@ -98,11 +99,7 @@ struct StatusScreen {
     }
 
     private func text(of pause: GetStatus.Pause) -> String {
-        let suspension = pause.suspension
-        let until = suspension.until.map { " until \(screen.short($0))" } ?? ""
-        let reason = suspension.reason.map { ", “\($0)”" } ?? ""
-        return "paused by \(suspension.by) \(screen.ago(suspension.since))\(until)\(reason)"
-            + "; \(Phrases.count(pause.kept, "event")) kept"
+        "paused \(Phrases.suspension(pause.suspension, screen)); \(Phrases.count(pause.kept, "event")) kept"
     }
 
     private var running: [Styled] {

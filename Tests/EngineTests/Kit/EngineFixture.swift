@@ -246,6 +246,13 @@ final class EngineFixture {
         send(.runEnded(run, exit, output: Array(output.utf8), reason: reason))
     }
 
+    /// Its conditions do not hold.
+    func skip(_ run: RunID, reason: String) {
+        runs.removeAll { $0 == run }
+        spawned.remove(run)
+        send(.runSkipped(run, reason: reason))
+    }
+
     func fail(toStart run: RunID, reason: String) {
         runs.removeAll { $0 == run }
         send(.runNotStarted(run, reason: reason))

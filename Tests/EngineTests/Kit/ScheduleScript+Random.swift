@@ -13,21 +13,25 @@ extension ScheduleScript {
     /// The program of a seed.
     init(seed: UInt64, steps count: Int = 70) {
         var random = SeededGenerator(seed: seed)
-        configuration = Self.configuration(&random)
+        // In every other program `log` has conditions, so that it is started as a command is.
+        let asks = seed % 2 == 1
+        configuration = Self.configuration(&random, asks: asks)
         steps = []
         // A reload changes much: two in three programs are without, and so checked more strictly.
         let reloads = random.chance(35)
-        for _ in 0..<count { steps.append(Self.step(&random, reloads: reloads)) }
+        for _ in 0..<count { steps.append(Self.step(&random, reloads: reloads, asks: asks)) }
         if random.chance(15) { steps.append(.drain) }
     }
 
     // MARK: Steps
 
-    private static func step(_ random: inout SeededGenerator, reloads: Bool) -> Step {
+    private static func step(_ random: inout SeededGenerator, reloads: Bool, asks: Bool) -> Step {
         switch random.upTo(99) {
         case ..<40: return .line(random.pick(fifoNames), random.pick(["k", "l", "m", "n"]))
         case ..<62: return .end(random.upTo(9), random.pick(exits))
-        case ..<63: return .failToStart(random.upTo(9))
+        case ..<63:
+            let number = random.upTo(9)
+            return asks ? .skip(number) : .failToStart(number)
         case ..<73: return .advance(random.pick([0.1, 0.5, 1, 1, 2, 5, 15]))
         case ..<76: return .run(random.pick(["handler/h1", "handler/h3", "descriptor/f1", "descriptor/f3"]))
         case ..<80: return .cancel(random.upTo(19))
@@ -40,7 +44,7 @@ extension ScheduleScript {
         case ..<94: return .wait("queue/" + random.pick(queueNames), Int64(random.upTo(9)))
         case ..<95: return .waitForOperation(random.upTo(19))
         case ..<97: return .emit(Int64(1 + random.upTo(2)))
-        default: return reloads ? .reload(configuration(&random)) : .advance(0.25)
+        default: return reloads ? .reload(configuration(&random, asks: asks)) : .advance(0.25)
         }
     }
 
@@ -50,10 +54,11 @@ extension ScheduleScript {
 
     // MARK: Configurations
 
-    private static func configuration(_ random: inout SeededGenerator) -> Configuration {
+    private static func configuration(_ random: inout SeededGenerator, asks: Bool) -> Configuration {
         let queues = queueNames.indices.map { queue($0, &random) }
-        let handlers =
-            handlerNames.indices.map { handler($0, &random) } + [.exec("told", queue: random.pick(queueNames))]
+        var handlers = handlerNames.indices.map { handler($0, &random) }
+        if asks { handlers[handlers.count - 1].conditions.paths = [PathCondition(path: [0x2F])] }
+        handlers.append(.exec("told", queue: random.pick(queueNames)))
         var sources = fifoNames.map { fifo($0, &random) }
         sources.append(
             SourceDefinition(

@@ -74,6 +74,7 @@ extension ScheduleScript.Step: CustomStringConvertible {
         case .emit(let data): "emit x \(data)"
         case .end(let number, let exit): "run #\(number) ends: \(exit.map { "\($0)" } ?? "unknown")"
         case .failToStart(let number): "run #\(number) cannot be started"
+        case .skip(let number): "a condition of run #\(number) does not hold"
         case .advance(let seconds): "\(seconds) s pass"
         case .run(let name): "run \(name)"
         case .cancel(let number): "cancel operation #\(number)"

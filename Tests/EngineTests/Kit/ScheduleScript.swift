@@ -12,6 +12,7 @@ struct ScheduleScript {
         /// Numbers count among the runs or operations there are, and wrap around.
         case end(Int, Exit?)
         case failToStart(Int)
+        case skip(Int)
         case advance(Double)
         case run(String)
         case cancel(Int)
@@ -78,6 +79,7 @@ private struct Player {
         case .emit(let data): tokens.append(fixture.emit("x", data))
         case .end(let number, let exit): if let run = pick(number) { fixture.end(run, exit) }
         case .failToStart(let number): if let run = pick(number) { fixture.fail(toStart: run, reason: "no file") }
+        case .skip(let number): if let run = pick(number) { fixture.skip(run, reason: "does not hold") }
         case .advance(let seconds): fixture.advance(seconds: seconds)
         case .run(let name): tokens.append(fixture.run(name, waits: true))
         case .cancel(let number):

@@ -50,7 +50,7 @@ extension SchedulingModel {
 
         private static func kind(_ definition: HandlerDefinition, _ model: SchedulingModel) -> Kind {
             var kind = Kind()
-            if case .exec = definition.action {} else { kind.isExec = false }
+            if !definition.needsProcess { kind.isExec = false }
             kind.isBarrier = definition.constraints.isBarrier
             kind.isExclusive = definition.overlap != .parallel || definition.constraints.once != nil
             kind.priority = definition.constraints.priority

@@ -156,7 +156,7 @@ struct SchedulingModel {
         given = nil
         group = nil
         switch input {
-        case .runEnded(let run, _, _, _), .runNotStarted(let run, _):
+        case .runEnded(let run, _, _, _), .runNotStarted(let run, _), .runSkipped(let run, _, _):
             guard let ended = runs.removeValue(forKey: run) else { return }
             for share in ended.definition.constraints.acquires { free[share.name, default: 0] += share.count }
         case .command(.signal(let name, let count), _): given = (name, count)
@@ -184,8 +184,7 @@ struct SchedulingModel {
         if view.result == .done, let definition = items[view.id]?.startedWith {
             for share in definition.constraints.releases { give(share.name, share.count) }
         }
-        if case .exec = handlers[view.handler]?.action {
-        } else if view.result == .done {
+        if view.result == .done, handlers[view.handler]?.needsProcess == false {
             // It is started and has ended in one step, and nobody is told of its start.
             countStart(view.queue)
         }

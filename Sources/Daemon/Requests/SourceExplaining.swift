@@ -1,0 +1,41 @@
+import ControlInterface
+import Engine
+import Schedule
+import WatchFile
+
+/// `Explain` of a source: how it stands, then what became of its handlers' deliveries.
+extension Runtime {
+    func explain(source view: SourceView) -> [Explanation] {
+        let handlers = view.definition.routes.flatMap { engine.explain(handler: $0.handler) ?? [] }
+        let ended = handlers.filter { $0.time != nil }.sorted { ($0.time ?? 0) < ($1.time ?? 0) }
+        let now = handlers.filter { $0.time == nil && $0.code != .idle }
+        return ended + suspended(view.id) + [standing(view)] + now
+    }
+
+    private func standing(_ view: SourceView) -> Explanation {
+        let section = view.id.description
+        let last = view.lastEvent.map { ", its last event came" + ago($0) } ?? ""
+        switch view.condition {
+        case .armed where view.isHeld && view.suspensions.isEmpty && !view.isHeldByRate:
+            let why = view.isHeldByStore ? "the store cannot be written" : "a queue of it is full"
+            return Explanation(code: .held, sentence: "held back: \(why)", section: section)
+        case .armed:
+            let next = view.nextElapse.map { ", fires next" + ahead($0) } ?? ""
+            return Explanation(code: .armed, sentence: "armed\(next)\(last)", section: section)
+        case .failed(let reason, let retryAt):
+            let next = retryAt.map { ", tried again" + ahead($0) } ?? ""
+            return Explanation(code: .unarmed, sentence: "\(reason)\(next)", section: section)
+        case .waiting(let reason): return Explanation(code: .unarmed, sentence: reason, section: section)
+        case .opening: return Explanation(code: .unarmed, sentence: "it is being armed", section: section)
+        case .closed: return Explanation(code: .unarmed, sentence: "it will not fire any more", section: section)
+        }
+    }
+
+    private func ahead(_ time: Int64) -> String {
+        " in \(TimeSpan(microseconds: UInt64(max(0, time - Moment.current.realtime) / 1_000_000 * 1_000_000)))"
+    }
+
+    private func ago(_ time: Int64) -> String {
+        " \(TimeSpan(microseconds: UInt64(max(0, Moment.current.realtime - time) / 1_000_000 * 1_000_000))) ago"
+    }
+}

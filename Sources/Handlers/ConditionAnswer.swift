@@ -1,0 +1,14 @@
+import Engine
+
+/// What an `ExecCondition=` says by the way it ended, as in `systemd.service(5)`.
+enum ConditionAnswer: Equatable {
+    case holds, doesNotHold, failed
+
+    init(_ exit: Exit) {
+        switch exit {
+        case .exited(0): self = .holds
+        case .exited(1...254): self = .doesNotHold
+        case .exited, .signaled: self = .failed
+        }
+    }
+}

@@ -1,0 +1,146 @@
+package import Engine
+import EventSources
+import Systemd
+package import WatchFile
+
+/// `[Unit]`: state changes of systemd units. It starts with the states as they are; from then on each change is told,
+/// also one that is seen only when the bus is there again. Confined to the core.
+package final class UnitSource: EventSource {
+    /// Units of which the result is asked for at once, when it was not told.
+    private static let questionLimit = 256
+
+    let id: SourceID
+    private let trigger: UnitTrigger
+    private let hub: UnitHub
+    private let send: (Input) -> Void
+    private var states: UnitStates
+    /// Whether the states are those of some moment.
+    private var isListed = false
+    /// Failures that are told as soon as their result is known.
+    private var failures: Set<String> = []
+    /// Units that have been loaded, to be looked for.
+    private var loaded: [String] = []
+
+    package init(_ id: SourceID, _ trigger: UnitTrigger, _ hub: UnitHub, send: @escaping (Input) -> Void) {
+        self.id = id
+        self.trigger = trigger
+        self.hub = hub
+        self.send = send
+        states = UnitStates(trigger.units)
+    }
+
+    package func open() { hub.add(self) }
+    package func close() { hub.remove(self) }
+
+    /// Each change is a fact of its own, and is kept by the engine.
+    package func hold() {}
+    package func release() {}
+
+    func failed(_ condition: SourceCondition) {
+        failures = []
+        loaded = []
+        send(.source(id, condition))
+    }
+
+    // MARK: The state of everything
+
+    /// The manager tells from now on; what stands now is to be found out.
+    func list(_ client: UnitClient) {
+        let globs = trigger.units.filter(UnitStates.isGlob)
+        let names = trigger.units.filter { !UnitStates.isGlob($0) }
+        var resolved: [String] = []
+        guard !names.isEmpty else { return list(client, globs) }
+        for name in names {
+            client.resolve(name) { [weak self, weak client] unit in
+                resolved.append(unit)
+                guard resolved.count == names.count, let self, let client else { return }
+                list(client, resolved + globs)
+            }
+        }
+    }
+
+    private func list(_ client: UnitClient, _ patterns: [String]) {
+        client.list(patterns) { [weak self, weak client] units, failure in
+            guard let self, let client else { return }
+            guard let units else { return hub.fail("systemd does not list its units: \(failure)") }
+            listed(units, patterns, client)
+        }
+    }
+
+    private func listed(_ units: [(name: String, state: String)], _ patterns: [String], _ client: UnitClient) {
+        states.watch(patterns)
+        let changes = states.saw(all: known(units))
+        if isListed { for change in changes { changed(change.unit, change.state, result: nil, client) } }
+        isListed = true
+        hub.listed(self)
+        send(.source(id, condition))
+    }
+
+    private func known(_ units: [(name: String, state: String)]) -> [(unit: String, state: UnitChange)] {
+        units.compactMap { unit in UnitStates.state(unit.state).map { (unit.name, $0) } }
+    }
+
+    private var condition: SourceCondition {
+        guard states.isFull else { return .armed }
+        return .failed(
+            "more than \(UnitStates.limit) units match Unit= and are active: the others are not watched; narrow it")
+    }
+
+    // MARK: News
+
+    func take(_ news: UnitClient.News, _ client: UnitClient) {
+        guard isListed else { return }
+        switch news {
+        case .changed(let unit, let text, let result):
+            guard states.isWatched(unit), let state = UnitStates.state(text) else { return }
+            saw(unit, state, result, client)
+        case .unloaded(let unit): if states.isWatched(unit) { saw(unit, .inactive, nil, client) }
+        case .loaded(let unit): if states.isWatched(unit) { look(unit, client) }
+        case .reloaded: list(client)
+        case .gone: break
+        }
+    }
+
+    private func saw(_ unit: String, _ state: UnitChange, _ result: String?, _ client: UnitClient) {
+        // It has gone on before anybody was asked why it failed, or has said so itself.
+        if state != .failed || result != nil, failures.remove(unit) != nil {
+            tell(unit, .failed, state == .failed ? result : nil)
+        }
+        let wasFull = states.isFull
+        if states.saw(unit, state) { changed(unit, state, result: result, client) }
+        if states.isFull != wasFull { send(.source(id, condition)) }
+    }
+
+    /// A unit that is loaded says nothing of its state until that changes. Those of one turn are asked for together.
+    private func look(_ unit: String, _ client: UnitClient) {
+        loaded.append(unit)
+        guard loaded.count == 1 else { return }
+        hub.later { [weak self, weak client] in
+            guard let self, let client, !loaded.isEmpty else { return }
+            let asked = loaded
+            loaded = []
+            client.list(asked) { [weak self, weak client] units, _ in
+                guard let self, let client else { return }
+                for unit in known(units ?? []) { saw(unit.unit, unit.state, nil, client) }
+            }
+        }
+    }
+
+    private func changed(_ unit: String, _ state: UnitChange, result: String?, _ client: UnitClient) {
+        guard trigger.events.contains(state) else { return }
+        guard state == .failed, result == nil, failures.count < Self.questionLimit else {
+            return tell(unit, state, result)
+        }
+        failures.insert(unit)
+        client.result(of: unit) { [weak self] result in
+            guard let self, failures.remove(unit) != nil else { return }
+            tell(unit, .failed, result)
+        }
+    }
+
+    private func tell(_ unit: String, _ change: UnitChange, _ result: String?) {
+        // What is, or becomes, active has none yet.
+        let result = [.active, .activating].contains(change) ? nil : result
+        send(.event(id, .unit(UnitFact(unit: unit, change: change, result: result))))
+    }
+}

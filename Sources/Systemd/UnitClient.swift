@@ -1,0 +1,190 @@
+import CSystemd
+import Glibc
+
+/// What the service manager says of its units (`org.freedesktop.systemd1(5)`), over a bus. Confined to the context of
+/// the bus.
+///
+/// It speaks to the manager over the message bus, never over `/run/systemd/private`, which `systemd(1)` keeps for
+/// `systemctl`: it would need root, and tell
+/// of every unit and job. Everybody on a bus may send a signal to anybody, so only those of the manager's own connection
+/// count.
+package final class UnitClient {
+    package enum News {
+        /// `state` is `ActiveState`; `result`: `Result` of the kind of unit, where it was told with it.
+        case changed(unit: String, state: String, result: String?)
+        /// The manager knows a unit that it did not know; nothing is said of its state.
+        case loaded(unit: String)
+        case unloaded(unit: String)
+        /// The manager has read its files anew: all may be different.
+        case reloaded
+        /// The manager that agreed to tell has left the bus, as it does for `systemctl daemon-reexec` too.
+        case gone
+    }
+
+    private static let manager = "org.freedesktop.systemd1"
+    private static let managerPath = "/org/freedesktop/systemd1"
+    private static let managerInterface = "org.freedesktop.systemd1.Manager"
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let driver = "org.freedesktop.DBus"
+
+    private let bus: Bus
+    private let news: (News) -> Void
+    /// The manager's connection, by its unique name.
+    private var owner: String?
+    /// The manager forgets its units and reads them again: until it is done nothing that it says of them counts.
+    private var isReloading = false
+    /// What the kind of unit has told of this object, just before the unit itself speaks.
+    private var lastResult: (path: String, result: String)?
+
+    package init(_ bus: Bus, news: @escaping (News) -> Void) {
+        self.bus = bus
+        self.news = news
+        bus.signalled = { [weak self] in self?.take($0) }
+    }
+
+    // MARK: Questions
+
+    /// Asks to be told what happens. The first failure is given, once; nothing, when the manager has agreed.
+    package func subscribe(_ done: @escaping (_ failure: String?) -> Void) {
+        let signals = "type='signal',sender='\(Self.manager)'"
+        var rules = ["UnitNew", "UnitRemoved", "Reloading"].map {
+            "\(signals),interface='\(Self.managerInterface)',member='\($0)'"
+        }
+        rules.append(
+            "\(signals),interface='\(Self.properties)',member='PropertiesChanged',path_namespace='\(Self.managerPath)/unit'"
+        )
+        rules.append(
+            "type='signal',sender='\(Self.driver)',interface='\(Self.driver)',member='NameOwnerChanged',arg0='\(Self.manager)'"
+        )
+        var failure: String?
+        for rule in rules {
+            bus.call(Self.driver, "/org/freedesktop/DBus", Self.driver, "AddMatch", [.string(rule)]) { reply in
+                if case .failure(let reason) = reply { failure = failure ?? reason }
+            }
+        }
+        call("Subscribe") { [weak self] reply in
+            switch reply {
+            case .message(let message): self?.owner = message.sender
+            case .failure(let reason): failure = failure ?? reason
+            }
+            done(failure)
+        }
+    }
+
+    /// Units that are loaded and whose names match one of the patterns, with their states; `nil`: the list cannot be had,
+    /// and why.
+    package func list(
+        _ patterns: [String], _ done: @escaping (_ units: [(name: String, state: String)]?, _ failure: String) -> Void
+    ) {
+        call("ListUnitsByPatterns", [.strings([]), .strings(patterns)]) { reply in
+            switch reply {
+            case .failure(let reason): done(nil, reason)
+            case .message(let message):
+                guard let units = try? Self.units(message) else { return done(nil, "its list of units makes no sense") }
+                done(units, "")
+            }
+        }
+    }
+
+    private static func units(_ message: BusMessage) throws(BusMessage.Unexpected) -> [(name: String, state: String)] {
+        var units: [(name: String, state: String)] = []
+        try message.forEach(BusType.structure, "ssssssouso") { () throws(BusMessage.Unexpected) in
+            let name = try message.string()
+            try message.skip("ss")
+            units.append((name, try message.string()))
+            try message.skip("ssouso")
+        }
+        return units
+    }
+
+    /// The name that the unit has itself, where the given one is an alias; the manager reads its file if need be.
+    package func resolve(_ name: String, _ done: @escaping (String) -> Void) {
+        call("LoadUnit", [.string(name)]) { reply in
+            guard case .message(let message) = reply, let path = try? message.objectPath() else { return done(name) }
+            done(Self.unit(path: path) ?? name)
+        }
+    }
+
+    /// `Result` of a unit, for the kinds that have one.
+    package func result(of unit: String, _ done: @escaping (String?) -> Void) {
+        guard let kind = unit.split(separator: ".").last, let path = Self.path(unit: unit) else { return done(nil) }
+        let interface = "\(Self.manager).\(kind.prefix(1).uppercased() + kind.dropFirst())"
+        bus.call(Self.manager, path, Self.properties, "Get", [.string(interface), .string("Result")]) { reply in
+            guard case .message(let message) = reply else { return done(nil) }
+            done(try? message.inside(BusType.variant, "s") { () throws(BusMessage.Unexpected) in try message.string() })
+        }
+    }
+
+    private func call(_ member: String, _ arguments: [Bus.Argument] = [], _ reply: @escaping (Bus.Reply) -> Void) {
+        bus.call(Self.manager, Self.managerPath, Self.managerInterface, member, arguments, reply: reply)
+    }
+
+    // MARK: Signals
+
+    private func take(_ message: BusMessage) {
+        if message.sender == Self.driver { return ownerChanged(message) }
+        guard let owner, message.sender == owner else { return }
+        switch message.member {
+        case "Reloading": if let begins = try? message.boolean() { reloading(begins) }
+        case _ where isReloading: break
+        case "PropertiesChanged": try? propertiesChanged(message)
+        case "UnitNew": if let unit = try? message.string() { news(.loaded(unit: unit)) }
+        case "UnitRemoved": if let unit = try? message.string() { news(.unloaded(unit: unit)) }
+        default: break
+        }
+    }
+
+    private func reloading(_ begins: Bool) {
+        isReloading = begins
+        if !begins { news(.reloaded) }
+    }
+
+    private func propertiesChanged(_ message: BusMessage) throws(BusMessage.Unexpected) {
+        let (path, interface) = (message.path, try message.string())
+        let isUnit = interface == "\(Self.manager).Unit"
+        let wanted = isUnit ? "ActiveState" : "Result"
+        var value: String?
+        try message.forEach(BusType.entry, "sv") { () throws(BusMessage.Unexpected) in
+            guard try message.string() == wanted else { return try message.skip("v") }
+            value = try message.inside(BusType.variant, "s") { () throws(BusMessage.Unexpected) in
+                try message.string()
+            }
+        }
+        guard isUnit else {
+            lastResult = value.map { (path, $0) }
+            return
+        }
+        let result = lastResult.flatMap { $0.path == path ? $0.result : nil }
+        lastResult = nil
+        guard let value, let unit = Self.unit(path: path) else { return }
+        news(.changed(unit: unit, state: value, result: result))
+    }
+
+    private func ownerChanged(_ message: BusMessage) {
+        guard owner != nil, message.member == "NameOwnerChanged", (try? message.string()) == Self.manager,
+            (try? message.string()) == owner
+        else { return }
+        owner = nil
+        news(.gone)
+    }
+
+    // MARK: Names
+
+    private static let unitPath = "/org/freedesktop/systemd1/unit"
+
+    /// `a-b.service` of `/org/freedesktop/systemd1/unit/a_2db_2eservice`; `nil` for any other path.
+    package static func unit(path: String) -> String? {
+        var name: UnsafeMutablePointer<CChar>?
+        guard sd_bus_path_decode(path, unitPath, &name) > 0, let name else { return nil }
+        defer { free(name) }
+        let unit = String(cString: name)
+        return unit.isEmpty ? nil : unit
+    }
+
+    package static func path(unit: String) -> String? {
+        var path: UnsafeMutablePointer<CChar>?
+        guard sd_bus_path_encode(unitPath, unit, &path) >= 0, let path else { return nil }
+        defer { free(path) }
+        return String(cString: path)
+    }
+}

@@ -1,0 +1,60 @@
+/// Names of systemd units, as `systemd.unit(5)` says what they are made of.
+extension ValueReader {
+    /// `UNIT_NAME_MAX` without the final NUL.
+    private static let longestUnitName = 255
+    private static let unitTypes = [
+        "service", "socket", "target", "device", "mount", "automount", "swap", "timer", "path", "slice", "scope",
+    ]
+    private static let globLetters = Set("*?[]!^".utf8)
+    private static let otherLetters = Set(":-_.\\@".utf8)
+
+    /// A name with its suffix (`.service` where none is written, as `systemctl` does), or a glob as it is.
+    func unit(_ word: SourceText, _ problems: inout Problems) -> String? {
+        let letters = Array(word.bytes)
+        let isGlob = letters.contains { "*?[".utf8.contains($0) }
+        guard letters.allSatisfy({ isUnitLetter($0) || isGlob && Self.globLetters.contains($0) }) else {
+            let advice =
+                letters.first == UInt8(ascii: "/") ? ": systemd-escape --path --suffix=mount (or device) gives it" : ""
+            refuse(&problems, "is not the name of a unit\(advice)", at: word)
+            return nil
+        }
+        let name = isGlob ? word.string : suffixed(word, &problems)
+        guard let name else { return nil }
+        guard name.utf8.count <= Self.longestUnitName else {
+            problems.error("the name of a unit has at most \(Self.longestUnitName) bytes", at: word)
+            return nil
+        }
+        return name
+    }
+
+    private func isUnitLetter(_ letter: UInt8) -> Bool {
+        letter.isDigit || (0x41...0x5A).contains(letter) || (0x61...0x7A).contains(letter)
+            || Self.otherLetters.contains(letter)
+    }
+
+    private func suffixed(_ word: SourceText, _ problems: inout Problems) -> String? {
+        var name = word.string
+        let suffix = name.lastIndex(of: ".").map { String(name[name.index(after: $0)...]) }
+        if let suffix, !Self.unitTypes.contains(suffix),
+            let type = problems.nearest(to: suffix, among: Self.unitTypes)
+        {
+            refuse(
+                &problems, "has the suffix of no kind of unit", at: word,
+                suggestion: name.dropLast(suffix.count) + type)
+            return nil
+        }
+        if !Self.unitTypes.contains(suffix ?? "") { name += ".service" }
+        let stem = name[..<(name.lastIndex(of: ".") ?? name.endIndex)]
+        guard !stem.isEmpty, stem.first != "@" else {
+            refuse(&problems, "is not the name of a unit", at: word)
+            return nil
+        }
+        guard stem.last != "@" else {
+            refuse(
+                &problems, "is a template, which has no state: name an instance, or all as a glob", at: word,
+                suggestion: "\(stem)*\(name[stem.endIndex...])")
+            return nil
+        }
+        return name
+    }
+}
