@@ -128,9 +128,10 @@ import Testing
             let watchd = try Watchd(folder, text, launcher: ["/usr/bin/python3", "-c", launcher])
             try watchd.waitUntilReady()
             let socket = try Linux.socket(for: .unix(folder["in"].pathBytes), .datagram, nonBlocking: false)
-            try Linux.connect(socket.rawValue, .unix(folder["in"].pathBytes))
-            try Linux.writeAll(socket.rawValue, "by name".utf8)
-            socket.close()
+            try socket.use { number throws(SystemError) in
+                try Linux.connect(number, .unix(folder["in"].pathBytes))
+                try Linux.writeAll(number, "by name".utf8)
+            }
             #expect(arguments(try watchd.waitForRuns(1)) == ["by name"])
             try watchd.stop()
         }

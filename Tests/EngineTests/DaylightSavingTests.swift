@@ -55,8 +55,8 @@ struct DaylightSavingTests {
         Change(
             zone: "Europe/Dublin", rules: dublin, time: 1_824_944_400, touched: "01:30", run: [-30], skip: [-30]),
         Change(
-            zone: "America/Sao_Paulo", rules: saoPaulo, time: 1_825_556_400, touched: "00:00", run: [-1440, 0, 1380],
-            skip: [-1440, 1380]),
+            zone: "America/Sao_Paulo", rules: saoPaulo, time: 1_825_556_400, touched: "00:00", run: [0, 1380],
+            skip: [1380]),
         Change(
             zone: "America/Sao_Paulo", rules: saoPaulo, time: 1_834_624_800, touched: "23:30", run: [-30], skip: [-30]),
     ]

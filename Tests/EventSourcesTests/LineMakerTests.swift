@@ -21,17 +21,17 @@ import WatchFile
                 StreamSource($0, .unix(path), .stream, trigger(.stream(.unix(path))), $1, isDurable: isDurable)
             } then: { rim, _ in
                 try rim.waitUntilArmed()
-                let socket = try Linux.socket(for: .unix(path), .stream, nonBlocking: false)
-                try Linux.connect(socket.rawValue, .unix(path))
-                try Linux.writeAll(socket.rawValue, "1\nab\nabcdef\n12345\nend\n".utf8)
+                let socket = try Linux.socket(for: .unix(path), .stream, nonBlocking: false).release()
+                defer { FileDescriptor(owning: socket).close() }
+                try Linux.connect(socket, .unix(path))
+                try Linux.writeAll(socket, "1\nab\nabcdef\n12345\nend\n".utf8)
                 try wait(for: "the end, got \(rim.texts)") { rim.texts == ["ab", "abcd", "end"] }
                 #expect(rim.filtered == 2 && rim.gap == 2)
                 #expect(rim.warnings == ["a line longer than MaxLength=4 refused by Include=, by the beginning only"])
                 // Not one for each: the next one is told a minute later.
-                try Linux.writeAll(socket.rawValue, "12345\nmore\n".utf8)
+                try Linux.writeAll(socket, "12345\nmore\n".utf8)
                 try wait(for: "more, got \(rim.texts)") { rim.texts.last == "more" }
                 #expect(rim.warnings.count == 1)
-                socket.close()
             }
         }
     }

@@ -29,7 +29,10 @@ final class ControlListener: Sendable {
     init(settings: DaemonSettings, passed: [PassedDescriptor]) throws {
         path = settings.controlSocket ?? Self.defaultPath
         let named = passed.first { $0.name == Self.passedName && Linux.isListeningUnixStream($0.rawValue) }
-        for other in passed where other.rawValue != named?.rawValue { FileDescriptor(owning: other.rawValue).close() }
+        // What has another name is for sources.
+        for other in passed where other.name == Self.passedName && other.rawValue != named?.rawValue {
+            FileDescriptor(owning: other.rawValue).close()
+        }
         isOwn = named == nil
         if let named {
             try Linux.setNonBlocking(named.rawValue)

@@ -27,7 +27,7 @@ struct Screen: Sendable {
     /// `in 12min`, and `now` for what is past; `-` for no time.
     func ahead(_ text: String?) -> String {
         guard let instant = instant(text) else { return "-" }
-        return instant <= now ? "now" : "in " + Phrases.span(microseconds: instant.microseconds - now.microseconds)
+        return instant <= now ? "now" : "in " + Phrases.delay(microseconds: instant.microseconds - now.microseconds)
     }
 
     /// `09:48`, `Wed 08:12`; `-` for no time.
