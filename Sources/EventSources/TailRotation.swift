@@ -36,8 +36,8 @@ struct TailRotation: Sendable {
     ///   - isRead: it is open and was read to its end: only what was written between it and the file at the path is
     ///     looked for. Else its rest, too.
     init(of path: [UInt8], after position: TailPosition, isRead: Bool) throws(SystemError) {
-        current = try? Linux.stat(path)
-        var candidates = try Self.candidates(path, position, current)
+        var candidates: [Candidate] = []
+        (current, candidates) = try Self.settled(path, position)
         candidates.sort { $0.isOlder(than: $1) }
         let hasNothingRead = !isRead && position.offset == 0
         var old = candidates.first { candidate in
@@ -54,6 +54,27 @@ struct TailRotation: Sendable {
             noteRest(position, candidates, isThere: current.map(position.isOf) ?? false)
         }
         findNext(old, position, candidates)
+    }
+
+    /// How often the files are looked at until they stay as they were.
+    private static let attempts = 20
+
+    /// What stands at the path and beside it. Who rotates while it is looked at moves a file from one name to another,
+    /// where neither may be seen.
+    private static func settled(
+        _ path: [UInt8], _ position: TailPosition
+    ) throws(SystemError) -> (current: FileStatus?, candidates: [Candidate]) {
+        var last: [[UInt8]: UInt64]?
+        var attempt = 0
+        while true {
+            let current = try? Linux.stat(path)
+            let candidates = try candidates(path, position, current)
+            var places = Dictionary(candidates.map { ($0.path, $0.status.inode) }) { first, _ in first }
+            places[path] = current?.inode
+            attempt += 1
+            if places == last || attempt == attempts { return (current, candidates) }
+            last = places
+        }
     }
 
     /// Older parts of the log, and the file that was read under whatever name.
@@ -91,7 +112,8 @@ struct TailRotation: Sendable {
     private mutating func noteRest(_ position: TailPosition, _ candidates: [Candidate], isThere: Bool) {
         // Nothing had been read of it, so that it stands there or among the others, from its start.
         if position.offset == 0,
-            isThere || candidates.contains(where: { $0.status.modified > position.modified })
+            isThere
+                || candidates.contains(where: { position.isOf($0.status) || $0.status.modified > position.modified })
         {
             return
         }
