@@ -7,9 +7,12 @@ import WatchFile
 enum Announcement {
     static func lines(_ configuration: Configuration, files: [String], socket: [UInt8]) -> [String] {
         let queues = configuration.queues.filter { !QueueDefinition.builtInNames.contains($0.name) }
+        let counts = [
+            counted(configuration.sources.count, "source"), counted(configuration.handlers.count, "handler"),
+            counted(queues.count, "queue"),
+        ]
         var lines = [
-            "watchd \(Manager.softwareVersion), process \(Linux.processID): \(configuration.sources.count) sources, "
-                + "\(configuration.handlers.count) handlers, \(queues.count) queue\(queues.count == 1 ? "" : "s") from "
+            "watchd \(Manager.softwareVersion), process \(Linux.processID): \(counts.joined(separator: ", ")) from "
                 + (files.isEmpty ? "no file" : files.joined(separator: " "))
         ]
         let hints = configuration.sources.compactMap { source in
@@ -24,6 +27,8 @@ enum Announcement {
         lines.append("See it: watchctl \(option(socket))status    Stop: Ctrl-C")
         return lines
     }
+
+    private static func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
 
     /// Told only where the client would look elsewhere.
     private static func option(_ socket: [UInt8]) -> String {

@@ -112,8 +112,8 @@ package final class ReadySource: EventSource {
         }
         unchanged += 1
         retry.schedule(on: environment.core) { [weak self] in self?.again() }
-        environment.send(
-            .source(id, .waiting("unchanged after \(unchanged) runs; looking again in \(retry.description)")))
+        let runs = unchanged == 1 ? "1 run" : "\(unchanged) runs"
+        environment.send(.source(id, .waiting("unchanged after \(runs); looking again in \(retry.description)")))
     }
 
     private func again() {

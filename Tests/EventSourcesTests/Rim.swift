@@ -11,7 +11,7 @@ final class Rim: Sendable {
     let core: Context
     let parts: QueueBound<RimParts>
     private let said: RimNotes
-    /// As in the daemon, a hub lives as long as the process; its inotify instance does not, of which a user has 128.
+    /// As in the daemon, an inotify instance lives as long as the process.
     private static let hubs = Mutex<[QueueBound<InotifyHub>]>([])
     /// A test that fails may leave one open.
     private static let sources = Mutex<[QueueBound<any EventSource>]>([])
@@ -40,8 +40,6 @@ final class Rim: Sendable {
             return QueueBound(RimParts(environment: environment, safety: safety), to: core)
         }
     }
-
-    deinit { core.queue.sync { parts.value.environment.inotify.close() } }
 
     /// Runs `body` on the core with a source of its own, then `then` elsewhere, and closes the source in the end.
     static func with(
