@@ -39,16 +39,8 @@ package final class CommandSource: EventSource {
     }
 
     private func plain() -> any DescriptorReader {
-        HeldDescriptor(on: environment.core, epoll: environment.epoll) {
-            [unowned self] number throws(SystemError) in
-            try self.environment.buffer.read(number, maker)
-        } tell: { [unowned self] facts in
-            self.environment.tell(id, facts)
-        } ended: { [unowned self] in
-            outputEnded()
-        } failed: { [unowned self] _ in
-            outputEnded()
-        }
+        environment.reader(
+            id, maker, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] _ in outputEnded() })
     }
 
     private func durable(_ view: PipeView) -> any DescriptorReader {

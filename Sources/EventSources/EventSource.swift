@@ -90,6 +90,21 @@ package struct SourceEnvironment {
 }
 
 extension SourceEnvironment {
+    /// Reads lines of a descriptor and tells them.
+    func reader(
+        _ id: SourceID, _ maker: LineMaker, ended: @escaping () -> Void, failed: @escaping (SystemError) -> Void
+    ) -> HeldDescriptor<LineFact> {
+        HeldDescriptor(on: core, epoll: epoll) { [buffer] number throws(SystemError) in
+            try buffer.read(number, maker)
+        } tell: {
+            tell(id, $0)
+        } ended: {
+            ended()
+        } failed: {
+            failed($0)
+        }
+    }
+
     /// What came at once.
     func tell(_ id: SourceID, _ facts: [LineFact]) {
         if facts.count == 1 { send(.event(id, .line(facts[0]))) } else if !facts.isEmpty { send(.lines(id, facts)) }

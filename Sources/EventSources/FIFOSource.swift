@@ -39,17 +39,9 @@ package final class FIFOSource: EventSource {
         guardian = FileGuard(path, hub: environment.inotify) { [weak self] in self?.lost() }
     }
 
-    private func plainPipe() -> HeldDescriptor<LineFact> {
-        HeldDescriptor(on: environment.core, epoll: environment.epoll) {
-            [unowned self] number throws(SystemError) in
-            try self.environment.buffer.read(number, maker)
-        } tell: { [unowned self] facts in
-            self.environment.tell(id, facts)
-        } ended: { [unowned self] in
-            open()
-        } failed: { [unowned self] error in
-            failed(error)
-        }
+    private func plainPipe() -> any DescriptorReader {
+        environment.reader(
+            id, maker, ended: { [unowned self] in open() }, failed: { [unowned self] error in failed(error) })
     }
 
     private func durablePipe(_ view: PipeView) -> any DescriptorReader {

@@ -48,6 +48,8 @@ package final class InotifyHub {
     /// What is read happened while nobody read, or could have: it is older than anything that is listed now.
     package private(set) var isReplaying: Bool
     private var source: ReadSource?
+    /// Closed: its number may be another one's by now.
+    private var isOver = false
     private var watches: [Int32: Watch] = [:]
     /// The first half of a rename, whose second has not been seen.
     private var moved: InotifyEvent?
@@ -96,6 +98,7 @@ package final class InotifyHub {
 
     /// Stops reading, and closes the descriptor.
     package func close() {
+        isOver = true
         adopted.take()?.close()
         source?.cancel()
         source = nil
@@ -108,6 +111,7 @@ package final class InotifyHub {
     package func watch(
         _ folder: [UInt8], _ mask: InotifyMask, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
+        if isOver { throw SystemError(call: "inotify_add_watch", detail: folder.printable, errno: .badDescriptor) }
         let number = try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
         // What was made meanwhile matters to who would watch for it only where it is missing.
         watches[number, default: Watch()].observers.append((owner, isReplaying ? mask.union(.created) : mask))
@@ -125,6 +129,7 @@ package final class InotifyHub {
     private func removeUnused(_ number: Int32) {
         guard watches[number]?.observers.isEmpty == true else { return }
         watches[number] = nil
+        if isOver { return }
         // EINVAL: its folder is gone, and the watch with it.
         try? Linux.inotifyRemove(inotify, watch: number)
     }

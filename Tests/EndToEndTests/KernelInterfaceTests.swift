@@ -74,13 +74,14 @@ import Testing
 
     @Test(.enabled(if: hasPython, "python3 is not there")) func linesOfATerminalAreEvents() throws {
         let terminal = """
-            import os, sys, time, tty
+            import os, tty
+            os.mkfifo("go")
             master, own = os.openpty()
             tty.setraw(own)
             os.symlink(os.ttyname(own), "terminal")
-            while not os.path.exists("go"): time.sleep(0.02)
+            open("go").read()
             os.write(master, b"one\\ntwo\\n")
-            while os.path.exists("go"): time.sleep(0.02)
+            open("go").read()
             """
         let text = """
             [Descriptor terminal]
@@ -95,9 +96,23 @@ import Testing
             try wait(for: "the terminal") { folder.exists("terminal") }
         } body: { watchd in
             try wait(for: "the terminal") { try watchd.source("terminal").state == .armed }
-            try watchd.folder.write("go", "")
+            try letGoOn(watchd.folder["go"])
             #expect(arguments(try watchd.waitForRuns(2)) == ["one", "two"])
-            try Linux.unlink(watchd.folder["go"])
+            try letGoOn(watchd.folder["go"])
+        }
+    }
+
+    /// Opens and closes a FIFO that a program waits at for a writer.
+    private func letGoOn(_ fifo: String) throws {
+        try wait(for: "the program to wait") {
+            do throws(SystemError) {
+                try Linux.open(fifo, [.writing, .nonBlocking]).close()
+                return true
+            } catch {
+                // Nobody waits there yet.
+                guard error.errno == Errno(ENXIO) else { throw error }
+                return false
+            }
         }
     }
 
