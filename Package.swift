@@ -79,7 +79,7 @@ let package = Package(
         tests("Store", "Store", "LinuxSystem", "ProgramKit", "SeedKit"),
         tests("Daemon", "Daemon", "Handlers", "Store", "Engine", "WatchFile", "LinuxSystem", "ProgramKit", "SeedKit"),
         tests("ConfigurationFiles", "ConfigurationFiles", "ProgramKit", "WatchFile", "LinuxSystem"),
-        tests("Varlink", "Varlink", "LinuxSystem"),
+        tests("Varlink", "Varlink", "SeedKit", "LinuxSystem"),
         // What several tests share: a service that answers as it is told, and values for it to say.
         .target(
             name: "ControlKit", dependencies: ["ControlInterface", "Varlink", "LinuxSystem"], path: "Tests/ControlKit",
@@ -91,7 +91,7 @@ let package = Package(
         // What tests of real programs share: folders, programs, waiting.
         .target(
             name: "ProgramKit", dependencies: ["LinuxSystem"], path: "Tests/ProgramKit", swiftSettings: settings),
-        tests("EventSources", "EventSources", "ProgramKit", "Engine", "WatchFile", "LinuxSystem"),
+        tests("EventSources", "EventSources", "ProgramKit", "SeedKit", "Engine", "WatchFile", "LinuxSystem"),
         tests("Handlers", "Handlers", "EventSources", "ProgramKit", "Engine", "WatchFile", "LinuxSystem"),
         // The programs are dependencies so that they are built; nothing of them is imported.
         tests(

@@ -22,11 +22,11 @@ final class Runtime {
     /// Where the sections of the files in force stand, by their full names.
     var locations: [String: SourceLocation]
     private(set) var hasStarted = false
-    private var sources: SourceSet?
-    private var runs: RunSet?
+    private(set) var sources: SourceSet?
+    private(set) var runs: RunSet?
     private var lanes: Lanes?
-    private var memory: MemoryRelease?
-    private var timers: ClockTimers?
+    private(set) var memory: MemoryRelease?
+    private(set) var timers: ClockTimers?
     /// What clients are told, on the way there.
     let answers = Answers(to: Context("watchd.control"))
     /// Tells of a change of the local time zone.
@@ -34,9 +34,9 @@ final class Runtime {
     /// The time zones in force.
     var zones: ZoneTable
     private(set) var control: ControlServer?
-    private var inotify: InotifyHub?
+    private(set) var inotify: InotifyHub?
     /// What the service manager has kept and nobody has taken yet.
-    private(set) var kept: KeptDescriptors
+    var kept: KeptDescriptors
     let exit: () -> Void
     var bound: QueueBound<Runtime> { QueueBound(self, to: core) }
 
@@ -48,26 +48,23 @@ final class Runtime {
         engine.operationViews(queue: nil, handler: nil, after: after, limit: limit)
     }
     let tickets = Tickets()
-    private let handovers = Handovers()
+    let handovers = Handovers()
     /// How far sources have read.
-    private var positions: [SourceID: [UInt8]] = [:]
+    var positions: [SourceID: [UInt8]] = [:]
     var persistence: Persistence?
     /// Where a damaged store is now, and since when; what could not be read of it is lost.
     var damaged: (path: [UInt8], since: Int64)?
-    private(set) var running = RunningProcesses()
+    var running = RunningProcesses()
     /// Since when a source has been where it is.
-    private(set) var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
+    var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
 
     /// Sources that have lost something before it could be accepted, since when.
-    private(set) var gaps: [SourceID: Int64] = [:]
+    var gaps: [SourceID: Int64] = [:]
 
     /// Sources that READY still waits for, and whether they must be armed.
     var untried: [SourceID: Bool] = [:]
-    private var replies: [Token: (EngineReply) -> Void] = [:]
-    /// The command that each connection waits for.
-    private var calls: [Int: Token] = [:]
+    private var commands = OpenCommands()
     var reloads: [Token: (Swift.Result<ConfigurationChange, EngineProblem>) -> Void] = [:]
-    private var lastToken: UInt64 = 0
     var isReloading = false
     /// Who asked for a reload while one was on its way: one more is made for all of them.
     var laterReloads: [(ReloadOutcome) -> Void] = []
@@ -144,12 +141,6 @@ final class Runtime {
     /// `WATCHD_INSTANCE` of its processes.
     var instance: String { String(decoding: StateDirectory.path(parts.configuration.settings), as: UTF8.self) }
 
-    private func adopt(_ request: AdoptRequest) {
-        EventLog.adopted(request, logger)
-        running.note(.runStarted(request.run, pid: request.pid))
-        runs?.adopt(request, pidfd: kept.take(.pidfd(request.run)), output: kept.take(.output(request.run)))
-    }
-
     // MARK: Start
 
     func start() {
@@ -169,7 +160,7 @@ final class Runtime {
     }
 
     /// READY when every source has been tried once, and each with `Required=yes` is armed.
-    private func sourcesMayBeReady() {
+    func sourcesMayBeReady() {
         guard !hasStarted, untried.isEmpty else { return }
         hasStarted = true
         manager.ready(statusLine)
@@ -213,162 +204,24 @@ final class Runtime {
         if case .source(let id, let condition) = input { note(condition, of: id) }
     }
 
-    private func note(_ condition: SourceCondition, of id: SourceID) {
-        let before = conditions[id]?.condition
-        if before?.isSame(as: condition) ?? false { return }
-        conditions[id] = (condition, Linux.now(.realtime))
-        if untried[id] == false || condition == .armed { untried[id] = nil }
-        EventLog.source(id, condition, before: before, logger)
-    }
-
-    private func perform(_ actions: [Action]) {
-        // A start goes first: what is told of it takes a processor too.
-        for case .start(let request) in actions { start(request) }
-        persistence?.write(actions)
-        for action in actions { perform(action) }
-        sourcesMayBeReady()
-    }
-
-    /// What had to wait for the store.
-    private func performOne(_ action: Action) {
-        guard case .start(let request) = action else { return perform(action) }
-        if engine.isStarting(request.run) { start(request) }
-    }
-
-    private func start(_ request: StartRequest) {
-        if request.isRedelivered { EventLog.redelivered(request, logger) }
-        runs?.start(request)
-    }
-
-    /// Does it when all that was told to the store is safe.
-    func whenSafe(_ work: @escaping () -> Void) {
-        if let persistence { persistence.whenSafe(work) } else { work() }
-    }
-
-    private func perform(_ action: Action) {
-        switch action {
-        case .open(let definition):
-            mustBeTried(definition)
-            sources?.open(definition, isDurable: engine.isDurable(definition.id))
-        case .close(let id):
-            (conditions[id], untried[id], gaps[id]) = (nil, nil, nil)
-            close(id)
-        case .hold(let id): sources?.hold(id)
-        case .release(let id): sources?.release(id)
-        case .arm(.realtime, let time): arm(.realtime, at: time)
-        case .arm(.boottime, let time): arm(.boottime, at: time)
-        case .arm(.monotonic, let time): arm(.monotonic, at: time)
-        case .store(.position(let id, let position)): positions[id] = position
-        case .start, .store: break
-        case .adopt(let request): adopt(request)
-        case .committed(let action): whenSafe { [unowned self] in performOne(action) }
-        case .stored(let action):
-            guard let persistence else { return performOne(action) }
-            persistence.whenSafe(orFailing: true) { [unowned self] in performOne(action) }
-        case .signal(let run, let number, let mode):
-            if engine.phase == .draining { logEnding(run, number) }
-            runs?.signal(run, number: number, mode: mode)
-        case .log(let handler, let operation, let text):
-            let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]
-            logger.write(.notice, "\(handler): \(String(decoding: text, as: UTF8.self))", fields)
-        case .reply(let token, let reply): answer(token, reply)
-        case .report(let report): take(report)
-        case .reloaded(let token, let change): reloaded(token, change)
-        case .drained(let leftBehind): drained(leftBehind: leftBehind)
-        }
-    }
-
-    /// At a stop, what the service manager keeps for the next start is left as it is.
-    private func close(_ id: SourceID) {
-        guard engine.phase == .draining, manager.isManaged, id.kind == .descriptor || id.kind == .path else {
-            sources?.close(id)
-            return
-        }
-        sources?.hold(id)
-        // What happens from here on is read after the next start.
-        inotify?.close()
-    }
-
-    /// What the service manager kept for runs that are over.
-    func forgetKept() {
-        for name in kept.closeRest() { manager.forget(name.name) }
-    }
-
-    private func arm(_ clock: LinuxSystem.Clock, at time: Int64) {
-        do {
-            try timers?.arm(clock, at: time)
-        } catch {
-            logger.log(.err, "a timer could not be set: \(error)")
-        }
-    }
-
-    private func take(_ report: Report) {
-        EventLog.log(report, logger)
-        note(report)
-        switch report {
-        case .ended(let view):
-            recent.add(view)
-            memory?.operationEnded()
-            follow.add(.operation(view))
-        case .event(let event, let origin, let handlers): follow.add(.event(event, origin, handlers))
-        case .operation(let id, let state):
-            follow.note(id)
-            guard follow.isFollowed, var view = engine.operation(id) else { return follow.add(.state(id, state)) }
-            view.state = state
-            follow.add(.operation(view))
-        case .retrying(var view):
-            view.ended = view.ended ?? Linux.now(.realtime)
-            attempts.add(view)
-            follow.add(.operation(view))
-        case .condition(let id, let condition, _): note(condition, of: id)
-        case .refused, .missed: break
-        }
-    }
-
-    /// What is handed over is closed when nobody has it any more.
-    private func note(_ report: Report) {
-        switch report {
-        case .event(let event, _, let handlers):
-            event.handover.map { handovers.accepted($0, deliveries: handlers.count) }
-        case .refused(let event, _, _, _, _): event.handover.map { handovers.ended($0, hasFailed: true) }
-        case .ended(let view) where view.result != .superseded:
-            for event in view.events {
-                event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }
-            }
-        case .ended, .operation, .retrying, .condition, .missed: break
-        }
-    }
-
     // MARK: Commands
 
     /// - Parameter peer: who waits for the answer; the command is withdrawn when he goes before it comes.
     func command(_ command: EngineCommand, of peer: Peer? = nil, _ reply: @escaping (EngineReply) -> Void) {
-        let token = newToken()
-        replies[token] = reply
-        if let connection = peer?.connection {
-            calls[connection] = token
-            replies[token] = { [unowned self] answer in
-                calls[connection] = nil
-                reply(answer)
-            }
-        }
-        handle(.command(command, token))
+        handle(.command(command, commands.add(of: peer?.connection, reply)))
     }
 
     /// Nobody reads the answer any more that this connection waits for, if it waits for one.
     func abandonCall(of connection: Int) {
-        guard let token = calls[connection], let reply = replies.removeValue(forKey: token) else { return }
+        guard let (token, reply) = commands.take(of: connection) else { return }
         handle(.abandon(token))
         reply(.failure(.draining))
     }
 
-    func newToken() -> Token {
-        lastToken += 1
-        return Token(lastToken)
-    }
+    func newToken() -> Token { commands.newToken() }
 
-    private func answer(_ token: Token, _ reply: EngineReply) {
-        if let waiting = replies.removeValue(forKey: token) { return waiting(reply) }
+    func answer(_ token: Token, _ reply: EngineReply) {
+        if let waiting = commands.take(token) { return waiting(reply) }
         guard case .failure(let error) = reply else { return }
         finishReload(token, .failure(error))
     }
@@ -386,11 +239,6 @@ final class Runtime {
             logger.print(line)
         }
     }
-}
-
-extension Event {
-    /// The number of the descriptor that it hands over. What is told of another operation hands over nothing.
-    fileprivate var handover: UInt64? { if case .line(let line) = fact { line.handover } else { nil } }
 }
 
 extension Moment {

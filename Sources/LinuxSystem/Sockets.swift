@@ -134,14 +134,7 @@ extension Linux {
 
     /// `getsockname(2)`: what the socket is bound to.
     package static func localEndpoint(_ socket: Int32) throws(SystemError) -> Endpoint {
-        var address = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_storage>.size)
-        var size = socklen_t(address.count)
-        try call("getsockname") {
-            address.withUnsafeMutableBytes {
-                getsockname(socket, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, &size)
-            }
-        }
-        return Endpoint(address.prefix(Int(size)))
+        try endpoint("getsockname") { getsockname(socket, $0, $1) }
     }
 
     /// `shutdown(2)` of the writing side: the peer reads the end.
@@ -197,12 +190,16 @@ extension Linux {
 
     /// `getpeername(2)`; `unnamed` for a Unix socket that was never bound.
     package static func peerEndpoint(_ socket: Int32) throws(SystemError) -> Endpoint {
+        try endpoint("getpeername") { getpeername(socket, $0, $1) }
+    }
+
+    private static func endpoint(
+        _ name: String, _ ask: (UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) throws(SystemError) -> Endpoint {
         var address = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_storage>.size)
         var size = socklen_t(address.count)
-        try call("getpeername") {
-            address.withUnsafeMutableBytes {
-                getpeername(socket, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, &size)
-            }
+        try call(name) {
+            address.withUnsafeMutableBytes { ask($0.assumingMemoryBound(to: sockaddr.self).baseAddress, &size) }
         }
         return Endpoint(address.prefix(Int(size)))
     }

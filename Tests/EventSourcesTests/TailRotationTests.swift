@@ -1,5 +1,6 @@
 import LinuxSystem
 import ProgramKit
+import SeedKit
 import Testing
 import WatchFile
 
@@ -254,7 +255,7 @@ import WatchFile
 
     /// The number of a line is its content, so that what is lost, repeated or out of its place shows.
     @Test(arguments: 1...UInt64(6)) func whateverIsRotatedWheneverEachLineComesOnce(seed: UInt64) throws {
-        var random = SeedNumbers(state: seed)
+        var random = SeededGenerator(seed: seed)
         try Folder.with { folder in
             try folder.write("log", "")
             let rim = try Rim()
@@ -262,9 +263,9 @@ import WatchFile
             try rim.waitUntilArmed()
             var (written, isDown) = (0, false)
             for step in 0..<60 {
-                switch random.upTo(10) {
+                switch random.upTo(9) {
                 case 0...4:
-                    for _ in 0..<(1 + random.upTo(3)) {
+                    for _ in 0..<(1 + random.upTo(2)) {
                         written += 1
                         try folder.append("log", "\(written)\n")
                     }
@@ -330,14 +331,3 @@ import WatchFile
 }
 
 /// Numbers of a seed (SplitMix64).
-private struct SeedNumbers {
-    var state: UInt64
-
-    mutating func upTo(_ limit: UInt64) -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return (mixed ^ (mixed >> 31)) % limit
-    }
-}

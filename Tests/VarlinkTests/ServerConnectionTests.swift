@@ -1,3 +1,4 @@
+import SeedKit
 import Testing
 import Varlink
 
@@ -271,7 +272,7 @@ struct ServerConnectionTests {
     @Test func theSameBytesInAnyChunksGiveTheSameCalls() {
         let seed = UInt64.random(in: .min ... .max)
         print("seed of theSameBytesInAnyChunksGiveTheSameCalls: \(seed)")
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<200 {
             let bytes = (0..<Int.random(in: 1...12, using: &random)).flatMap { _ in randomMessage(&random) }
             let whole = transcript(of: [bytes])
@@ -286,7 +287,7 @@ struct ServerConnectionTests {
         }
     }
 
-    private func randomMessage(_ random: inout SeededRandom) -> [UInt8] {
+    private func randomMessage(_ random: inout SeededGenerator) -> [UInt8] {
         let messages = [
             #"{"method":"a.b.C"}"#, #"{"method":"a.b.C","parameters":{"x":"ä\u0000"}}"#,
             #"{"method":"a.b.C","more":true}"#,

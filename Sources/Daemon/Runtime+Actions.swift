@@ -1,0 +1,95 @@
+import Engine
+import EventSources
+import Handlers
+import LinuxSystem
+import WatchFile
+
+/// What the engine decides is done here, in the order of its decisions.
+extension Runtime {
+    func perform(_ actions: [Action]) {
+        // A start goes first: what is told of it takes a processor too.
+        for case .start(let request) in actions { start(request) }
+        persistence?.write(actions)
+        for action in actions { perform(action) }
+        sourcesMayBeReady()
+    }
+
+    /// What had to wait for the store.
+    private func performOne(_ action: Action) {
+        guard case .start(let request) = action else { return perform(action) }
+        if engine.isStarting(request.run) { start(request) }
+    }
+
+    private func start(_ request: StartRequest) {
+        if request.isRedelivered { EventLog.redelivered(request, logger) }
+        runs?.start(request)
+    }
+
+    /// Does it when all that was told to the store is safe.
+    func whenSafe(_ work: @escaping () -> Void) {
+        if let persistence { persistence.whenSafe(work) } else { work() }
+    }
+
+    private func perform(_ action: Action) {
+        switch action {
+        case .open(let definition):
+            mustBeTried(definition)
+            sources?.open(definition, isDurable: engine.isDurable(definition.id))
+        case .close(let id):
+            (conditions[id], untried[id], gaps[id]) = (nil, nil, nil)
+            close(id)
+        case .hold(let id): sources?.hold(id)
+        case .release(let id): sources?.release(id)
+        case .arm(.realtime, let time): arm(.realtime, at: time)
+        case .arm(.boottime, let time): arm(.boottime, at: time)
+        case .arm(.monotonic, let time): arm(.monotonic, at: time)
+        case .store(.position(let id, let position)): positions[id] = position
+        case .start, .store: break
+        case .adopt(let request): adopt(request)
+        case .committed(let action): whenSafe { [unowned self] in performOne(action) }
+        case .stored(let action):
+            guard let persistence else { return performOne(action) }
+            persistence.whenSafe(orFailing: true) { [unowned self] in performOne(action) }
+        case .signal(let run, let number, let mode):
+            if engine.phase == .draining { logEnding(run, number) }
+            runs?.signal(run, number: number, mode: mode)
+        case .log(let handler, let operation, let text):
+            let fields = [("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(operation)")]
+            logger.write(.notice, "\(handler): \(String(decoding: text, as: UTF8.self))", fields)
+        case .reply(let token, let reply): answer(token, reply)
+        case .report(let report): take(report)
+        case .reloaded(let token, let change): reloaded(token, change)
+        case .drained(let leftBehind): drained(leftBehind: leftBehind)
+        }
+    }
+
+    /// At a stop, what the service manager keeps for the next start is left as it is.
+    private func close(_ id: SourceID) {
+        guard engine.phase == .draining, manager.isManaged, id.kind == .descriptor || id.kind == .path else {
+            sources?.close(id)
+            return
+        }
+        sources?.hold(id)
+        // What happens from here on is read after the next start.
+        inotify?.close()
+    }
+
+    /// What the service manager kept for runs that are over.
+    func forgetKept() {
+        for name in kept.closeRest() { manager.forget(name.name) }
+    }
+
+    private func arm(_ clock: LinuxSystem.Clock, at time: Int64) {
+        do {
+            try timers?.arm(clock, at: time)
+        } catch {
+            logger.log(.err, "a timer could not be set: \(error)")
+        }
+    }
+
+    private func adopt(_ request: AdoptRequest) {
+        EventLog.adopted(request, logger)
+        running.note(.runStarted(request.run, pid: request.pid))
+        runs?.adopt(request, pidfd: kept.take(.pidfd(request.run)), output: kept.take(.output(request.run)))
+    }
+}

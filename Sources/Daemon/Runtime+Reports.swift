@@ -1,0 +1,57 @@
+import Engine
+import EventSources
+import LinuxSystem
+import WatchFile
+
+/// What is told of the course of things: to the log, to those who follow, and to the descriptors that are handed over.
+extension Runtime {
+    func take(_ report: Report) {
+        EventLog.log(report, logger)
+        note(report)
+        switch report {
+        case .ended(let view):
+            recent.add(view)
+            memory?.operationEnded()
+            follow.add(.operation(view))
+        case .event(let event, let origin, let handlers): follow.add(.event(event, origin, handlers))
+        case .operation(let id, let state):
+            follow.note(id)
+            guard follow.isFollowed, var view = engine.operation(id) else { return follow.add(.state(id, state)) }
+            view.state = state
+            follow.add(.operation(view))
+        case .retrying(var view):
+            view.ended = view.ended ?? Linux.now(.realtime)
+            attempts.add(view)
+            follow.add(.operation(view))
+        case .condition(let id, let condition, _): note(condition, of: id)
+        case .refused, .missed: break
+        }
+    }
+
+    /// What is handed over is closed when nobody has it any more.
+    private func note(_ report: Report) {
+        switch report {
+        case .event(let event, _, let handlers):
+            event.handover.map { handovers.accepted($0, deliveries: handlers.count) }
+        case .refused(let event, _, _, _, _): event.handover.map { handovers.ended($0, hasFailed: true) }
+        case .ended(let view) where view.result != .superseded:
+            for event in view.events {
+                event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }
+            }
+        case .ended, .operation, .retrying, .condition, .missed: break
+        }
+    }
+
+    func note(_ condition: SourceCondition, of id: SourceID) {
+        let before = conditions[id]?.condition
+        if before?.isSame(as: condition) ?? false { return }
+        conditions[id] = (condition, Linux.now(.realtime))
+        if untried[id] == false || condition == .armed { untried[id] = nil }
+        EventLog.source(id, condition, before: before, logger)
+    }
+}
+
+extension Event {
+    /// The number of the descriptor that it hands over. What is told of another operation hands over nothing.
+    fileprivate var handover: UInt64? { if case .line(let line) = fact { line.handover } else { nil } }
+}
