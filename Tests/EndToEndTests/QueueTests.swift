@@ -197,6 +197,11 @@ import Varlink
             #expect((totals.cancelled, totals.done) == (4, 4))
             #expect(try Recorded.all(in: watchd.folder).allSatisfy { $0.arguments == ["cancelled".pathBytes] })
             #expect(watchd.folder.lines("notes") == ["begin 1"])
+            let error = try watchd.error(Cancel.self, .init(id: last))
+            guard case .hasEnded(last, "cancelled", _)? = error.flatMap({ ManagerError($0) }) else {
+                Issue.record("what has ended is cancelled no more: \(String(describing: error))")
+                return
+            }
         }
     }
 }

@@ -184,4 +184,27 @@ import Varlink
             #expect(totals.done == totals.accepted - totals.annulled)
         }
     }
+
+    @Test func whoAsksWhileOneIsOnItsWayIsAnsweredByOneMore() throws {
+        let text = "[Custom poke]\nLog=poked\n"
+        try Watchd.run(text) { watchd in
+            // It finds all of them at once when it goes on.
+            watchd.send(SIGSTOP)
+            let stat = "/proc/\(watchd.processID)/stat"
+            try wait(for: "it to stop") { String(decoding: try Linux.readFile(stat), as: UTF8.self).contains(") T ") }
+            let askers = try (0..<8).map { _ in
+                let asker = try RawConnection(watchd.socket)
+                try asker.send(message: #"{"method":"io.watchd.Manager.Reload"}"#)
+                asker.endOfInput()
+                return asker
+            }
+            try Watchd.write(text + "[Custom more]\nLog=more\n", to: watchd.folder)
+            watchd.send(SIGCONT)
+            let answers = try askers.map { String(decoding: try $0.readToEnd().dropLast(), as: UTF8.self) }
+            #expect(answers.count { $0.contains("custom/more") } == 1, "the first one's reload changes something")
+            #expect(answers.allSatisfy { $0.hasPrefix(#"{"parameters":{"#) }, "\(answers)")
+            try wait(for: "both to be logged") { watchd.logText.occurrences(of: "reloaded: ") >= 2 }
+            #expect(watchd.logText.occurrences(of: "reloaded: ") == 2, "\(watchd.logText)")
+        }
+    }
 }
