@@ -35,10 +35,6 @@ package final class InotifyHub {
     /// the other, but not as one.
     private static let renamePatience = 5_000
 
-    private struct Watch {
-        var observers: [(owner: any FolderObserver, mask: InotifyMask)] = []
-    }
-
     private let context: Context
     private let inotify: Int32
     /// Until it is read, where it was adopted.
@@ -50,7 +46,7 @@ package final class InotifyHub {
     private var source: ReadSource?
     /// Closed: its number may be another one's by now.
     private var isOver = false
-    private var watches: [Int32: Watch] = [:]
+    private var watches: [Int32: FolderObservers] = [:]
     /// The first half of a rename, whose second has not been seen.
     private var moved: InotifyEvent?
     private var bound: QueueBound<InotifyHub> { QueueBound(self, to: context) }
@@ -108,26 +104,27 @@ package final class InotifyHub {
     func wasWatched(_ number: Int32) -> Bool { adoptedWatches.contains(number) }
 
     /// Watches a folder; the watch number is the inode's, the same for every path and observer of it.
+    ///
+    /// - Parameter name: the entry of the folder that matters; `nil`: each of them.
     package func watch(
-        _ folder: [UInt8], _ mask: InotifyMask, for owner: any FolderObserver
+        _ folder: [UInt8], _ mask: InotifyMask, name: [UInt8]? = nil, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
         if isOver { throw SystemError(call: "inotify_add_watch", detail: folder.printable, errno: .badDescriptor) }
         let number = try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
         // What was made meanwhile matters to who would watch for it only where it is missing.
-        watches[number, default: Watch()].observers.append((owner, isReplaying ? mask.union(.created) : mask))
+        watches[number, default: FolderObservers()].add(owner, isReplaying ? mask.union(.created) : mask, of: name)
         return number
     }
 
-    /// Takes back one `watch` of the owner.
-    package func unwatch(_ number: Int32, for owner: any FolderObserver) {
-        guard let index = watches[number]?.observers.firstIndex(where: { $0.owner === owner }) else { return }
-        watches[number]?.observers.remove(at: index)
+    /// Takes back one `watch` of the owner for that name.
+    package func unwatch(_ number: Int32, name: [UInt8]? = nil, for owner: any FolderObserver) {
+        watches[number]?.remove(owner, of: name)
         // What is to be read yet is of this number: should it be watched again, it must keep it.
         if !isReplaying { removeUnused(number) }
     }
 
     private func removeUnused(_ number: Int32) {
-        guard watches[number]?.observers.isEmpty == true else { return }
+        guard watches[number]?.isEmpty == true else { return }
         watches[number] = nil
         if isOver { return }
         // EINVAL: its folder is gone, and the watch with it.
@@ -187,12 +184,7 @@ package final class InotifyHub {
     }
 
     private func observers(_ event: InotifyEvent) -> [any FolderObserver] {
-        var found: [any FolderObserver] = []
-        for observer in watches[event.watch]?.observers ?? []
-        where !observer.mask.isDisjoint(with: event.mask) && !found.contains(where: { $0 === observer.owner }) {
-            found.append(observer.owner)
-        }
-        return found
+        watches[event.watch]?.owners(of: event) ?? []
     }
 
     private func deliver(_ event: InotifyEvent, _ change: FolderEvent.Change) {
@@ -201,7 +193,7 @@ package final class InotifyHub {
 
     /// Unless what an observer before it did has made it give up the watch.
     private func tell(_ owner: any FolderObserver, _ event: FolderEvent) {
-        guard watches[event.watch]?.observers.contains(where: { $0.owner === owner }) == true else { return }
+        guard watches[event.watch]?.contains(owner, of: event.name) == true else { return }
         owner.observe(event)
     }
 
@@ -211,24 +203,20 @@ package final class InotifyHub {
 
     private func pair(_ from: InotifyEvent, _ to: InotifyEvent) {
         let (left, entered) = (observers(from), observers(to))
-        for owner in left where !entered.contains(where: { $0 === owner }) {
+        let (leaving, entering) = (Set(left.map(ObjectIdentifier.init)), Set(entered.map(ObjectIdentifier.init)))
+        for owner in left where !entering.contains(ObjectIdentifier(owner)) {
             tell(owner, folderEvent(from, .movedOut))
         }
         for owner in entered {
-            let isRename = left.contains { $0 === owner }
+            let isRename = leaving.contains(ObjectIdentifier(owner))
             let change = isRename ? FolderEvent.Change.renamed(fromWatch: from.watch, fromName: from.name) : .movedIn
             tell(owner, folderEvent(to, change))
         }
     }
 
     private func overflow() {
-        var owners: [any FolderObserver] = []
-        for watch in watches.values {
-            for observer in watch.observers where !owners.contains(where: { $0 === observer.owner }) {
-                owners.append(observer.owner)
-            }
-        }
-        for owner in owners {
+        var told: Set<ObjectIdentifier> = []
+        for owner in watches.values.flatMap(\.all) where told.insert(ObjectIdentifier(owner)).inserted {
             owner.observe(FolderEvent(change: .overflowed, watch: -1, name: [], isFolder: false))
         }
     }

@@ -47,7 +47,7 @@ package final class PathAnchor: FolderObserver {
     }
 
     package func disarm() {
-        for level in levels { hub.unwatch(level.watch, for: self) }
+        for level in levels { hub.unwatch(level.watch, name: level.name, for: self) }
         levels = []
         parent = nil
     }
@@ -65,7 +65,7 @@ package final class PathAnchor: FolderObserver {
             if isMissing { mask.formUnion([.created, .attributes]) }
             let watch: Int32
             do throws(SystemError) {
-                watch = try hub.watch(folder, mask, for: self)
+                watch = try hub.watch(folder, mask, name: component, for: self)
             } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
                 return false
             }
