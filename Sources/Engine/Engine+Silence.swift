@@ -40,11 +40,11 @@ extension Engine {
         setSilenceDeadline(source)
     }
 
-    /// What is not there yet is silent, too.
+    /// What is not there yet is silent, too, and so is what cannot be watched.
     private func isListening(_ source: Int) -> Bool {
         switch sources[source].condition {
-        case .armed, .waiting: true
-        case .opening, .failed, .closed: false
+        case .armed, .waiting, .failed: true
+        case .opening, .closed: false
         }
     }
 

@@ -164,6 +164,7 @@ extension Engine {
         guard sources[source].targets.isEmpty else { return accept(.process(fact), from: source) }
         let event = makeEvent(.process(fact))
         sources[source].lastEvent = event.time
+        noteHeard(source, depth: 0)
         actions.append(.report(accepted(event, source)))
     }
 
@@ -191,6 +192,7 @@ extension Engine {
         let condition = supervision.condition
         guard sources[source].condition != condition else { return }
         sources[source].condition = condition
+        startSilence(source)
         actions.append(.report(.condition(id, condition, processes: supervision.copies.compactMap { $0.life?.pid })))
     }
 }

@@ -5,8 +5,8 @@ package import WatchFile
 /// `[Process]` with `PIDFile=`: the end of a process that is not ours, from a pidfd. Nothing is polled: the pid file
 /// may come later or change, which inotify tells. Confined to its context.
 package final class ProcessSource: EventSource {
-    /// Processes watched at once; a file that names ever new ones loses the oldest of them.
-    private static let processLimit = 16
+    /// Processes watched at once; a file that names ever new ones loses the oldest of them, which is told.
+    private static let processLimit = 64
     /// Descriptors that pidfds leave to everything else, to clients and handlers; of a low limit the last quarter.
     private static let descriptorsLeft: UInt64 = 64
     /// A pid file is longer than this only by mistake.
@@ -114,11 +114,7 @@ package final class ProcessSource: EventSource {
                 process.cancel()
                 return failed(reason)
             }
-            if watched.count >= Self.processLimit,
-                let oldest = watched.min(by: { $0.value.started ?? 0 < $1.value.started ?? 0 })
-            {
-                watched.removeValue(forKey: oldest.key)?.cancel()
-            }
+            if watched.count >= Self.processLimit { loseOldest() }
             watched[pid] = process
             retry.reset()
             environment.send(.source(id, .armed))
@@ -130,6 +126,17 @@ package final class ProcessSource: EventSource {
         } catch {
             failed("\(error)")
         }
+    }
+
+    private func loseOldest() {
+        guard let (pid, process) = watched.min(by: { $0.value.started ?? 0 < $1.value.started ?? 0 }) else { return }
+        process.cancel()
+        watched[pid] = nil
+        environment.send(.gap(id, 1))
+        environment.warn(
+            id,
+            "\(Self.processLimit) processes that \(path.printable) has named still run: the end of process \(pid) "
+                + "will not be told")
     }
 
     /// A new descriptor is the lowest that is free, so its number tells how many there are.

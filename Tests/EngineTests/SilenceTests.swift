@@ -80,6 +80,34 @@ struct SilenceTests {
         #expect(told(fixture) == ["10: quiet 10"])
     }
 
+    @Test func whatCannotBeWatchedIsSilentToo() {
+        let fifo = SourceDefinition.fifo("f", to: "h").with {
+            $0.silence = SilenceRule(span: .seconds(10), onSilence: ["quiet"])
+        }
+        let fixture = EngineFixture(configuration(fifo))
+        fixture.send(.source(fifo.id, .failed("no such device")))
+        fixture.advance(seconds: 9)
+        fixture.send(.source(fifo.id, .armed))
+        fixture.send(.source(fifo.id, .failed("no such device")))
+        fixture.advance(seconds: 1)
+        #expect(told(fixture) == ["10: quiet 10"])
+    }
+
+    @Test func aSupervisedProcessIsHeardWhenItEnds() {
+        let web = SourceDefinition.supervised("web").with {
+            $0.silence = SilenceRule(span: .seconds(10), onSilence: ["quiet"], onSound: ["loud"])
+        }
+        let fixture = EngineFixture(configuration(web))
+        fixture.advance(seconds: 3)
+        fixture.spawn(fixture.runs[0])
+        fixture.advance(seconds: 10)
+        #expect(told(fixture) == ["13: quiet 10"])
+        fixture.end(fixture.starts[0].run, .exited(3))
+        #expect(told(fixture).last == "13: loud 10")
+        fixture.advance(seconds: 10)
+        #expect(told(fixture).last == "23: quiet 10")
+    }
+
     @Test func itStopsWhileSuspendedAndBeginsAnew() {
         let fixture = EngineFixture(configuration(source()))
         fixture.advance(seconds: 9)
