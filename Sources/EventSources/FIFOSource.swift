@@ -164,11 +164,16 @@ package final class FIFOSource: EventSource {
 
 enum FIFO {
     /// Opens a FIFO for reading, and makes it first if it is not there.
-    static func open(_ path: [UInt8], _ owner: FileOwner) throws(SystemError) -> FileDescriptor {
+    ///
+    /// - Parameter isWritten: for writing too, as one end alone would find no reader.
+    static func open(
+        _ path: [UInt8], _ owner: FileOwner, isWritten: Bool = false
+    ) throws(SystemError) -> FileDescriptor {
         // Nobody gets at it before it is as it should be.
         let made = Swift.Result { () throws(SystemError) in try Linux.mkfifo(path, mode: owner.mode & 0o600) }
         if case .failure(let error) = made, error.errno != .fileExists { throw error }
-        let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
+        let opened = try Linux.open(
+            path, [isWritten ? .readingAndWriting : .reading, .nonBlocking, .noControllingTerminal])
         do throws(SystemError) {
             guard try Linux.fstat(opened.rawValue).kind == .fifo else {
                 throw SystemError(call: "open", detail: "\(path.printable), which is not a FIFO", errno: .fileExists)

@@ -3,8 +3,8 @@ import LinuxSystem
 import WatchFile
 
 /// `Framing=ready`: a level condition. While the descriptor can be read (or written) one operation gets it; when that
-/// has ended it is armed again: at once after a success that took something out of it, else after 1 s, doubling to
-/// 1 min. Confined to its context.
+/// has ended it is armed again: at once after a success that took something out of it (or put something into it), else
+/// after 1 s, doubling to 1 min. Confined to its context.
 package final class ReadySource: EventSource {
     private let id: SourceID
     private let trigger: DescriptorTrigger
@@ -91,7 +91,7 @@ package final class ReadySource: EventSource {
             // The handler knows nothing of it being otherwise.
             try? Linux.setNonBlocking(number, false)
             isHandedOver = true
-            let before = try? Linux.bytesAvailable(number)
+            let before = amount(number)
             let handover = environment.handovers.add(handed) { [weak self] in self?.ended(before, hasFailed: $0) }
             environment.send(.event(id, .line(LineFact([], form: .ready, handover: handover))))
         } catch {
@@ -103,9 +103,7 @@ package final class ReadySource: EventSource {
         isHandedOver = false
         guard !isClosed, let number = descriptor.number else { return }
         try? Linux.setNonBlocking(number, true)
-        let after = try? Linux.bytesAvailable(number)
-        let isUnchanged = trigger.readiness == .writable || (before != nil && before == after && after != 0)
-        guard hasFailed || isUnchanged else {
+        guard hasFailed || isUnchanged(before, amount(number)) else {
             (unchanged, retry) = (0, Retry())
             do throws(SystemError) { try watch() } catch { failed(error) }
             return environment.send(.source(id, .armed))
@@ -114,6 +112,25 @@ package final class ReadySource: EventSource {
         retry.schedule(on: environment.core) { [weak self] in self?.again() }
         let runs = unchanged == 1 ? "1 run" : "\(unchanged) runs"
         environment.send(.source(id, .waiting("unchanged after \(runs); looking again in \(retry.description)")))
+    }
+
+    /// Bytes to be read; or those on their way to a reader. `nil`: the kernel does not tell.
+    private func amount(_ number: Int32) -> Int? {
+        guard trigger.readiness == .writable else { return try? Linux.bytesAvailable(number) }
+        do throws(SystemError) {
+            return try Linux.bytesUnsent(number)
+        } catch {
+            // A pipe keeps what was written where it is read.
+            return try? Linux.bytesAvailable(number)
+        }
+    }
+
+    /// Room for more there is nearly always: without a sign of the handler having used it, it has not.
+    private func isUnchanged(_ before: Int?, _ after: Int?) -> Bool {
+        switch trigger.readiness {
+        case .readable: before != nil && before == after && after != 0
+        case .writable: before == after
+        }
     }
 
     private func again() {

@@ -37,7 +37,7 @@ extension SourceSet {
             default: .bytes
             }
         return ReaderSource(id, trigger, environment, kind: kind) { owner throws(SystemError) in
-            try Self.openPlain(trigger.listener, owner)
+            try Self.openPlain(trigger, owner)
         }
     }
 
@@ -77,10 +77,11 @@ extension SourceSet {
         case .sequentialPacket(let address): return origin(id, address, .sequentialPacket)
         case .passed(let name):
             return .init(
-                open: { [passed] _ throws(SystemError) in try passed.duplicate(name) }, leave: { $0.close() })
+                open: { [passed] _ throws(SystemError) in try Self.writable(passed.duplicate(name), trigger) },
+                leave: { $0.close() })
         case .fifo, .special, .netlink, .messageQueue:
             return .init(
-                open: { owner throws(SystemError) in try Self.openPlain(trigger.listener, owner) },
+                open: { owner throws(SystemError) in try Self.openPlain(trigger, owner) },
                 leave: { $0.close() })
         case .command, .tail, .pressure: return nil
         }
@@ -94,11 +95,12 @@ extension SourceSet {
     }
 
     private static func openPlain(
-        _ listener: DescriptorTrigger.Listener, _ owner: FileOwner
+        _ trigger: DescriptorTrigger, _ owner: FileOwner
     ) throws(SystemError) -> FileDescriptor {
-        switch listener {
-        case .fifo(let path): return try FIFO.open(path, owner)
-        case .special(let path): return try openSpecial(path)
+        let isWritten = trigger.readiness == .writable
+        switch trigger.listener {
+        case .fifo(let path): return try FIFO.open(path, owner, isWritten: isWritten)
+        case .special(let path): return try openSpecial(path, isWritten: isWritten)
         case .netlink(let family):
             return try Linux.netlinkSocket(family: NetlinkFamily.numbers[family.name] ?? 0, groups: family.groups)
         case .messageQueue(let name):
@@ -109,15 +111,29 @@ extension SourceSet {
             }
             return queue
         case .datagram, .stream, .sequentialPacket, .passed, .command, .tail, .pressure:
-            preconditionFailure("\(listener) is opened elsewhere")
+            preconditionFailure("\(trigger.listener) is opened elsewhere")
         }
     }
 
+    /// What listens is never reported to be writable: nobody would ever hear of it.
+    private static func writable(
+        _ descriptor: consuming FileDescriptor, _ trigger: DescriptorTrigger
+    ) throws(SystemError) -> FileDescriptor {
+        guard trigger.readiness == .writable, Linux.isListening(descriptor.rawValue) else { return descriptor }
+        descriptor.close()
+        throw SystemError(
+            call: "Ready=writable", detail: "what is passed listens, and can never be written",
+            errno: .invalidArgument)
+    }
+
     /// For both directions where that is allowed, as a handler that gets it may want to answer.
-    private static func openSpecial(_ path: [UInt8]) throws(SystemError) -> FileDescriptor {
+    private static func openSpecial(_ path: [UInt8], isWritten: Bool) throws(SystemError) -> FileDescriptor {
         do throws(SystemError) {
             return try Linux.open(path, [.readingAndWriting, .nonBlocking, .noControllingTerminal])
-        } catch  where [.accessDenied, .notPermitted, .invalidArgument, .isFolder, .readOnly].contains(error.errno) {
+        } catch
+            where !isWritten
+            && [.accessDenied, .notPermitted, .invalidArgument, .isFolder, .readOnly].contains(error.errno)
+        {
             return try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
         }
     }

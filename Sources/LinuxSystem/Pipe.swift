@@ -39,6 +39,13 @@ extension Linux {
         return Int(count)
     }
 
+    /// `ioctl(2)` SIOCOUTQ, TIOCOUTQ: bytes written to a socket or a terminal that nobody has taken yet. ENOTTY: neither.
+    package static func bytesUnsent(_ descriptor: Int32) throws(SystemError) -> Int {
+        var count: Int32 = 0
+        try call("ioctl TIOCOUTQ") { ioctl(descriptor, UInt(TIOCOUTQ), &count) }
+        return Int(count)
+    }
+
     /// `fcntl(2)` F_DUPFD_CLOEXEC: another descriptor of the same open file, at least 3.
     package static func duplicate(_ descriptor: Int32) throws(SystemError) -> FileDescriptor {
         FileDescriptor(owning: try call("fcntl F_DUPFD_CLOEXEC") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })

@@ -122,4 +122,30 @@ import Testing
             #expect(try watchd.source("ready").counters.done == 3)
         }
     }
+
+    /// Each run fills a page, and there are so many of them in a pipe.
+    @Test func aHandlerWritesIntoAFifoUntilItIsFullAndAgainWhenItIsRead() throws {
+        let text = """
+            [Descriptor ready]
+            ListenFIFO=@/fifo
+            Framing=ready
+            Ready=writable
+            Exec=/bin/dd if=/dev/zero bs=4096 count=1 status=none
+            """
+        try Watchd.run(text) { watchd in
+            let reader = try Linux.open(watchd.folder["fifo"], [.reading, .nonBlocking]).release()
+            defer { FileDescriptor(owning: reader).close() }
+            let pages = try Linux.pipeSize(reader) / 4096
+            func waitForRuns(_ count: Int) throws {
+                try wait(for: "\(count) runs") { try watchd.source("ready").counters.done >= count }
+                try watchd.waitUntilIdle()
+                let source = try watchd.source("ready")
+                #expect(source.counters.done == count && source.state == .armed)
+            }
+            try waitForRuns(pages)
+            for _ in 0..<3 { #expect(try Linux.read(reader, atMost: 4096).count == 4096) }
+            try waitForRuns(pages + 3)
+            #expect(try Linux.bytesAvailable(reader) == pages * 4096)
+        }
+    }
 }

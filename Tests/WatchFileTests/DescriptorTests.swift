@@ -46,6 +46,7 @@ import WatchFile
         ("ListenFIFO=/f\nAccept=yes", "Accept= needs ListenStream="),
         ("ListenFIFO=/f\nMaxConnections=3", "MaxConnections= needs ListenStream="),
         ("ListenFIFO=/f\nReady=readable", "Ready= needs Framing=ready"),
+        ("ListenStream=/f\nFraming=ready\nReady=writable", "Ready= waits in vain: what listens"),
         ("ListenFIFO=/f\nFraming=ready\nInclude=a", "Include= is about what is read"),
         ("ListenStream=/f\nAccept=yes\nFraming=line", "Accept=yes reads nothing"),
         ("ListenStream=/f\nFraming=datagram", "ListenStream= has no datagrams"),

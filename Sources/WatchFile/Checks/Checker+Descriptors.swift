@@ -123,7 +123,11 @@ extension Checker {
             for key in ["Include", "Exclude", "MaxLength"] { refuse(key, reason) }
         }
         switch trigger.listener {
-        case .stream, .sequentialPacket, .passed: break
+        case .stream, .sequentialPacket:
+            if trigger.readiness == .writable, trigger.framing == .ready {
+                refuse("Ready", "waits in vain: what listens is never writable; Accept=yes hands over its connections")
+            }
+        case .passed: break
         case .fifo, .datagram, .special, .netlink, .messageQueue, .command, .tail, .pressure:
             if trigger.accepts { refuse("Accept", "needs ListenStream= or ListenSequentialPacket=") }
             refuse("MaxConnections", "needs ListenStream= or ListenSequentialPacket=")
