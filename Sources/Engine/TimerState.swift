@@ -27,15 +27,10 @@ struct TimerState: Sendable {
         }
     }
 
-    /// All but `EverySec=`, of which there may be many.
+    /// All but `EverySec=` and `OnCalendar=`, of which there may be many.
     private struct Others: HasInitialValue {
         static let initial = Others()
 
-        /// `OnCalendar=`, `OnCron=`, on the wall clock: the nominal time of the next one, and when it is due.
-        var calendar = never
-        var calendarDue = never
-        /// The newest nominal time that is done with.
-        var fired = Int64.min
         /// On the boot clock.
         var onStartup = never
         var onBoot = never
@@ -49,6 +44,11 @@ struct TimerState: Sendable {
     /// moves it, and when it is due.
     private(set) var slot = Self.never
     private var slotDue = Self.never
+    /// `OnCalendar=`, `OnCron=`, on the wall clock: the nominal time of the next one, and when it is due.
+    private(set) var calendar = Self.never
+    private var calendarDue = Self.never
+    /// The newest nominal time that is done with.
+    private(set) var fired = Int64.min
     private var others = Rare<Others>()
     /// Wall clock: what was due before has fired or was left out for a reason.
     private(set) var seen = Int64.min
@@ -89,9 +89,6 @@ struct TimerState: Sendable {
     /// When it has to be looked at next: it is due, or the store is to be told.
     func deadline(_ clock: Clock) -> Int64 { clock == .monotonic ? min(after, afterStored) : due(clock) }
 
-    var calendar: Int64 { others.value.calendar }
-    private var calendarDue: Int64 { others.value.calendarDue }
-    var fired: Int64 { others.value.fired }
     private var onStartup: Int64 { others.value.onStartup }
     private var onBoot: Int64 { others.value.onBoot }
     var after: Int64 { others.value.after }
@@ -126,12 +123,11 @@ struct TimerState: Sendable {
 
     private mutating func setCalendar(_ rule: TimerRule, after base: Int64, _ random: inout RandomNumbers) {
         guard let next = rule.nextElapse(after: base) else {
-            if hasCalendar { (others.value.calendar, others.value.calendarDue) = (Self.never, Self.never) }
+            (calendar, calendarDue) = (Self.never, Self.never)
             return
         }
-        let due = next + rule.randomDelay(&random)
-        others.value.calendar = next
-        others.value.calendarDue = due
+        calendar = next
+        calendarDue = next + rule.randomDelay(&random)
     }
 
     private mutating func elapseCalendar(
@@ -155,14 +151,14 @@ struct TimerState: Sendable {
             elapses.add(isMissed ? onTime.count : max(1, onTime.count), onTime.instants.last ?? calendar)
         }
         let last = calendarDue
-        others.value.fired = end
+        fired = end
         setCalendar(rule, after: end, &random)
-        others.value.calendarDue = max(calendarDue, last)
+        calendarDue = max(calendarDue, last)
     }
 
     /// The wall clock was set, or the time zones have changed.
     mutating func recompute(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) {
-        if fired != .min, fired - now.realtime >= ClockWatch.longestStepBack { others.value.fired = .min }
+        if fired != .min, fired - now.realtime >= ClockWatch.longestStepBack { fired = .min }
         if seen > now.realtime { seen = now.realtime }
         // One that has come and waits for its delay stays.
         guard calendar > now.realtime else { return }
@@ -172,7 +168,7 @@ struct TimerState: Sendable {
 
     /// The wall clock shows the time for the first time: what was thought of the calendar before is void.
     mutating func beginCalendar(_ rule: TimerRule, now: Moment, random: inout RandomNumbers) {
-        others.value.fired = .min
+        fired = .min
         seen = now.realtime
         setCalendar(rule, after: now.realtime - 1, &random)
     }
@@ -281,7 +277,7 @@ struct TimerState: Sendable {
     /// What fired before a restart does not fire again where the wall clock was set back a little.
     mutating func resume(_ rule: TimerRule, fired last: Int64, now: Moment, random: inout RandomNumbers) {
         guard hasCalendar, last > now.realtime, last - now.realtime < ClockWatch.longestStepBack else { return }
-        others.value.fired = last
+        fired = last
         setCalendar(rule, after: last, &random)
     }
 }

@@ -6,20 +6,21 @@ import WatchFile
 /// `[Timer]` sources in an engine, with the rim of this program: one timerfd, and a handler that counts and ends at once.
 struct EngineTimers {
     private var engine: Engine
-    private var bytes = 0.0
+    /// For each timer, of the allocator, beyond its configuration.
+    private(set) var bytes = 0.0
     private let timer: Int32
     private var fires = 0
     /// µs behind the nominal time.
     private var lateness: [Int64] = []
 
     /// - Parameter timer: a timerfd of the boot clock.
-    init(periods: [Int64], timer: Int32) throws {
-        let configuration = Self.configuration(periods)
+    init(_ triggers: [TimerTrigger], zones: ZoneTable = ZoneTable(), timer: Int32) throws {
+        let configuration = Self.configuration(triggers, zones)
         let before = Linux.allocatedBytes
         engine = Engine(configuration, at: Self.now)
         self.timer = timer
         try perform(engine.start())
-        bytes = Double(Linux.allocatedBytes - before) / Double(periods.count)
+        bytes = Double(Linux.allocatedBytes - before) / Double(triggers.count)
     }
 
     mutating func run(seconds: Int) throws -> TimerResult.Round {
@@ -66,7 +67,26 @@ struct EngineTimers {
         }
     }
 
-    private static func configuration(_ periods: [Int64]) -> Configuration {
+    /// `EverySec=`, microseconds each.
+    static func every(_ periods: [Int64]) -> [TimerTrigger] {
+        periods.map { TimerTrigger(every: TimeSpan(microseconds: UInt64($0))) }
+    }
+
+    /// `OnCalendar=`, once a day each, at the seconds of the day in turn.
+    static func daily(_ count: Int, _ zones: ZoneTable) throws -> [TimerTrigger] {
+        let names = CalendarExpression.ZoneNames(local: zones.local) { _ in false }
+        return try (0..<count).map { number in
+            let time = number % 86_400
+            var trigger = TimerTrigger()
+            trigger.calendars = [
+                try CalendarExpression(
+                    parsing: "\(time / 3600):\(time / 60 % 60):\(time % 60)", zones: names)
+            ]
+            return trigger
+        }
+    }
+
+    private static func configuration(_ triggers: [TimerTrigger], _ zones: ZoneTable) -> Configuration {
         let command = Command(words: [.template(Template(literal: "/bin/true"))])
         let queues = QueueDefinition.builtInNames.map { name in
             QueueDefinition(name: name, kind: name == "main" ? .serial : .concurrent(width: 16))
@@ -74,10 +94,10 @@ struct EngineTimers {
         return Configuration(
             settings: DaemonSettings(maxProcesses: 16), queues: queues,
             handlers: [HandlerDefinition(name: "count", action: .exec([command]))],
-            sources: periods.enumerated().map { index, period in
+            sources: triggers.enumerated().map { index, trigger in
                 SourceDefinition(
                     id: SourceID(.timer, "t\(index)"), routes: [Route(handler: "count", queue: "default")], key: .none,
-                    trigger: .timer(TimerTrigger(every: TimeSpan(microseconds: UInt64(period)))))
-            })
+                    trigger: .timer(trigger))
+            }, zones: zones)
     }
 }

@@ -1,7 +1,9 @@
 import Glibc
 import LinuxSystem
+import Schedule
 
-/// Many periodic timers through the engine, and as many of Dispatch's own, in turn.
+/// Many periodic timers through the engine, and as many of Dispatch's own, in turn. Of timers by the calendar only the
+/// memory is looked at.
 struct TimerBenchmark {
     struct Settings {
         var timers = 100_000
@@ -24,17 +26,25 @@ struct TimerBenchmark {
         // A grid of the boot clock shifts a timer by as much as the sum of the differences of its periods since boot.
         let middle = Int64(settings.timers / 2)
         let periods = (0..<Int64(settings.timers)).map { Self.period + ($0 - middle) * 7 }
+        let zones = ZoneTable(local: try TimeZoneRules(posix: "CET-1CEST,M3.5.0,M10.5.0/3"))
+        let daily = try EngineTimers.daily(settings.timers, zones)
         var (engine, dispatch): ([TimerResult.Round], [TimerResult.Round]) = ([], [])
+        var calendarBytes: [Double] = []
         for _ in 0..<settings.rounds {
             engine.append(
                 try Linux.timerCreate(.boottime).use { timer throws in
-                    var timers = try EngineTimers(periods: periods, timer: timer)
+                    var timers = try EngineTimers(EngineTimers.every(periods), timer: timer)
                     return try timers.run(seconds: settings.seconds)
+                })
+            calendarBytes.append(
+                try Linux.timerCreate(.boottime).use { timer throws in
+                    try EngineTimers(daily, zones: zones, timer: timer).bytes
                 })
             dispatch.append(try DispatchTimers(periods: periods).run(seconds: settings.seconds))
         }
         return TimerResult(
-            machine: machine, timers: settings.timers, seconds: settings.seconds, engine: engine, dispatch: dispatch)
+            machine: machine, timers: settings.timers, seconds: settings.seconds, engine: engine,
+            calendarBytes: calendarBytes, dispatch: dispatch)
     }
 
     /// Of all threads, ns.

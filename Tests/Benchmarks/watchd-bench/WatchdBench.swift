@@ -16,7 +16,7 @@
 //           and a handler that counts and ends at once (`Key=none`, or one handler would run for one timer after the
 //           other); beside it, in turn, DispatchSourceTimers at the same instants on one serial queue. Late is what lies
 //           between the instant it was due and the start of the handler. The bytes are those that the allocator has
-//           given out more after all were made.
+//           given out more after all were made, and again for as many timers with `OnCalendar=`.
 //
 // exit      Many processes, not watchd's own, that are watched by pid files and all killed in one burst: time until the last
 //           end has been told (a line of a Log= handler, counted in what watchd writes), and time on a processor for
