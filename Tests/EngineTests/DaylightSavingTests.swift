@@ -92,4 +92,74 @@ struct DaylightSavingTests {
         let all = Array(stride(from: Int64(-1410), to: 1440, by: 30))
         #expect(try elapses(change, "*:0/30", .run, isLocal: true) == all)
     }
+
+    // MARK: Samoa
+
+    /// From 30 December 2011 at midnight, 10:00 UTC, the clocks showed the 31st.
+    private static let lostDay: Int64 = 1_325_239_200
+
+    /// A zone file of the second version: before, after, and one change between them.
+    private static func apia() throws -> TimeZoneRules {
+        func bytes(_ number: Int64, _ count: Int) -> [UInt8] {
+            (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * Int64($0))) }
+        }
+        func header(_ changes: Int64, _ types: Int64, _ names: Int64) -> [UInt8] {
+            Array("TZif2".utf8) + [UInt8](repeating: 0, count: 15)
+                + [0, 0, 0, changes, types, names].flatMap { bytes($0, 4) }
+        }
+        let old = header(0, 1, 4) + bytes(0, 4) + [0, 0] + Array("UTC\0".utf8)
+        let new =
+            header(1, 2, 8) + bytes(lostDay, 8) + [1] + bytes(-10 * 3600, 4) + [1, 0] + bytes(14 * 3600, 4) + [1, 4]
+            + Array("-10\0+14\0".utf8) + Array("\n\n".utf8)
+        return try TimeZoneRules(tzif: old + new)
+    }
+
+    /// Minutes from the change of all elapses from three days before it to three days after it.
+    private func elapses(inApia expression: String, _ daylightSaving: DaylightSaving) throws -> [Int64] {
+        let zones = ZoneTable(local: try Self.apia())
+        let names = CalendarExpression.ZoneNames(local: zones.local) { _ in false }
+        let calendar = try CalendarExpression(parsing: expression, zones: names)
+        let timer = SourceDefinition.timer("t", to: "h", every: nil).timing {
+            ($0.calendars, $0.daylightSaving) = ([calendar], daylightSaving)
+        }
+        let start = (Self.lostDay - 3 * 86_400) * 1_000_000 + 1
+        let fixture = EngineFixture(
+            .of(handlers: [.exec("h", overlap: .parallel)], sources: [timer], zones: zones),
+            at: Moment(realtime: start, boottime: 1_000_000, monotonic: 1_000_000))
+        fixture.advance(seconds: 6 * 86_400 - 1)
+        return fixture.events.map { ($0.event.time / 1_000_000 - Self.lostDay) / 60 }
+    }
+
+    /// The calendar has a day less in these six: with `run` what fell on it comes when it would have begun.
+    @Test(arguments: [
+        ("12:00", [-3600, -2160, -720, 0, 720, 2160, 3600], [-3600, -2160, -720, 720, 2160, 3600]),
+        ("00:00", [-2880, -1440, 0, 1440, 2880], [-2880, -1440, 0, 1440, 2880]),
+        ("*-12-30 12:00", [0], []), ("Fri 12:00", [0], []), ("Sat 12:00", [720], [720]),
+    ])
+    func aLostDayCostsNoRunAndIsLeftOutWithSkip(expression: String, run: [Int64], skip: [Int64]) throws {
+        #expect(try elapses(inApia: expression, .run) == run)
+        #expect(try elapses(inApia: expression, .skip) == skip)
+    }
+
+    // MARK: Abbreviations
+
+    /// In the hour in which the clocks show what they have shown before, a timer of summer time is over.
+    @Test(arguments: ["*:*", "*:0/30", "02:30"], DaylightSaving.allCases)
+    func aTimerOfAnAbbreviationGoesForwardOnly(expression: String, daylightSaving: DaylightSaving) throws {
+        let zones = ZoneTable(local: try TimeZoneRules(posix: Self.berlin))
+        let names = CalendarExpression.ZoneNames(local: zones.local) { _ in false }
+        let calendar = try CalendarExpression(parsing: "\(expression) CEST", zones: names)
+        let timer = SourceDefinition.timer("t", to: "h", every: nil).timing {
+            ($0.calendars, $0.daylightSaving) = ([calendar], daylightSaving)
+        }
+        let change: Int64 = 1_824_944_400
+        for begin in stride(from: change - 5400, through: change + 5400, by: 600) {
+            let fixture = EngineFixture(
+                .of(handlers: [.exec("h", overlap: .parallel)], sources: [timer], zones: zones),
+                at: Moment(realtime: begin * 1_000_000 + 1, boottime: 1_000_000, monotonic: 1_000_000))
+            fixture.advance(seconds: 3 * 3600)
+            let times = fixture.events.map { $0.event.time / 1_000_000 }
+            #expect(times == Set(times).sorted() && times.allSatisfy { $0 > begin }, "from \(begin - change): \(times)")
+        }
+    }
 }

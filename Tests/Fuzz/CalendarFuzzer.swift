@@ -45,9 +45,7 @@ private func check(_ schedule: some CalendarSchedule, _ base: Int64, _ rules: Ti
             let next = schedule.nextElapse(
                 after: elapses.last ?? base, in: rules, daylightSaving: daylightSaving)
         {
-            // systemd itself goes back in time at the changes of an abbreviation's clock.
-            precondition(next > elapses.last ?? base || daylightSaving == .skip)
-            if next <= elapses.last ?? base { break }
+            precondition(next > elapses.last ?? base)
             elapses.append(next)
         }
         guard let last = elapses.last else { continue }

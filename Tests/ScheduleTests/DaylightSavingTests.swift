@@ -65,6 +65,111 @@ struct DaylightSavingTests {
         #expect(try clock("Fri 12:00", zone, after: "2011-12-29 12:00:00", 1, .skip) == ["05 22:00"])
     }
 
+    /// A change of the clocks, with the elapses of an expression after a base just before it.
+    struct Change: Sendable, CustomTestStringConvertible {
+        var zone: String
+        var text: String
+        var base: String
+        var run: [String]
+        /// As `systemd-analyze calendar` tells them.
+        var skip: [String]
+
+        var testDescription: String { "\(text) in \(zone) after \(base)" }
+
+        init(_ zone: String, _ text: String, after base: String, run: [String], skip: [String]? = nil) {
+            (self.zone, self.text, self.base, self.run, self.skip) = (zone, text, base, run, skip ?? run)
+        }
+    }
+
+    /// For each zone: a fixed time that is left out in spring, the first elapses of one that repeats there; and the same
+    /// in autumn, where the fixed time comes twice.
+    static let changes = [
+        Change(
+            "Europe/Berlin", "02:30", after: "2026-03-28 12:00:00", run: ["29 01:00", "30 00:30"],
+            skip: ["30 00:30", "31 00:30"]),
+        Change(
+            "Europe/Berlin", "*:0/30", after: "2026-03-29 00:00:00", run: ["29 00:30", "29 01:00", "29 01:30"]),
+        Change("Europe/Berlin", "02:30", after: "2026-10-24 12:00:00", run: ["25 00:30", "26 01:30"]),
+        Change(
+            "Europe/Berlin", "*:0/30", after: "2026-10-25 00:10:00", run: ["25 00:30", "25 01:00", "25 01:30"],
+            skip: ["25 00:30", "25 02:00", "25 02:30"]),
+        Change(
+            "America/New_York", "02:30", after: "2026-03-07 12:00:00", run: ["08 07:00", "09 06:30"],
+            skip: ["09 06:30", "10 06:30"]),
+        Change(
+            "America/New_York", "*:0/30", after: "2026-03-08 06:00:00", run: ["08 06:30", "08 07:00", "08 07:30"]),
+        Change("America/New_York", "01:30", after: "2026-10-31 12:00:00", run: ["01 05:30", "02 06:30"]),
+        Change(
+            "America/New_York", "*:0/30", after: "2026-11-01 05:10:00", run: ["01 05:30", "01 06:00", "01 06:30"],
+            skip: ["01 05:30", "01 07:00", "01 07:30"]),
+        Change(
+            "Australia/Lord_Howe", "02:15", after: "2026-10-03 00:00:00", run: ["03 15:30", "04 15:15"],
+            skip: ["04 15:15", "05 15:15"]),
+        Change(
+            "Australia/Lord_Howe", "*:0/15", after: "2026-10-03 15:05:00", run: ["03 15:15", "03 15:30", "03 15:45"]),
+        Change("Australia/Lord_Howe", "01:45", after: "2026-04-04 00:00:00", run: ["04 14:45", "05 15:15"]),
+        Change(
+            "Australia/Lord_Howe", "*:0/15", after: "2026-04-04 14:40:00", run: ["04 14:45", "04 15:00", "04 15:15"],
+            skip: ["04 14:45", "04 15:30", "04 15:45"]),
+        Change(
+            "Europe/Dublin", "01:30", after: "2026-03-28 12:00:00", run: ["29 01:00", "30 00:30"],
+            skip: ["30 00:30", "31 00:30"]),
+        Change(
+            "Europe/Dublin", "*:0/30", after: "2026-03-29 00:00:00", run: ["29 00:30", "29 01:00", "29 01:30"]),
+        Change("Europe/Dublin", "01:30", after: "2026-10-24 12:00:00", run: ["25 00:30", "26 01:30"]),
+        Change(
+            "Europe/Dublin", "*:0/30", after: "2026-10-25 00:10:00", run: ["25 00:30", "25 01:00", "25 01:30"],
+            skip: ["25 00:30", "25 02:00", "25 02:30"]),
+        Change(
+            "America/Sao_Paulo", "00:30", after: "2018-11-03 12:00:00", run: ["04 03:00", "05 02:30"],
+            skip: ["05 02:30", "06 02:30"]),
+        Change(
+            "America/Sao_Paulo", "*:0/30", after: "2018-11-04 02:00:00", run: ["04 02:30", "04 03:00", "04 03:30"]),
+        Change("America/Sao_Paulo", "23:30", after: "2019-02-16 12:00:00", run: ["17 01:30", "18 02:30"]),
+        Change(
+            "America/Sao_Paulo", "*:0/30", after: "2019-02-17 01:10:00", run: ["17 01:30", "17 02:00", "17 02:30"],
+            skip: ["17 01:30", "17 03:00", "17 03:30"]),
+        Change(
+            "Pacific/Apia", "12:00", after: "2011-12-29 12:00:00", run: ["29 22:00", "30 10:00", "30 22:00"],
+            skip: ["29 22:00", "30 22:00", "31 22:00"]),
+        Change(
+            "Pacific/Apia", "00:00", after: "2011-12-29 00:00:00", run: ["29 10:00", "30 10:00", "31 10:00"]),
+        Change(
+            "Pacific/Apia", "*:0/30", after: "2011-12-30 09:00:00", run: ["30 09:30", "30 10:00", "30 10:30"]),
+    ]
+
+    @Test(arguments: changes) func eachZoneHasATableOfItsOwn(change: Change) throws {
+        #expect(
+            try clock(change.text, change.zone, after: change.base, change.run.count, .run) == change.run)
+        #expect(
+            try clock(change.text, change.zone, after: change.base, change.skip.count, .skip) == change.skip)
+    }
+
+    /// systemd goes back in time there: to the 29th for what falls on the lost day, and by an hour for an abbreviation
+    /// that is no longer in effect.
+    @Test(arguments: [
+        ("Pacific/Apia", "2011-12-30 10:00:00", ["*-12-30 12:00", "2011-12-30 12:00", "*-12-30 *:0/30", "*:0/30 +14"]),
+        ("Europe/Berlin", "2026-10-25 01:00:00", ["02:30 CEST", "*:* CEST", "Sun *:0/10 CEST", "*:0/30 CET"]),
+        ("Europe/Berlin", "2026-03-29 01:00:00", ["02:30 CET", "*:* CET", "*:* CEST"]),
+        ("America/New_York", "2026-11-01 06:00:00", ["*:0/30 EDT", "1..2:* EST"]),
+        ("Australia/Lord_Howe", "2026-04-04 15:00:00", ["*:* +11", "01:45 +11", "*:0/15 +1030"]),
+        ("Europe/Dublin", "2026-10-25 01:00:00", ["*:0/30 IST", "*:* GMT"]),
+        ("America/Sao_Paulo", "2019-02-17 02:00:00", ["23:30 -02", "*:* -02", "*:* -03"]),
+    ])
+    func noElapseIsBeforeTheOneItFollows(zone: String, change: String, texts: [String]) throws {
+        let rules = try Zones.rules(zone)
+        let change = try utc(change)
+        for text in texts {
+            let expression = try CalendarExpression(text, in: rules)
+            for base in stride(from: change - 10_800_000_000, through: change + 10_800_000_000, by: 299_000_000) {
+                for daylightSaving in DaylightSaving.allCases {
+                    let next = expression.nextElapse(after: base, in: rules, daylightSaving: daylightSaving)
+                    #expect(next ?? .max > base, "\(text) \(zone) \(daylightSaving) after \(base)")
+                }
+            }
+        }
+    }
+
     @Test func withSkipItIsAsInSystemd() throws {
         let spring = "2026-03-29 00:00:00"
         #expect(try clock("02:30", "Europe/Berlin", after: spring, 1, .skip) == ["30 00:30"])

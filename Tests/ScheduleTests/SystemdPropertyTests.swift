@@ -50,10 +50,13 @@ struct SystemdPropertyTests {
         let local = try Zones.rules(zone)
         let expression = try? CalendarExpression(text, in: local)
         #expect((expression == nil) == (answer.normalized == nil), "seed \(seed): \(zone) @\(base) \(text)")
-        guard let expression, let expected = answer.elapses else { return }
+        guard let expression, let answers = answer.elapses else { return }
         #expect(expression.description == answer.normalized, "seed \(seed): \(text)")
+        // At the changes of an abbreviation's clock it goes back in time, which no timer can.
+        let last = answers.indices.first { answers[$0] < ($0 == 0 ? base : answers[$0 - 1]) }
+        let expected = answers.prefix(last ?? answers.count)
         let elapses = Zones.elapses(
-            expression, 4, after: base * 1_000_000, in: try expression.rules(local: local), .skip)
-        #expect(elapses.map { $0 / 1_000_000 } == expected, "seed \(seed): \(zone) @\(base) \(text)")
+            expression, last ?? 4, after: base * 1_000_000, in: try expression.rules(local: local), .skip)
+        #expect(elapses.map { $0 / 1_000_000 } == Array(expected), "seed \(seed): \(zone) @\(base) \(text)")
     }
 }

@@ -19,9 +19,7 @@ extension CalendarExpression: CalendarSchedule {
         switch zone {
         case .utc: return pattern.next(from: from).map { Int64($0) }
         case .abbreviation(_, let isDaylightSaving):
-            return SystemdElapse.first(of: self, from: from, in: rules, pinned: isDaylightSaving).instant.map {
-                Int64($0)
-            }
+            return abbreviated(from, rules, isDaylightSaving)
         case .local, .named:
             if daylightSaving == .skip {
                 let elapse = SystemdElapse.first(of: self, from: from, in: rules, pinned: nil)
@@ -49,6 +47,20 @@ extension CalendarExpression: CalendarSchedule {
         let count = instants.count < limit ? instants.count : zoned.count(in: from..<until)
         return NewestElapses(instants: instants.reversed(), count: count)
     }
+
+    /// Where the clocks have just been set back, the abbreviation that was in effect until then takes systemd back in
+    /// time, to what has elapsed already. Then it is asked from a little later on.
+    private func abbreviated(_ from: Int, _ rules: TimeZoneRules, _ isDaylightSaving: Bool) -> Int64? {
+        for start in stride(from: from, to: from + Self.longestWayBack, by: Self.wayOn) {
+            let elapse = SystemdElapse.first(of: self, from: start, in: rules, pinned: isDaylightSaving)
+            guard let found = elapse.instant else { return nil }
+            if found >= from { return Int64(found) }
+        }
+        return nil
+    }
+
+    private static let longestWayBack = 24 * 3_600_000_000
+    private static let wayOn = 15 * 60_000_000
 
     private func zoned(_ rules: TimeZoneRules, _ daylightSaving: DaylightSaving) -> ZonedPattern {
         ZonedPattern(pattern, rules, isRepeating: isRepeating, daylightSaving: daylightSaving)
