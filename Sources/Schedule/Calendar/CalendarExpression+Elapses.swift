@@ -23,7 +23,7 @@ extension CalendarExpression: CalendarSchedule {
         case .local, .named:
             if daylightSaving == .skip {
                 let elapse = SystemdElapse.first(of: self, from: from, in: rules, pinned: nil)
-                if !elapse.isStuck { return elapse.instant.map { Int64($0) } }
+                if !elapse.isStuck, elapse.instant ?? from >= from { return elapse.instant.map { Int64($0) } }
             }
             return zoned(rules, daylightSaving).first(from: from).map { Int64($0) }
         }
