@@ -1,5 +1,6 @@
 import Engine
 import EventSources
+import Glibc
 import LinuxSystem
 import WatchFile
 
@@ -13,6 +14,8 @@ final class AdoptedRun: OngoingRun {
     private var output: OutputCapture?
     private var group: ProcessGroup?
     private var isEnding = false
+    /// It had ended before it was found.
+    private var hadEnded = false
     /// What of it is in the service manager's store.
     private var keptNames: [KeptDescriptor] = []
     private var bound: QueueBound<AdoptedRun> { QueueBound(self, to: environment.core) }
@@ -37,7 +40,9 @@ final class AdoptedRun: OngoingRun {
             capture(output)
         }
         do throws(SystemError) {
-            process = try watch(pidfd)
+            let process = try watch(pidfd)
+            self.process = process
+            hadEnded = process.number.map { (try? Linux.poll($0, .readable, timeout: 0).isEmpty) == false } ?? false
         } catch {
             return finish(nil)
         }
@@ -142,9 +147,13 @@ final class AdoptedRun: OngoingRun {
         environment.send(.runEnded(request.run, known, output: output?.tail ?? [], reason: reason))
     }
 
-    /// What is known of the end of the run. One of several commands that succeeded may have been any of them.
+    /// What is known of the end of the run. Who kills watchd with all its processes, as `systemctl kill` does, says
+    /// nothing of the run. One of several commands that succeeded may have been any of them.
     private func judged(_ exit: Exit?) -> (exit: Exit?, reason: String?) {
         guard let exit else { return (nil, "watchd was restarted while it ran, and how it ended is not known") }
+        if hadEnded, case .signaled(let number) = exit, [SIGKILL, SIGTERM].contains(number) {
+            return (nil, "ended by \(LinuxSignal.name(number)) while watchd was down")
+        }
         let count = definition.commandCount
         // What an `ExecCondition=` ends with says nothing of the run.
         let isTold = definition.conditions.commands.isEmpty && !definition.isSuccess(exit)

@@ -1,8 +1,8 @@
-import Engine
 import Testing
 import WatchFile
 
 @testable import Daemon
+@testable import Engine
 
 @Suite("Store writes") struct StoreWriteTests {
     @Test func onlyWhatNobodyWaitsForIsLazy() {
@@ -15,5 +15,15 @@ import WatchFile
         stamp.isTold = false
         stamp.seen = 1
         #expect(StoreWrite.timer(.init(.timer, "t"), stamp).isUrgent)
+    }
+
+    /// What is running for the store would have failed after a crash, though its end was told.
+    @Test func theEndOfWhatTheStoreHasIsNotLazy() {
+        var view = OperationView(
+            id: 1, handler: "h", queue: "q", origin: .source(.init(.custom, "c")), state: .finished, result: .done,
+            events: [], entries: 1, deliveries: 1, depth: 0, submitted: 1, attempt: 1)
+        #expect(!StoreWrite.ended(view).isUrgent)
+        view.isStored = true
+        #expect(StoreWrite.ended(view).isUrgent)
     }
 }

@@ -215,6 +215,25 @@ import Testing
         }
     }
 
+    @Test func whatIsKilledTogetherWithItRunsAgain() throws {
+        try with { machine in
+            let before = Int(try machine.property("NFileDescriptorStore")) ?? 0
+            try emit(machine, "poke", 1)
+            let first = try waitForBegun(machine, 1)[0]
+            try wait(for: "the handler's descriptor to be stored") {
+                Int(try machine.property("NFileDescriptorStore")) ?? 0 > before
+            }
+            #expect(try machine.run("systemctl", "kill", "-s", "KILL", "watchd.service").code == 0)
+            try wait(for: "it to be down") { try machine.property("SubState") == "auto-restart" }
+            #expect(try !machine.isAlive(first.pid))
+            try waitUntilActive(machine)
+            let again = try waitForBegun(machine, 2)[1]
+            #expect((again.operation, again.isRedelivered) == (first.operation, true))
+            _ = try shell(machine, "touch /srv/go")
+            try waitUntilIdle(machine)
+        }
+    }
+
     /// Since Linux 6.15.
     private static let kernelKeepsTheEnd: Bool = {
         let release = (try? Linux.readFile("/proc/sys/kernel/osrelease")) ?? []

@@ -9,7 +9,8 @@ extension StoreWrite {
     var isUrgent: Bool {
         switch self {
         case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process, .booted: true
-        case .ended(let view): view.isDurable || view.result == .failed
+        // What the store has as running would have failed, after a crash, though its end was told.
+        case .ended(let view): view.isDurable || view.isStored || view.result == .failed
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
         case .retrying, .position: false
