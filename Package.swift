@@ -104,7 +104,8 @@ let package = Package(
         .executableTarget(
             name: "watchd-bench",
             dependencies: [
-                "Engine", "WatchFile", "Schedule", "Store", "ControlInterface", "Varlink", "CSQLite", "LinuxSystem",
+                "Engine", "WatchFile", "Schedule", "TimeZoneFiles", "Store", "ControlInterface", "Varlink", "CSQLite",
+                "LinuxSystem",
             ],
             path: "Tests/Benchmarks/watchd-bench", swiftSettings: settings),
         small("watchd-bench-floor", path: "Tests/Benchmarks/watchd-bench-floor"),

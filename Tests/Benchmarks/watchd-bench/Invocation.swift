@@ -1,7 +1,7 @@
 /// The command line, understood.
 struct Invocation {
     enum Verb: String, CaseIterable {
-        case latency, idle, queue, timers, exit, store, lines
+        case latency, idle, queue, timers, calendar, exit, store, lines
 
         static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
@@ -11,6 +11,7 @@ struct Invocation {
         watchd-bench idle [--seconds N] [--runs N] [--starts N] [--json] [--watchd PATH]
         watchd-bench queue [--rounds N] [--operations N] [--json]
         watchd-bench timers [--timers N] [--seconds N] [--rounds N] [--json]
+        watchd-bench calendar [--elapses N] [--rounds N] [--json]
         watchd-bench exit [--processes N] [--rounds N] [--json] [--watchd PATH]
         watchd-bench store [--part PART] [--rounds N] [--operations N] [--events N] [--pending N] [--records N]
                            [--starts N] [--queries N] [--json] [--watchd PATH]
@@ -36,6 +37,10 @@ struct Invocation {
           --timers      how many; each elapses every 10 s (100000)
           --seconds     of a round, for each of the two (10)
           --rounds      rounds of each (3)
+
+        calendar  the next elapse of calendar expressions, no process
+          --elapses     elapses of a round, for each expression (10000)
+          --rounds      rounds of each (5)
 
         exit      many processes that are watched and all end at once, beside a bare epoll loop, in turn
           --processes   how many (10000)
@@ -72,6 +77,7 @@ struct Invocation {
     private(set) var exit = ExitBenchmark.Settings()
     private(set) var queue = QueueBenchmark.Settings()
     private(set) var timers = TimerBenchmark.Settings()
+    private(set) var calendar = CalendarBenchmark.Settings()
     private(set) var lines = LinesBenchmark.Settings()
     private(set) var store = StoreBenchmark.Settings()
 
@@ -121,6 +127,8 @@ struct Invocation {
         case ("--timers", "timers"): timers.timers = try number(option, value(), 1...1_000_000)
         case ("--seconds", "timers"): timers.seconds = try number(option, value(), 1...3600)
         case ("--rounds", "timers"): timers.rounds = try number(option, value(), 1...1000)
+        case ("--elapses", "calendar"): calendar.elapses = try number(option, value(), 1...10_000_000)
+        case ("--rounds", "calendar"): calendar.rounds = try number(option, value(), 1...1000)
         case ("--processes", "exit"): exit.processes = try number(option, value(), 1...90_000)
         case ("--rounds", "exit"): exit.rounds = try number(option, value(), 1...1000)
         case ("--seconds", "idle"): idle.seconds = try number(option, value(), 1...86_400)

@@ -18,6 +18,8 @@
 //           between the instant it was due and the start of the handler. The bytes are those that the allocator has
 //           given out more after all were made, and again for as many timers with `OnCalendar=`.
 //
+// calendar  What it costs to find the next elapse of a calendar expression, and that of one that never comes.
+//
 // exit      Many processes, not watchd's own, that are watched by pid files and all killed in one burst: time until the last
 //           end has been told (a line of a Log= handler, counted in what watchd writes), and time on a processor for
 //           each; beside it, in turn, a bare loop in this program: pidfds in an epoll set, and how each ended.
@@ -63,6 +65,9 @@ enum WatchdBench {
         if invocation.verb == .timers {
             return show(try TimerBenchmark(invocation.timers).run(), asJSON: invocation.isJSON)
         }
+        if invocation.verb == .calendar {
+            return show(try CalendarBenchmark(invocation.calendar).run(), asJSON: invocation.isJSON)
+        }
         let programs = try Programs(watchd: invocation.watchd)
         let bed = try Bed()
         defer { bed.remove() }
@@ -82,7 +87,7 @@ enum WatchdBench {
         case .lines:
             let benchmark = LinesBenchmark(programs: programs, bed: bed, settings: invocation.lines)
             show(try benchmark.run(), asJSON: invocation.isJSON)
-        case .queue, .timers: break
+        case .queue, .timers, .calendar: break
         }
     }
 
