@@ -7,6 +7,8 @@ struct Deadlines: Sendable {
         case run(OperationRef, part: Int)
         /// The end of `DelaySec=`.
         case submission(OperationRef)
+        /// When the store is told how much is left of a delay or a pause.
+        case storedDelay(OperationRef)
         case startTimeout(OperationRef)
         /// The end of the pause before another attempt.
         case retry(OperationRef)

@@ -124,6 +124,7 @@ extension Engine {
         move(operation.entries.deliveries, from: .running, to: .pending, source: operation.source, target)
         changeEntries(operation.entries.count, queue: operation.queue)
         deadlines.add(.retry(ref), .monotonic, at: operations[ref].wakeUp)
+        followDelay(ref)
         save(ref)
         actions.append(.report(.retrying(view)))
         report(ref)

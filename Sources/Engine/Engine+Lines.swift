@@ -22,6 +22,7 @@ extension Engine {
                 !operations[ref].runs.contains(where: \.isAdopted)
             {
                 operations[ref].isDurable = true
+                followDelay(ref)
                 save(ref)
             }
         }

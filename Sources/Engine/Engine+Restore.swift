@@ -122,15 +122,17 @@ extension Engine {
         (draft.isCancelled, draft.isByHand) = (stored.isCancelled, stored.isByHand)
         (draft.isRerun, draft.hasConsumed) = (stored.isRerun, stored.hasConsumed)
         (draft.isDurable, draft.isLong, draft.isStored) = (stored.isDurable, !stored.isDurable, true)
-        if let time = stored.notBefore { draft.wakeUp = now.monotonic + pause(until: time, handler: handler) }
+        if let left = stored.left ?? stored.notBefore.map({ $0 - now.realtime }) {
+            draft.wakeUp = now.monotonic + pause(left, handler: handler)
+        }
         return draft
     }
 
-    /// Microseconds left; not longer than it can have been, in case somebody has set the clock.
-    private func pause(until time: Int64, handler: Int) -> Int64 {
+    /// Microseconds left; not longer than it can be by its handler, which may be another one now.
+    private func pause(_ left: Int64, handler: Int) -> Int64 {
         let definition = handlers[handler].definition.value
         let longest = max(definition.constraints.delay.microseconds, definition.retry.maxDelay.microseconds)
-        return min(max(0, time - now.realtime), Int64(clamping: min(longest, UInt64(Int64.max / 8))) / 10 * 11)
+        return min(max(0, left), Int64(clamping: min(longest, UInt64(Int64.max / 8))) / 10 * 11)
     }
 
     private mutating func insertRestored(_ draft: consuming Operation, _ names: [KeyTable.Name]) -> OperationRef {
@@ -230,7 +232,9 @@ extension Engine {
     }
 
     private mutating func goOn(_ ref: OperationRef, _ stored: StoredOperation) {
-        if operations[ref].isRedelivered != stored.isRedelivered { save(ref) }
+        // A time of the wall clock is good for one start only.
+        if operations[ref].isRedelivered != stored.isRedelivered || stored.notBefore != nil { save(ref) }
+        followDelay(ref)
         if stored.isCancelled {
             if !operations[ref].runs.isEmpty { return terminate(ref, .cancelled) }
             return finish(ref, .cancelled, reason: "cancelled while it ran")

@@ -156,7 +156,7 @@ extension Engine {
         stored.merge = sources[operation.source].merge
         stored.depth = Int(operation.depth)
         stored.place = operation.place
-        if operation.wakeUp > now.monotonic { stored.notBefore = now.realtime + operation.wakeUp - now.monotonic }
+        if operation.wakeUp > now.monotonic { stored.left = operation.wakeUp - now.monotonic }
         stored.attempt = Int(operation.attempt)
         stored.countedAttempts = attempts[operation.id]?.counted ?? 0
         stored.temporaryAttempts = attempts[operation.id]?.temporary ?? 0
@@ -175,6 +175,27 @@ extension Engine {
             run.pid.map { StoredRun(part: run.part, pid: $0, started: run.started) }
         }
         return stored
+    }
+
+    // MARK: Delays and pauses
+
+    /// A crash forgets no more than a quarter of what was left of a delay or a pause, or two of these.
+    private static let storedStep: Int64 = 30_000_000
+
+    /// It has a delay or a pause now, of which the store is told now and then how much is left: on a grid, so that many
+    /// operations are told of together.
+    mutating func followDelay(_ ref: OperationRef) {
+        guard operations[ref].isDurable else { return }
+        let step = max((operations[ref].wakeUp - now.monotonic) / 4 - Self.storedStep, Self.storedStep)
+        let time = ((now.monotonic + step) / Self.storedStep + 1) * Self.storedStep
+        if time < operations[ref].wakeUp { deadlines.add(.storedDelay(ref), .monotonic, at: time) }
+    }
+
+    mutating func storeDelay(_ ref: OperationRef) {
+        guard operations.isAlive(ref), operations[ref].wakeUp > now.monotonic else { return }
+        // While it fails it would only be told the same again and again.
+        if storeCondition == .working { save(ref) }
+        followDelay(ref)
     }
 
     // MARK: How the store stands
@@ -219,6 +240,8 @@ extension Engine {
 
     /// Leaves a durable operation to the next start, as the store has it.
     mutating func setAside(_ ref: OperationRef) {
+        // How much is left of its delay by now.
+        if operations[ref].wakeUp > now.monotonic { save(ref) }
         if operations[ref].isUnsaved { tellStore() }
         let operation = operations[ref]
         for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {

@@ -49,6 +49,7 @@ extension Engine {
         if delay > 0 {
             operations[ref].wakeUp = now.monotonic + min(delay, .max / 4)
             deadlines.add(.submission(ref), .monotonic, at: operations[ref].wakeUp)
+            followDelay(ref)
         }
         setStartTimeout(ref)
     }

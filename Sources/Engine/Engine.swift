@@ -266,6 +266,7 @@ package struct Engine: Sendable {
         case .silence(let source): silenceDeadline(source)
         case .run(let ref, let part): runDeadline(ref, part: part)
         case .submission(let ref): submitIfFree(ref)
+        case .storedDelay(let ref): storeDelay(ref)
         case .startTimeout(let ref): startTimedOut(ref)
         case .retry(let ref): pauseIsOver(ref)
         case .queueRate(let queue): queueRateMayBeBack(queue)
@@ -293,6 +294,7 @@ package struct Engine: Sendable {
         case .submission(let ref):
             guard operations.isAlive(ref), operations[ref].station == .unsubmitted else { return false }
             return (clock == .realtime ? windowHolds[ref.id] : operations[ref].wakeUp) == time
+        case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].wakeUp > time
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .retry(let ref):
             return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time

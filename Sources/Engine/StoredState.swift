@@ -44,7 +44,9 @@ package struct StoredOperation: Equatable, Sendable {
     package var submitted: Int64
     /// Its place in the order of submission; 0: not submitted.
     package var place: UInt64 = 0
-    /// Wall-clock microsecond at which its delay or its pause between two attempts is over.
+    /// Microseconds left of its delay, or of its pause between two attempts, when it was written.
+    package var left: Int64?
+    /// The same as a microsecond of the wall clock, in a store of an older watchd.
     package var notBefore: Int64?
     /// From 1; the one that runs, or comes next.
     package var attempt = 1

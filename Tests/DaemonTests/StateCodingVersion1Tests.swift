@@ -81,6 +81,15 @@ import WatchFile
         #expect(StateCoding.encode(operation) == recorded)
     }
 
+    @Test func whatIsLeftOfADelay() {
+        var operation = StoredOperation(
+            id: 1, handler: "h", queue: "main", origin: .finalizer(queue: "q"), submitted: 0)
+        operation.left = 5
+        let recorded = bytes(["018014010168046d61696e0401710000000002000000000a"])
+        #expect(StateCoding.operation(recorded) == operation)
+        #expect(StateCoding.encode(operation) == recorded)
+    }
+
     @Test func suspensions() {
         let suspensions = [
             Suspension(by: "anna", reason: "maintenance", since: Self.time, until: Self.time + 60),

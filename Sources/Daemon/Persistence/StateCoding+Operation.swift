@@ -8,7 +8,7 @@ extension ByteWriter {
             flags(
                 operation.merge != nil, operation.notBefore != nil, operation.isExecuting, operation.isRedelivered,
                 operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
-                operation.hasConsumed, operation.isDurable, operation.stride != nil))
+                operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -25,6 +25,7 @@ extension ByteWriter {
         put(operation.temporaryAttempts)
         putLists(operation)
         if let stride = operation.stride { put(stride) }
+        if let left = operation.left { put(left) }
     }
 
     private mutating func putLists(_ operation: StoredOperation) {
@@ -60,7 +61,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0x7FF)
+        let bits = try flags(0xFFF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -75,6 +76,7 @@ extension ByteReader {
         operation.dependencies = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in try reader.dependency() }
         operation.runs = try list(ofAtLeast: 3) { reader throws(DamagedBytes) in try reader.run() }
         if bits & 0x400 != 0 { operation.stride = try int(1...Int(Int32.max)) }
+        operation.left = try signed(if: bits & 0x800 != 0)
         operation.take(bits)
         return operation
     }
