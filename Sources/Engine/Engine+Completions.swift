@@ -15,7 +15,9 @@ extension Engine {
             // Before the first end it had succeeded as far as anybody knows.
             if result != before ?? .done { startCompletions(completions.change, .change, operation, view) }
         }
-        if result == .done || result == .failed || result == .cancelled {
+        // Where it was its turn and a condition did not hold; who is skipped otherwise never came to that.
+        let isUnmet = result == .skipped && !operation.runs.isEmpty
+        if result == .done || result == .failed || result == .cancelled || isUnmet {
             startCompletions(completions.finished, .finished, operation, view)
         }
     }

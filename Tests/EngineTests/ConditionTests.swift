@@ -36,16 +36,62 @@ struct ConditionTests {
             $0.retry.limit = 3
             $0.completions.success = ["told"]
             $0.completions.failure = ["told"]
-            $0.completions.finished = ["told"]
+            $0.completions.change = ["told"]
+            $0.completions.retry = ["told"]
         }
         fixture.emit("x")
         skip(fixture)
         #expect(fixture.results == ["h skipped"])
         #expect(fixture.ended.first?.reason == "ConditionPathExists=/x does not hold")
         #expect(fixture.counters(handler: "h")?[.skipped] == 1 && fixture.engine.processesRunning == 0)
-        #expect(fixture.running.isEmpty, "it is neither success nor failure, and no end that On…= tells of")
+        #expect(fixture.running.isEmpty, "it is neither success nor failure")
         let steps = fixture.engine.explain(handler: "h") ?? []
         #expect(steps.contains { $0.code == .skipped && $0.sentence.contains("does not hold") }, "\(steps)")
+    }
+
+    @Test func onFinishedIsToldOnceThatItWasSkipped() {
+        let fixture = fixture { $0.completions.finished = ["told"] }
+        fixture.emit("x")
+        skip(fixture)
+        #expect(fixture.running == ["told: finished(1)"])
+        let results = fixture.starts.flatMap(\.events).compactMap { event in
+            if case .completion(let fact) = event.fact { fact.result } else { nil }
+        }
+        #expect(results == [.skipped])
+    }
+
+    @Test func onFinishedIsToldOfASplitOperationOnce() {
+        let fixture = fixture {
+            $0.stride = 1
+            $0.completions.finished = ["told"]
+        }
+        fixture.suspend("q")
+        for line in ["a", "b"] { fixture.line("f", line) }
+        fixture.resume("q")
+        skip(fixture, part: 0)
+        #expect(fixture.runs.map(\.part) == [1])
+        skip(fixture, part: 1)
+        #expect(fixture.running == ["told: finished(1)"])
+    }
+
+    @Test func onFinishedIsNotToldOfWhatIsSkippedBeforeItsTurn() {
+        let once = fixture {
+            $0.constraints.once = .ever
+            $0.completions.finished = ["told"]
+        }
+        once.emit("x")
+        once.emit("x")
+        once.endFirst()
+        #expect(once.results == ["h done", "h skipped"])
+        once.emit("x")
+        #expect(once.running == ["told: finished(1)"])
+        let overlap = fixture {
+            $0.overlap = .skip
+            $0.completions.finished = ["told"]
+        }
+        overlap.emit("x")
+        overlap.emit("x")
+        #expect(overlap.counters(handler: "h")?[.skipped] == 1 && overlap.running == ["h: data:1"])
     }
 
     @Test func itIsLookedAtBeforeEachAttempt() {
