@@ -10,8 +10,10 @@ extension Engine {
         clearLines()
         let refs = operations.refs
         for ref in refs {
+            let definition = handlers[operations[ref].handler].definition
+            // Of one that is tried again, too.
+            operations[ref].level = level(definition, on: operations[ref].queue)
             if !operations[ref].hasStarted {
-                let definition = handlers[operations[ref].handler].definition
                 var operation = operations[ref]
                 apply(definition, to: &operation)
                 operations[ref] = operation

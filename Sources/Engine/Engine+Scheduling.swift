@@ -167,6 +167,10 @@ extension Engine {
         return false
     }
 
+    func isAtItsRate(_ queue: Int) -> Bool {
+        queues[queue].definition.rateLimit.map { queues[queue].rate.isFull($0, now: now.monotonic) } ?? false
+    }
+
     mutating func queueRateMayBeBack(_ queue: Int) {
         guard queues.isInUse(queue), let time = queues[queue].rateDeadline, time <= now.monotonic else { return }
         queues[queue].rateDeadline = nil

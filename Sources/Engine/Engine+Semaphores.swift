@@ -16,15 +16,16 @@ extension Engine {
     /// Of a queue that may start nothing now, nobody stands in the line of a semaphore.
     func isSomebodyOlder(_ ticket: Ticket, _ semaphore: Int) -> Bool {
         guard semaphores[semaphore].waiting > 0 else { return false }
-        return semaphores[semaphore].lines.contains { queue, line in
+        return semaphores[semaphore].lines.contains { place, line in
             guard let first = line.peek(in: operations, at: .semaphores), first < ticket else { return false }
-            return mayStartNow(first, on: queue)
+            return mayStartNow(first, on: place.queue)
         }
     }
 
-    /// Its queue has room for it, nothing stands before it, and there is a process slot if it needs one.
+    /// Its queue has room for it and may start one more now, nothing stands before it, and there is a process slot if it
+    /// needs one.
     private func mayStartNow(_ ticket: Ticket, on queue: Int) -> Bool {
-        isOpen(queue) && hasSlot(ticket, on: queue) && barrierPlace(before: ticket, of: queue) == nil
+        isOpen(queue) && hasSlot(ticket, on: queue) && !isAtItsRate(queue) && barrierPlace(before: ticket, of: queue) == nil
             && queues[queue].chain.allSatisfy { queues[$0].runsThrough < queues[$0].width }
     }
 
@@ -39,8 +40,9 @@ extension Engine {
         let ref = operations.ref(ticket)
         operations[ref].station = .semaphores
         countParked(ref, 1)
+        let place = SemaphoreState.Place(queue: operations[ref].queue, needsProcess: needsProcess(ticket))
         for demand in demands(ticket) where demand.need(operations[ticket]) > 0 {
-            semaphores[demand.semaphore].lines[operations[ref].queue, default: TicketLine()].insert(ticket)
+            semaphores[demand.semaphore].lines[place, default: TicketLine()].insert(ticket)
         }
     }
 
@@ -65,13 +67,13 @@ extension Engine {
 
     private mutating func feed(_ semaphore: Int) {
         var left = semaphores[semaphore].available
-        var heads: [(ticket: Ticket, queue: Int)] = []
-        for queue in semaphores[semaphore].lines.keys { appendHead(semaphore, queue, to: &heads) }
+        var heads: [(ticket: Ticket, place: SemaphoreState.Place)] = []
+        for place in semaphores[semaphore].lines.keys { appendHead(semaphore, place, to: &heads) }
         heads.sort { $0.ticket < $1.ticket }
         while let first = heads.first {
             heads.removeFirst()
             let need = demands(first.ticket).first { $0.semaphore == semaphore }?.need(operations[first.ticket]) ?? 0
-            let mayStart = mayStartNow(first.ticket, on: first.queue)
+            let mayStart = mayStartNow(first.ticket, on: first.place.queue)
             // Who cannot start anyway has its turn when its queue has; nobody waits for it.
             if need > left || !mayTake(first.ticket) {
                 if mayStart { return }
@@ -80,17 +82,19 @@ extension Engine {
             unpark(operations.ref(first.ticket))
             guard mayStart else { continue }
             left -= need
-            appendHead(semaphore, first.queue, to: &heads)
+            appendHead(semaphore, first.place, to: &heads)
             heads.sort { $0.ticket < $1.ticket }
         }
     }
 
-    private mutating func appendHead(_ semaphore: Int, _ queue: Int, to heads: inout [(ticket: Ticket, queue: Int)]) {
-        guard let head = semaphores[semaphore].lines[queue]?.first(in: operations, at: .semaphores) else {
-            semaphores[semaphore].lines[queue] = nil
+    private mutating func appendHead(
+        _ semaphore: Int, _ place: SemaphoreState.Place, to heads: inout [(ticket: Ticket, place: SemaphoreState.Place)]
+    ) {
+        guard let head = semaphores[semaphore].lines[place]?.first(in: operations, at: .semaphores) else {
+            semaphores[semaphore].lines[place] = nil
             return
         }
-        heads.append((head, queue))
+        heads.append((head, place))
     }
 
     private mutating func unpark(_ ref: OperationRef) {

@@ -38,10 +38,14 @@ extension Engine {
 
     /// What an operation that has not started takes from its handler's definition, again after a reload.
     func apply(_ definition: SharedDefinition, to operation: inout Operation) {
-        let isSerial = queues[operation.queue].isSerial
         operation.isBarrier = definition.value.constraints.isBarrier && queues[operation.queue].takesBarriers
-        operation.level = UInt8(isSerial ? 2 : definition.value.constraints.priority.rank)
+        operation.level = level(definition, on: operation.queue)
         operation.isExclusive = definition.value.overlap != .parallel || definition.value.constraints.once != nil
+    }
+
+    /// Where it stands among the ready ones (`Priority=`).
+    func level(_ definition: SharedDefinition, on queue: Int) -> UInt8 {
+        UInt8(queues[queue].isSerial ? 2 : definition.value.constraints.priority.rank)
     }
 
     private mutating func setStartDeadlines(_ ref: OperationRef, _ definition: SharedDefinition) {

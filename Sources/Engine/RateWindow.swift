@@ -16,6 +16,13 @@ struct RateWindow: Sendable {
         return deciding + span
     }
 
+    /// Whether the next one may not pass yet.
+    func isFull(_ limit: RateLimit, now: Int64) -> Bool {
+        guard times.count >= limit.count else { return false }
+        let deciding = times.elements[times.elements.startIndex + times.count - limit.count]
+        return deciding + Int64(clamping: limit.span.microseconds) > now
+    }
+
     /// One more has passed. No more are kept than decide about the next.
     mutating func pass(_ limit: RateLimit, now: Int64) {
         times.append(now)

@@ -117,4 +117,32 @@ struct PriorityTests {
         fixture.endAll()
         #expect(fixture.story == ["a: line:1", "b: line:3", "a: line:2"])
     }
+
+    /// Between two attempts it is pending, and so takes the handler that a reload brings.
+    @Test(arguments: [OperationPriority.veryLow, .normal])
+    func aReloadChangesThePriorityOfWhatIsTriedAgain(priority: OperationPriority) {
+        func configuration(_ priority: OperationPriority) -> Configuration {
+            .of(
+                settings: DaemonSettings(maxProcesses: 1), queues: [.concurrent("q", width: 4), .serial("other")],
+                handlers: [
+                    .exec("h") {
+                        $0.constraints.priority = priority
+                        $0.retry = .times(1, after: 10)
+                    }, .exec("busy"), .log("note", [.literal(Array("noted".utf8))]),
+                ],
+                sources: [
+                    .fifo("h", to: "h", on: "q"), .fifo("busy", to: "busy", on: "other"),
+                    .fifo("note", to: "note", on: "q"),
+                ])
+        }
+        let fixture = EngineFixture(configuration(.normal))
+        fixture.line("h", "1")
+        fixture.endFirst(.exited(1))
+        fixture.line("busy", "2")
+        fixture.reload(configuration(priority))
+        fixture.advance(seconds: 12)
+        #expect(fixture.running == ["busy: line:2"])
+        fixture.line("note", "3")
+        #expect(fixture.logs == (priority == .veryLow ? ["noted"] : []), "only who is above it passes it by")
+    }
 }

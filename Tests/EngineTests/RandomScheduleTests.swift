@@ -13,4 +13,15 @@ struct RandomScheduleTests {
             return
         }
     }
+
+    /// The same where few process slots, short semaphores, rates and handlers without a process come together.
+    @Test func whoNeedsNoProcessGoesWhereItMayAmongThoseThatLackSlotsAndSemaphores() {
+        for seed in Seeds.range(150) {
+            let script = ScheduleScript(crowdedBy: seed)
+            guard let violation = script.play() else { continue }
+            let short = script.shrunk()
+            Issue.record("seed \(seed): \(short.play() ?? violation)\n\(short)\nWATCHD_SEEDS=\(seed)...\(seed)")
+            return
+        }
+    }
 }

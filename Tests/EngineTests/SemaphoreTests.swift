@@ -345,4 +345,58 @@ struct SemaphoreTests {
         fixture.advance(seconds: 70)
         #expect(running(fixture) == ["2"])
     }
+
+    @Test func whoMayNotStartForTheRateOfItsQueueStandsInNoLine() {
+        var slow = QueueDefinition.concurrent("slow", width: 4)
+        slow.rateLimit = RateLimit(count: 1, span: .seconds(10))
+        let fixture = EngineFixture(
+            .of(
+                queues: [slow, .concurrent("q", width: 4)], semaphores: [.of("s", 2)],
+                handlers: [
+                    .exec("much") { $0.constraints.acquire("s", 2) }, .exec("little") { $0.constraints.acquire("s", 1) },
+                    .exec("first"),
+                ],
+                sources: [
+                    .fifo("much", to: "much", on: "slow"), .fifo("little", to: "little", on: "q"),
+                    .fifo("first", to: "first", on: "slow"),
+                ]))
+        fixture.line("little", "1")
+        fixture.line("much", "2")
+        fixture.line("little", "3")
+        #expect(fixture.running == ["little: line:1"], "the older one needs nothing but the semaphore")
+        fixture.line("first", "4")
+        #expect(fixture.running == ["little: line:1", "first: line:4", "little: line:3"], "now it needs more than that")
+        fixture.line("little", "5")
+        fixture.advance(seconds: 10)
+        fixture.end(RunID(operation: 1, attempt: 1))
+        #expect(!fixture.running.contains("little: line:5"), "it stands before it again")
+        fixture.endAll()
+        #expect(fixture.story.suffix(2) == ["much: line:2", "little: line:5"])
+    }
+
+    @Test func whoLacksASlotBesidesKeepsNobodyOfItsQueueWhoNeedsNone() {
+        var note = HandlerDefinition.log("note", [.literal(Array("noted".utf8))])
+        note.constraints.acquire("t", 1)
+        let fixture = EngineFixture(
+            .of(
+                settings: DaemonSettings(maxProcesses: 1), queues: [.concurrent("q", width: 4), .serial("other")],
+                semaphores: [.of("s", 0), .of("t", 0)],
+                handlers: [
+                    .exec("both") {
+                        $0.constraints.acquire("s", 1)
+                        $0.constraints.acquire("t", 1)
+                    }, .exec("busy"), note,
+                ],
+                sources: [
+                    .fifo("both", to: "both", on: "q"), .fifo("busy", to: "busy", on: "other"),
+                    .fifo("note", to: "note", on: "q"),
+                ]))
+        for source in ["both", "busy", "note"] { fixture.line(source, "1") }
+        #expect(fixture.running == ["busy: line:1"] && fixture.logs.isEmpty)
+        fixture.command(.signal(semaphore: "t", count: 1))
+        #expect(fixture.logs == ["noted"], "the older one cannot start anyway")
+        fixture.command(.signal(semaphore: "s", count: 1))
+        fixture.endFirst()
+        #expect(fixture.running == ["both: line:1"])
+    }
 }

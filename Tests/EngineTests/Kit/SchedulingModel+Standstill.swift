@@ -145,7 +145,8 @@ extension SchedulingModel {
         return (starts[queue] ?? []).count { $0 > first } >= limit.count
     }
 
-    /// Who waits for a process slot only is not overtaken by who needs none.
+    /// Who waits for a process slot is not overtaken by who needs none. Who lacks semaphores besides stands in their lines
+    /// if there was a slot when its turn came, and then may be; that cannot be told from outside.
     private func isBehindOneWithoutSlot(_ item: Item) -> Bool {
         guard let mine = board.kind(item) else { return false }
         return board.submitted(on: item.view.queue).contains { other in
@@ -154,10 +155,9 @@ extension SchedulingModel {
             }
             let isAhead =
                 others.priority > mine.priority || (others.priority == mine.priority && isBefore(item, other) != true)
-            return isAhead
-                && obstacles(other).allSatisfy {
-                    $0 == .processSlot || $0 == .semaphore || $0 == .order
-                }
+            guard isAhead else { return false }
+            let found = obstaclesButSemaphores(other)
+            return found.contains(.processSlot) && found.allSatisfy { $0 == .processSlot || $0 == .order }
         }
     }
 

@@ -187,6 +187,7 @@ struct SchedulingModel {
         if view.result == .done, handlers[view.handler]?.needsProcess == false {
             // It is started and has ended in one step, and nobody is told of its start.
             countStart(view.queue)
+            countSemaphores(view)
         }
         if let result = view.result, result != .superseded { ends[result, default: 0] += view.deliveries }
         items[view.id] = nil
@@ -197,6 +198,13 @@ struct SchedulingModel {
                 items[id]?.dependencies[handler]?.insert(successor)
             }
         }
+    }
+
+    /// Of one that nobody was told to start.
+    private mutating func countSemaphores(_ view: OperationView) {
+        guard items[view.id]?.startedWith == nil, let constraints = handlers[view.handler]?.constraints else { return }
+        for share in constraints.consumes { free[share.name, default: 0] -= share.count }
+        for share in constraints.releases { give(share.name, share.count) }
     }
 
     private mutating func retried(_ view: OperationView) {
