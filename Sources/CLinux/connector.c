@@ -3,6 +3,7 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
 #include <linux/netlink.h>
@@ -44,14 +45,17 @@ int clinux_process_connector(int buffer) {
     return -1;
 }
 
-// 1: `event` is set; 0: nothing of interest.
+// 1: `event` is set; 0: nothing of interest. Its processor and number are set in any case.
 static int take(const struct cn_msg *message, size_t length, struct clinux_process_event *event) {
     struct proc_event told;
     memset(&told, 0, sizeof told);
+    memset(event, 0, sizeof *event);
+    event->processor = UINT_MAX;
     if (length < sizeof *message || message->id.idx != CN_IDX_PROC || message->id.val != CN_VAL_PROC) return 0;
     size_t size = length - sizeof *message;
     memcpy(&told, message->data, size < sizeof told ? size : sizeof told);
-    memset(event, 0, sizeof *event);
+    event->processor = told.cpu;
+    event->number = message->seq;
     switch ((unsigned)told.what) {
     case EVENT_NONE:
         event->kind = CLINUX_PROCESS_ACKNOWLEDGED;
@@ -90,6 +94,7 @@ int clinux_process_event(int socket, struct clinux_process_event *event) {
         // Only what the kernel itself has sent.
         if (sender.nl_pid != 0 || !NLMSG_OK(header, (unsigned)length)) continue;
         if (header->nlmsg_type == NLMSG_ERROR || header->nlmsg_type == NLMSG_NOOP) continue;
-        if (take(NLMSG_DATA(header), header->nlmsg_len - NLMSG_HDRLEN, event)) return 0;
+        if (!take(NLMSG_DATA(header), header->nlmsg_len - NLMSG_HDRLEN, event)) event->kind = CLINUX_PROCESS_OTHER;
+        return 0;
     }
 }

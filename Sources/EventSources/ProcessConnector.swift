@@ -6,8 +6,9 @@ import WatchFile
 ///
 /// Only processes that some source wants are kept in mind: by their executable, which is read when they are executed,
 /// so that their end can be told by it. One that has ended before its executable could be read may have been anybody's:
-/// it counts as a gap of every source, and so does what the kernel drops when watchd is too slow. After such a drop the
-/// processes that are kept in mind are compared with those there are, so that no end of them is lost. A storm is told
+/// it counts as a gap of every source, and so does what the kernel drops when watchd is too slow, or when it has no
+/// memory: it says so, or the numbers of its reports do. After such a drop the processes that are kept in mind are
+/// compared with those there are, so that no end of them is lost. A storm is told
 /// once a second, and looked at as often. Nothing is polled. Confined to its context.
 final class ProcessConnector {
     /// Who wants to know.
@@ -50,6 +51,7 @@ final class ProcessConnector {
     private var known: [Int32: Known] = [:]
     private var socket: FileDescriptor?
     private var token: UInt64?
+    private var numbers = ProcessReportNumbers()
     private var isAcknowledged = false
     private var retry = Retry()
     /// A list of all processes is on its way; who became another program meanwhile is not taken from it, and who ended
@@ -98,6 +100,7 @@ final class ProcessConnector {
             let descriptor = try Linux.processConnector(buffer: buffer)
             let number = descriptor.rawValue
             socket = consume descriptor
+            numbers = ProcessReportNumbers()
             token = try environment.epoll.add(number, .readable) { [unowned self] _ in turn(number) }
         } catch {
             return failed(Self.explain(error))
@@ -155,14 +158,26 @@ final class ProcessConnector {
     private func turn(_ number: Int32) {
         for _ in 0..<Self.eventsPerTurn {
             do throws(SystemError) {
-                guard socket.number == number, let report = try Linux.processReport(number) else { return }
+                guard socket.number == number, let report = try Linux.processReport(number, &numbers) else {
+                    // Of what was of no interest too.
+                    return lookAtNumbers()
+                }
+                lookAtNumbers()
                 take(report)
             } catch  where error.errno == .noBufferSpace {
+                gap()
                 dropped()
             } catch {
                 return failed(Self.explain(error))
             }
         }
+    }
+
+    /// A drop that the kernel has told of shows in the numbers too, and is looked at already.
+    private func lookAtNumbers() {
+        guard numbers.takeGap() else { return }
+        if !isBehind { gap() }
+        dropped()
     }
 
     private func take(_ report: ProcessReport) {
@@ -249,7 +264,6 @@ final class ProcessConnector {
 
     /// More may be dropped in a moment, so what there is now is looked at only a little later.
     private func dropped() {
-        gap()
         if isScanning { mustScanAgain = true }
         guard !isBehind else { return }
         isBehind = true
@@ -278,9 +292,20 @@ final class ProcessConnector {
         isScanning = true
         (movedSinceScan, endedSinceScan) = ([], [:])
         environment.slow.async { [bound, core = environment.core] in
-            let found = Self.all()
-            core.async { bound.value.scanned(found) }
+            do throws(SystemError) {
+                let found = try Self.all()
+                core.async { bound.value.scanned(found) }
+            } catch {
+                core.async { bound.value.scanFailed(error) }
+            }
         }
+    }
+
+    /// Of what runs already nobody knows anything: all begins anew.
+    private func scanFailed(_ error: SystemError) {
+        isScanning = false
+        (movedSinceScan, endedSinceScan, mustScanAgain) = ([], [:], false)
+        if isAcknowledged { failed("the processes that run cannot be listed: \(error)") }
     }
 
     private struct Found: Sendable {
@@ -288,9 +313,9 @@ final class ProcessConnector {
         var started: Int64?
     }
 
-    private static func all() -> [Int32: Found] {
+    private static func all() throws(SystemError) -> [Int32: Found] {
         var found: [Int32: Found] = [:]
-        for entry in (try? Linux.readFolder("/proc")) ?? [] {
+        for entry in try Linux.readFolder("/proc") {
             guard let process = Int32(String(decoding: entry.name, as: UTF8.self)),
                 let executable = Linux.executable(of: process)
             else { continue }

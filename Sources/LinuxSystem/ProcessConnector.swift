@@ -10,6 +10,26 @@ package enum ProcessReport: Hashable, Sendable {
     case ended(Int32, ExitStatus)
 }
 
+/// Whether reports are missing. The kernel numbers them on each processor (`send_msg` in `drivers/connector/cn_proc.c`),
+/// and says ENOBUFS only once until all that it has kept is read, nor when it had no memory for a report.
+package struct ProcessReportNumbers: Sendable {
+    private var last: [UInt32: UInt32] = [:]
+    private var hasGap = false
+
+    package init() {}
+
+    package mutating func take(_ number: UInt32, on processor: UInt32) {
+        guard processor != .max else { return }
+        if let before = last.updateValue(number, forKey: processor), number != before &+ 1 { hasGap = true }
+    }
+
+    /// Whether some are missing before those that were read since this was asked last.
+    package mutating func takeGap() -> Bool {
+        defer { hasGap = false }
+        return hasGap
+    }
+}
+
 extension Linux {
     /// A netlink socket of the process connector (CONFIG_PROC_EVENTS), non-blocking, which is told what every process of
     /// the machine does from now on. EPERM: not without CAP_NET_ADMIN. EPROTONOSUPPORT: the kernel has none. A process
@@ -21,13 +41,20 @@ extension Linux {
     }
 
     /// The next report; `nil`: there is none now. ENOBUFS: the reader was too slow, and the kernel has dropped some.
-    package static func processReport(_ connector: Int32) throws(SystemError) -> ProcessReport? {
+    ///
+    /// - Parameter numbers: of this connector; tells what else is missing.
+    package static func processReport(
+        _ connector: Int32, _ numbers: inout ProcessReportNumbers
+    ) throws(SystemError) -> ProcessReport? {
         var event = clinux_process_event()
-        do throws(SystemError) {
-            try call("recvfrom") { clinux_process_event(connector, &event) }
-        } catch let error where error.errno == .wouldBlock {
-            return nil
-        }
+        repeat {
+            do throws(SystemError) {
+                try call("recvfrom") { clinux_process_event(connector, &event) }
+            } catch let error where error.errno == .wouldBlock {
+                return nil
+            }
+            numbers.take(event.number, on: event.processor)
+        } while UInt32(event.kind) == CLINUX_PROCESS_OTHER.rawValue
         return switch UInt32(event.kind) {
         case CLINUX_PROCESS_FORKED.rawValue: .forked(event.process, parent: event.parent)
         case CLINUX_PROCESS_EXECUTED.rawValue: .executed(event.process)

@@ -105,6 +105,7 @@ enum clinux_process_event_kind {
     CLINUX_PROCESS_EXECUTED,
     CLINUX_PROCESS_DUMPED,
     CLINUX_PROCESS_ENDED, // `status` is a wait status
+    CLINUX_PROCESS_OTHER, // of no interest but for its number
 };
 
 struct clinux_process_event {
@@ -112,12 +113,14 @@ struct clinux_process_event {
     int process; // never a thread that is not its process's first
     int parent;  // of CLINUX_PROCESS_FORKED
     int status;
+    unsigned processor; // where it happened; UINT_MAX: not told
+    unsigned number;    // one more than that of the event before on the same processor, unless some were dropped
 };
 
 /// A non-blocking netlink socket that is told what every process does, with a receive buffer of so many bytes.
 int clinux_process_connector(int buffer);
 
-/// The next event, of those above. ENOBUFS: the kernel has dropped some.
+/// The next event, of those above. ENOBUFS: the kernel has dropped some, though it does not say so of all.
 int clinux_process_event(int socket, struct clinux_process_event *_Nonnull event);
 
 // The one spawn.
