@@ -111,15 +111,16 @@ extension SourceEnvironment {
     }
 }
 
-/// Tries again after 1 s, doubling to 1 min. Confined to the context of who has it.
+/// Tries again after 1 s, doubling to 1 min, or to less where a try costs next to nothing. Confined to the context of who has it.
 package struct Retry {
     private static let first = 1_000_000
-    private static let longest = 60_000_000
 
+    private let longest: Int
     private var delay = first
     private var attempt = Attempt()
 
-    package init() {}
+    /// - Parameter longest: microseconds, of the pause between two tries.
+    package init(longest: Int = 60_000_000) { self.longest = longest }
 
     private final class Attempt {
         var isCancelled = false
@@ -143,7 +144,7 @@ package struct Retry {
             let (attempt, work) = bound.value
             if !attempt.isCancelled { work() }
         }
-        delay = min(2 * delay, Self.longest)
+        delay = min(2 * delay, longest)
     }
 
     /// It failed for this reason (a sentence), and what `schedule` took last is its next try.

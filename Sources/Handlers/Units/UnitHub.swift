@@ -10,6 +10,8 @@ import WatchFile
 package final class UnitHub {
     /// Microseconds until somebody must have answered on a new connection.
     private static let patience = 10_000_000
+    /// Microseconds: nobody tells when there is a bus again, and to look costs one system call.
+    private static let longestPause = 5_000_000
     /// Messages that are taken in one turn, so that others of the core get theirs.
     private static let messagesPerTurn = 64
 
@@ -31,7 +33,7 @@ package final class UnitHub {
     /// Why there is no connection, for sources that come while one is waited for.
     private var condition: SourceCondition?
     private var isPumping = false
-    private var retry = Retry()
+    private var retry = Retry(longest: longestPause)
     private var bound: QueueBound<UnitHub> { QueueBound(self, to: core) }
 
     package init(core: Context, epoll: EpollSet, scope: Bus.Scope) {
