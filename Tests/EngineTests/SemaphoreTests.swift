@@ -353,7 +353,8 @@ struct SemaphoreTests {
             .of(
                 queues: [slow, .concurrent("q", width: 4)], semaphores: [.of("s", 2)],
                 handlers: [
-                    .exec("much") { $0.constraints.acquire("s", 2) }, .exec("little") { $0.constraints.acquire("s", 1) },
+                    .exec("much") { $0.constraints.acquire("s", 2) },
+                    .exec("little") { $0.constraints.acquire("s", 1) },
                     .exec("first"),
                 ],
                 sources: [
@@ -365,7 +366,8 @@ struct SemaphoreTests {
         fixture.line("little", "3")
         #expect(fixture.running == ["little: line:1"], "the older one needs nothing but the semaphore")
         fixture.line("first", "4")
-        #expect(fixture.running == ["little: line:1", "first: line:4", "little: line:3"], "now it needs more than that")
+        #expect(
+            fixture.running == ["little: line:1", "first: line:4", "little: line:3"], "now it needs more than that")
         fixture.line("little", "5")
         fixture.advance(seconds: 10)
         fixture.end(RunID(operation: 1, attempt: 1))

@@ -144,7 +144,8 @@ extension StoredState {
     private static let largestNumber: UInt64 = 1 << 60
 
     private static func isPlausible(_ operation: StoredOperation) -> Bool {
-        let times = [operation.submitted, operation.notBefore ?? 0, operation.left ?? 0] + operation.runs.map(\.started)
+        let times =
+            [operation.submitted, operation.notBefore ?? 0, operation.left ?? 0] + operation.runs.map(\.started)
         return operation.place <= largestNumber && times.allSatisfy { (0...Int64(1 << 60)).contains($0) }
     }
 

@@ -70,7 +70,9 @@ extension ScheduleScript {
         if random.chance(40) { handler.constraints.priority = random.pick(OperationPriority.allCases) }
         if random.chance(10) { handler.constraints.isBarrier = true }
         for semaphore in semaphoreNames {
-            if random.chance(isCommand ? 45 : 25) { handler.constraints.acquire(semaphore, 1 + random.pick([0, 0, 1])) }
+            if random.chance(isCommand ? 45 : 25) {
+                handler.constraints.acquire(semaphore, 1 + random.pick([0, 0, 1]))
+            }
             if random.chance(10) { handler.constraints.consume(semaphore) }
         }
         if random.chance(15) { handler.constraints.release(random.pick(semaphoreNames)) }

@@ -71,7 +71,8 @@ extension SchedulingModel {
     }
 
     /// It may well lack nothing but semaphores. Which of two that became one another's neighbours by a merge is the
-    /// older cannot be told from outside; who is called ready has its keys.
+    /// older cannot be told from outside; who is called ready has its keys. Nor can be told whether one that needs no
+    /// process stood there before somebody without a slot came before it.
     private func mayStandInLine(_ item: Item) -> Bool {
         if let known = board.inLine[item.id] { return known }
         let chain = chain(item.view.queue)
@@ -80,7 +81,9 @@ extension SchedulingModel {
             + obstaclesAhead(item, chain) { other in
                 other.id != item.id && (other.hasStarted || isBefore(other, item) == true)
             }
-        let isInLine = certain.allSatisfy { $0 == .order || ($0 == .key && item.view.state == .ready) }
+        let isInLine = certain.allSatisfy {
+            $0 == .order || ($0 == .key && item.view.state == .ready) || ($0 == .processSlot && !isExec(item))
+        }
         board.inLine[item.id] = isInLine
         return isInLine
     }

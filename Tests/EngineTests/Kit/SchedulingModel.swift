@@ -215,9 +215,9 @@ struct SchedulingModel {
         item.pause = (now.monotonic + pause)...(now.monotonic + pause + pause / 10)
     }
 
-    /// A limit that is new does not count what was before it.
+    /// A limit counts only what started while there was one.
     mutating func countStart(_ queue: String) {
-        guard let limit = queues[queue]?.definition.rateLimit else { return starts[queue] = nil }
+        guard let limit = queues[queue]?.definition.rateLimit else { return }
         let first = now.monotonic - Int64(clamping: limit.span.microseconds)
         starts[queue] = (starts[queue] ?? []).filter { $0 > first } + [now.monotonic]
     }
