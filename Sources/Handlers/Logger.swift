@@ -12,12 +12,12 @@ package import WatchFile
 /// Writing may block (a full journal, a paused terminal), so it happens on a context of its own, behind a bounded line.
 /// What does not fit is counted and said; who can wait (handler output) asks `isCongested` and waits with `whenDrained`.
 package final class Logger: Sendable {
-    /// Lines that may wait to be written, and their bytes.
-    private static let waitingLimit = 4096
+    /// Bytes that may wait to be written.
     private static let byteLimit = 8 << 20
     /// From here on, those who can wait should.
-    private static let congestion = 1024
     private static let byteCongestion = 1 << 20
+    /// Bytes written at once.
+    private static let bytesPerWrite = 64 << 10
 
     /// A line with what it is about.
     package struct Line: Sendable {
@@ -26,8 +26,8 @@ package final class Logger: Sendable {
         package var fields: [(name: String, value: String)]
         /// Its kind, where the catalog explains it.
         package var id: MessageID?
-        /// Wall clock, microseconds.
-        package var time = Linux.now(.realtime)
+        /// Wall clock, microseconds; `nil`: it is not told.
+        package var time: Int64? = Linux.now(.realtime)
 
         package init(
             _ level: LogLevel, _ message: String, _ fields: [(name: String, value: String)] = [], id: MessageID? = nil
@@ -37,11 +37,19 @@ package final class Logger: Sendable {
             self.fields = fields
             self.id = id
         }
+
+        /// About what it takes while it waits.
+        fileprivate var size: Int {
+            fields.reduce(128 + message.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        }
     }
 
     private struct State {
-        var waiting = 0
+        var lines: [Line] = []
+        /// Of all that is not written.
         var bytes = 0
+        /// Somebody takes what waits.
+        var isWriting = false
         var suppressed = 0
         var waiters: [@Sendable () -> Void] = []
         var level: LogLevel
@@ -79,17 +87,17 @@ package final class Logger: Sendable {
     /// A line without a time, for a terminal only.
     package func print(_ line: String) {
         guard !isJournal else { return }
-        context.async { try? Linux.writeAll(2, Array("\(line)\n".utf8)) }
+        var line = Line(.notice, line)
+        line.time = nil
+        enqueue(line)
     }
 
-    package var isCongested: Bool {
-        state.withLock { $0.waiting >= Self.congestion || $0.bytes >= Self.byteCongestion }
-    }
+    package var isCongested: Bool { state.withLock { $0.bytes >= Self.byteCongestion } }
 
     /// Calls `work` (anywhere) once all that waits has been written; at once when nothing waits.
     package func whenDrained(_ work: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
-            if state.waiting == 0 { return true }
+            if state.bytes == 0 { return true }
             state.waiters.append(work)
             return false
         }
@@ -104,49 +112,69 @@ package final class Logger: Sendable {
         _ = group.wait(timeout: .now() + .seconds(seconds))
     }
 
+    /// Whoever finds nobody writing has somebody write: those of a burst wake the context once.
     private func enqueue(_ line: Line) {
-        let isAccepted = state.withLock { state in
-            guard state.waiting < Self.waitingLimit, state.bytes < Self.byteLimit else {
+        let mustBegin = state.withLock { state in
+            guard state.bytes < Self.byteLimit else {
                 state.suppressed += 1
                 return false
             }
-            state.waiting += 1
-            state.bytes += line.message.utf8.count
-            return true
+            state.lines.append(line)
+            state.bytes += line.size
+            defer { state.isWriting = true }
+            return !state.isWriting
         }
-        if isAccepted { context.async { [self] in write(line) } }
+        if mustBegin { context.async { [self] in writeAll() } }
     }
 
-    private func write(_ line: Line) {
-        emit(line)
-        let (suppressed, waiters) = state.withLock { state -> (Int, [@Sendable () -> Void]) in
-            state.waiting -= 1
-            state.bytes -= line.message.utf8.count
-            guard state.waiting == 0 else { return (0, []) }
-            defer { (state.suppressed, state.waiters) = (0, []) }
-            return (state.suppressed, state.waiters)
+    private func writeAll() {
+        while true {
+            let lines = state.withLock { state in
+                defer { state.lines = [] }
+                return state.lines
+            }
+            write(lines)
+            let (isDone, suppressed, waiters) = state.withLock { state -> (Bool, Int, [@Sendable () -> Void]) in
+                state.bytes -= lines.reduce(0) { $0 + $1.size }
+                guard state.lines.isEmpty else { return (false, 0, []) }
+                defer { (state.isWriting, state.suppressed, state.waiters) = (false, 0, []) }
+                return (true, state.suppressed, state.waiters)
+            }
+            if suppressed > 0 {
+                write([Line(.warning, "\(suppressed) lines were not logged: the log could not take them")])
+            }
+            for waiter in waiters { waiter() }
+            if isDone { return }
         }
-        if suppressed > 0 { emit(Line(.warning, "\(suppressed) lines were not logged: the log could not take them")) }
-        for waiter in waiters { waiter() }
+    }
+
+    private func write(_ lines: [Line]) {
+        guard !isJournal else { return lines.forEach(send) }
+        var text: [UInt8] = []
+        for line in lines {
+            if let time = line.time { text += "\(Self.clock(time))  ".utf8 }
+            text += Array(line.message.utf8).printableText.utf8
+            text.append(UInt8(ascii: "\n"))
+            guard text.count >= Self.bytesPerWrite else { continue }
+            try? Linux.writeAll(2, text)
+            text.removeAll(keepingCapacity: true)
+        }
+        try? Linux.writeAll(2, text)
+    }
+
+    private func send(_ line: Line) {
+        let priority = JournalEntry.Priority(rawValue: line.level.rawValue) ?? .info
+        var entry = JournalEntry(line.message, priority: priority)
+        if let id = line.id { entry.add("MESSAGE_ID", id.rawValue) }
+        for field in line.fields { entry.add(field.name, field.value) }
+        // Nowhere is left to say that the journal is gone.
+        try? Journal.send(entry)
     }
 
     /// `09:48:02.123`, local time.
     private static func clock(_ time: Int64) -> String {
         let local = time + Int64(Linux.utcOffset(at: time / 1_000_000)) * 1_000_000
         return String(Timestamp(microseconds: local).description.dropFirst(11).prefix(12))
-    }
-
-    private func emit(_ line: Line) {
-        if isJournal {
-            let priority = JournalEntry.Priority(rawValue: line.level.rawValue) ?? .info
-            var entry = JournalEntry(line.message, priority: priority)
-            if let id = line.id { entry.add("MESSAGE_ID", id.rawValue) }
-            for field in line.fields { entry.add(field.name, field.value) }
-            // Nowhere is left to say that the journal is gone.
-            try? Journal.send(entry)
-        } else {
-            try? Linux.writeAll(2, Array("\(Self.clock(line.time))  \(Array(line.message.utf8).printableText)\n".utf8))
-        }
     }
 }
 
