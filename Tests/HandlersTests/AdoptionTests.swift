@@ -126,14 +126,17 @@ import WatchFile
 
     private func name(_ orphan: Orphan) -> String { "\(orphan.run.operation)-\(orphan.run.attempt)-\(orphan.run.part)" }
 
-    @Test func whatEndedWhileNobodyWatchedIsKnownFromTheStoredDescriptors() throws {
-        try withOrphan("read x <GATE; echo said; kill -9 $$") { rim, orphan, folder in
+    /// SIGKILL and SIGTERM may have been meant for watchd and all that is its.
+    @Test(arguments: [("exit 7", Exit.exited(7)), ("kill -SEGV $$", .signaled(11)), ("kill -KILL $$", nil)])
+    func whatEndedWhileNobodyWatchedIsKnownFromTheStoredDescriptors(end: String, exit: Exit?) throws {
+        try withOrphan("read x <GATE; echo said; \(end)") { rim, orphan, folder in
             let pidfd = try Linux.pidfdOpen(orphan.pid).release()
             try folder.append("gate", "\n")
             try wait(for: "its parent to have waited") { try Linux.poll(pidfd, [], timeout: 0).contains(.hangUp) }
             rim.adopt(request(orphan.run, pid: orphan.pid), pidfd: pidfd, output: orphan.output)
             try wait(for: "its end") { rim.ended[orphan.run] != nil }
-            #expect(rim.ended[orphan.run]?.exit == .signaled(9))
+            #expect(rim.ended[orphan.run]?.exit == exit)
+            #expect(rim.ended[orphan.run]?.reason == (exit == nil ? "ended by SIGKILL while watchd was down" : nil))
             #expect(rim.output(of: orphan.run) == "said\n")
         }
     }
