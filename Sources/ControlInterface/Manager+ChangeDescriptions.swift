@@ -157,10 +157,20 @@ extension Manager {
           operation: ?OperationSummary
         )
 
+        # A watch file that is not, or not yet, where watchd reads its own.
+        type WatchFile (
+          name: string,
+          text: string,
+          # Of a drop-in: the name of the file that it extends.
+          drop_in_of: ?string
+        )
+
         # Read the watch files again. The reply comes when the new ones are in force; if they have errors nothing changes.
         method Reload(
           # Only say what would change; nothing does.
-          plan: ?bool
+          plan: ?bool,
+          # With plan: as if these were all that watchd reads.
+          files: ?[]WatchFile
         ) -> (
           # New sources, queues and handlers.
           added: []string,

@@ -32,6 +32,11 @@ package struct Daemon {
     /// What the watch files say, or why they cannot be used.
     package static func load(_ options: Options) -> (result: LoadResult, files: [String]) {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
+        return (load(texts, diagnostics), texts.map(\.file))
+    }
+
+    /// - Parameter diagnostics: of those who have read the texts.
+    static func load(_ texts: [WatchFileText], _ diagnostics: [Diagnostic] = []) -> LoadResult {
         let zones = TimeZoneDatabase()
         let context = LoadContext(
             processors: Linux.processorCount, localZone: zones.local(), now: Linux.now(.realtime)
@@ -41,7 +46,7 @@ package struct Daemon {
         var result = WatchFile.load(texts, context: context)
         result.diagnostics = diagnostics + result.diagnostics
         if diagnostics.contains(where: { $0.severity == .error }) { result.configuration = nil }
-        return (result, texts.map(\.file))
+        return result
     }
 
     /// Whether `run` failed for a reason that only people can mend.

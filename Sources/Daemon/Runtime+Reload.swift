@@ -29,14 +29,16 @@ extension Runtime {
     }
 
     /// What a reload would change.
-    func plan(_ done: @escaping (ReloadOutcome) -> Void) {
+    ///
+    /// - Parameter texts: in the place of the files that watchd reads.
+    func plan(_ texts: [WatchFileText]?, _ done: @escaping (ReloadOutcome) -> Void) {
         let done = QueueBound(done, to: core)
         let options = parts.options
         slow.async { [core, bound] in
-            let loaded = Daemon.load(options)
+            let result = texts.map { Daemon.load($0) } ?? Daemon.load(options).result
             core.async {
-                guard let configuration = loaded.result.configuration else {
-                    return done.value(.invalid(loaded.result.diagnostics.map { $0.rendered() }))
+                guard let configuration = result.configuration else {
+                    return done.value(.invalid(result.diagnostics.map { $0.rendered() }))
                 }
                 done.value(.done(bound.value.engine.plan(configuration)))
             }

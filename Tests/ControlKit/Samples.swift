@@ -75,7 +75,10 @@ package enum Samples {
             Sample(
                 Forget.self, isFull ? .init(id: 4711) : .init(name: "backup"), .init(operations: [4711])),
             Sample(
-                Reload.self, isFull ? .init(plan: true) : .init(),
+                Reload.self,
+                isFull
+                    ? .init(plan: true, files: [.init(name: "b.watch", text: "[Queue q]\n", dropInOf: "a.watch")])
+                    : .init(),
                 .init(
                     added: ["path/new"], changed: ["queue/images"], removed: ["handler/old"], kept: ["timer/nightly"],
                     warnings: ["queue/old still has 3 operations"], diagnostics: ["a.watch:1:1: warning: unused"])),

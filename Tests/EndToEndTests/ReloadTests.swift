@@ -185,6 +185,26 @@ import Varlink
         }
     }
 
+    @Test func aPlanMayBeOfFilesThatAreNotInstalled() throws {
+        try Watchd.run("[Custom poke]\nLog=poked\n[Custom old]\nLog=old\n") { watchd in
+            let new = Reload.File(name: "new.watch", text: "[Custom poke]\nLog=other\n")
+            let dropIn = Reload.File(name: "x.watch", text: "[Custom more]\nLog=more\n", dropInOf: "new.watch")
+            let plan = try watchd.call(Reload.self, .init(plan: true, files: [new, dropIn]))
+            #expect(plan.added.sorted() == ["custom/more", "handler/more"])
+            #expect(plan.changed == ["handler/poke"])
+            #expect(plan.removed.sorted() == ["custom/old", "handler/old"])
+            let wrong = Reload.File(name: "wrong.watch", text: "[Custom\n")
+            let error = try watchd.error(Reload.self, .init(plan: true, files: [wrong]))
+            guard case .invalidWatchFile(let diagnostics)? = error.flatMap({ ManagerError($0) }) else {
+                Issue.record("a plan of what is wrong is refused: \(String(describing: error))")
+                return
+            }
+            #expect(diagnostics.contains { $0.contains("wrong.watch") }, "\(diagnostics)")
+            #expect(try watchd.error(Reload.self, .init(files: [new])) != nil, "only a plan")
+            #expect(try watchd.call(ListSources.self, .init()).sources.count == 2, "nothing has changed")
+        }
+    }
+
     @Test func whoAsksWhileOneIsOnItsWayIsAnsweredByOneMore() throws {
         let text = "[Custom poke]\nLog=poked\n"
         try Watchd.run(text) { watchd in

@@ -275,7 +275,8 @@ struct HistoryTests: VerbTesting {
     }
 
     @Test func aPlanListsWhatStays() throws {
-        let outcome = try run(["reload", "--plan", "--verbose"], answer: Self.anySample)
+        let sample = try #require(Samples.full.first { $0.method == Reload.self })
+        let outcome = try run(["reload", "--plan", "--verbose"]) { _ in .reply(sample.reply) }
         #expect(
             outcome.output == """
                 a.watch:1:1: warning: unused

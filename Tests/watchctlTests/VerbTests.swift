@@ -139,6 +139,12 @@ struct VerbTests: VerbTesting {
         #expect(machine.output.contains("path/p40"))
     }
 
+    @Test func aPlanOfWhatCannotBeReadIsRefused() throws {
+        let missing = try run(["reload", "--plan", "/nowhere/new.watch"], answer: Self.anySample)
+        #expect(missing.failure?.exitCode == .failed)
+        #expect(missing.failure?.details.joined().contains("/nowhere/new.watch") == true)
+    }
+
     @Test func aDeadlockIsToldLinkByLink() throws {
         let chain = ["operation 5 waits for its turn on main", "main runs operation 4", "operation 4 waits for 5"]
         let outcome = try run(["run", "--wait", "x"]) { _ in .error(ManagerError.wouldDeadlock(chain: chain).reply) }
@@ -218,7 +224,7 @@ struct VerbTests: VerbTesting {
         ["group", "enter", "x", "--pid", "me"], ["group", "leave", "x", "1", "--pid", "1"],
         ["history", "--since", "soon"], ["history", "-n", "0"], ["history", "-n", "x"],
         ["history", "--until", "25:00"],
-        ["output", "-f", "x"], ["reload", "--plan", "a.watch"], ["reload", "a.watch"],
+        ["output", "-f", "x"], ["reload", "a.watch"],
         ["show", "x"], ["operations", "--state", "done"], ["follow", "--since", "x"], ["help", "me"],
     ])
     func valuesAreCheckedBeforeTheCall(arguments: [String]) throws {

@@ -147,7 +147,13 @@ extension Runtime {
 
     func reload(_ parameters: Reload.Parameters, _ ancestry: Ancestry, _ done: @escaping Request.Completion) {
         // What only plans waits for nothing.
-        if parameters.plan == true { return plan { done(Self.answer($0)) } }
+        if parameters.plan == true {
+            let texts = parameters.files?.map {
+                WatchFileText(file: $0.name, bytes: Array($0.text.utf8), dropInOf: $0.dropInOf)
+            }
+            return plan(texts) { done(Self.answer($0)) }
+        }
+        if parameters.files != nil { return done(.error(.invalidParameter("files"))) }
         if let refusal = refusal(of: ancestry, waitingFor: .reload) { return done(.of(refusal)) }
         reload { done(Self.answer($0)) }
     }

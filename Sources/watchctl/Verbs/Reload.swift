@@ -1,24 +1,52 @@
+import ConfigurationFiles
 import ControlInterface
+import Varlink
+import WatchFile
 
 extension Verb {
     /// In ms: a reload waits for the running operation of the queue `main`, and for the new sources.
     private static let spanOfReload = 60_000
 
     static let reload = Verb(
-        name: "reload", operandCount: 0...Int.max, options: [.plan, .verbose],
+        name: "reload", operands: "[FILE...]", operandCount: 0...Int.max, options: [.plan, .verbose],
         summary: "read the watch files again; if they have errors, nothing changes",
-        notes: ["With --plan nothing changes: it says what would, with the files that watchd reads."]
+        notes: [
+            "With --plan nothing changes: it says what would, with the files that watchd reads, or with the files and",
+            "folders that are named, as if watchd had been started with them.",
+        ]
     ) { (invocation, session) throws(Failure) in
         let isPlan = invocation.has(.plan)
-        if let file = invocation.operands.first {
+        if let file = invocation.operands.first, !isPlan {
             throw .usage(
-                "watchd plans with its own files only, not with “\(file)”",
-                help: "watchctl check \(file) looks for errors; reload --plan compares the files that watchd reads")
+                "watchd reloads the files that it was started with, not “\(file)”",
+                help: "watchctl reload --plan \(file) says what it would change")
         }
-        try session.show(Reload.self, .init(plan: isPlan ? true : nil), taking: spanOfReload) {
+        let files = invocation.operands.isEmpty ? nil : try read(invocation.operands)
+        try session.show(Reload.self, .init(plan: isPlan ? true : nil, files: files), taking: spanOfReload) {
             lines($0, isPlan: isPlan, isVerbose: invocation.has(.verbose))
         }
         return .done
+    }
+
+    private static func read(_ operands: [String]) throws(Failure) -> [Reload.File] {
+        let (texts, diagnostics) = ConfigurationFiles.read(arguments: operands)
+        guard !diagnostics.contains(where: { $0.severity == .error }) else {
+            throw Failure(
+                message: "what is named cannot be read", details: diagnostics.map { $0.rendered() }, exitCode: .failed)
+        }
+        var files: [Reload.File] = []
+        for text in texts {
+            guard let string = String(validating: text.bytes, as: UTF8.self) else {
+                throw Failure(
+                    message: "\(text.file) is not UTF-8", help: "watchctl check \(text.file) says where",
+                    exitCode: .failed)
+            }
+            files.append(Reload.File(name: text.file, text: string, dropInOf: text.dropInOf))
+        }
+        guard files.reduce(0, { $0 + $1.text.utf8.count }) < ServerConnection.maximumMessageSize / 2 else {
+            throw Failure(message: "the files are too long to be sent to watchd", exitCode: .failed)
+        }
+        return files
     }
 
     private static func lines(_ reply: Reload.Reply, isPlan: Bool, isVerbose: Bool) -> [Styled] {
