@@ -41,9 +41,13 @@ int clinux_netlink(int family, unsigned groups) {
     return -1;
 }
 
-int clinux_mq_open(const char *name, unsigned mode) {
-    return (int)mq_open(name, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, (mode_t)mode, NULL);
+int clinux_mq_open(const char *name) { return (int)mq_open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC); }
+
+int clinux_mq_make(const char *name, unsigned mode) {
+    return (int)mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK | O_CLOEXEC, (mode_t)mode, NULL);
 }
+
+int clinux_mq_unlink(const char *name) { return mq_unlink(name); }
 
 long clinux_mq_message_size(int queue) {
     struct mq_attr attributes;

@@ -50,4 +50,10 @@ struct FileOwner: Sendable {
         if user != nil || group != nil { try Linux.chown(path, user: user, group: group) }
         try Linux.chmod(path, mode)
     }
+
+    /// The same of what is open.
+    func apply(to descriptor: Int32) throws(SystemError) {
+        if user != nil || group != nil { try Linux.fchown(descriptor, user: user, group: group) }
+        try Linux.fchmod(descriptor, mode)
+    }
 }

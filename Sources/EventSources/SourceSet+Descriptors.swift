@@ -103,13 +103,7 @@ extension SourceSet {
         case .special(let path): return try openSpecial(path, isWritten: isWritten)
         case .netlink(let family):
             return try Linux.netlinkSocket(family: NetlinkFamily.numbers[family.name] ?? 0, groups: family.groups)
-        case .messageQueue(let name):
-            let queue = try Linux.openMessageQueue(name, mode: owner.mode)
-            // The umask has taken its part; somebody else's queue keeps its own mode.
-            if owner.user != nil || owner.group != nil {
-                try? Linux.fchown(queue.rawValue, user: owner.user, group: owner.group)
-            }
-            return queue
+        case .messageQueue(let name): return try MessageQueue.open(name, owner)
         case .datagram, .stream, .sequentialPacket, .passed, .command, .tail, .pressure:
             preconditionFailure("\(trigger.listener) is opened elsewhere")
         }

@@ -7,10 +7,19 @@ extension Linux {
         try descriptor("netlink") { clinux_netlink(family, groups) }
     }
 
-    /// `mq_open(3)`, non-blocking, for both directions; a queue that is not there is made with these permissions (cut by
-    /// the umask) and the system's attributes. The descriptor can be waited for as any other.
-    package static func openMessageQueue(_ name: [UInt8], mode: UInt32) throws(SystemError) -> FileDescriptor {
-        FileDescriptor(owning: try call("mq_open", name) { clinux_mq_open($0, mode) })
+    /// `mq_open(3)`, non-blocking, for both directions. The descriptor can be waited for as any other.
+    package static func openMessageQueue(_ name: [UInt8]) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try call("mq_open", name) { clinux_mq_open($0) })
+    }
+
+    /// The same of a new one with these permissions (cut by the umask) and the system's attributes. EEXIST: it is there.
+    package static func makeMessageQueue(_ name: [UInt8], mode: UInt32) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try call("mq_open", name) { clinux_mq_make($0, mode) })
+    }
+
+    /// `mq_unlink(3)`.
+    package static func unlinkMessageQueue(_ name: [UInt8]) throws(SystemError) {
+        try call("mq_unlink", name) { clinux_mq_unlink($0) }
     }
 
     /// `mq_receive(3)`: the next message, of which no more than `limit` bytes are kept; `nil` when none waits.

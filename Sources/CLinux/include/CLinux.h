@@ -39,9 +39,11 @@ int clinux_accept4(int socket, int flags);
 /// A non-blocking socket of a netlink family (`linux/netlink.h`), bound to a mask of its multicast groups.
 int clinux_netlink(int family, unsigned groups);
 
-/// `mq_open(3)`, non-blocking, for reading and writing; made with these permissions and the system's attributes if it
-/// is not there.
-int clinux_mq_open(const char *_Nonnull name, unsigned mode);
+/// `mq_open(3)`, non-blocking, for reading and writing.
+int clinux_mq_open(const char *_Nonnull name);
+/// The same of one that is not there yet, with these permissions (cut by the umask) and the system's attributes.
+int clinux_mq_make(const char *_Nonnull name, unsigned mode);
+int clinux_mq_unlink(const char *_Nonnull name);
 /// Bytes of its longest message.
 long clinux_mq_message_size(int queue);
 ssize_t clinux_mq_receive(int queue, char *_Nonnull buffer, size_t size);

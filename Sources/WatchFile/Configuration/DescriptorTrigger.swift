@@ -44,7 +44,7 @@ package struct DescriptorTrigger: Equatable, Sendable {
     package var include: [[UInt8]] = []
     /// `Exclude=`: a line that matches one of them is refused.
     package var exclude: [[UInt8]] = []
-    /// `SocketMode=`: permission bits of a FIFO or socket file that watchd makes.
+    /// `SocketMode=`: permission bits of a FIFO, socket file or message queue that watchd makes.
     package var mode: UInt32
     /// `SocketUser=`, `SocketGroup=`: its owner, by name or number; `nil`: watchd's own.
     package var user: String?
