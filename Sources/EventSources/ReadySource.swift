@@ -4,14 +4,19 @@ import WatchFile
 
 /// `Framing=ready`: a level condition. While the descriptor can be read (or written) one operation gets it; when that
 /// has ended it is armed again: at once after a success that took something out of it (or put something into it), else
-/// after 1 s, doubling to 1 min. Confined to its context.
+/// after 1 s, doubling to 1 min. A FIFO or socket that was taken away is made anew when nothing is left to be read of it
+/// and no operation has it. Confined to its context.
 package final class ReadySource: EventSource {
     private let id: SourceID
     private let trigger: DescriptorTrigger
     private let environment: SourceEnvironment
     private let origin: StreamSource.Origin
+    private var guardian: FileGuard?
     private var descriptor: FileDescriptor?
     private var token: UInt64?
+    /// Its file is another one, or none.
+    private var isLost = false
+    private var isOpening = false
     private var isHeld = false
     private var isHandedOver = false
     private var isClosed = false
@@ -25,24 +30,57 @@ package final class ReadySource: EventSource {
         self.trigger = trigger
         self.environment = environment
         self.origin = origin
+        guardian = origin.path.map { path in
+            FileGuard(path, hub: environment.inotify) { [weak self] in
+                self?.isLost = true
+                self?.renew()
+            }
+        }
     }
+
+    package var watchCount: Int { guardian?.watchCount ?? 0 }
 
     package var descriptorCount: Int { descriptor.number == nil ? 0 : 1 }
 
     package func open() {
+        guard !isOpening else { return }
+        isOpening = true
         FileOwner.of(trigger, environment) { [weak self] owner in
+            self?.isOpening = false
             guard let self, !isClosed else { return }
             do throws(SystemError) {
                 let opened = try origin.open(try owner.get())
                 unwatch()
                 descriptor.take()?.close()
                 descriptor = consume opened
+                isLost = false
                 try watch()
                 environment.send(.source(id, .armed))
+                guardian?.watch()
             } catch {
                 failed(error)
             }
         }
+    }
+
+    /// Nobody finds it any more: what is in it is handed over first, then it is made anew.
+    private func renew() {
+        guard !isClosed, let path = origin.path?.printable else { return }
+        if isHandedOver {
+            let reason = "\(path) was taken away; it is made anew when its run has ended"
+            return environment.send(.source(id, .waiting(reason)))
+        }
+        if trigger.readiness == .readable, let number = descriptor.number, isReadable(number) {
+            environment.send(.source(id, .waiting("\(path) was taken away; what is in it is read first")))
+            do throws(SystemError) { return try watch() } catch { return failed(error) }
+        }
+        environment.send(.source(id, .waiting("\(path) was taken away; it is made anew")))
+        if case .fifo = trigger.listener {} else { environment.forget(.socket(id)) }
+        open()
+    }
+
+    private func isReadable(_ number: Int32) -> Bool {
+        (try? Linux.poll(number, .readable, timeout: 0))?.contains(.readable) ?? false
     }
 
     private func failed(_ error: SystemError) {
@@ -55,6 +93,8 @@ package final class ReadySource: EventSource {
         isClosed = true
         retry.cancel()
         unwatch()
+        guardian?.close()
+        guardian = nil
         if let descriptor = descriptor.take() { origin.leave(descriptor) }
     }
 
@@ -65,6 +105,7 @@ package final class ReadySource: EventSource {
 
     package func release() {
         isHeld = false
+        if isLost { return renew() }
         do throws(SystemError) { try watch() } catch { failed(error) }
     }
 
@@ -105,6 +146,7 @@ package final class ReadySource: EventSource {
         try? Linux.setNonBlocking(number, true)
         guard hasFailed || isUnchanged(before, amount(number)) else {
             (unchanged, retry) = (0, Retry())
+            if isLost { return renew() }
             do throws(SystemError) { try watch() } catch { failed(error) }
             return environment.send(.source(id, .armed))
         }
@@ -134,6 +176,7 @@ package final class ReadySource: EventSource {
     }
 
     private func again() {
+        if isLost { return renew() }
         do throws(SystemError) { try watch() } catch { return failed(error) }
         environment.send(.source(id, .armed))
     }

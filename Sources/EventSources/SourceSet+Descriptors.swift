@@ -80,9 +80,10 @@ extension SourceSet {
                 open: { [passed] _ throws(SystemError) in try Self.writable(passed.duplicate(name), trigger) },
                 leave: { $0.close() })
         case .fifo, .special, .netlink, .messageQueue:
+            let path: [UInt8]? = if case .fifo(let path) = trigger.listener { path } else { nil }
             return .init(
                 open: { owner throws(SystemError) in try Self.openPlain(trigger, owner) },
-                leave: { $0.close() })
+                leave: { $0.close() }, path: path)
         case .command, .tail, .pressure: return nil
         }
     }

@@ -7,8 +7,8 @@ import WatchFile
 
 @testable import EventSources
 
-/// `Framing=ready` with `Ready=writable`; the handler is played by the test.
-@Suite("Descriptors that are ready to be written") struct ReadyTests {
+/// `Framing=ready`; the handler is played by the test.
+@Suite("Descriptors that are ready") struct ReadyTests {
     /// A source that has been told of, and what it has handed over.
     private struct Setup {
         var rim: Rim
@@ -37,10 +37,11 @@ import WatchFile
     }
 
     private func with(
-        _ listener: DescriptorTrigger.Listener, passed: [String: [Int32]] = [:], _ body: (Setup) throws -> Void
+        _ listener: DescriptorTrigger.Listener, _ readiness: DescriptorTrigger.Readiness = .writable,
+        passed: [String: [Int32]] = [:], _ body: (Setup) throws -> Void
     ) throws {
         var trigger = DescriptorTrigger(listener: listener, framing: .ready)
-        trigger.readiness = .writable
+        trigger.readiness = readiness
         let definition = SourceDefinition(
             id: SourceID(.descriptor, "d"), routes: [], trigger: .descriptor(trigger))
         let rim = try Rim()
@@ -145,6 +146,81 @@ import WatchFile
                     return #expect(Bool(false), "\(String(describing: setup.rim.condition))")
                 }
                 #expect(reason.hasPrefix("open "), "\(reason)")
+            }
+        }
+    }
+
+    // MARK: Files that are taken away
+
+    /// Somebody comes, writes, and goes: once the FIFO is there.
+    private func write(_ text: String, to path: String) throws {
+        try wait(for: "somebody to read the FIFO") {
+            guard let number = (try? Linux.open(path, [.writing, .nonBlocking]))?.release() else { return false }
+            defer { FileDescriptor(owning: number).close() }
+            try Linux.writeAll(number, text.utf8)
+            return true
+        }
+    }
+
+    private func read(_ setup: Setup, _ count: Int) throws -> String {
+        var text = ""
+        try setup.handle(setup.waitForHandover(count)) {
+            text = String(decoding: try Linux.read($0, atMost: 100), as: UTF8.self)
+        }
+        return text
+    }
+
+    @Test(arguments: [false, true]) func aFifoThatIsTakenAwayOrReplacedIsNoticed(isReplaced: Bool) throws {
+        try Folder.with { folder in
+            let path = folder["fifo"]
+            try with(.fifo(path.pathBytes), .readable) { setup in
+                try write("one", to: path)
+                // Without a hang-up nothing but the file tells.
+                let writer = try Linux.open(path, [.writing, .nonBlocking]).release()
+                defer { FileDescriptor(owning: writer).close() }
+                #expect(try read(setup, 1) == "one")
+                if isReplaced {
+                    try Linux.mkfifo(folder["new"], mode: 0o600)
+                    try Linux.rename(folder["new"], to: path)
+                } else {
+                    try Linux.unlink(path)
+                }
+                try write("two", to: path)
+                #expect(try read(setup, 2) == "two")
+                try wait(for: "it to be armed") { setup.rim.condition == .armed }
+            }
+        }
+    }
+
+    @Test func whatIsInAFifoThatIsTakenAwayIsHandedOverFirst() throws {
+        try Folder.with { folder in
+            let path = folder["fifo"]
+            try with(.fifo(path.pathBytes), .readable) { setup in
+                try write("one", to: path)
+                let first = try setup.waitForHandover(1)
+                try Linux.unlink(path)
+                try wait(for: "it to be seen") { setup.waiting?.contains("made anew when its run has ended") == true }
+                #expect(!folder.exists("fifo"))
+                try setup.handle(first) { _ = try Linux.read($0, atMost: 1) }
+                #expect(setup.waiting?.contains("what is in it is read first") == true)
+                #expect(try read(setup, 2) == "ne")
+                try write("two", to: path)
+                #expect(try read(setup, 3) == "two")
+            }
+        }
+    }
+
+    @Test(arguments: [SocketType.stream, .datagram]) func aSocketThatIsTakenAwayIsMadeAnew(type: SocketType) throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            try with(type == .stream ? .stream(.unix(path)) : .datagram(.unix(path)), .readable) { setup in
+                try setup.rim.waitUntilArmed()
+                try Linux.unlink(path)
+                let client = try Linux.socket(for: .unix(path), type).release()
+                defer { FileDescriptor(owning: client).close() }
+                try wait(for: "somebody to listen") { (try? Linux.connect(client, .unix(path))) != nil }
+                if type == .datagram { try Linux.writeAll(client, "one".utf8) }
+                _ = try setup.waitForHandover(1)
             }
         }
     }
