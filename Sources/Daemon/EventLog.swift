@@ -45,7 +45,7 @@ enum EventLog {
         let fields = [(name: "WATCHD_SOURCE", value: id.description)]
         switch condition {
         case .failed(let reason, let retryAt):
-            let next = retryAt.map { "; trying again in \(max(1, ($0 - Linux.now(.realtime) + 500_000) / 1_000_000))s" }
+            let next = retryAt.map { "; trying again in \(RetryText.delay(until: $0, now: Linux.now(.realtime)))" }
             logger.log(.warning, "\(id): \(reason)\(next ?? "")", fields, id: .sourceFailed)
         case .waiting(let reason): logger.log(.info, "\(id): \(reason)", fields)
         case .armed:

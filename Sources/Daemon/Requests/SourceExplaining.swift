@@ -23,7 +23,8 @@ extension Runtime {
             let next = view.nextElapse.map { ", fires next" + ahead($0) } ?? ""
             return Explanation(code: .armed, sentence: "armed\(next)\(last)", section: section)
         case .failed(let reason, let retryAt):
-            let next = retryAt.map { ", tried again" + ahead($0) } ?? ""
+            let now = Moment.current.realtime
+            let next = retryAt.map { ", tried again in \(RetryText.delay(until: $0, now: now))" } ?? ""
             return Explanation(code: .unarmed, sentence: "\(reason)\(next)", section: section)
         case .waiting(let reason): return Explanation(code: .unarmed, sentence: reason, section: section)
         case .opening: return Explanation(code: .unarmed, sentence: "it is being armed", section: section)
