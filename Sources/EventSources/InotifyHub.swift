@@ -47,6 +47,8 @@ package final class InotifyHub {
     /// Closed: its number may be another one's by now.
     private var isOver = false
     private var watches: [Int32: FolderObservers] = [:]
+    /// Events that were read and come after the one that is being told.
+    private var untold = 0
     /// The first half of a rename, whose second has not been seen.
     private var moved: InotifyEvent?
     private var bound: QueueBound<InotifyHub> { QueueBound(self, to: context) }
@@ -100,6 +102,9 @@ package final class InotifyHub {
         source = nil
     }
 
+    /// Whether everything that has happened until now was told; the last of it may be what is being told.
+    var isCaughtUp: Bool { !isOver && !isReplaying && untold == 0 && (try? Linux.bytesAvailable(inotify)) == 0 }
+
     /// Whether an earlier watchd had this watch already, and so nothing that happened in its folder is missing.
     func wasWatched(_ number: Int32) -> Bool { adoptedWatches.contains(number) }
 
@@ -140,7 +145,11 @@ package final class InotifyHub {
                 endReplay()
                 break
             }
-            for event in events { take(event) }
+            untold = events.count
+            for event in events {
+                untold -= 1
+                take(event)
+            }
         }
         guard let first = moved else { return }
         context.after(Self.renamePatience) { [bound] in

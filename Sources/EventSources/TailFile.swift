@@ -24,6 +24,20 @@ final class TailFile {
         self.position = position
     }
 
+    /// - Returns: an open descriptor, which the caller closes; `nil`: there is none.
+    static func open(_ path: [UInt8]) throws(SystemError) -> (number: Int32, status: FileStatus)? {
+        do throws(SystemError) {
+            let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
+            if let status = try? Linux.fstat(opened.rawValue), status.kind == .regular {
+                return (opened.release(), status)
+            }
+            opened.close()
+            throw SystemError(call: "Tail", detail: "\(path.printable), no regular file", errno: .invalidArgument)
+        } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
+            return nil
+        }
+    }
+
     func close() { file.take()?.close() }
 
     var number: Int32? { file.number }

@@ -18,6 +18,9 @@ package final class TailSource: EventSource {
     /// Where the open file really stands: what a link leads to, or under the name it was rotated to.
     private var elsewhere: PathAnchor?
     private var file: TailFile?
+    private var arrivals = TailArrivals()
+    /// The file that is open is among them.
+    private var isCounted = false
     /// The next file to come is new: it is read from its start.
     private var hasSeenNone = false
     private var isSearching = false
@@ -45,9 +48,14 @@ package final class TailSource: EventSource {
 
     package func open() {
         anchor = PathAnchor(path, hub: environment.inotify) { [weak self] change in
+            guard let self else { return }
             switch change {
-            case .entry: self?.look()
-            case .moved, .overflowed: self?.arm()
+            case .entry(let event):
+                arrivals.note(event.change, file?.position) { current }
+                look()
+            case .moved, .overflowed:
+                arrivals.losesSight()
+                arm()
             }
         }
         arm()
@@ -101,23 +109,9 @@ package final class TailSource: EventSource {
         }
     }
 
-    /// - Returns: an open descriptor, which the caller closes; `nil`: there is none.
-    private func openFile(_ path: [UInt8]) throws(SystemError) -> (number: Int32, status: FileStatus)? {
-        do throws(SystemError) {
-            let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
-            if let status = try? Linux.fstat(opened.rawValue), status.kind == .regular {
-                return (opened.release(), status)
-            }
-            opened.close()
-            throw SystemError(call: "Tail", detail: "\(path.printable), no regular file", errno: .invalidArgument)
-        } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
-            return nil
-        }
-    }
-
     private func openFirst() throws(SystemError) {
         let stored = environment.position(id).flatMap { TailPosition($0) }
-        guard let (opened, status) = try openFile(path) else {
+        guard let (opened, status) = try TailFile.open(path) else {
             hasSeenNone = true
             retry.reset()
             return environment.send(.source(id, .waiting("\(path.printable) does not exist yet")))
@@ -125,7 +119,10 @@ package final class TailSource: EventSource {
         guard let stored else {
             var position = TailPosition(beginningOf: opened, status)
             // The very first time: what stands there already is no event.
-            if !hasSeenNone { position.offset = status.size }
+            if !hasSeenNone {
+                position.offset = status.size
+                arrivals.losesSight()
+            }
             take(TailFile(owning: opened, position))
             return tell([])
         }
@@ -136,8 +133,12 @@ package final class TailSource: EventSource {
     }
 
     private func take(_ new: TailFile) {
+        count()
+        if file?.position.inode != new.position.inode { isCounted = false }
         file?.close()
         file = new
+        count()
+        settle()
         searched = nil
         hasSeenNone = true
         retry.reset()
@@ -197,6 +198,7 @@ package final class TailSource: EventSource {
 
     private func tellOfLoss(_ rotation: TailRotation, _ position: TailPosition) {
         for sentence in rotation.lost { lose(sentence) }
+        arrivals.took(rotation.lost.count)
         guard rotation.isRestUnknown else { return }
         let sentence = "what was read up to byte \(position.offset) is no more"
         // Whoever truncates a log that was read to its end has lost nothing of it.
@@ -204,22 +206,54 @@ package final class TailSource: EventSource {
         lose("\(sentence), and nothing beside it goes on there: what came behind that is lost, if there was anything")
     }
 
-    private func lose(_ sentence: String) {
-        environment.send(.gap(id, 1))
+    /// What stands at the path, if every event of it was told.
+    private var current: FileStatus? {
+        let status = try? Linux.stat(path)
+        return environment.inotify.isCaughtUp ? status : nil
+    }
+
+    private func count() {
+        guard !isCounted, let number = file?.number, (try? Linux.fstat(number))?.size != 0 else { return }
+        isCounted = true
+        arrivals.took()
+    }
+
+    /// Everything that is there is being read: what else came has gone.
+    private func tellOfArrivals() {
+        count()
+        let lost = arrivals.lost()
+        if lost > 0 {
+            let files = lost == 1 ? "a file that was written here was" : "\(lost) files that were written here were"
+            lose("\(files) deleted or overwritten before \(lost == 1 ? "it" : "they") could be read", lost)
+        }
+        guard arrivals.isAhead else { return }
+        let bound = QueueBound(self, to: environment.core)
+        // After the events that are being told now.
+        environment.core.async { bound.value.settle() }
+    }
+
+    private func settle() {
+        guard let current, file?.position.isOf(current) == true else { return }
+        isCounted = true
+        arrivals.settle()
+    }
+
+    private func lose(_ sentence: String, _ count: Int = 1) {
+        environment.send(.gap(id, count))
         environment.warn(id, "\(path.printable): \(sentence)")
     }
 
     /// To the next file, unless it was rotated once more meanwhile: then that is looked at again.
     private func goOn(_ rotation: TailRotation, _ position: TailPosition) throws(SystemError) {
         if let next = rotation.next {
-            guard let (opened, status) = try openFile(next.path) else { return later() }
+            guard let (opened, status) = try TailFile.open(next.path) else { return later() }
             guard next.position.isOf(status) else {
                 FileDescriptor(owning: opened).close()
                 return later()
             }
             take(TailFile(owning: opened, next.position))
         } else {
-            guard let (opened, status) = try openFile(path) else {
+            guard let (opened, status) = try TailFile.open(path) else {
                 file?.close()
                 file = nil
                 return later()
@@ -251,6 +285,7 @@ package final class TailSource: EventSource {
             wasRead = true
             let other = try? Linux.stat(path)
             let isElsewhere = other.map { !file.position.isOf($0) } ?? false
+            if other != nil, !isElsewhere { tellOfArrivals() }
             // Once for each file that comes, until something is written to it.
             guard successor || isElsewhere && other?.inode != searched else { return watchElsewhere() }
             searched = other?.inode

@@ -1,3 +1,4 @@
+import Dispatch
 import LinuxSystem
 import ProgramKit
 import SeedKit
@@ -234,6 +235,79 @@ import WatchFile
             rim.on(source) { $0.release() }
             try wait(for: "all, got \(rim.texts)") { rim.texts == (0...4).map { "line \($0)" } }
             #expect(rim.gap == 0)
+            rim.on(source) { $0.close() }
+        }
+    }
+
+    /// Files come while the events of their coming wait to be read.
+    @Test(arguments: [1, 2, 5]) func whatIsOverwrittenWhileNobodyLooksIsCountedAndLogged(rounds: Int) throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            try rim.waitUntilArmed()
+            try folder.append("log", "begin\n")
+            try wait(for: "the beginning") { rim.texts == ["begin"] }
+            try rim.core.queue.sync {
+                for round in 0...rounds {
+                    try shift(folder, keeping: 1)
+                    try folder.write("log", "line \(round)\n")
+                }
+            }
+            let expected = ["begin", "line \(rounds - 1)", "line \(rounds)"]
+            try wait(for: "the rest, got \(rim.texts)") { rim.texts == expected }
+            try wait(for: "\(rounds - 1) lost") { rim.gap == rounds - 1 }
+            // Neither does it come up again later, nor is it made up for by what comes later.
+            try folder.append("log", "end\n")
+            try wait(for: "the end") { rim.texts.last == "end" }
+            #expect(rim.gap == rounds - 1 && rim.warnings.count == min(1, rounds - 1), "\(rim.warnings)")
+            try rim.core.queue.sync {
+                for round in 0...2 {
+                    try shift(folder, keeping: 1)
+                    try folder.write("log", "later \(round)\n")
+                }
+                // Nothing is read of it yet.
+                try shift(folder, keeping: 1)
+                try folder.write("log", "")
+            }
+            try folder.append("log", "last\n")
+            try wait(for: "the rest, got \(rim.texts)") { rim.texts.suffix(2) == ["later 2", "last"] }
+            try wait(for: "two more") { rim.gap == rounds + 1 }
+            rim.on(source) { $0.close() }
+        }
+    }
+
+    @Test func filesThatHaveNothingInThemOrComeBackAreNotMissed() throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            try rim.waitUntilArmed()
+            try rim.core.queue.sync {
+                try Linux.rename(folder["log"], to: folder["log.1"])
+                for _ in 0..<3 {
+                    try folder.write("log", "")
+                    try Linux.unlink(folder["log"])
+                }
+                try folder.write("new", "one\n")
+                try Linux.rename(folder["new"], to: folder["log"])
+            }
+            try wait(for: "one, got \(rim.texts)") { rim.texts == ["one"] }
+            try rim.core.queue.sync {
+                for _ in 0..<3 {
+                    try Linux.rename(folder["log"], to: folder["away"])
+                    try Linux.rename(folder["away"], to: folder["log"])
+                    try folder.append("log", "more\n")
+                }
+            }
+            try wait(for: "more") { rim.texts.count == 4 }
+            try rim.core.queue.sync {
+                try Linux.unlink(folder["log"])
+                try folder.write("log", "two\n")
+            }
+            try wait(for: "two") { rim.texts.last == "two" }
+            rim.core.queue.sync {}
+            #expect(rim.gap == 0 && rim.warnings.isEmpty, "\(rim.warnings)")
             rim.on(source) { $0.close() }
         }
     }
