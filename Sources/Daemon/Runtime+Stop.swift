@@ -1,4 +1,5 @@
 import Engine
+import EventSources
 import Handlers
 import LinuxSystem
 import Systemd
@@ -12,8 +13,10 @@ extension Runtime {
             manager.stopping("stopping, \(statusLine)")
             manager.extendTimeout(atMost: drainLimit)
             handle(.drain)
-        case .draining: handle(.hurry)
-        case .drained: break
+        case .draining:
+            sources?.killCommands()
+            handle(.hurry)
+        case .drained: sources?.killCommands()
         }
     }
 
@@ -28,6 +31,14 @@ extension Runtime {
             let list = leftBehind.map(String.init).joined(separator: ", ")
             logger.log(.err, "could not end operations \(list); they are left behind")
         }
+        guard let sources else { return stopped() }
+        sources.whenCommandsHaveEnded { [self] in
+            for id in $0 { logger.log(.err, "could not end the command of \(id); it is left behind") }
+            stopped()
+        }
+    }
+
+    private func stopped() {
         let kept = engine.setAsideCount
         let later = kept == 0 ? "" : "; \(kept) durable operation\(kept == 1 ? "" : "s") kept for the next start"
         logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))\(later)", id: .stopped)
@@ -42,14 +53,14 @@ extension Runtime {
             logger.log(.notice, "SIGHUP from \(sender): reloading")
             reload { _ in }
         default:
-            guard engine.phase != .drained else { return }
+            guard engine.phase != .drained || sources?.hasCommands == true else { return }
             logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)", id: .stopping)
             drain()
         }
     }
 
     private var stopText: String {
-        engine.phase == .draining
+        [.draining, .drained].contains(engine.phase)
             ? "hurrying" : "stopping, waiting for \(Self.count(engine.processesRunning, "handler"))"
     }
 }

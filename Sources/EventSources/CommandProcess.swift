@@ -92,11 +92,20 @@ struct CommandStart: Sendable {
 /// The command of a source while it runs; what it says on standard error goes to the log. It lives until the process
 /// has been waited for. Confined to its context.
 final class CommandProcess {
+    /// From SIGTERM to SIGKILL, in microseconds: as the default of `TimeoutStopSec=`.
+    static let patience = 10_000_000
+
     private let processID: Int32
     private let environment: SourceEnvironment
     private var pidfd: FileDescriptor?
     private var token: UInt64?
     private var errors: HeldDescriptor<LineFramer.Line>?
+    /// What it says after it was asked to end.
+    private var rest: HeldDescriptor<Never>?
+    private var isStopping = false
+    private var isKilled = false
+    /// It has ended, and others of its group may be about to.
+    private var isOver = false
     private let exited: (String) -> Void
 
     /// Takes pidfd and standard error over.
@@ -126,30 +135,80 @@ final class CommandProcess {
             self.closeErrors()
         }
         try? errors?.open(FileDescriptor(owning: started.errors))
+    }
+
+    /// From here on its end is seen.
+    func watch() {
+        guard let number = pidfd.number else { return }
         do throws(SystemError) {
-            // Strongly: it lives until its end is seen.
-            token = try environment.epoll.add(started.pidfd, .readable) { _ in self.ended() }
+            // Strongly: it lives until then.
+            token = try environment.epoll.add(number, .readable) { _ in self.ended() }
         } catch {
-            // Without a place in the epoll set its end would never be seen.
+            // Without a place in the epoll set it would never be seen.
             kill()
             ended()
         }
     }
 
+    /// Asks the whole group to end; who does not is killed.
+    func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        signal(15)
+        // Who is stopped could not hear it.
+        signal(18)
+        let bound = QueueBound(self, to: environment.core)
+        environment.core.after(Self.patience) { bound.value.kill() }
+    }
+
     /// The whole group, at once.
     func kill() {
+        isKilled = true
+        signal(9)
+        if isOver { reap() }
+    }
+
+    private func signal(_ number: Int32) {
         // ESRCH: it has just ended, which its pidfd tells next.
-        if pidfd.number != nil { try? Linux.kill(group: processID, signal: 9) }
+        if pidfd.number != nil { try? Linux.kill(group: processID, signal: number) }
+    }
+
+    /// Nobody wants its output any more, but it is not to fail for that while it ends.
+    func drain(_ output: consuming FileDescriptor) {
+        guard pidfd.number != nil else { return output.close() }
+        rest = HeldDescriptor(on: environment.core, epoll: environment.epoll) { number throws(SystemError) in
+            do throws(SystemError) {
+                let count = try Linux.read(number, atMost: 1 << 16).count
+                return count == 0 ? .end([]) : .items([], bytes: count)
+            } catch  where error.errno == .wouldBlock {
+                return .empty
+            }
+        } tell: { _ in
+        } ended: { [weak self] in
+            self?.closeRest()
+        } failed: { [weak self] _ in
+            self?.closeRest()
+        }
+        do throws(SystemError) { try rest?.open(output) } catch { closeRest() }
     }
 
     private func ended() {
-        guard let number = pidfd.number else { return }
-        // Before it is waited for: until then the group's number is nobody else's.
-        kill()
-        let status = try? Linux.wait(number)
         if let token { environment.epoll.remove(token) }
         token = nil
+        isOver = true
+        // Who was asked to end with it may do so as long as somebody has what it says open.
+        if !isStopping || isKilled || !isHeard { reap() }
+    }
+
+    private var isHeard: Bool { rest?.isOpen == true || errors?.isOpen == true }
+
+    private func reap() {
+        guard let number = pidfd.number else { return }
+        // Before it is waited for: until then the group's number is nobody else's.
+        signal(9)
+        let status = try? Linux.wait(number)
         pidfd.take()?.close()
+        closeRest()
         switch status {
         case .exited(let code): exited("exit \(code)")
         case .signaled(let signal, _): exited(LinuxSignal.name(signal))
@@ -160,5 +219,12 @@ final class CommandProcess {
     private func closeErrors() {
         errors?.close { $0.close() }
         errors = nil
+        if isOver, !isHeard { reap() }
+    }
+
+    private func closeRest() {
+        rest?.close { $0.close() }
+        rest = nil
+        if isOver, !isHeard { reap() }
     }
 }

@@ -5,14 +5,17 @@ import WatchFile
 import struct WatchFile.Command
 
 /// `Command=`: what a command of ours writes to its standard output. When it has ended it is started again after 100 ms,
-/// doubling to 30 s; one that ran for 10 s has done well and begins anew. Its process group is killed when the source is
-/// closed. Confined to its context.
+/// doubling to 30 s; one that ran for 10 s has done well and begins anew. One that has closed its output only is waited
+/// for. When the source is closed its process group is asked to end; it has left when that is done. Confined to its
+/// context.
 package final class CommandSource: EventSource {
     private static let firstDelay = 100_000
     private static let longestDelay = 30_000_000
     private static let wellDone: Int64 = 10_000_000
+    /// How long a process may go on after the end of its output before that is said: most end just then.
+    private static let silentEnd = 1_000_000
 
-    private let id: SourceID
+    let id: SourceID
     private let command: Command
     private let environment: SourceEnvironment
     private let maker: LineMaker
@@ -25,6 +28,10 @@ package final class CommandSource: EventSource {
     private var isClosed = false
     private var isHeld = false
     private var ending = "it has ended"
+    /// Why nothing of its output can be read any more.
+    private var failure: SystemError?
+    /// Closed while the command was being started: to be called when that has ended.
+    private var left: (() -> Void)?
 
     init(
         _ id: SourceID, _ command: Command, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment,
@@ -40,12 +47,12 @@ package final class CommandSource: EventSource {
 
     private func plain() -> any DescriptorReader {
         environment.reader(
-            id, maker, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] _ in outputEnded() })
+            id, maker, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] in outputFailed($0) })
     }
 
     private func durable(_ view: PipeView) -> any DescriptorReader {
         view.reader(
-            id, environment, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] _ in outputEnded() })
+            id, environment, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] in outputFailed($0) })
     }
 
     /// Its output, a pidfd and standard error.
@@ -56,9 +63,11 @@ package final class CommandSource: EventSource {
     package func open() {
         guard !isClosed, process == nil, !isStarting else { return }
         isStarting = true
+        failure = nil
         started = Linux.now(.monotonic)
         let start = CommandStart(command)
         let bound = QueueBound(self, to: environment.core)
+        environment.commands.add(self)
         // Reading the program's file may block.
         environment.slow.async { [core = environment.core] in
             let result = Swift.Result { () throws(CommandStart.Failure) in try start.run() }
@@ -69,35 +78,63 @@ package final class CommandSource: EventSource {
     private func took(_ result: Swift.Result<CommandStart.Started, CommandStart.Failure>) {
         isStarting = false
         switch result {
-        case .failure(let failure): again("it cannot be started: \(failure.reason)")
+        case .failure(let failure):
+            environment.commands.remove(self)
+            if isClosed { hasLeft() } else { again("it cannot be started: \(failure.reason)") }
         case .success(let started):
-            let process = CommandProcess(started, environment, log: { [environment, id] in environment.log(id, $0) }) {
-                [weak self] in self?.exited($0)
-            }
-            guard !isClosed else {
-                FileDescriptor(owning: started.output).close()
-                return process.kill()
+            let process = CommandProcess(started, environment) { [environment, id] in
+                environment.log(id, $0)
+            } exited: {
+                self.exited($0)
             }
             self.process = process
-            do throws(SystemError) {
-                try output?.open(FileDescriptor(owning: started.output))
-                environment.send(.source(id, .armed))
-            } catch {
-                ending = "\(error)"
-                outputEnded()
-            }
+            let output = FileDescriptor(owning: started.output)
+            if isClosed { process.drain(output) } else { read(output, of: process) }
+            process.watch()
+            if isClosed { process.stop() }
+        }
+    }
+
+    private func read(_ new: consuming FileDescriptor, of process: CommandProcess) {
+        do throws(SystemError) {
+            try output?.open(new)
+            environment.send(.source(id, .armed))
+        } catch {
+            outputFailed(error)
         }
     }
 
     private func exited(_ status: String) {
         ending = "it has ended (\(status))"
         process = nil
-        endedInPart()
+        environment.commands.remove(self)
+        if isClosed { hasLeft() } else { endedInPart() }
     }
 
+    private func hasLeft() {
+        left?()
+        left = nil
+    }
+
+    /// Whoever has closed its output has nothing more to say, but may have something to do.
     private func outputEnded() {
-        // Whoever has closed its output has nothing more to say.
-        process?.kill()
+        output?.close { $0.close() }
+        reopenOutput()
+        endedInPart()
+        guard let process else { return }
+        let bound = QueueBound((self, process), to: environment.core)
+        environment.core.after(Self.silentEnd) {
+            let (source, process) = bound.value
+            guard source.process === process, !source.isClosed else { return }
+            let reason = "it has closed its output; it is started again when it has ended"
+            source.environment.send(.source(source.id, .waiting(reason)))
+        }
+    }
+
+    /// What nobody can read any more is not to go on.
+    private func outputFailed(_ error: SystemError) {
+        failure = error
+        process?.stop()
         output?.close { $0.close() }
         reopenOutput()
         endedInPart()
@@ -112,7 +149,7 @@ package final class CommandSource: EventSource {
 
     private func endedInPart() {
         guard process == nil, output?.isOpen != true else { return }
-        again(ending)
+        again(failure.map { "\($0)" } ?? ending)
     }
 
     private func again(_ reason: String) {
@@ -128,16 +165,25 @@ package final class CommandSource: EventSource {
 
     package func close(then left: @escaping () -> Void) {
         isClosed = true
-        process?.kill()
-        process = nil
-        guard let output, output.isOpen else { return left() }
+        // Two things are waited for.
+        var hasOne = false
+        let done = { if hasOne { left() } else { hasOne = true } }
+        if process == nil, !isStarting { done() } else { self.left = done }
+        process?.stop()
+        guard let output, output.isOpen else {
+            view?.close()
+            return done()
+        }
         self.output = nil
-        output.close {
-            $0.close()
-            left()
+        output.close { [process] in
+            if let process { process.drain($0) } else { $0.close() }
+            done()
         }
         view?.close()
     }
+
+    /// Ends what was asked to end, at once.
+    func kill() { process?.kill() }
 
     package func hold() {
         isHeld = true
@@ -146,6 +192,6 @@ package final class CommandSource: EventSource {
 
     package func release() {
         isHeld = false
-        do throws(SystemError) { try output?.release() } catch { outputEnded() }
+        do throws(SystemError) { try output?.release() } catch { outputFailed(error) }
     }
 }

@@ -50,6 +50,8 @@ package struct SourceEnvironment {
     package let unitSource: (SourceID, UnitTrigger) -> (any EventSource)?
     /// Descriptors on their way to a handler.
     package let handovers: Handovers
+    /// Processes of sources.
+    let commands = RunningCommands()
     /// For descriptors that tell by POLLPRI.
     let priority: PriorityPoller
     /// A line for the log about a source.

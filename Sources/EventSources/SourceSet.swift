@@ -72,7 +72,9 @@ package final class SourceSet {
         sources[id] = source
         guard unsettled[id] != nil else { return open(source, id) }
         unopened.insert(id)
-        environment.send(.source(id, .waiting("what was read of it before is being stored")))
+        let isCommand = environment.commands.all.contains { $0.id == id }
+        let reason = isCommand ? "its command is being ended" : "what was read of it before is being stored"
+        environment.send(.source(id, .waiting(reason)))
     }
 
     private func open(_ source: any EventSource, _ id: SourceID) {
@@ -89,6 +91,30 @@ package final class SourceSet {
         unsettled[id, default: 0] += 1
         source.close { [weak self] in self?.settled(id) }
     }
+
+    package func isCommand(_ id: SourceID) -> Bool { sources[id] is CommandSource }
+
+    /// Calls back when the commands of the sources, which are closed, have ended, with the sources of those that could not
+    /// be ended in time. They end by SIGKILL at the latest, which takes no longer than this (microseconds).
+    package func whenCommandsHaveEnded(
+        within patience: Int = CommandProcess.patience + 5_000_000, _ done: @escaping ([SourceID]) -> Void
+    ) {
+        var isOver = false
+        let end = { [environment] in
+            if isOver { return }
+            isOver = true
+            done(environment.commands.all.map(\.id))
+        }
+        environment.commands.whenEnded(end)
+        let bound = QueueBound(end, to: environment.core)
+        if !isOver { environment.core.after(patience) { bound.value() } }
+    }
+
+    /// Whether any run, also of sources that are closed.
+    package var hasCommands: Bool { !environment.commands.all.isEmpty }
+
+    /// Commands of sources that are closed are not waited for any longer.
+    package func killCommands() { for source in environment.commands.all { source.kill() } }
 
     private func settled(_ id: SourceID) {
         let left = (unsettled[id] ?? 1) - 1

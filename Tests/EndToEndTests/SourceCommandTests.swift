@@ -1,0 +1,40 @@
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+
+@Suite("Commands of sources, and a stop", .serialized) struct SourceCommandTests {
+    @Test func aStopAsksThemToEndAndWaitsForThat() throws {
+        let text = """
+            [Descriptor lines]
+            Command=/bin/bash -c 'trap "echo over; sleep 0.2; echo yes >@/clean; exit" TERM; echo up; while :; do sleep 0.1; done'
+            Exec=/bin/touch @/up
+
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "its line") { watchd.folder.exists("up") }
+            watchd.send(SIGTERM)
+            #expect(watchd.waitForEnd() == .exited(0))
+            #expect(watchd.folder.lines("clean") == ["yes"])
+            #expect(Watchd.processes(of: watchd.folder).isEmpty)
+        }
+    }
+
+    @Test func aSecondSignalKillsThem() throws {
+        let text = """
+            [Descriptor lines]
+            Command=/bin/bash -c 'trap "echo >>@/asked" TERM; echo up; while :; do sleep 0.1; done'
+            Exec=/bin/touch @/up
+
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "its line") { watchd.folder.exists("up") }
+            watchd.send(SIGTERM)
+            try wait(for: "it to be asked") { watchd.folder.exists("asked") }
+            watchd.send(SIGTERM)
+            // Sooner than its patience is over.
+            #expect(watchd.waitForEnd(seconds: 8) == .exited(0))
+            #expect(Watchd.processes(of: watchd.folder).isEmpty)
+        }
+    }
+}
