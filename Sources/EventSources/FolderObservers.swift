@@ -40,6 +40,10 @@ struct FolderObservers {
     /// Whom an event concerns, each once.
     func owners(of event: InotifyEvent) -> [any FolderObserver] {
         let lists = event.name.isEmpty ? Array(entries.values) : [entries[event.name], entries[nil]].compactMap(\.self)
+        // As nearly always.
+        if lists.count == 1, lists[0].count == 1, let only = lists[0].values.first {
+            return only.mask.isDisjoint(with: event.mask) ? [] : [only.owner]
+        }
         var found: [ObjectIdentifier: Entry] = [:]
         for list in lists {
             for (id, entry) in list where !entry.mask.isDisjoint(with: event.mask) {
