@@ -31,11 +31,11 @@ struct KeptDescriptors: Sendable {
         numbers.removeValue(forKey: name).map { FileDescriptor(owning: $0) }
     }
 
-    /// FIFOs and sockets of sources.
+    /// FIFOs, sockets and connections of sources.
     mutating func takeSources() -> [KeptDescriptor: Int32] {
         let sources = numbers.filter { name, _ in
             switch name {
-            case .fifo, .socket: true
+            case .fifo, .socket, .connection: true
             case .inotify, .pidfd, .output: false
             }
         }

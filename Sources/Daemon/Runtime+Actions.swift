@@ -71,14 +71,14 @@ extension Runtime {
             sources?.close(id)
             return
         }
-        sources?.hold(id)
+        sources?.rest(id)
         // What happens from here on is read after the next start.
         inotify?.close()
     }
 
     /// What the service manager kept for runs that are over.
     func forgetKept() {
-        for name in kept.closeRest() { manager.forget(name.name) }
+        for name in kept.closeRest() { manager.forget(name) }
     }
 
     private func arm(_ clock: LinuxSystem.Clock, at time: Int64) {

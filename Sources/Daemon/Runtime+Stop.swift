@@ -42,7 +42,11 @@ extension Runtime {
         let kept = engine.setAsideCount
         let later = kept == 0 ? "" : "; \(kept) durable operation\(kept == 1 ? "" : "s") kept for the next start"
         logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))\(later)", id: .stopped)
-        let close = { [control, exit] in control.map { $0.close(exit) } ?? exit() }
+        let close = { [control, exit, manager, sources] in
+            // Nobody keeps anything for the next start: what is lost of it is named.
+            if !manager.isManaged { sources?.closeUnclaimed() }
+            control.map { $0.close(exit) } ?? exit()
+        }
         if let persistence { persistence.close(close) } else { close() }
     }
 

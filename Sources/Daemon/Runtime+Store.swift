@@ -72,8 +72,10 @@ extension Runtime {
     private func takeUp(_ state: StoredState, _ contents: StoreContents) {
         tell(contents)
         if !contents.wasClosed {
+            let unread = manager.isManaged ? "" : ", and so is what stood unread in FIFOs and sockets that it had open"
             logger.log(
-                .notice, "the last watchd did not stop: what queues without Durable=yes had not run is lost, uncounted")
+                .notice,
+                "the last watchd did not stop: what queues without Durable=yes had not run is lost, uncounted\(unread)")
         }
         restore(state)
         guard !state.operations.isEmpty else { return }

@@ -95,8 +95,8 @@ final class Runtime {
         let inotify = try InotifyHub(on: core, adopting: kept.take(.inotify))
         self.inotify = inotify
         let manager = manager
-        let keep: (KeptDescriptor, Int32) -> Void = { manager.keep($0.name, $1) }
-        let forget: (KeptDescriptor) -> Void = { manager.forget($0.name) }
+        let keep: (KeptDescriptor, Int32) -> Void = { manager.keep($0, $1) }
+        let forget: (KeptDescriptor) -> Void = { manager.forget($0) }
         keep(.inotify, inotify.storeDescriptor)
         let send: (Input) -> Void = { [unowned self] in handle($0) }
         let units = UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)
@@ -105,7 +105,8 @@ final class Runtime {
         sources = try SourceSet(
             SourceEnvironment(
                 core: core, slow: slow, epoll: epoll, inotify: inotify,
-                whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget, handovers: handovers,
+                whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget,
+                keepsConnections: manager.isManaged ? KeptConnections.limit : 0, handovers: handovers,
                 position: { [unowned self] in positions[$0] }, log: { [logger] in EventLog.line($1, of: $0, logger) },
                 warn: { [logger] in logger.log(.warning, "\($0): \($1)", [("WATCHD_SOURCE", $0.description)]) },
                 unitSource: { UnitSource($0, $1, units, send: send) }, send: send),
@@ -152,7 +153,7 @@ final class Runtime {
         // Everything has been opened once: what is left of an earlier watchd belongs to nobody.
         sources?.closeUnclaimed()
         inotify?.startReading()
-        for name in kept.unknown { manager.forget(name) }
+        for name in kept.unknown { manager.remove(name) }
         if persistence?.hasOpened == true { forgetKept() }
         sourcesMayBeReady()
         if !hasStarted { startMayTakeLong() }

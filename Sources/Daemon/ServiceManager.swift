@@ -26,6 +26,8 @@ final class ServiceManager: Sendable {
         /// Rounds of the watchdog: the last begun, and the last that came back.
         var round = 0
         var returned = 0
+        /// Copies on their way into the store.
+        var keeping: [KeptDescriptor: Int32] = [:]
     }
 
     init(logger: Logger) {
@@ -187,15 +189,26 @@ final class ServiceManager: Sendable {
     // MARK: Descriptors
 
     /// Puts a copy of a descriptor into the manager's store.
-    func keep(_ name: String, _ descriptor: Int32) {
+    func keep(_ name: KeptDescriptor, _ descriptor: Int32) {
         guard isManaged, let copy = try? Linux.duplicate(descriptor).release() else { return }
-        context.async {
-            DescriptorStore.put(name, [copy], polls: false)
+        let older = state.withLock { $0.keeping.updateValue(copy, forKey: name) }
+        if let older { FileDescriptor(owning: older).close() }
+        context.async { [self] in
+            guard let copy = state.withLock({ $0.keeping.removeValue(forKey: name) }) else { return }
+            DescriptorStore.put(name.name, [copy], polls: false)
             FileDescriptor(owning: copy).close()
         }
     }
 
-    func forget(_ name: String) {
+    /// Of what comes and goes faster than the manager listens it hears nothing, and no copy waits for it.
+    func forget(_ name: KeptDescriptor) {
+        guard isManaged else { return }
+        let unsent = state.withLock { $0.keeping.removeValue(forKey: name) }
+        if let unsent { FileDescriptor(owning: unsent).close() }
+        if unsent == nil || !name.isUnique { remove(name.name) }
+    }
+
+    func remove(_ name: String) {
         guard isManaged, DescriptorStore.isName(name) else { return }
         context.async { DescriptorStore.remove(name) }
     }

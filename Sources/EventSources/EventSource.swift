@@ -13,6 +13,9 @@ package protocol EventSource: AnyObject {
     /// Takes in no more, without losing anything, until `release`.
     func hold()
     func release()
+    /// Holds for the rest of the daemon's life: the next one goes on with what the service manager keeps, and the rest
+    /// is closed.
+    func rest()
     /// inotify watches it has.
     var watchCount: Int { get }
     /// Descriptors that it keeps open for itself.
@@ -22,6 +25,8 @@ package protocol EventSource: AnyObject {
 extension EventSource {
     package var watchCount: Int { 0 }
     package var descriptorCount: Int { 0 }
+
+    package func rest() { hold() }
 
     package func close(then left: @escaping () -> Void) {
         close()
@@ -52,6 +57,8 @@ package struct SourceEnvironment {
     package let handovers: Handovers
     /// Processes of sources.
     let commands = RunningCommands()
+    /// Connections that would outlive the daemon.
+    let connections: KeptConnections
     /// For descriptors that tell by POLLPRI.
     let priority: PriorityPoller
     /// A line for the log about a source.
@@ -67,7 +74,8 @@ package struct SourceEnvironment {
         core: Context, slow: Context, epoll: EpollSet, inotify: InotifyHub,
         whenSafe: @escaping (@escaping () -> Void) -> Void = { $0() },
         keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
-        forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
+        forget: @escaping (KeptDescriptor) -> Void = { _ in }, keepsConnections: Int = KeptConnections.limit,
+        handovers: Handovers = Handovers(),
         position: @escaping (SourceID) -> [UInt8]? = { _ in nil },
         log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in },
         warn: @escaping (SourceID, String) -> Void = { _, _ in },
@@ -81,6 +89,7 @@ package struct SourceEnvironment {
         self.whenSafe = whenSafe
         self.keep = keep
         self.forget = forget
+        connections = KeptConnections(limit: keepsConnections)
         self.handovers = handovers
         self.position = position
         self.log = log
@@ -105,6 +114,20 @@ extension SourceEnvironment {
         } failed: {
             failed($0)
         }
+    }
+
+    /// A descriptor of a source is closed with so many bytes in it.
+    func tellLost(_ name: KeptDescriptor, _ unread: Int) {
+        guard let id = name.source else { return }
+        let bytes = unread == 1 ? "1 byte" : "\(unread) bytes"
+        let what =
+            switch name {
+            case .connection: "a connection is closed with \(bytes)"
+            case .fifo: "its FIFO is closed with \(bytes)"
+            case .socket, .inotify, .pidfd, .output: "its socket is closed with datagrams"
+            }
+        warn(id, "\(what) that nobody has read")
+        send(.gap(id, 1))
     }
 
     /// What came at once.

@@ -147,10 +147,7 @@ package final class FIFOSource: EventSource {
     /// Whether a kept one is still the one that is meant. If not, it is closed, which must not happen in silence.
     private func isStillThere(_ number: Int32) -> Bool {
         if isAtPath(number) { return true }
-        let unread = (try? Linux.bytesAvailable(number)) ?? 0
-        if unread > 0 { environment.send(.gap(id, 1)) }
-        let rest = unread > 0 ? ", with \(unread) bytes that nobody has read" : ""
-        let reason = "at \(path.printable) stands another pipe than before; the one before is closed\(rest)"
+        let reason = "at \(path.printable) stands another pipe than before; the one before is closed"
         environment.send(.source(id, .failed(reason)))
         return false
     }

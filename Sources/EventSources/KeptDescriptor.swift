@@ -6,7 +6,8 @@ package import WatchFile
 /// | what                                             | name                                                |
 /// |--------------------------------------------------|-----------------------------------------------------|
 /// | the inotify descriptor                           | `inotify`                                           |
-/// | the FIFO or datagram socket of a source          | `fifo-SOURCE`, `socket-SOURCE`                      |
+/// | the FIFO or socket of a source                   | `fifo-SOURCE`, `socket-SOURCE`                      |
+/// | a connection that a source has let in            | `connection-NUMBER-SOURCE`                          |
 /// | a running process, and the end of its output     | `pidfd-OPERATION-ATTEMPT-PART`, `output-OPERATION…` |
 ///
 /// All are to be stored with `FDPOLL=0`: the manager would drop one that hangs up just when it is interesting.
@@ -14,6 +15,7 @@ package enum KeptDescriptor: Hashable, Sendable {
     case inotify
     case fifo(SourceID)
     case socket(SourceID)
+    case connection(SourceID, UInt64)
     case pidfd(RunID)
     case output(RunID)
 
@@ -23,6 +25,7 @@ package enum KeptDescriptor: Hashable, Sendable {
         case .inotify: "inotify"
         case .fifo(let id): "fifo-" + id.name
         case .socket(let id): "socket-" + id.name
+        case .connection(let id, let number): "connection-\(number)-" + id.name
         case .pidfd(let run): "pidfd-" + Self.encoded(run)
         case .output(let run): "output-" + Self.encoded(run)
         }
@@ -39,12 +42,37 @@ package enum KeptDescriptor: Hashable, Sendable {
         switch (parts[0], Self.run(parts[1])) {
         case ("fifo", _): self = .fifo(SourceID(.descriptor, parts[1]))
         case ("socket", _): self = .socket(SourceID(.descriptor, parts[1]))
+        case ("connection", _):
+            guard let connection = Self.connection(parts[1]) else { return nil }
+            self = connection
         case ("pidfd", .some(let run)): self = .pidfd(run)
         case ("output", .some(let run)): self = .output(run)
         default: return nil
         }
         // `007` is no number of ours.
         if self.name != name { return nil }
+    }
+
+    /// Of which source it is; `nil`: of none.
+    var source: SourceID? {
+        switch self {
+        case .fifo(let id), .socket(let id), .connection(let id, _): id
+        case .inotify, .pidfd, .output: nil
+        }
+    }
+
+    /// Another one never has this name: it stands for nothing else that may be in the store.
+    package var isUnique: Bool {
+        switch self {
+        case .connection, .pidfd, .output: true
+        case .inotify, .fifo, .socket: false
+        }
+    }
+
+    private static func connection(_ text: String) -> KeptDescriptor? {
+        let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = UInt64(parts[0]) else { return nil }
+        return .connection(SourceID(.descriptor, String(parts[1])), number)
     }
 
     private static func encoded(_ run: RunID) -> String { "\(run.operation)-\(run.attempt)-\(run.part)" }

@@ -53,7 +53,8 @@ extension SourceSet {
         if let type, isListening, type != .datagram {
             let origin = StreamSource.Origin(
                 open: { [passed] _ throws(SystemError) in try passed.duplicate(name) }, leave: { $0.close() })
-            return StreamSource(id, trigger, environment, type: type, isDurable: isDurable, origin: origin)
+            return StreamSource(
+                id, trigger, environment, type: type, isDurable: isDurable, origin: origin, spare: spare)
         }
         let isMessages = type == .datagram || type == .sequentialPacket
         return ReaderSource(id, trigger, environment, kind: isMessages ? .datagrams : .bytes) {

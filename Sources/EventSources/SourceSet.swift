@@ -30,7 +30,13 @@ package final class SourceSet {
         ownSignal: @escaping (SignalInfo) -> Void
     ) throws(SystemError) {
         self.environment = environment
-        spare = SpareDescriptors(stored, forget: environment.forget)
+        for name in stored.keys { environment.connections.adopt(name) }
+        spare = SpareDescriptors(
+            stored,
+            forget: { name in
+                environment.connections.remove(name)
+                environment.forget(name)
+            }, lost: { environment.tellLost($0, $1) })
         self.passed = passed
         connector = ProcessConnector(environment)
         self.ownSignals = ownSignals
@@ -132,15 +138,14 @@ package final class SourceSet {
         }
     }
 
-    private func discardSpare(_ id: SourceID) {
-        spare.discard(.fifo(id))
-        spare.discard(.socket(id))
-    }
+    private func discardSpare(_ id: SourceID) { spare.discard(of: id) }
 
     /// Every source has been opened once: stored descriptors that none has taken are closed, and forgotten.
     package func closeUnclaimed() { spare.discardAll() }
 
     package func hold(_ id: SourceID) { sources[id]?.hold() }
+    /// What is kept for the next daemon is left as it is; nothing else of the source goes on.
+    package func rest(_ id: SourceID) { sources[id]?.rest() }
     package func release(_ id: SourceID) { sources[id]?.release() }
 
     // MARK: Signals

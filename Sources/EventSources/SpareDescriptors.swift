@@ -1,4 +1,5 @@
 import LinuxSystem
+import WatchFile
 
 /// Open descriptors without a source, by their names in the descriptor store: those of an earlier watchd, and those of
 /// sources that were closed, for the ones that are opened in their place. Nothing that waits in them is lost meanwhile.
@@ -11,13 +12,20 @@ package final class SpareDescriptors {
 
     private var entries: [KeptDescriptor: Entry] = [:]
     private let forget: (KeptDescriptor) -> Void
+    private let lost: (KeptDescriptor, Int) -> Void
 
     /// - Parameters:
     ///   - stored: descriptors to be owned, by name.
     ///   - forget: called with the name of each that is closed without being taken.
-    package init(_ stored: [KeptDescriptor: Int32] = [:], forget: @escaping (KeptDescriptor) -> Void = { _ in }) {
+    ///   - lost: called before, with the name and so many bytes that nobody has read (of a socket for datagrams, those
+    ///     of the first).
+    package init(
+        _ stored: [KeptDescriptor: Int32] = [:], forget: @escaping (KeptDescriptor) -> Void = { _ in },
+        lost: @escaping (KeptDescriptor, Int) -> Void = { _, _ in }
+    ) {
         entries = stored.mapValues { Entry(number: $0, discarded: {}) }
         self.forget = forget
+        self.lost = lost
     }
 
     /// - Parameter discarded: called when it has been closed, because nobody took it.
@@ -37,8 +45,32 @@ package final class SpareDescriptors {
         return FileDescriptor(owning: entry.number)
     }
 
+    /// All connections of a source, in the order they were let in; those that do not fit are closed.
+    func takeConnections(of id: SourceID, where fits: (Int32) -> Bool) -> [(number: UInt64, descriptor: Int32)] {
+        connections(of: id).compactMap { number in
+            guard let taken = take(.connection(id, number), where: fits) else { return nil }
+            return (number, taken.release())
+        }
+    }
+
+    private func connections(of id: SourceID) -> [UInt64] {
+        let numbers = entries.keys.compactMap { name in
+            if case .connection(id, let number) = name { number } else { nil }
+        }
+        return numbers.sorted()
+    }
+
+    /// Everything of that source.
+    func discard(of id: SourceID) {
+        discard(.fifo(id))
+        discard(.socket(id))
+        for number in connections(of: id) { discard(.connection(id, number)) }
+    }
+
     func discard(_ name: KeptDescriptor) {
         guard let entry = entries.removeValue(forKey: name) else { return }
+        let unread = (try? Linux.bytesAvailable(entry.number)) ?? 0
+        if unread > 0 { lost(name, unread) }
         FileDescriptor(owning: entry.number).close()
         forget(name)
         entry.discarded()

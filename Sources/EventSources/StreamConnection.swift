@@ -65,17 +65,23 @@ final class StreamConnection {
 
     func release() { do throws(SystemError) { try reader?.release() } catch { hungUp() } }
 
-    func close(then left: @escaping () -> Void) {
+    /// - Parameter heir: is given the connection when everything that was told of it is consumed.
+    func close(_ heir: @escaping (consuming FileDescriptor) -> Void, then left: @escaping () -> Void) {
         guard let reader, reader.isOpen else { return left() }
         self.reader = nil
         reader.close {
-            $0.close()
+            heir($0)
             left()
         }
     }
 
     private func hungUp() {
-        close { [gone] in gone() }
+        close(
+            {
+                // The service manager may have one too: whoever waits for this end is to see it now.
+                try? Linux.shutdownWriting($0.rawValue)
+                $0.close()
+            }, then: { [gone] in gone() })
     }
 
     /// What goes wrong with a connection is its end.

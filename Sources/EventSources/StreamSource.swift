@@ -4,7 +4,8 @@ package import WatchFile
 
 /// `ListenStream=` and `ListenSequentialPacket=`: connections. Each is read by the framing, or handed over with
 /// `Accept=yes`. So many are open at once; more wait in the kernel, and while the source is held nobody is let in and
-/// nobody is read, so that the writers wait. Confined to its context.
+/// nobody is read, so that the writers wait. Those of a durable one are kept by the service manager, with what nobody
+/// has read of them, as far as there is room (`KeptConnections`). Confined to its context.
 package final class StreamSource: EventSource {
     /// Let in in one turn, so that other sources of the context get theirs.
     private static let acceptedPerTurn = 64
@@ -23,19 +24,22 @@ package final class StreamSource: EventSource {
     private let isDurable: Bool
     private let isPackets: Bool
     private let origin: Origin
+    private let spare: SpareDescriptors
     private var guardian: FileGuard?
     private var listener: FileDescriptor?
     private var token: UInt64?
     private var connections: [UInt64: StreamConnection] = [:]
-    private var lastConnection: UInt64 = 0
+    /// Higher than any of an earlier daemon's, as far as the clock can tell.
+    private var lastConnection = UInt64(max(0, Linux.now(.realtime)))
     private var handedOver = 0
     private var isHeld = false
     private var isClosed = false
+    private var hasToldOfRoom = false
     private var retry = Retry()
 
     init(
         _ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment, type: SocketType,
-        isDurable: Bool, origin: Origin
+        isDurable: Bool, origin: Origin, spare: SpareDescriptors
     ) {
         self.id = id
         self.trigger = trigger
@@ -43,6 +47,7 @@ package final class StreamSource: EventSource {
         isPackets = type == .sequentialPacket
         self.isDurable = isDurable
         self.origin = origin
+        self.spare = spare
         guardian = origin.path.map { path in
             FileGuard(path, hub: environment.inotify) { [weak self] in self?.lost(path) }
         }
@@ -56,7 +61,7 @@ package final class StreamSource: EventSource {
         let origin = Origin(
             open: { owner throws(SystemError) in try opening.takeOrBind(owner) }, leave: { opening.leave($0) },
             path: opening.path)
-        self.init(id, trigger, environment, type: type, isDurable: isDurable, origin: origin)
+        self.init(id, trigger, environment, type: type, isDurable: isDurable, origin: origin, spare: spare)
     }
 
     package var watchCount: Int { guardian?.watchCount ?? 0 }
@@ -64,6 +69,7 @@ package final class StreamSource: EventSource {
     package var descriptorCount: Int { (listener.number == nil ? 0 : 1) + connections.count + handedOver }
 
     package func open() {
+        takeUpConnections()
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, !isClosed else { return }
             do throws(SystemError) {
@@ -107,22 +113,43 @@ package final class StreamSource: EventSource {
         guardian?.close()
         guardian = nil
         if let listener = listener.take() { origin.leave(listener) }
-        let closing = connections.values.map(\.self)
+        let closing = connections.map(\.self)
         connections = [:]
         var open = closing.count
         if open == 0 { return left() }
-        for connection in closing {
-            connection.close {
+        for (number, connection) in closing {
+            close(connection, number) {
                 open -= 1
                 if open == 0 { left() }
             }
         }
     }
 
+    /// What nobody has read of a durable one is for the source that is opened in this one's place.
+    private func close(_ connection: StreamConnection, _ number: UInt64, then left: @escaping () -> Void) {
+        let (name, connections, forget, spare) = (
+            KeptDescriptor.connection(id, number), environment.connections, environment.forget, spare
+        )
+        connection.close(
+            { [isDurable] in
+                if isDurable { return spare.put(name, $0) }
+                $0.close()
+                if connections.remove(name) { forget(name) }
+            }, then: left)
+    }
+
     package func hold() {
         isHeld = true
         unwatch()
         for connection in connections.values { connection.hold() }
+    }
+
+    package func rest() {
+        hold()
+        for (number, connection) in connections where !environment.connections.contains(.connection(id, number)) {
+            connections[number] = nil
+            close(connection, number) { [spare, id] in spare.discard(.connection(id, number)) }
+        }
     }
 
     package func release() {
@@ -164,16 +191,50 @@ package final class StreamSource: EventSource {
         let peer = Self.peer(connection.rawValue)
         if trigger.accepts { return handOver(connection, peer) }
         lastConnection += 1
-        let number = lastConnection
+        keep(connection.rawValue, lastConnection)
+        read(connection, lastConnection, peer)
+    }
+
+    private func read(_ connection: consuming FileDescriptor, _ number: UInt64, _ peer: String?) {
         let new = StreamConnection(
             id, trigger, environment, peer: peer, isPackets: isPackets, isDurable: isDurable
         ) { [weak self] in
-            self?.connections[number] = nil
-            self?.mayLetIn()
+            self?.hungUp(number)
         }
         connections[number] = new
+        if isHeld { new.hold() }
         new.open(connection)
         if connections[number] == nil { environment.send(.gap(id, 1)) }
+    }
+
+    private func hungUp(_ number: UInt64) {
+        connections[number] = nil
+        let name = KeptDescriptor.connection(id, number)
+        if environment.connections.remove(name) { environment.forget(name) }
+        mayLetIn()
+    }
+
+    private func keep(_ descriptor: Int32, _ number: UInt64) {
+        guard isDurable else { return }
+        let name = KeptDescriptor.connection(id, number)
+        if environment.connections.insert(name) { return environment.keep(name, descriptor) }
+        guard environment.connections.isFull, !hasToldOfRoom else { return }
+        hasToldOfRoom = true
+        environment.warn(
+            id,
+            "\(KeptConnections.limit) connections are kept by the service manager, and there is no room for more: what "
+                + "is unread in the others would be lost if watchd were killed")
+    }
+
+    /// Those of an earlier daemon, or of the source before this one.
+    private func takeUpConnections() {
+        guard !trigger.accepts else { return }
+        let type: SocketType = isPackets ? .sequentialPacket : .stream
+        let taken = spare.takeConnections(of: id) { Linux.socketType($0) == type && !Linux.isListening($0) }
+        for (number, descriptor) in taken {
+            lastConnection = max(lastConnection, number)
+            read(FileDescriptor(owning: descriptor), number, Self.peer(descriptor))
+        }
     }
 
     private func handOver(_ connection: consuming FileDescriptor, _ peer: String?) {

@@ -1,3 +1,4 @@
+import EventSources
 import Glibc
 import Handlers
 import LinuxSystem
@@ -40,6 +41,30 @@ import WatchFile
         await #expect(processExitsWith: .success) {
             let texts = try ServiceManagerTests.received(2) { $0.extendTimeout(atMost: .max) }
             precondition(texts == Array(repeating: "EXTEND_TIMEOUT_USEC=15000000", count: 2), "\(texts)")
+        }
+    }
+
+    @Test func whatIsForgottenBeforeItWasSentIsNeverSent() async {
+        await #expect(processExitsWith: .success) {
+            let limit = String(decoding: try Linux.readFile("/proc/sys/net/unix/max_dgram_qlen"), as: UTF8.self)
+            let length = (Int(limit.split(separator: "\n").first ?? "") ?? 10) + 10
+            let texts = try ServiceManagerTests.received(length + 3) { manager in
+                let file = (try? Linux.open("/dev/null").release()) ?? -1
+                let source = SourceID(.descriptor, "a")
+                // Its socket is full, so that all else has to wait.
+                for number in 0..<length { manager.remove("\(number)") }
+                for number in UInt64(1)...100 {
+                    manager.keep(.connection(source, number), file)
+                    manager.forget(.connection(source, number))
+                    manager.keep(.fifo(source), file)
+                }
+                manager.forget(.fifo(source))
+                manager.keep(.socket(source), file)
+                manager.forget(.connection(source, 101))
+            }
+            let remove = "FDSTOREREMOVE=1\nFDNAME="
+            let wanted = [remove + "fifo-a", "FDSTORE=1\nFDNAME=socket-a\nFDPOLL=0", remove + "connection-101-a"]
+            precondition(Array(texts.dropFirst(length)) == wanted, "\(texts.suffix(5))")
         }
     }
 

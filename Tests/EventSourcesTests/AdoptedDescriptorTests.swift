@@ -14,11 +14,19 @@ import WatchFile
     @Test func namesSayWhatIsKept() {
         let source = SourceID(.descriptor, "a-1.b_C")
         let run = RunID(operation: 4711, attempt: 2, part: 3)
-        let all: [KeptDescriptor] = [.inotify, .fifo(source), .socket(source), .pidfd(run), .output(run)]
+        let all: [KeptDescriptor] = [
+            .inotify, .fifo(source), .socket(source), .connection(source, 12), .pidfd(run), .output(run),
+        ]
         #expect(
-            all.map(\.name) == ["inotify", "fifo-a-1.b_C", "socket-a-1.b_C", "pidfd-4711-2-3", "output-4711-2-3"])
+            all.map(\.name) == [
+                "inotify", "fifo-a-1.b_C", "socket-a-1.b_C", "connection-12-a-1.b_C", "pidfd-4711-2-3",
+                "output-4711-2-3",
+            ])
         for kept in all { #expect(KeptDescriptor(name: kept.name) == kept) }
-        for name in ["", "stored", "fifo", "pidfd-", "pidfd-1-2", "pidfd-01-2-3", "pidfd-1-2-x", "output-1-2-3-4"] {
+        for name in [
+            "", "stored", "fifo", "pidfd-", "pidfd-1-2", "pidfd-01-2-3", "pidfd-1-2-x", "output-1-2-3-4",
+            "connection-a", "connection-01-a",
+        ] {
             #expect(KeptDescriptor(name: name) == nil, "\(name)")
         }
     }
@@ -131,6 +139,117 @@ import WatchFile
             try folder.append("fifo", "four\n")
             try wait(for: "the fourth") { rim.lines.count == 4 }
             #expect(rim.texts == ["one", "two", "three", "four"])
+            rim.core.queue.sync { set.value.close(definition.id) }
+        }
+    }
+
+    // MARK: Connections
+
+    private func connect(_ path: [UInt8], _ text: String) throws {
+        try Linux.socket(for: .unix(path), .stream, nonBlocking: false).use { socket in
+            try Linux.connect(socket, .unix(path))
+            try Linux.writeAll(socket, text.utf8)
+        }
+    }
+
+    /// Copies of what is in the store, as the next daemon gets them.
+    private func stored(_ rim: Rim) throws -> [KeptDescriptor: Int32] {
+        try rim.store.mapValues { try Linux.duplicate($0).release() }
+    }
+
+    @Test func whatNobodyHasReadOfAConnectionIsReadByTheNextDaemonFromThatByteOn() throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            let definition = definition(.stream(.unix(path)))
+            let first = try Rim(isCommittedByHand: true)
+            let set = try sources(first)
+            // As a queue does that is full after two.
+            first.core.queue.sync {
+                set.value.open(definition, isDurable: true)
+                first.parts.value.safety.onEvent = { if $0 == 2 { set.value.hold(definition.id) } }
+            }
+            try connect(path, "one\ntwo\nthree\nfour")
+            try wait(for: "two lines") { first.texts == ["one", "two"] }
+            first.commit()
+            // It is killed here.
+            let second = try Rim()
+            let next = try sources(second, stored: try stored(first))
+            second.core.queue.sync {
+                next.value.open(definition, isDurable: true)
+                next.value.closeUnclaimed()
+            }
+            try wait(for: "the others") { second.texts == ["three", "four"] }
+            #expect(second.lines.allSatisfy { $0.peer?.hasPrefix("pid=\(Linux.processID),") == true })
+            try wait(for: "it to be forgotten") { second.kept.contains { $0.hasPrefix("forget connection-") } }
+            try connect(path, "five\n")
+            try wait(for: "the fifth") { second.texts.last == "five" }
+            second.core.queue.sync { next.value.close(definition.id) }
+            #expect(second.gap == 0)
+        }
+    }
+
+    @Test func aReloadOfASourceLosesNothingOfItsConnections() throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            let definition = definition(.stream(.unix(path)))
+            let rim = try Rim()
+            let set = try sources(rim)
+            rim.core.queue.sync { set.value.open(definition, isDurable: true) }
+            let socket = try Linux.socket(for: .unix(path), .stream, nonBlocking: false).release()
+            try Linux.connect(socket, .unix(path))
+            try Linux.writeAll(socket, "one\ntw".utf8)
+            try wait(for: "one") { rim.texts == ["one"] }
+            rim.core.queue.sync {
+                set.value.close(definition.id)
+                set.value.open(definition, isDurable: true)
+            }
+            try Linux.writeAll(socket, "o\n".utf8)
+            FileDescriptor(owning: socket).close()
+            try wait(for: "two") { rim.texts == ["one", "two"] }
+            rim.core.queue.sync { set.value.close(definition.id) }
+        }
+    }
+
+    @Test func whatIsClosedUnreadIsNamed() throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            let definition = definition(.stream(.unix(path)))
+            let rim = try Rim()
+            let set = try sources(rim)
+            rim.core.queue.sync {
+                set.value.open(definition, isDurable: true)
+                rim.parts.value.safety.onEvent = { _ in set.value.hold(definition.id) }
+            }
+            try connect(path, "one\ntwo\n")
+            try wait(for: "one") { rim.texts == ["one"] }
+            rim.core.queue.sync { set.value.close(definition.id) }
+            rim.core.queue.sync {}
+            #expect(rim.warnings == ["a connection is closed with 4 bytes that nobody has read"])
+            #expect(rim.gap == 1)
+        }
+    }
+
+    /// What is in the store stays as it is; what had no place in it is named.
+    @Test(arguments: [1, 0]) func whatRestsForTheNextDaemonIsLeftAlone(room: Int) throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            let definition = definition(.stream(.unix(path)))
+            let rim = try Rim(keepsConnections: room)
+            let set = try sources(rim)
+            rim.core.queue.sync {
+                set.value.open(definition, isDurable: true)
+                rim.parts.value.safety.onEvent = { _ in set.value.hold(definition.id) }
+            }
+            try connect(path, "one\ntwo\n")
+            try wait(for: "one") { rim.texts == ["one"] }
+            rim.core.queue.sync { set.value.rest(definition.id) }
+            rim.core.queue.sync {}
+            #expect(rim.warnings.count == 1 - room)
+            #expect(rim.gap == 1 - room)
+            let unread = rim.store.filter { $0.key.name.hasPrefix("connection-") }.values.map {
+                try? Linux.bytesAvailable($0)
+            }
+            #expect(unread == Array(repeating: 4, count: room))
             rim.core.queue.sync { set.value.close(definition.id) }
         }
     }

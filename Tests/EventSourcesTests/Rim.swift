@@ -17,7 +17,10 @@ final class Rim: Sendable {
     private static let sources = Mutex<[QueueBound<any EventSource>]>([])
 
     /// - Parameter inotify: a descriptor to be adopted.
-    init(adopting inotify: Int32? = nil, isCommittedByHand: Bool = false, position: [UInt8]? = nil) throws {
+    init(
+        adopting inotify: Int32? = nil, isCommittedByHand: Bool = false, position: [UInt8]? = nil,
+        keepsConnections: Int = KeptConnections.limit
+    ) throws {
         let core = Context("test.core")
         let said = RimNotes()
         self.core = core
@@ -29,8 +32,8 @@ final class Rim: Sendable {
             let safety = Safety(isByHand: isCommittedByHand)
             let environment = SourceEnvironment(
                 core: core, slow: Context("test.slow"), epoll: epoll, inotify: hub, whenSafe: safety.whenSafe,
-                keep: { name, number in said.kept.withLock { $0.append("keep \(name.name) \(number >= 0)") } },
-                forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } },
+                keep: { name, number in said.keep(name, number) }, forget: { name in said.forget(name) },
+                keepsConnections: keepsConnections,
                 position: { _ in said.positions.withLock { $0.last } ?? position },
                 warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } }
             ) { input in
@@ -83,6 +86,9 @@ final class Rim: Sendable {
     /// What was put into the store and taken out of it.
     var kept: [String] { said.kept.withLock { $0 } }
 
+    /// What is in it, as the service manager has it: copies.
+    var store: [KeptDescriptor: Int32] { said.store.withLock { $0 } }
+
     var facts: [Fact] { inputs.compactMap { if case .event(_, let fact, _) = $0 { fact } else { nil } } }
     var lines: [LineFact] { facts.compactMap { if case .line(let line) = $0 { line } else { nil } } }
     var texts: [String] { lines.map { String(decoding: $0.bytes, as: UTF8.self) } }
@@ -120,8 +126,29 @@ final class RimParts {
 private final class RimNotes: Sendable {
     let inputs = Mutex<[Input]>([])
     let kept = Mutex<[String]>([])
+    let store = Mutex<[KeptDescriptor: Int32]>([:])
     let warnings = Mutex<[String]>([])
     let positions = Mutex<[[UInt8]]>([])
+
+    deinit { for copy in store.withLock({ $0 }).values { FileDescriptor(owning: copy).close() } }
+
+    func keep(_ name: KeptDescriptor, _ number: Int32) {
+        kept.withLock { $0.append("keep \(name.name) \(number >= 0)") }
+        put(name, try? Linux.duplicate(number).release())
+    }
+
+    func forget(_ name: KeptDescriptor) {
+        kept.withLock { $0.append("forget \(name.name)") }
+        put(name, nil)
+    }
+
+    private func put(_ name: KeptDescriptor, _ copy: Int32?) {
+        let older = store.withLock { store in
+            defer { store[name] = copy }
+            return store[name]
+        }
+        if let older { FileDescriptor(owning: older).close() }
+    }
 
     /// Lines that came together are events like any others.
     func note(_ input: Input) {

@@ -267,6 +267,51 @@ import Testing
         }
     }
 
+    /// Six lines of one connection, to a queue that takes two and is suspended.
+    @Test(arguments: [false, true]) func whatIsUnreadInAConnectionIsRunByTheNext(isKilled: Bool) throws {
+        let watchFile = """
+            [Queue b]
+            Durable=yes
+            Backlog=2
+            Suspended=yes
+            [Descriptor st]
+            ListenStream=/run/st
+            Exec=/bin/cat
+            StandardInput=lines
+            StandardOutput=append:/srv/st
+            Queue=b
+
+            """
+        try Machine.with(watchFile, settings: Self.slowRestart) { machine in
+            let before = Int(try machine.property("NFileDescriptorStore")) ?? 0
+            _ = try shell(
+                machine,
+                """
+                python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("/run/st")
+                s.sendall(b"".join(b"st%d\\n" % n for n in range(6))); s.close()'
+                """)
+            try wait(for: "the connection to be stored") {
+                Int(try machine.property("NFileDescriptorStore")) ?? 0 > before
+            }
+            try wait(for: "the source to be held back") {
+                try machine.run("watchctl", "--json", "sources").text.contains("\"held")
+            }
+            if isKilled {
+                try kill(machine)
+            } else {
+                #expect(try machine.run("systemctl", "restart", "watchd.service").code == 0)
+            }
+            try waitUntilActive(machine)
+            #expect(try machine.run("watchctl", "resume", "b").code == 0)
+            try wait(for: "all lines") { try lines(machine, "/srv/st").count >= 6 }
+            try waitUntilIdle(machine)
+            #expect(try lines(machine, "/srv/st") == (0..<6).map { "st\($0)" })
+            try wait(for: "it to be forgotten") {
+                Int(try machine.property("NFileDescriptorStore")) ?? 0 == before
+            }
+        }
+    }
+
     @Test func killAfterKillLosesNoFileAndNoLine() throws {
         try with { machine in
             _ = try shell(machine, "touch /srv/go")
