@@ -31,23 +31,47 @@ extension Runtime {
             let list = leftBehind.map(String.init).joined(separator: ", ")
             logger.log(.err, "could not end operations \(list); they are left behind")
         }
-        guard let sources else { return stopped() }
+        guard let sources else { return closeStore() }
         sources.whenCommandsHaveEnded { [self] in
             for id in $0 { logger.log(.err, "could not end the command of \(id); it is left behind") }
-            stopped()
+            closeStore()
         }
     }
 
-    private func stopped() {
-        let kept = engine.setAsideCount
-        let later = kept == 0 ? "" : "; \(kept) durable operation\(kept == 1 ? "" : "s") kept for the next start"
-        logger.log(.notice, "stopped: \(CountersText.sentence(engine.totals))\(later)", id: .stopped)
-        let close = { [control, exit, manager, sources] in
-            // Nobody keeps anything for the next start: what is lost of it is named.
-            if !manager.isManaged { sources?.closeUnclaimed() }
-            control.map { $0.close(exit) } ?? exit()
+    private func closeStore() {
+        guard let persistence else { return stopped(Unstored([])) }
+        // What is kept is known when it is written.
+        persistence.close { [self] in stopped($0) }
+    }
+
+    private func stopped(_ unstored: Unstored) {
+        let lost = unstored.operations.count
+        let kept = max(0, engine.setAsideCount - lost)
+        let parts = [
+            "stopped: \(CountersText.sentence(engine.totals))",
+            kept == 0 ? nil : "\(Self.count(kept, "durable operation")) kept for the next start",
+            lost == 0 ? nil : "\(Self.count(lost, "durable operation")) not stored",
+        ]
+        logger.log(.notice, parts.compactMap { $0 }.joined(separator: "; "), id: .stopped)
+        let reason = persistence?.failure.map { ": \($0.error)" } ?? ""
+        for sentence in unstored.sentences(comesAgain: comesAgain) {
+            logger.log(.err, sentence + reason, id: .storeFailing)
         }
-        if let persistence { persistence.close(close) } else { close() }
+        // Nobody keeps anything for the next start: what is lost of it is named.
+        if !manager.isManaged { sources?.closeUnclaimed() }
+        control.map { $0.close(exit) } ?? exit()
+    }
+
+    /// Whether what a source has told, and nobody has stored, is told by it again after the next start.
+    private func comesAgain(_ name: String) -> Bool {
+        guard let source = SourceID(description: name).flatMap({ engine.definition(of: $0) }) else { return false }
+        guard case .descriptor(let trigger) = source.trigger else { return source.id.kind == .path }
+        return switch trigger.listener {
+        case .tail: true
+        // It is taken out of them only when it is stored.
+        case .fifo, .datagram, .stream, .sequentialPacket: manager.isManaged && trigger.framing != .ready
+        case .special, .netlink, .messageQueue, .passed, .command, .pressure: false
+        }
     }
 
     func signalReceived(_ info: SignalInfo) {

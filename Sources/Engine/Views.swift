@@ -159,6 +159,11 @@ extension Engine {
         operations.ref(id: id).map { view($0) } ?? orphans[id].map { view($0) }
     }
 
+    /// `nil`: there is no such source.
+    package func definition(of id: SourceID) -> SourceDefinition? {
+        sources.index(of: .source(id)).flatMap { sources[$0].definition?.value }
+    }
+
     package var sourceViews: [SourceView] {
         sources.indices.compactMap { index in
             let state = sources[index]

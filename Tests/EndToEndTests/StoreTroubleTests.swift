@@ -171,6 +171,51 @@ import Varlink
         }
     }
 
+    /// Lines of the log that say so.
+    private func said(_ lives: Lives, _ text: String) -> [String] {
+        lives.watchd.logText.split(separator: "\n").map(String.init).filter { $0.contains(text) }
+    }
+
+    @Test func aStopOnAFullDiskNamesWhatIsNotKept() throws {
+        try withDisk { lives, disk in
+            try lives.watchd.suspend("kept")
+            try disk.fill()
+            let emits = (1...40).map { PatientEmit(lives.watchd.socket, "poke", data: $0) }
+            try waitForProblem(lives.watchd, "no space left")
+            lives.stop()
+            let stopped = try #require(said(lives, "stopped: ").first)
+            try wait(for: "all to be answered") { emits.allSatisfy { $0.now != nil } }
+            let kept = emits.count { $0.now == .accepted }
+            let words = stopped.split(separator: " ").map(String.init)
+            let numbers = words.indices.dropLast().filter { words[$0 + 1] == "durable" }.compactMap { Int(words[$0]) }
+            #expect(numbers.count == (kept > 0 ? 2 : 1) && (kept == 0 || numbers.first == kept), "\(kept): \(stopped)")
+            let lost = try #require(said(lives, "could not be stored and ").first)
+            #expect(lost.contains("\(try #require(numbers.last)) operation"), "\(stopped)\n\(lost)")
+            #expect(lost.contains("(poke)") && lost.contains("no space left"))
+            try disk.free()
+            try lives.start()
+            #expect(try lives.operations(of: "poke").count == kept)
+        }
+    }
+
+    @Test func aStopWithoutAStoreAndWithoutWorkSpeaksOfNoLoss() throws {
+        try withDisk { lives, disk in
+            lives.stop()
+            let file = try #require(try? file(lives.folder))
+            for end in ["", "-wal", "-shm"] { try? Linux.unlink(lives.folder[file + end]) }
+            try Linux.unlink(lives.folder["state/watchd.lock"])
+            try disk.fill()
+            try lives.start()
+            try waitForProblem(lives.watchd, "no space left")
+            lives.stop()
+            #expect(said(lives, "stopped: nothing accepted").count == 2)
+            #expect(said(lives, "could not be stored").isEmpty, "\(lives.watchd.logText)")
+            #expect(said(lives, "does not know").isEmpty)
+            try disk.free()
+            try lives.start()
+        }
+    }
+
     @Test func aStartOnAFullDiskGoesOnAndTakesUpTheStoreLater() throws {
         try withDisk { lives, disk in
             try lives.watchd.suspend("kept")

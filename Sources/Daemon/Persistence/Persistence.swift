@@ -125,25 +125,12 @@ final class Persistence {
 
     func apply(_ settings: DaemonSettings) { writer?.apply(settings) }
 
-    /// Writes what waits, as far as that is possible, and then calls `done` on the core.
-    func close(_ done: @escaping () -> Void) {
-        let bound = bound
+    /// Writes what waits, as far as that is possible, and then calls `done` on the core with what could not be written.
+    func close(_ done: @escaping (Unstored) -> Void) {
         let done = QueueBound(done, to: core)
         // Else the log could not be taken into the file.
         reading.async { [reader] in reader.value.close() }
-        writer?.close { [core] in
-            core.async {
-                bound.value.reportLosses()
-                done.value()
-            }
-        }
-    }
-
-    private func reportLosses() {
-        guard committed < lastSequence, let failure else { return }
-        let count = lastSequence - committed
-        logger.log(
-            .err, "\(count) changes could not be stored and are lost; what was answered is safe: \(failure.error)")
+        writer?.close { [core] unstored in core.async { done.value(unstored) } }
     }
 
     private func take(_ outcome: StoreWriter.Outcome) {

@@ -206,16 +206,19 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Writes what waits, if it can, and closes; then `done`, on the context.
-    func close(_ done: @escaping @Sendable () -> Void) {
+    /// Writes what waits, if it can, and closes; then `done`, on the context, with what could not be written.
+    func close(_ done: @escaping @Sendable (Unstored) -> Void) {
         state.withLock { $0.isRunning = true }
         context.async { [self] in
             run()
-            state.withLock { $0.isClosed = true }
+            let left = state.withLock { state in
+                state.isClosed = true
+                return state.waiting
+            }
             confined.value.isClosed = true
             confined.value.store?.close()
             confined.value.store = nil
-            done()
+            done(Unstored(left.flatMap { $0.changes() }))
         }
     }
 }

@@ -1,0 +1,84 @@
+import Store
+
+/// What a store that fails could not be given any more when the daemon ended.
+struct Unstored: Sendable {
+    /// Operations that are not in the store, or not with all their events.
+    private(set) var operations: [UInt64: (handler: String, source: String)] = [:]
+    /// Operations that are in the store without events that they have been given since.
+    private(set) var incomplete: Set<UInt64> = []
+    /// Operations that have ended, and are in the store as if they had not.
+    private(set) var ended: Set<UInt64> = []
+    /// Sources that held something back.
+    private(set) var holds: Set<String> = []
+    /// What was suspended, and what has run once.
+    private(set) var marks: Set<String> = []
+    /// Records of the history.
+    private(set) var records = 0
+
+    /// - Parameter changes: in their order.
+    init(_ changes: [StoreChange]) {
+        for change in changes {
+            switch change {
+            case .put(let row): operations[row.id] = (row.handler, row.source)
+            case .append(let id, _): if operations[id] == nil { incomplete.insert(id) }
+            case .remove(let id):
+                incomplete.remove(id)
+                if operations.removeValue(forKey: id) == nil { ended.insert(id) }
+            case .hold(let source, let events, let replacing):
+                if !events.isEmpty { holds.insert(source) } else if replacing { holds.remove(source) }
+            case .mark(let name, _): if Self.isDecision(name) { marks.insert(name) }
+            case .record: records += 1
+            case .update, .attempt, .settle: break
+            }
+        }
+    }
+
+    /// Somebody has decided so, or it would be done once more. Of the others the next daemon only has older ones.
+    private static func isDecision(_ name: String) -> Bool { name.hasPrefix("suspended/") || name.hasPrefix("once/") }
+
+    /// Sentences for the log, the worst first.
+    ///
+    /// - Parameter comesAgain: whether the next daemon is told by this source what this one was told.
+    func sentences(comesAgain: (String) -> Bool) -> [String] {
+        let again = operations.filter { comesAgain($0.value.source) }
+        let lost = operations.filter { !comesAgain($0.value.source) }
+        let texts = [
+            Self.sentence(Self.named(lost), "could not be stored and", "is lost", "are lost"),
+            Self.sentence(incomplete.map(String.init), "could not be stored with all", "its events", "their events"),
+            Self.sentence(
+                Self.named(again), "could not be stored; what made", "it comes again at the next start",
+                "them comes again at the next start"),
+            Self.sentence(
+                ended.sorted().map(String.init), "ended, which could not be stored:", "it runs again at the next start",
+                "they run again at the next start"),
+            Self.holds(holds.filter { !comesAgain($0) }, "could not be stored and is lost"),
+            Self.holds(holds.filter(comesAgain), "could not be stored; it comes again at the next start"),
+            marks.isEmpty ? nil : "the next start does not know of \(Self.list(marks.sorted()))",
+            records == 0
+                ? nil : "\(records == 1 ? "1 record" : "\(records) records") of the history could not be stored",
+        ]
+        return texts.compactMap { $0 }
+    }
+
+    private static func named(_ operations: [UInt64: (handler: String, source: String)]) -> [String] {
+        operations.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value.handler))" }
+    }
+
+    private static func holds(_ sources: Set<String>, _ what: String) -> String? {
+        sources.isEmpty ? nil : "what is held back of \(list(sources.sorted())) \(what)"
+    }
+
+    private static func sentence(_ names: [String], _ verb: String, _ one: String, _ many: String) -> String? {
+        if names.isEmpty { return nil }
+        let what = names.count == 1 ? "1 operation" : "\(names.count) operations"
+        return "\(what) \(verb) \(names.count == 1 ? one : many): \(list(names))"
+    }
+
+    /// Names that one line of the log may have.
+    private static let namesPerLine = 100
+
+    private static func list(_ names: [String]) -> String {
+        let more = names.count - namesPerLine
+        return names.prefix(namesPerLine).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+    }
+}
