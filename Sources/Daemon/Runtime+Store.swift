@@ -22,7 +22,8 @@ extension Runtime {
             let contents = opened.takeContents()
             wasClosed = contents.wasClosed
             var state = state(contents)
-            Self.reserveIDs(&state, opened)
+            let isNew = contents.wasRemoved || contents.setAside != nil && contents.marks["ids"] == nil
+            Self.reserveIDs(&state, opened, isNew: isNew)
             takeUp(state, contents)
             store = opened
         } catch {
@@ -49,16 +50,19 @@ extension Runtime {
         setStore(.failing("\(error)"))
     }
 
-    private func tell(_ contents: StoreContents) {
-        if let path = contents.setAside {
-            damaged = (path, Linux.now(.realtime))
-            logger.log(
-                .crit, "the store was damaged: it is now \(path.printable), and what could be read is taken over")
-        }
+    private func tell(_ loss: StoreLoss?) {
+        guard let loss else { return }
+        storeLoss = loss
+        logger.log(.crit, loss.sentence)
     }
 
-    /// Before any is given out. On a full disk they are the wall clock's microseconds.
-    private static func reserveIDs(_ state: inout StoredState, _ store: Store) {
+    /// Before any is given out. On a full disk they are the wall clock's microseconds, and so are they of a store that
+    /// does not know which were given out before (`isNew`).
+    private static func reserveIDs(_ state: inout StoredState, _ store: Store, isNew: Bool) {
+        if isNew {
+            let now = UInt64(clamping: Linux.now(.realtime))
+            (state.lastEventID, state.lastOperationID) = (max(state.lastEventID, now), max(state.lastOperationID, now))
+        }
         let (event, operation) = (state.lastEventID + Engine.idsReserved, state.lastOperationID + Engine.idsReserved)
         do throws(StoreError) {
             try store.commit(StoreWrite.reserved(lastEventID: event, lastOperationID: operation).changes)
@@ -70,8 +74,8 @@ extension Runtime {
     }
 
     private func takeUp(_ state: StoredState, _ contents: StoreContents) {
-        tell(contents)
-        if !contents.wasClosed {
+        tell(StoreLoss(contents, state, folder: StateDirectory.path(engine.settings)))
+        if !contents.wasClosed, !contents.wasRemoved {
             let unread = manager.isManaged ? "" : ", and so is what stood unread in FIFOs and sockets that it had open"
             logger.log(
                 .notice,
@@ -122,8 +126,8 @@ extension Runtime {
         case .working: handle(.store(.working))
         case .failing(let error): handle(.store(.failing("\(error)")))
         case .opened(let contents):
-            tell(contents)
             let state = state(contents)
+            tell(StoreLoss(contents, state, folder: StateDirectory.path(engine.settings)))
             // Nobody knew it when they were due.
             for name in state.once.sorted() where engine.isOnceDone(name) {
                 logger.log(.warning, "\(name) has run once more: Once= was fulfilled, which stood in the store")

@@ -52,8 +52,8 @@ final class Runtime {
     /// How far sources have read.
     var positions: [SourceID: [UInt8]] = [:]
     var persistence: Persistence?
-    /// Where a damaged store is now, and since when; what could not be read of it is lost.
-    var damaged: (path: [UInt8], since: Int64)?
+    /// What became of the store that was there before; told until the end.
+    var storeLoss: StoreLoss?
     var running = RunningProcesses()
     /// Since when a source has been where it is.
     var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]

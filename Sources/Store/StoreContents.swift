@@ -9,6 +9,8 @@ package struct StoreContents: Sendable {
     package var wasClosed = true
     /// The file that stood there before was damaged and was set aside, under this path.
     package var setAside: [UInt8]?
+    /// There is nothing, because the file is gone that stood there before: this one is new.
+    package var wasRemoved = false
     /// The highest id of an operation that the history knows; 0 for none.
     package var lastRecorded: UInt64 = 0
 

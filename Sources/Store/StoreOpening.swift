@@ -13,9 +13,12 @@ struct StoreOpening {
         let wasThere = files.exists(files.database)
         let size = try files.prepareDatabase()
         let isEmptied = size == 0 && wasThere && wasUsed
+        let isRemoved = !wasThere && wasUsed
         if !isEmptied, try isPlausible(size), !files.exists(files.suspicion) {
             do throws(StoreError) {
-                return try open()
+                var (database, contents) = try open()
+                if isRemoved { (contents.wasRemoved, contents.wasClosed) = (true, false) }
+                return (database, contents)
             } catch {
                 guard case .damaged = error else { throw error }
             }

@@ -267,6 +267,31 @@ import Varlink
         }
     }
 
+    // MARK: Stores that are lost
+
+    @Test func aStoreThatIsGoneAtAStartIsNamedAndItsIdsAreNotGivenAgain() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.folder.write("go", "")
+            try lives.watchd.emit("poke", data: 1)
+            try lives.waitForBegun(1)
+            try lives.watchd.waitUntilIdle()
+            let before = try lives.begun()[0].operation
+            lives.stop()
+            let name = try file(lives.folder)
+            try Linux.unlink(lives.folder[name])
+            try lives.start()
+            try waitForProblem(lives.watchd, "watchd.db is gone from")
+            #expect(said(lives, "the store is lost: watchd.db is gone from").count == 1)
+            try lives.watchd.emit("poke", data: 2)
+            let begun = try lives.waitForBegun(2)
+            #expect(begun[1].operation > before + 1_000_000)
+            try lives.watchd.waitUntilIdle()
+            lives.stop()
+            try lives.start()
+            #expect(try lives.watchd.status().problems.isEmpty, "it is told once")
+        }
+    }
+
     // MARK: Stores that are refused
 
     /// The file that SQLite has made.

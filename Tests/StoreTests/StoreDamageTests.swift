@@ -108,6 +108,21 @@ import Testing
         }
     }
 
+    @Test func aFileThatIsGoneIsNamedOnce() throws {
+        try Folder.with { folder in
+            let store = try Store.open(folder)
+            #expect(!store.takeContents().wasRemoved, "the first one")
+            try store.commit([.put(operation(1))])
+            store.close()
+            try Linux.unlink(folder[Folder.database])
+            var again: Store? = try Store.open(folder)
+            let contents = try #require(again?.takeContents())
+            #expect(contents.wasRemoved && !contents.wasClosed && contents.setAside == nil)
+            again = nil
+            #expect(try !Store.open(folder).takeContents().wasRemoved)
+        }
+    }
+
     @Test func anEmptyFileInAFolderThatNeverHadAStoreIsANewOne() throws {
         try Folder.with { folder in
             try folder.makeFolder("state")

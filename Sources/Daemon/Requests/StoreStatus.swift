@@ -17,12 +17,10 @@ extension Runtime {
     }
 
     func storeProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
-        let damage = damaged.map { damaged in
+        let damage = storeLoss.map { loss in
             GetStatus.Problem(
-                object: "store", since: wireTime(damaged.since),
-                problem: role == .administrator ? "was damaged: it is now \(damaged.path.printable)" : "was damaged",
-                action: "what could be read of it is taken over; the history is not",
-                help: "look at that file; this is told until watchd is started anew")
+                object: "store", since: wireTime(loss.since), problem: loss.problem(names: role == .administrator),
+                action: loss.action, help: loss.help + "; this is told until watchd is started anew")
         }
         guard let failure = persistence?.failure else { return damage.map { [$0] } ?? [] }
         return (damage.map { [$0] } ?? []) + [

@@ -1,0 +1,70 @@
+import Engine
+import LinuxSystem
+import Store
+
+/// A store that was there is there no more: what is in its place, and what could be saved.
+struct StoreLoss {
+    enum Kind {
+        /// It was damaged, and this is its name now.
+        case setAside([UInt8])
+        /// It was removed from this folder while no watchd ran.
+        case removed([UInt8])
+    }
+
+    let kind: Kind
+    /// What is taken over of it.
+    let action: String
+    /// Wall clock, microseconds.
+    let since = Linux.now(.realtime)
+
+    /// `nil`: all is as it was.
+    init?(_ contents: StoreContents, _ state: StoredState, folder: [UInt8]) {
+        if let path = contents.setAside {
+            kind = .setAside(path)
+            action = "taken over: \(Self.saved(contents, state)); the history is not"
+        } else if contents.wasRemoved {
+            kind = .removed(folder)
+            action =
+                "a new one is made, and ids go on from the time of day; what durable queues had accepted is lost, and so "
+                + "are Once=, pauses and the history"
+        } else {
+            return nil
+        }
+    }
+
+    private static func saved(_ contents: StoreContents, _ state: StoredState) -> String {
+        let running = state.operations.count { !$0.runs.isEmpty }
+        let held = contents.held.count
+        let parts = [
+            Runtime.count(contents.operations.count, "operation")
+                + (running == 0 ? "" : ", \(running) of them running"),
+            held == 0 ? nil : "what \(Runtime.count(held, "source")) held back",
+            "\(Runtime.count(contents.marks.count, "mark")) of sources, queues and handlers",
+        ]
+        return parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    /// - Parameter names: paths are told.
+    func problem(names: Bool) -> String {
+        switch kind {
+        case .setAside(let path): names ? "was damaged: it is now \(path.printable)" : "was damaged"
+        case .removed(let folder):
+            names ? "watchd.db is gone from \(folder.printable), where a store was before" : "was removed"
+        }
+    }
+
+    var help: String {
+        switch kind {
+        case .setAside: "look at that file"
+        case .removed: "if there is a copy of watchd.db, stop watchd and put it there"
+        }
+    }
+
+    /// For the log.
+    var sentence: String {
+        switch kind {
+        case .setAside: "the store \(problem(names: true)); \(action)"
+        case .removed: "the store is lost: \(problem(names: true)); \(action)"
+        }
+    }
+}
