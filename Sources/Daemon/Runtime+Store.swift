@@ -139,7 +139,9 @@ extension Runtime {
             }
             handle(.restored(state))
             forgetKept()
-        case .replaced: handle(.storeIsNew)
+        case .replaced(let contents):
+            tell(StoreLoss(replaced: contents))
+            handle(.storeIsNew)
         }
     }
 

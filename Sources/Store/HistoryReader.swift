@@ -68,10 +68,16 @@ package final class HistoryReader {
         _ body: (Database) throws(StoreError) -> Answer
     ) throws(StoreError) -> Answer {
         try reopenIfReplaced()
-        try database.run("BEGIN")
-        // After an error there may be nothing left to end.
-        defer { try? database.run("COMMIT") }
-        return try body(database)
+        do throws(StoreError) {
+            try database.run("BEGIN")
+            // After an error there may be nothing left to end.
+            defer { try? database.run("COMMIT") }
+            return try body(database)
+        } catch {
+            // As after a check: unless the writer has just done it, the file is to be set aside.
+            if case .damaged = error, (try? files.place()) == place { try? files.touch(files.suspicion) }
+            throw error
+        }
     }
 
     /// The writer puts another file in the place of a damaged one.

@@ -292,6 +292,42 @@ import Varlink
         }
     }
 
+    /// What is damaged under a daemon that runs is found by whoever reads it first.
+    @Test func damageThatIsFoundWhileItRunsIsToldAndNothingThatWaitsIsLost() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.folder.write("go", "")
+            for data in 1...20 { try lives.watchd.emit("other", data: data) }
+            try lives.watchd.emit("poke", data: 1)
+            try lives.waitForBegun(1)
+            try lives.watchd.waitUntilIdle()
+            // So that all of it stands in the file itself, and nothing in the memory of whoever reads it.
+            lives.stop()
+            try lives.start()
+            try lives.watchd.suspend("kept")
+            for data in 2...4 { try lives.watchd.emit("poke", data: data) }
+            let name = try file(lives.folder)
+            let size = Int(try Linux.lstat(lives.folder[name]).size)
+            let database = try Linux.open(lives.folder[name], .writing).release()
+            defer { FileDescriptor(owning: database).close() }
+            let garbage = [UInt8](repeating: 0xA5, count: size - 4096)
+            let written = garbage.withUnsafeBytes { pwrite(database, $0.baseAddress, $0.count, 4096) }
+            #expect(written == size - 4096)
+            _ = try lives.watchd.control("history")
+            try waitForProblem(lives.watchd, "was damaged: it is now")
+            #expect(said(lives, "the store was damaged: it is now").count == 1)
+            try wait(for: "it to be the only problem") { try lives.watchd.status().problems.count == 1 }
+            let screen = try lives.watchd.control("history")
+            #expect(screen.code == 0, "\(screen)")
+            try lives.watchd.emit("poke", data: 5)
+            lives.kill()
+            try lives.start()
+            if try lives.watchd.queue("kept").suspended > 0 { try lives.watchd.resume("kept") }
+            try lives.waitForBegun(5)
+            try lives.watchd.waitUntilIdle()
+            #expect(try lives.begun().map(\.told.tokens) == [[1], [2], [3], [4], [5]])
+        }
+    }
+
     // MARK: Stores that are refused
 
     /// The file that SQLite has made.

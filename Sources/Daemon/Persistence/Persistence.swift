@@ -43,7 +43,7 @@ final class Persistence {
         /// Opened for the first time.
         case opened(StoreContents)
         /// What was in it is gone, or may be.
-        case replaced
+        case replaced(StoreContents)
     }
 
     /// Opened when it is first asked.
@@ -152,7 +152,7 @@ final class Persistence {
             }
             goOnWithoutStore()
         case .opened(let contents):
-            changed(hasOpened ? .replaced : .opened(contents))
+            changed(hasOpened ? .replaced(contents) : .opened(contents))
             hasOpened = true
         }
     }
@@ -213,9 +213,16 @@ final class Persistence {
         then: @escaping (Swift.Result<Answer, StoreError>) -> Void
     ) {
         let then = QueueBound(then, to: core)
-        reading.async { [core, folder, reader] in
+        reading.async { [core, folder, reader, bound] in
             let result = Swift.Result { () throws(StoreError) in try reader.value.read(folder, work) }
-            core.async { then.value(result) }
+            core.async {
+                if case .failure(let error) = result { bound.value.failedToRead(error) }
+                then.value(result)
+            }
         }
+    }
+
+    private func failedToRead(_ error: StoreError) {
+        if case .damaged = error { writer?.damaged(error) }
     }
 }

@@ -32,6 +32,13 @@ struct StoreLoss {
         }
     }
 
+    /// While watchd runs: it has in memory what nobody may lose. `nil`: it was no damaged one.
+    init?(replaced contents: StoreContents) {
+        guard let path = contents.setAside else { return nil }
+        kind = .setAside(path)
+        action = "what waits and what runs was in memory and is written anew; the history is not"
+    }
+
     private static func saved(_ contents: StoreContents, _ state: StoredState) -> String {
         let running = state.operations.count { !$0.runs.isEmpty }
         let held = contents.held.count

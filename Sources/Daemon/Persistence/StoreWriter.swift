@@ -156,7 +156,7 @@ final class StoreWriter: Sendable {
             confined.value.retry = Self.firstRetry
             let (outcome, isLast) = committed(batches.count)
             tell(outcome, isLast)
-            trim()
+            if let damage = trim() { return failed(damage) }
         }
     }
 
@@ -184,17 +184,35 @@ final class StoreWriter: Sendable {
         case .gone, .damaged: confined.value.store = nil
         default: break
         }
-        state.withLock { $0.isFailing = true }
+        state.withLock { state in
+            state.isFailing = true
+            // It heals without anything to be written, too.
+            if state.waiting.isEmpty { state.waiting.append(Batch(sequence: 0, changes: { [] })) }
+        }
         tell(.failed(error), false)
         let delay = confined.value.retry
         confined.value.retry = min(2 * delay, Self.longestRetry)
         context.after(delay) { [self] in run() }
     }
 
-    private func trim() {
+    /// Returns what turned out to be wrong with the file, if it was looked at.
+    private func trim() -> StoreError? {
         confined.value.commits += 1
-        guard confined.value.commits % 16 == 0, let store = confined.value.store else { return }
-        _ = try? store.trim(confined.value.limits)
+        guard confined.value.commits % 16 == 0, let store = confined.value.store else { return nil }
+        do throws(StoreError) {
+            _ = try store.trim(confined.value.limits)
+        } catch {
+            if case .damaged = error { return error }
+        }
+        return nil
+    }
+
+    /// Somebody has found damage while he read it: it is set aside, and opened anew.
+    func damaged(_ error: StoreError) {
+        context.async { [self] in
+            // Else it is being opened.
+            if confined.value.store != nil { failed(error) }
+        }
     }
 
     /// What is damaged is set aside, and opened anew.
