@@ -180,7 +180,7 @@ extension Manager {
           removed: []string,
           # Those that stay as they are.
           kept: []string,
-          # What somebody should know before it is done, one sentence each.
+          # What somebody should know before it is done, and what only takes effect at the next start; one sentence each.
           warnings: []string,
           # Warnings about the watch files.
           diagnostics: []string

@@ -40,7 +40,9 @@ extension Runtime {
                 guard let configuration = result.configuration else {
                     return done.value(.invalid(result.diagnostics.map { $0.rendered() }))
                 }
-                done.value(.done(bound.value.engine.plan(configuration)))
+                var change = bound.value.engine.plan(configuration)
+                change.warnings += bound.value.laterChanges(configuration)
+                done.value(.done(change))
             }
         }
     }
@@ -57,17 +59,14 @@ extension Runtime {
             return done(.invalid(diagnostics))
         }
         for warning in result.diagnostics { logger.log(.warning, warning.rendered()) }
-        if configuration.settings.controlSocket != parts.configuration.settings.controlSocket {
-            logger.log(.warning, "ControlSocket= has changed: that takes effect when watchd is started anew")
-        }
-        if StateDirectory.path(configuration.settings) != StateDirectory.path(parts.configuration.settings) {
-            logger.log(.warning, "StateDirectory= has changed: that takes effect when watchd is started anew")
-        }
+        let later = laterChanges(configuration)
+        for warning in later { logger.log(.warning, warning) }
         let token = newToken()
         reloads[token] = { [unowned self] result in
             reloadEnded()
             switch result {
-            case .success(let change):
+            case .success(var change):
+                change.warnings += later
                 refusal = nil
                 self.files = files
                 locations = configuration.locations
@@ -82,6 +81,15 @@ extension Runtime {
             manager.reloaded(statusLine)
         }
         handle(.reload(configuration, token))
+    }
+
+    /// What a reload does not change.
+    private func laterChanges(_ configuration: Configuration) -> [String] {
+        let (new, old) = (configuration.settings, parts.configuration.settings)
+        return [
+            new.controlSocket == old.controlSocket ? nil : "ControlSocket=",
+            StateDirectory.path(new) == StateDirectory.path(old) ? nil : "StateDirectory=",
+        ].compactMap { $0.map { "\($0) has changed: that takes effect when watchd is started anew" } }
     }
 
     private func reloadEnded() {

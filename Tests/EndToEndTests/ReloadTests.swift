@@ -205,6 +205,23 @@ import Varlink
         }
     }
 
+    @Test func whatOnlyTheNextStartChangesIsSaid() throws {
+        let text = "[Custom poke]\nLog=x\n"
+        try Watchd.run(text) { watchd in
+            let state = "StateDirectory= has changed: that takes effect when watchd is started anew"
+            let socket = "ControlSocket= has changed: that takes effect when watchd is started anew"
+            let old = watchd.folder.text("watch")
+            try watchd.folder.write("watch", old.replacing("/state\n", with: "/state2\n"))
+            #expect(try watchd.call(Reload.self, .init(plan: true)).warnings == [state])
+            let screen = try watchd.control("reload")
+            #expect(screen.code == 0 && screen.text.contains("! \(state)"), "\(screen)")
+            try watchd.folder.write("watch", old.replacing("/socket\n", with: "/socket2\n"))
+            #expect(try watchd.call(Reload.self, .init()).warnings == [socket])
+            try watchd.folder.write("watch", old)
+            #expect(try watchd.call(Reload.self, .init()).warnings == [])
+        }
+    }
+
     @Test func whoAsksWhileOneIsOnItsWayIsAnsweredByOneMore() throws {
         let text = "[Custom poke]\nLog=poked\n"
         try Watchd.run(text) { watchd in
