@@ -207,6 +207,8 @@ import Varlink
             try disk.fill()
             try lives.start()
             try waitForProblem(lives.watchd, "no space left")
+            let history = try lives.watchd.control("history")
+            #expect(history.errorText.contains("no space left"), "\(history)")
             lives.stop()
             #expect(said(lives, "stopped: nothing accepted").count == 2)
             #expect(said(lives, "could not be stored").isEmpty, "\(lives.watchd.logText)")

@@ -303,6 +303,17 @@ struct RenderingTests {
                 """)
     }
 
+    @Test func ofALongOutputTheEndIsShown() throws {
+        var operation = Samples.detail
+        operation.output = (1...120).map { "line \($0)\n" }.joined()
+        let shown = try text(OperationScreen(operation: operation, screen: try screen(width: 80)).lines, width: 80)
+        #expect(shown.contains("OUTPUT\n  100 lines before: watchctl output 4711\n  line 101\n"), "\(shown)")
+        #expect(shown.hasSuffix("line 120\n") && !shown.contains("line 100\n"))
+        operation.output = (1...20).map { "line \($0)\n" }.joined()
+        let all = try text(OperationScreen(operation: operation, screen: try screen(width: 80)).lines, width: 80)
+        #expect(all.contains("OUTPUT\n  line 1\n"))
+    }
+
     @Test func eachRecordIsALine() throws {
         let follow = FollowText(screen: try screen())
         #expect(

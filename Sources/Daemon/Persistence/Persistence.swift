@@ -216,13 +216,17 @@ final class Persistence {
         reading.async { [core, folder, reader, bound] in
             let result = Swift.Result { () throws(StoreError) in try reader.value.read(folder, work) }
             core.async {
-                if case .failure(let error) = result { bound.value.failedToRead(error) }
-                then.value(result)
+                let persistence = bound.value
+                then.value(result.mapError { persistence.failedToRead($0) })
             }
         }
     }
 
-    private func failedToRead(_ error: StoreError) {
+    /// Why that was, in the end.
+    private func failedToRead(_ error: StoreError) -> StoreError {
+        // It was never made, perhaps: what the writer says is nearer to the truth.
+        guard hasOpened else { return failure?.error ?? error }
         if case .damaged = error { writer?.damaged(error) }
+        return error
     }
 }

@@ -5,6 +5,8 @@ import Varlink
 struct OperationScreen {
     /// Events that are listed; `--json` has them all.
     private static let eventsShown = 20
+    /// Lines of its output, the last ones; `watchctl output` has all that is kept.
+    private static let linesShown = 20
 
     let operation: OperationDetail
     let screen: Screen
@@ -95,6 +97,10 @@ struct OperationScreen {
 
     private var output: [Styled] {
         guard let text = OutputScreen(operation: operation, screen: screen).text else { return [] }
-        return [Styled("OUTPUT", .bold)] + text.map { Styled("  ") + $0 }
+        let more = text.count - Self.linesShown
+        let earlier =
+            more > 0 ? Styled("  \(Phrases.count(more)) lines before: watchctl output \(summary.id)", .dim) : nil
+        return [Styled("OUTPUT", .bold)] + (earlier.map { [$0] } ?? [])
+            + text.suffix(Self.linesShown).map { Styled("  ") + $0 }
     }
 }

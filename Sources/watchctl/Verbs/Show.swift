@@ -2,7 +2,8 @@ import ControlInterface
 
 extension Verb {
     static let show = Verb(
-        name: "show", operands: "ID", operandCount: 1...1, summary: "show one operation: its events, runs and output"
+        name: "show", operands: "ID", operandCount: 1...1,
+        summary: "show one operation: its events, runs and the end of its output"
     ) { (invocation, session) throws(Failure) in
         guard let id = Int(invocation.operands[0]) else {
             throw .usage(
