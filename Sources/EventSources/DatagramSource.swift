@@ -65,6 +65,8 @@ package final class DatagramSource: EventSource {
 
     package var descriptorCount: Int { socket?.isOpen == true ? 1 : 0 }
 
+    package var keptName: KeptDescriptor? { .socket(id) }
+
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, let socket else { return }

@@ -20,11 +20,14 @@ package protocol EventSource: AnyObject {
     var watchCount: Int { get }
     /// Descriptors that it keeps open for itself.
     var descriptorCount: Int { get }
+    /// What it takes out of the store when it can be opened, which may be later than `open`.
+    var keptName: KeptDescriptor? { get }
 }
 
 extension EventSource {
     package var watchCount: Int { 0 }
     package var descriptorCount: Int { 0 }
+    package var keptName: KeptDescriptor? { nil }
 
     package func rest() { hold() }
 

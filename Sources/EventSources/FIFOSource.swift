@@ -53,6 +53,8 @@ package final class FIFOSource: EventSource {
 
     package var descriptorCount: Int { (pipe?.isOpen == true ? 1 : 0) + (view == nil ? 0 : 2) }
 
+    package var keptName: KeptDescriptor? { .fifo(id) }
+
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, let pipe else { return }

@@ -42,6 +42,8 @@ package final class ReadySource: EventSource {
 
     package var descriptorCount: Int { descriptor.number == nil ? 0 : 1 }
 
+    package var keptName: KeptDescriptor? { origin.keptName }
+
     package func open() {
         guard !isOpening else { return }
         isOpening = true

@@ -93,7 +93,7 @@ extension SourceSet {
         let opening = SocketOpening(id: id, address: address, type: type, environment: environment, spare: spare)
         return .init(
             open: { owner throws(SystemError) in try opening.takeOrBind(owner) }, leave: { opening.leave($0) },
-            path: opening.path)
+            path: opening.path, keptName: .socket(id))
     }
 
     private static func openPlain(

@@ -85,8 +85,8 @@ package final class SourceSet {
 
     private func open(_ source: any EventSource, _ id: SourceID) {
         source.open()
-        // It has taken what it can use.
-        discardSpare(id)
+        // It has taken what it can use, or takes it when it knows whose file it is to be.
+        spare.discard(of: id, but: source.keptName)
     }
 
     package func close(_ id: SourceID) {
@@ -134,14 +134,13 @@ package final class SourceSet {
     private func discardSpareLater(_ id: SourceID) {
         environment.core.async { [bound] in
             let set = bound.value
-            if set.sources[id] == nil { set.discardSpare(id) }
+            if set.sources[id] == nil { set.spare.discard(of: id) }
         }
     }
 
-    private func discardSpare(_ id: SourceID) { spare.discard(of: id) }
-
-    /// Every source has been opened once: stored descriptors that none has taken are closed, and forgotten.
-    package func closeUnclaimed() { spare.discardAll() }
+    /// Every source has been opened once: stored descriptors that none has taken, or will take, are closed and
+    /// forgotten.
+    package func closeUnclaimed() { spare.discardAll(but: Set(sources.values.compactMap(\.keptName))) }
 
     package func hold(_ id: SourceID) { sources[id]?.hold() }
     /// What is kept for the next daemon is left as it is; nothing else of the source goes on.

@@ -61,10 +61,8 @@ package final class SpareDescriptors {
     }
 
     /// Everything of that source.
-    func discard(of id: SourceID) {
-        discard(.fifo(id))
-        discard(.socket(id))
-        for number in connections(of: id) { discard(.connection(id, number)) }
+    func discard(of id: SourceID, but wanted: KeptDescriptor? = nil) {
+        for name in entries.keys where name.source == id && name != wanted { discard(name) }
     }
 
     func discard(_ name: KeptDescriptor) {
@@ -76,7 +74,7 @@ package final class SpareDescriptors {
         entry.discarded()
     }
 
-    func discardAll() {
-        for name in Array(entries.keys) { discard(name) }
+    func discardAll(but wanted: Set<KeptDescriptor>) {
+        for name in entries.keys where !wanted.contains(name) { discard(name) }
     }
 }

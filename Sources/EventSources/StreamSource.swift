@@ -16,6 +16,8 @@ package final class StreamSource: EventSource {
         var leave: (consuming FileDescriptor) -> Void
         /// A file that somebody may take away.
         var path: [UInt8]?
+        /// Under which `open` looks for one that was kept.
+        var keptName: KeptDescriptor?
     }
 
     private let id: SourceID
@@ -60,13 +62,15 @@ package final class StreamSource: EventSource {
         let opening = SocketOpening(id: id, address: address, type: type, environment: environment, spare: spare)
         let origin = Origin(
             open: { owner throws(SystemError) in try opening.takeOrBind(owner) }, leave: { opening.leave($0) },
-            path: opening.path)
+            path: opening.path, keptName: .socket(id))
         self.init(id, trigger, environment, type: type, isDurable: isDurable, origin: origin, spare: spare)
     }
 
     package var watchCount: Int { guardian?.watchCount ?? 0 }
 
     package var descriptorCount: Int { (listener.number == nil ? 0 : 1) + connections.count + handedOver }
+
+    package var keptName: KeptDescriptor? { origin.keptName }
 
     package func open() {
         takeUpConnections()

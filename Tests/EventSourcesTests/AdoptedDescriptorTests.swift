@@ -71,6 +71,39 @@ import WatchFile
         }
     }
 
+    /// It is known later than everything else whose file it is to be.
+    @Test func whatIsKeptWaitsForANameToBeLookedUp() throws {
+        try Folder.with { folder in
+            let (fifo, socket) = (folder["fifo"].pathBytes, folder["socket"].pathBytes)
+            try Linux.mkfifo(fifo, mode: 0o600)
+            let stored = try Linux.open(fifo, [.reading, .nonBlocking]).release()
+            try folder.append("fifo", "one\n")
+            let bound = try Linux.socket(for: .unix(socket), .datagram).release()
+            try Linux.bind(bound, .unix(socket))
+            try Linux.socket(for: .unix(socket), .datagram).use {
+                try Linux.send($0, "two".pathBytes, to: .unix(socket))
+            }
+            let listeners: [(DescriptorTrigger.Listener, Int32, (SourceID) -> KeptDescriptor)] = [
+                (.fifo(fifo), stored, { .fifo($0) }), (.datagram(.unix(socket)), bound, { .socket($0) }),
+            ]
+            for (listener, number, name) in listeners {
+                let rim = try Rim()
+                var trigger = DescriptorTrigger(listener: listener, framing: .line)
+                trigger.user = "root"
+                let definition = SourceDefinition(
+                    id: SourceID(.descriptor, "d"), routes: [], trigger: .descriptor(trigger))
+                let set = try sources(rim, stored: [name(definition.id): number])
+                rim.core.queue.sync {
+                    set.value.open(definition, isDurable: true)
+                    set.value.closeUnclaimed()
+                }
+                try wait(for: "what was kept") { rim.lines.count == 1 }
+                #expect(rim.kept.isEmpty, "\(rim.kept)")
+                rim.core.queue.sync { set.value.close(definition.id) }
+            }
+        }
+    }
+
     @Test func aStoredFifoThatStandsNoMoreAtThePathIsForgotten() throws {
         try Folder.with { folder in
             let path = folder["fifo"].pathBytes
