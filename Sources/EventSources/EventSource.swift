@@ -119,20 +119,6 @@ extension SourceEnvironment {
         }
     }
 
-    /// A descriptor of a source is closed with so many bytes in it.
-    func tellLost(_ name: KeptDescriptor, _ unread: Int) {
-        guard let id = name.source else { return }
-        let bytes = unread == 1 ? "1 byte" : "\(unread) bytes"
-        let what =
-            switch name {
-            case .connection: "a connection is closed with \(bytes)"
-            case .fifo: "its FIFO is closed with \(bytes)"
-            case .socket, .inotify, .pidfd, .output: "its socket is closed with datagrams"
-            }
-        warn(id, "\(what) that nobody has read")
-        send(.gap(id, 1))
-    }
-
     /// What came at once.
     func tell(_ id: SourceID, _ facts: [LineFact]) {
         if facts.count == 1 { send(.event(id, .line(facts[0]))) } else if !facts.isEmpty { send(.lines(id, facts)) }

@@ -68,7 +68,7 @@ struct SocketOpening {
     }
 
     /// `somaxconn` bounds it (`listen(2)`).
-    private static let waitingInKernel: Int32 = 4096
+    static let waitingInKernel: Int32 = 4096
 
     /// Removes the socket file of a process that is gone; one that is in use stays, and so does anything else.
     private func removeStale(_ path: [UInt8]) throws(SystemError) {

@@ -36,7 +36,7 @@ package final class SourceSet {
             forget: { name in
                 environment.connections.remove(name)
                 environment.forget(name)
-            }, lost: { environment.tellLost($0, $1) })
+            }, closing: { environment.tellUnread($0, $1) })
         self.passed = passed
         connector = ProcessConnector(environment)
         self.ownSignals = ownSignals

@@ -12,20 +12,19 @@ package final class SpareDescriptors {
 
     private var entries: [KeptDescriptor: Entry] = [:]
     private let forget: (KeptDescriptor) -> Void
-    private let lost: (KeptDescriptor, Int) -> Void
+    private let closing: (KeptDescriptor, Int32) -> Void
 
     /// - Parameters:
     ///   - stored: descriptors to be owned, by name.
     ///   - forget: called with the name of each that is closed without being taken.
-    ///   - lost: called before, with the name and so many bytes that nobody has read (of a socket for datagrams, those
-    ///     of the first).
+    ///   - closing: called before that, to see what is in it.
     package init(
         _ stored: [KeptDescriptor: Int32] = [:], forget: @escaping (KeptDescriptor) -> Void = { _ in },
-        lost: @escaping (KeptDescriptor, Int) -> Void = { _, _ in }
+        closing: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in }
     ) {
         entries = stored.mapValues { Entry(number: $0, discarded: {}) }
         self.forget = forget
-        self.lost = lost
+        self.closing = closing
     }
 
     /// - Parameter discarded: called when it has been closed, because nobody took it.
@@ -67,8 +66,7 @@ package final class SpareDescriptors {
 
     func discard(_ name: KeptDescriptor) {
         guard let entry = entries.removeValue(forKey: name) else { return }
-        let unread = (try? Linux.bytesAvailable(entry.number)) ?? 0
-        if unread > 0 { lost(name, unread) }
+        closing(name, entry.number)
         FileDescriptor(owning: entry.number).close()
         forget(name)
         entry.discarded()

@@ -1,0 +1,43 @@
+import Engine
+import LinuxSystem
+
+extension SourceEnvironment {
+    /// A descriptor of a source is about to be closed: what nobody has read of it is named.
+    func tellUnread(_ name: KeptDescriptor, _ number: Int32) {
+        guard let id = name.source, let (what, count) = UnreadText.of(name, number) else { return }
+        warn(id, what)
+        send(.gap(id, count))
+    }
+}
+
+/// What is in a descriptor, in words.
+enum UnreadText {
+    /// `nil`: nothing. Of a socket that listens, connections are let in to be looked at.
+    static func of(_ name: KeptDescriptor, _ number: Int32) -> (text: String, count: Int)? {
+        if Linux.isListening(number) {
+            let count = waiting(number)
+            let connections = count == 1 ? "1 connection" : "\(count) connections"
+            return count == 0
+                ? nil : ("its socket is closed with \(connections) that sent something and nobody let in", count)
+        }
+        let size = (try? Linux.bytesAvailable(number)) ?? 0
+        let bytes = size == 1 ? "1 byte" : "\(size) bytes"
+        let what =
+            switch name {
+            case .connection: "a connection is closed with \(bytes)"
+            case .fifo: "its FIFO is closed with \(bytes)"
+            case .socket, .inotify, .pidfd, .output: "its socket is closed with datagrams"
+            }
+        return size == 0 ? nil : (what + " that nobody has read", 1)
+    }
+
+    private static func waiting(_ number: Int32) -> Int {
+        var count = 0
+        for _ in 0..<SocketOpening.waitingInKernel {
+            guard let connection = try? Linux.accept(number) else { break }
+            if (try? Linux.bytesAvailable(connection.rawValue)) ?? 0 > 0 { count += 1 }
+            connection.close()
+        }
+        return count
+    }
+}
