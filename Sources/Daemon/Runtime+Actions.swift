@@ -65,7 +65,9 @@ extension Runtime {
 
     /// At a stop, what the service manager keeps for the next start is left as it is.
     private func close(_ id: SourceID) {
-        guard engine.phase == .draining, manager.isManaged, id.kind == .descriptor || id.kind == .path,
+        // Where nobody is waited for it is over at once.
+        let isStopping = engine.phase == .draining || engine.phase == .drained
+        guard isStopping, manager.isManaged, id.kind == .descriptor || id.kind == .path,
             sources?.isCommand(id) == false
         else {
             sources?.close(id)

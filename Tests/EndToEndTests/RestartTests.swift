@@ -105,6 +105,23 @@ import Varlink
         }
     }
 
+    @Test func aStopThatWaitsForNobodyLeavesAloneWhatTheServiceManagerKeeps() throws {
+        let text = Self.lines.replacing("Durable=yes", with: "Durable=yes\nBacklog=2\nSuspended=yes")
+        try Lives.run(text) { lives in
+            let writer = try Linux.open(lives.folder["fifo"], .writing).release()
+            defer { FileDescriptor(owning: writer).close() }
+            try Linux.writeAll(writer, "1\n2\n3\n4\n".utf8)
+            try wait(for: "the first lines") { try lives.operations().count >= 2 }
+            lives.stop()
+            try lives.watchd.waitForNotification("STOPPING=1")
+            #expect(!lives.watchd.notifications.contains("FDSTOREREMOVE=1"), "\(lives.watchd.notifications)")
+            #expect(!lives.watchd.logText.contains("nobody has read"))
+            try lives.start()
+            try lives.watchd.resume("kept")
+            try wait(for: "all lines") { lives.folder.lines("copy").count == 4 }
+        }
+    }
+
     // MARK: What people and handlers have said
 
     @Test(arguments: [SIGKILL, SIGTERM]) func aSuspensionByHandOutlivesTheDaemon(_ signal: Int32) throws {
