@@ -129,7 +129,9 @@ extension Manager {
           next: ?int
         )
 
-        # Operations that have ended, the one that ended last first.
+        # Operations that have ended, the one that ended last first. So are deliveries that were skipped or dropped without an
+        # operation: each of the first ten of a source, handler and result; what follows them is counted by one record for
+        # each span of 1 s, doubling to 64 s, until none has come for a minute.
         method ListHistory(
           # Only those of this handler or source; of those that have one bare name, the handler. Not with handler or source.
           name: ?string,

@@ -26,18 +26,22 @@ enum EventLog {
             logger.log(
                 .warning, "\(view.handler) \(view.id)  \(retry(view))", fields(view, .failed), id: .attemptFailed)
         case .ended(let view): log(view, logger)
-        case .refused(let event, let origin, let handler, let result, let reason):
-            let level: LogLevel = result == .skipped ? .info : .warning
-            logger.log(
-                level, "\(handler): \(EventText.sentence(event)) of \(origin) \(result.rawValue): \(reason)",
-                [
-                    ("WATCHD_HANDLER", handler), ("WATCHD_SOURCE", origin.description),
-                    ("WATCHD_RESULT", result.rawValue),
-                ], id: .deliveryRefused)
+        case .refused(let delivery): log(delivery, logger)
         case .missed(let id, let count, let reason):
             let elapses = count == 1 ? "1 elapse" : "\(count) elapses"
             logger.log(.notice, "\(id): \(elapses) missed: \(reason)", [("WATCHD_SOURCE", id.description)])
         }
+    }
+
+    private static func log(_ delivery: RefusedDelivery, _ logger: Logger) {
+        let (handler, origin, result) = (delivery.handler, delivery.origin, delivery.result)
+        let what = "\(EventText.sentence(delivery.event)) of \(origin) \(result.rawValue)"
+        logger.log(
+            result == .skipped ? .info : .warning, "\(handler): \(what): \(delivery.reason)",
+            [
+                ("WATCHD_HANDLER", handler), ("WATCHD_SOURCE", origin.description),
+                ("WATCHD_RESULT", result.rawValue),
+            ], id: .deliveryRefused)
     }
 
     /// Where a source stands now; `before`: where it stood.

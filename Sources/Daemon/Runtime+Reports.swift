@@ -24,7 +24,8 @@ extension Runtime {
             attempts.add(view)
             follow.add(.operation(view))
         case .condition(let id, let condition, _): note(condition, of: id)
-        case .refused, .missed: break
+        case .refused(let delivery): refused.add(delivery, now: Linux.now(.realtime))
+        case .missed: break
         }
     }
 
@@ -33,7 +34,7 @@ extension Runtime {
         switch report {
         case .event(let event, _, let handlers):
             event.handover.map { handovers.accepted($0, deliveries: handlers.count) }
-        case .refused(let event, _, _, _, _): event.handover.map { handovers.ended($0, hasFailed: true) }
+        case .refused(let delivery): delivery.event.handover.map { handovers.ended($0, hasFailed: true) }
         case .ended(let view) where view.result != .superseded:
             for event in view.events {
                 event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }

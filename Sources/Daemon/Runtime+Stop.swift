@@ -39,6 +39,7 @@ extension Runtime {
     }
 
     private func closeStore() {
+        refused.closeAll()
         guard let persistence else { return stopped(Unstored([])) }
         // What is kept is known when it is written.
         persistence.close { [self] in stopped($0) }

@@ -42,6 +42,14 @@ final class Runtime {
 
     let recent = RecentOperations()
     let attempts = FailedAttempts()
+    private(set) lazy var refused = RefusedDeliveries { [unowned self] delivery in
+        engine.record(delivery)
+    } write: { [unowned self] view in
+        persistence?.write([.ended(view)])
+    } after: { [core] delay, work in
+        let work = QueueBound(work, to: core)
+        core.after(Int(delay)) { work.value() }
+    }
     private(set) lazy var follow = FollowHub { [unowned self] id in
         engine.operation(id)
     } state: { [unowned self] after, limit in

@@ -82,8 +82,7 @@ package enum Report: Sendable {
     /// An attempt has failed and another one comes: `result`, `exit`, `output` and `reason` are the attempt's,
     /// `nextAttempt` is set.
     indirect case retrying(OperationView)
-    /// Deliveries that ended without an operation of their own.
-    indirect case refused(Event, Origin, handler: String, Result, reason: String)
+    indirect case refused(RefusedDelivery)
     /// Where a source that lives in the engine stands now; the processes of it that run.
     case condition(SourceID, SourceCondition, processes: [Int32])
     /// So many elapses of a timer were missed and are not caught up; with a reason.

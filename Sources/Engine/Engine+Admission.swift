@@ -155,14 +155,23 @@ extension Engine {
 
     private mutating func reportRefusal(
         _ event: Event, _ result: Result, _ reason: String, source: Int, _ target: SourceState.Target,
-        other: UInt64 = 0
+        other: UInt64 = 0, endsOperation: Bool = false
     ) {
-        let handler = handlers[target.handler].name
-        actions.append(.report(.refused(event, sources[source].origin, handler: handler, result, reason: reason)))
+        var refused = refused(event, source: source, target, result, reason)
+        refused.endsOperation = endsOperation
+        actions.append(.report(.refused(refused)))
         trail.note(
             Trail.Step(
                 time: now.realtime, code: ReasonCode(result), handler: target.handler, queue: target.queue,
                 operation: 0, other: other, event: event.id, detail: .text(reason)))
+    }
+
+    func refused(
+        _ event: Event, source: Int, _ target: SourceState.Target, _ result: Result, _ reason: String
+    ) -> RefusedDelivery {
+        RefusedDelivery(
+            event: event, origin: sources[source].origin, handler: handlers[target.handler].name,
+            queue: queues[target.queue].definition.name, result: result, reason: reason)
     }
 
     /// Drops what the queue's policy says to drop. Returns why the delivery itself must be dropped, if it must.
@@ -188,8 +197,9 @@ extension Engine {
         saveAsWhole(ref)
         move(event.count, from: .pending, to: .dropped, source: source, target)
         let reason = "Overflow=drop-oldest"
-        reportRefusal(event, .dropped, reason, source: source, target)
-        if operations[ref].entries.isEmpty { finish(ref, .dropped, reason: reason) }
+        let isLast = operations[ref].entries.isEmpty
+        reportRefusal(event, .dropped, reason, source: source, target, endsOperation: isLast)
+        if isLast { finish(ref, .dropped, reason: reason) }
         return true
     }
 

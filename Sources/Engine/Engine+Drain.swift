@@ -76,9 +76,8 @@ extension Engine {
         while let event = sources[source].held.removeNext() {
             for target in sources[source].targets {
                 move(event.count, from: .held, to: .cancelled, source: source, target)
-                let (origin, handler) = (sources[source].origin, handlers[target.handler].name)
-                actions.append(
-                    .report(.refused(event, origin, handler: handler, .cancelled, reason: "watchd stopped")))
+                let refused = refused(event, source: source, target, .cancelled, "watchd stopped")
+                actions.append(.report(.refused(refused)))
             }
         }
     }

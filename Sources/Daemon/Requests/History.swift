@@ -12,8 +12,8 @@ extension Runtime {
             switch result {
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             case .success(let stored):
-                let page = HistoryPage(
-                    query, stored: stored.map(settled), remembered: recent.all.map { settled(EndedOperation($0)) })
+                let remembered = (recent.all + refused.all).map { settled(EndedOperation($0)) }
+                let page = HistoryPage(query, stored: stored.map(settled), remembered: remembered)
                 if page.operations.isEmpty, let unknown = unknownName(in: parameters) { return done(.of(unknown)) }
                 let summaries = page.operations.map { OperationSummary($0, role) }
                 done(.of(ListHistory.Reply(operations: summaries, next: page.next?.text)))
@@ -39,7 +39,7 @@ extension Runtime {
 
     /// Looks for an operation that has ended; where memory has lost a part of it, in the store too.
     func ended(_ id: UInt64, _ done: @escaping (Swift.Result<EndedOperation?, StoreError>) -> Void) {
-        let remembered = recent.view(id).map { EndedOperation($0, attempts: attempts.of(id)) }
+        let remembered = (recent.view(id) ?? refused.view(id)).map { EndedOperation($0, attempts: attempts.of(id)) }
         guard let persistence, remembered?.isWhole != true else {
             return done(.success(remembered.map(settled)))
         }

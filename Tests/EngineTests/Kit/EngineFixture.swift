@@ -23,7 +23,7 @@ final class EngineFixture {
     /// Attempts that failed and are followed by another.
     private(set) var retried: [OperationView] = []
     /// Deliveries that ended without an operation of their own.
-    private(set) var refused: [Refusal] = []
+    private(set) var refused: [RefusedDelivery] = []
     /// Every event accepted, in order, with where it comes from and the handlers it is for.
     private(set) var events: [(event: Event, origin: Origin, handlers: [String])] = []
     /// `name count: reason` of elapses that are not caught up.
@@ -51,14 +51,6 @@ final class EngineFixture {
     private var isModelled = true
     /// What the invariants found wrong, first of all.
     private(set) var violation: String?
-
-    struct Refusal {
-        var event: Event
-        var origin: Origin
-        var handler: String
-        var result: Result
-        var reason: String
-    }
 
     /// Off: only for programs so large that to look at every operation after every input takes too long.
     private let isChecked: Bool
@@ -152,9 +144,7 @@ final class EngineFixture {
         case .ended(let view): ended.append(view)
         case .retrying(let view): retried.append(view)
         case .condition(let id, let condition, _): conditions.append((id, condition))
-        case .refused(let event, let origin, let handler, let result, let reason):
-            refused.append(
-                Refusal(event: event, origin: origin, handler: handler, result: result, reason: reason))
+        case .refused(let delivery): refused.append(delivery)
         case .missed(let id, let count, let reason): missed.append("\(id.name) \(count): \(reason)")
         }
     }

@@ -174,7 +174,7 @@ struct SchedulingModel {
         case .reply(_, .done): if let group, !group.isEntering { entered[group.name, default: 0] -= 1 }
         case .report(.ended(let view)): ended(view)
         case .report(.retrying(let view)): retried(view)
-        case .report(.refused(let event, _, _, let result, _)): ends[result, default: 0] += event.count
+        case .report(.refused(let refused)): ends[refused.result, default: 0] += refused.event.count
         default: break
         }
         return nil
