@@ -143,8 +143,8 @@ extension Engine {
         }
         let left = operations[ref].wakeUp - now.monotonic
         if left > 0 { waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section)) }
-        if let until = windowHolds[operations[ref].id], let open = holdingWindow(ref) {
-            let sentence = "HoldDuring=\(open.window), \(span(until - now.realtime)) more"
+        if windowHolds[operations[ref].id] != nil, let open = holdingWindow(ref) {
+            let sentence = "HoldDuring=\(sentence(open))"
             waits.append(wait(ref, .window, sentence, section: section))
         }
         return waits

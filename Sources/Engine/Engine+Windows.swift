@@ -7,26 +7,38 @@ extension Engine {
     struct OpenWindow {
         var window: CalendarWindow
         var until: Int64
+        /// Another one follows then without a gap, and so on for as long as was looked.
+        var hasMore = false
     }
 
     /// More windows than this are not looked through one after the other: who waits looks again then.
     private static let mostWindows = 1000
+    /// Microseconds: longer than a year and all its exceptions. What is not over then is not over ever.
+    private static let horizon: Int64 = 400 * 86_400_000_000
 
     /// Why a delivery that comes now is skipped.
     func skippingWindow(source: Int, handler: Int) -> String? {
         var windows = handlers[handler].definition.value.windows.notDuring
         if sources[source].hasWindows { windows += sources[source].definition?.value.windows.notDuring ?? [] }
         guard let open = open(windows, at: now.realtime) else { return nil }
-        return "NotDuring=\(open.window), \(span(end(of: open, windows) - now.realtime)) more"
+        return "NotDuring=\(sentence(followed(open, by: windows)))"
+    }
+
+    /// `02:00 for 3h, 40min more`.
+    func sentence(_ open: OpenWindow) -> String {
+        let left = open.until - now.realtime
+        let end =
+            !open.hasMore
+            ? "\(span(left)) more" : left < Self.horizon ? "at least \(span(left)) more" : "which never ends"
+        return "\(open.window), \(end)"
     }
 
     /// The window that holds what comes now, if there is one; `until` is the end of all that follow without a gap.
     func holdingWindow(source: Int, handler: Int) -> OpenWindow? {
         var windows = handlers[handler].definition.value.windows.holdDuring
         if sources[source].hasWindows { windows += sources[source].definition?.value.windows.holdDuring ?? [] }
-        guard !windows.isEmpty, var open = open(windows, at: now.realtime) else { return nil }
-        open.until = end(of: open, windows)
-        return open
+        guard !windows.isEmpty, let open = open(windows, at: now.realtime) else { return nil }
+        return followed(open, by: windows)
     }
 
     func holdingWindow(_ ref: OperationRef) -> OpenWindow? {
@@ -57,22 +69,22 @@ extension Engine {
     private func open(_ windows: [CalendarWindow], at instant: Int64) -> OpenWindow? {
         var found: OpenWindow?
         for window in windows {
-            let span = Int64(clamping: window.span.microseconds)
-            let begun = window.calendar.newestElapses(
-                after: instant - span, through: instant, limit: 1, in: zones.rules(for: window.calendar))
-            guard let start = begun.instants.last, start + span > found?.until ?? .min else { continue }
-            found = OpenWindow(window: window, until: start + span)
+            guard let end = window.end(at: instant, in: zones.rules(for: window.calendar)),
+                end > found?.until ?? .min
+            else { continue }
+            found = OpenWindow(window: window, until: end)
         }
         return found
     }
 
-    /// Windows may overlap, or follow each other without a gap.
-    private func end(of first: OpenWindow, _ windows: [CalendarWindow]) -> Int64 {
-        var end = first.until
-        for _ in 0..<Self.mostWindows {
-            guard let next = open(windows, at: end) else { break }
-            end = next.until
+    /// Windows may overlap, or follow each other without a gap: until the end of the last one.
+    private func followed(_ first: OpenWindow, by windows: [CalendarWindow]) -> OpenWindow {
+        var last = first
+        for _ in 0..<Self.mostWindows where last.until - now.realtime < Self.horizon {
+            guard let next = open(windows, at: last.until) else { return last }
+            last.until = next.until
         }
-        return end
+        last.hasMore = true
+        return last
     }
 }

@@ -49,6 +49,24 @@ struct WindowTests {
         #expect(fixture.counters(handler: "h")?[.running] == 2)
     }
 
+    /// Of what is never over no end is made up.
+    @Test func aWindowThatIsNeverOverSaysSo() {
+        let minutes = CalendarWindow.of("*:*", .seconds(120))
+        let holding = EngineFixture(configuration(CalendarWindows(holdDuring: minutes)))
+        holding.emit("x")
+        let waiting = holding.engine.operationViews.first { $0.handler == "h" }?.waitingFor ?? ""
+        #expect(waiting.hasSuffix("for 2min, which never ends"), "\(waiting)")
+        let skipping = EngineFixture(configuration(CalendarWindows(notDuring: minutes)))
+        skipping.emit("x")
+        #expect(skipping.refused.first?.reason.hasSuffix("for 2min, which never ends") == true)
+        // Together they leave no gap, which can be looked through for a while only.
+        let two = CalendarWindow.of("*:0/2", .seconds(60)) + CalendarWindow.of("*:1/2", .seconds(60))
+        let together = EngineFixture(configuration(CalendarWindows(holdDuring: two)))
+        together.emit("x")
+        let both = together.engine.operationViews.first { $0.handler == "h" }?.waitingFor ?? ""
+        #expect(both.contains("at least 16h"), "\(both)")
+    }
+
     @Test func whatCameBeforeAWindowDoesNotTakeInWhatComesThen() {
         let windows = CalendarWindows(holdDuring: CalendarWindow.of("08:10", .seconds(600)))
         let fixture = EngineFixture(configuration(windows))

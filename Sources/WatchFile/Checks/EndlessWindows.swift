@@ -1,5 +1,3 @@
-import Schedule
-
 /// Windows that overlap or follow each other without a gap, for as long as can be looked ahead.
 enum EndlessWindows {
     /// Windows that are looked at for all sections together. Beyond, nothing is said.
@@ -19,18 +17,10 @@ enum EndlessWindows {
             count += 1
             // Short ones are too many to be looked at.
             if count > 50, end - now < count * shortest { return false }
-            let next = windows.compactMap { self.end(of: $0, at: end, context) }.max()
+            let next = windows.compactMap { $0.end(at: end, in: context.rules(for: $0.calendar)) }.max()
             guard patience > 0, let next, next > end else { return false }
             end = next
         }
         return true
-    }
-
-    /// Until when it is open; `nil`: it is not.
-    private static func end(of window: CalendarWindow, at instant: Int64, _ context: LoadContext) -> Int64? {
-        let span = Int64(clamping: window.span.microseconds)
-        let rules = context.rules(for: window.calendar)
-        let begun = window.calendar.newestElapses(after: instant - span, through: instant, limit: 1, in: rules)
-        return begun.instants.last.map { $0 + span }
     }
 }

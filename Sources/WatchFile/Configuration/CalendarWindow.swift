@@ -2,19 +2,32 @@ package import Schedule
 
 /// `CALENDAR for SPAN`: from each elapse on for so long. Windows may overlap.
 package struct CalendarWindow: Hashable, Sendable, CustomStringConvertible {
-    package var calendar: CalendarExpression
+    package let calendar: CalendarExpression
     /// From `spans.lowerBound` to `spans.upperBound`.
-    package var span: TimeSpan
+    package let span: TimeSpan
+    /// On each day it does not close before the last elapse of the day.
+    private let isRow: Bool
 
     package init(calendar: CalendarExpression, span: TimeSpan) {
         self.calendar = calendar
         self.span = span
+        isRow = calendar.isRow(within: span)
     }
 
     /// What is shorter is never met, and what is longer is no window.
     package static let spans = TimeSpan.milliseconds(1)...TimeSpan.seconds(31_557_600)
 
     package var description: String { "\(calendar) for \(span)" }
+
+    /// Until when it is open without a pause, as far as the elapses of a day tell; `nil`: it is not open at that instant.
+    /// Wall clock, microseconds.
+    ///
+    /// - Parameter rules: of the zone of its calendar.
+    package func end(at instant: Int64, in rules: TimeZoneRules) -> Int64? {
+        let span = Int64(clamping: span.microseconds)
+        let begun = calendar.newestElapses(after: instant - span, through: instant, limit: 1, in: rules)
+        return begun.instants.last.map { (isRow ? calendar.endOfRow(after: $0, in: rules) : $0) + span }
+    }
 }
 
 /// `NotDuring=`, `HoldDuring=`, of a handler or of everything that a source starts.
