@@ -70,7 +70,7 @@ extension Runtime {
                 refusal = nil
                 self.files = files
                 locations = configuration.locations
-                zones = configuration.zones
+                apply(configuration.zones)
                 // The local one may have changed since the files were read.
                 readZones()
                 persistence?.apply(configuration.settings)

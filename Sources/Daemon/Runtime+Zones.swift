@@ -27,9 +27,21 @@ extension Runtime {
     private func zonesAreRead(_ new: ZoneTable, insteadOf old: ZoneTable) {
         // A reload has read them meanwhile.
         guard zones == old, new != old else { return }
-        zones = new
-        logger.log(.notice, "the time zone has changed; timers go by the new one")
+        apply(new)
         handle(.zones(new))
+    }
+
+    /// The log goes by the new ones too, from the line on that tells of it.
+    func apply(_ new: ZoneTable) {
+        let old = zones
+        zones = new
+        Linux.readLocalZone()
+        let name = TimeZoneDatabase().localName.map { ": it is \($0)" } ?? ""
+        if new.local != old.local {
+            logger.log(.notice, "the time zone has changed\(name); timers and the times of this log go by the new one")
+        } else if new.named.contains(where: { name, rules in old.named[name].map { $0 != rules } ?? false }) {
+            logger.log(.notice, "the rules of a time zone have changed; timers go by the new ones")
+        }
     }
 
     /// `machine-id(5)`; empty where there is none.

@@ -42,4 +42,7 @@ extension Linux {
         var parts = tm()
         return localtime_r(&time, &parts) == nil ? 0 : parts.tm_gmtoff
     }
+
+    /// From now on `utcOffset` goes by what `/etc/localtime` is by now, which it else reads once only (`tzset(3)`).
+    package static func readLocalZone() { tzset() }
 }

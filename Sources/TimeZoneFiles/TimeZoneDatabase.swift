@@ -53,6 +53,15 @@ package struct TimeZoneDatabase: Sendable {
         return (try? rules(named: text)) ?? (try? TimeZoneRules(posix: text)) ?? .utc
     }
 
+    /// What the local zone is called, as far as that can be told: `TZ`, or what the link is to.
+    package var localName: String? {
+        if let variable { return String(validating: variable, as: UTF8.self) }
+        guard let target = try? Linux.readlink(localFile), let text = String(validating: target, as: UTF8.self) else {
+            return nil
+        }
+        return text.split(separator: "/zoneinfo/").last.map(String.init)
+    }
+
     /// What is different when the local zone may have changed: the file behind it, compared without reading it.
     ///
     /// With `TZ` it never is, as in every program. `/etc/localtime` is mostly a link that is replaced: to be told, watch
