@@ -76,7 +76,7 @@ extension Manager {
           description: ?string,
           # waiting: for what it watches to exist; held: a queue's backlog is full; closed: it will not fire any more.
           state: (armed, waiting, failed, suspended, held, closed),
-          # Why it is in this state.
+          # Why it is in this state; of one that is armed, why it sees less than it is asked to.
           reason: ?string,
           # How often it is suspended.
           suspended: int,

@@ -74,7 +74,7 @@ enum Announcement {
         switch address {
         case .unix(let path): "echo hello | socat - UNIX-CONNECT:\(quoted(path))"
         case .abstract(let name): "echo hello | socat - ABSTRACT-CONNECT:\(quoted(name))"
-        case .ipv4(_, let port), .ipv6(_, let port): "echo hello > /dev/tcp/localhost/\(port)"
+        case .ipv4, .ipv6: "echo hello > /dev/tcp/\(host(address))"
         }
     }
 
@@ -82,7 +82,19 @@ enum Announcement {
         switch address {
         case .unix(let path): "logger --socket \(quoted(path)) --stderr hello"
         case .abstract(let name): "echo hello | socat - ABSTRACT-SENDTO:\(quoted(name))"
-        case .ipv4(_, let port), .ipv6(_, let port): "echo hello > /dev/udp/localhost/\(port)"
+        case .ipv4, .ipv6: "echo hello > /dev/udp/\(host(address))"
+        }
+    }
+
+    /// `127.0.0.1/4567`, as a shell takes it; every address of the machine is `localhost`.
+    private static func host(_ address: SocketAddress) -> String {
+        switch address {
+        case .ipv4(let bytes, let port), .ipv6(let bytes, let port):
+            if bytes.allSatisfy({ $0 == 0 }) { return "localhost/\(port)" }
+            let isOld = bytes.count == 4
+            let text = "\(isOld ? Endpoint.ipv4(address: bytes, port: port) : .ipv6(address: bytes, port: port))"
+            return isOld ? text.replacing(":", with: "/") : String(text.dropFirst()).replacing("]:", with: "/")
+        case .unix(let name), .abstract(let name): return quoted(name)
         }
     }
 

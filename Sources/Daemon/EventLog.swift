@@ -9,9 +9,10 @@ import WatchFile
 enum EventLog {
     static func log(_ report: Report, _ logger: Logger) {
         switch report {
-        case .event(let event, let origin, let handlers):
+        case .event(let event, let origin, let handlers, let isKept):
             let level: LogLevel = logger.isJournal ? .debug : .info
-            let goal = handlers.isEmpty ? "" : " → \(handlers.joined(separator: ", "))"
+            let names = handlers.joined(separator: ", ")
+            let goal = isKept ? ", kept until \(origin) is resumed" : handlers.isEmpty ? "" : " → \(names)"
             logger.log(
                 level, "\(origin)  \(EventText.sentence(event))\(goal)",
                 [("WATCHD_SOURCE", origin.description)])

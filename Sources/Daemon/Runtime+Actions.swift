@@ -36,7 +36,7 @@ extension Runtime {
             mustBeTried(definition)
             sources?.open(definition, isDurable: engine.isDurable(definition.id))
         case .close(let id):
-            (conditions[id], untried[id], gaps[id]) = (nil, nil, nil)
+            (conditions[id], untried[id], gaps[id], limits[id]) = (nil, nil, nil, nil)
             close(id)
         case .hold(let id): sources?.hold(id)
         case .release(let id): sources?.release(id)

@@ -13,7 +13,7 @@ extension Runtime {
             recent.add(view)
             memory?.operationEnded()
             follow.add(.operation(view))
-        case .event(let event, let origin, let handlers): follow.add(.event(event, origin, handlers))
+        case .event(let event, let origin, let handlers, _): follow.add(.event(event, origin, handlers))
         case .operation(let id, let state):
             follow.note(id)
             guard follow.isFollowed, var view = engine.operation(id) else { return follow.add(.state(id, state)) }
@@ -32,7 +32,7 @@ extension Runtime {
     /// What is handed over is closed when nobody has it any more.
     private func note(_ report: Report) {
         switch report {
-        case .event(let event, _, let handlers):
+        case .event(let event, _, let handlers, _):
             event.handover.map { handovers.accepted($0, deliveries: handlers.count) }
         case .refused(let delivery): delivery.event.handover.map { handovers.ended($0, hasFailed: true) }
         case .ended(let view) where view.result != .superseded:

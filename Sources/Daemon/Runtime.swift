@@ -69,6 +69,9 @@ final class Runtime {
     /// Sources that have lost something before it could be accepted, since when.
     var gaps: [SourceID: Int64] = [:]
 
+    /// Why sources that are armed see less than they are asked to.
+    var limits: [SourceID: String] = [:]
+
     /// Sources that READY still waits for, and whether they must be armed.
     var untried: [SourceID: Bool] = [:]
     private var commands = OpenCommands()
@@ -117,6 +120,7 @@ final class Runtime {
                 keepsConnections: manager.isManaged ? KeptConnections.limit : 0, handovers: handovers,
                 position: { [unowned self] in positions[$0] }, log: { [logger] in EventLog.line($1, of: $0, logger) },
                 warn: { [logger] in logger.log(.warning, "\($0): \($1)", [("WATCHD_SOURCE", $0.description)]) },
+                limited: { [unowned self] in limits[$0] = $1 },
                 unitSource: { UnitSource($0, $1, units, send: send) }, send: send),
             stored: kept.takeSources(), passed: kept.takePassed(), ownSignals: [1, 2, 15]
         ) { [unowned self] in signalReceived($0) }

@@ -73,8 +73,8 @@ package struct AdoptRequest: Sendable {
 
 /// What happened, for logs and followers.
 package enum Report: Sendable {
-    /// An event was accepted, for these handlers.
-    indirect case event(Event, Origin, handlers: [String])
+    /// An event was accepted, for these handlers. `isKept`: its source is suspended and keeps it until then.
+    indirect case event(Event, Origin, handlers: [String], isKept: Bool = false)
     /// An operation changed its state; `Engine.operation(_:)` tells the rest.
     case operation(UInt64, OperationState)
     /// An operation has ended and is gone from the engine.

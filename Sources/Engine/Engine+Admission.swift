@@ -49,7 +49,8 @@ extension Engine {
     }
 
     func accepted(_ event: Event, _ source: Int) -> Report {
-        .event(event, sources[source].origin, handlers: handlerNames(sources[source].targets))
+        let handlers = handlerNames(sources[source].targets)
+        return .event(event, sources[source].origin, handlers: handlers, isKept: sources[source].isSuspended)
     }
 
     func handlerNames(_ targets: some Collection<SourceState.Target>) -> [String] {

@@ -68,6 +68,8 @@ package struct SourceEnvironment {
     package let log: (SourceID, [UInt8]) -> Void
     /// A warning about a source.
     let warn: (SourceID, String) -> Void
+    /// Why a source, armed, sees less than it is asked to, from now on until it is closed.
+    let limited: (SourceID, String) -> Void
     /// What is read goes through it.
     let buffer = ReadBuffer()
     /// Gives an input to the engine.
@@ -82,6 +84,7 @@ package struct SourceEnvironment {
         position: @escaping (SourceID) -> [UInt8]? = { _ in nil },
         log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in },
         warn: @escaping (SourceID, String) -> Void = { _, _ in },
+        limited: @escaping (SourceID, String) -> Void = { _, _ in },
         unitSource: @escaping (SourceID, UnitTrigger) -> (any EventSource)? = { _, _ in nil },
         send: @escaping (Input) -> Void
     ) {
@@ -97,6 +100,7 @@ package struct SourceEnvironment {
         self.position = position
         self.log = log
         self.warn = warn
+        self.limited = limited
         self.unitSource = unitSource
         priority = PriorityPoller(on: core)
         self.send = send

@@ -257,8 +257,9 @@ final class ProcessConnector {
         let isThere = Linux.place(of: process).map { !$0.isZombie } ?? false
         let why: Blindness = isThere && Linux.effectiveUserID != 0 ? .notAllowed : .ended
         for id in listeners.keys where armed.contains(id) && warned[id, default: []].insert(why).inserted {
-            environment.send(.source(id, .failed("\(why.rawValue); such processes are counted as lost")))
-            environment.send(.source(id, .armed))
+            let sentence = "\(why.rawValue); such processes are counted as lost"
+            environment.warn(id, sentence)
+            if why == .notAllowed { environment.limited(id, sentence) }
         }
     }
 

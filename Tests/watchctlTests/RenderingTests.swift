@@ -133,6 +133,16 @@ struct RenderingTests {
                 """)
     }
 
+    @Test func whatWasDroppedHasAColumnOfItsOwnWhereThereIsAny() throws {
+        var source = Samples.plainSource
+        (source.counters.failed, source.counters.dropped) = (0, 1904)
+        let table = try text(Lists(screen: try screen()).sources([source, Samples.plainSource]))
+        let rows = table.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true) }
+        #expect(rows[0].contains("DROPPED"), "\(table)")
+        #expect(rows[1].suffix(5).joined(separator: " ") == "9 0 1 904 thumbnail", "\(table)")
+        #expect(rows[2].suffix(3).joined(separator: " ") == "9 1 thumbnail", "\(table)")
+    }
+
     @Test func oneSourceTellsAllThatIsKnown() throws {
         let lines = SourceScreen(source: Samples.source, screen: try screen(width: 70)).lines
         #expect(

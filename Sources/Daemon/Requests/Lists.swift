@@ -72,7 +72,8 @@ extension Runtime {
             source.detail = view.definition.trigger.text
             switch view.condition {
             case .waiting(let reason), .failed(let reason, _): source.reason = reason
-            case .opening, .armed, .closed: break
+            case .armed: source.reason = limits[view.id]
+            case .opening, .closed: break
             }
         }
         return source

@@ -20,8 +20,8 @@ extension Runtime {
             let why = view.isHeldByStore ? "the store cannot be written" : "a queue of it is full"
             return Explanation(code: .held, sentence: "held back: \(why)", section: section)
         case .armed:
-            let next = view.nextElapse.map { ", fires next" + ahead($0) } ?? ""
-            return Explanation(code: .armed, sentence: "armed\(next)\(last)", section: section)
+            let limit = limits[view.id].map { "; \($0)" } ?? ""
+            return Explanation(code: .armed, sentence: "armed\(next(view))\(last)\(limit)", section: section)
         case .failed(let reason, let retryAt):
             let now = Moment.current.realtime
             let next = retryAt.map { ", tried again in \(RetryText.delay(until: $0, now: now))" } ?? ""
@@ -30,6 +30,13 @@ extension Runtime {
         case .opening: return Explanation(code: .unarmed, sentence: "it is being armed", section: section)
         case .closed: return Explanation(code: .unarmed, sentence: "it will not fire any more", section: section)
         }
+    }
+
+    private func next(_ view: SourceView) -> String {
+        if let next = view.nextElapse { return ", fires next" + ahead(next) }
+        guard case .timer(let timer) = view.definition.trigger, view.suspensions.isEmpty else { return "" }
+        return timer.after == nil
+            ? ", and no elapse of it is to come" : ", fires next when its operations have ended and AfterSec= is over"
     }
 
     private func ahead(_ time: Int64) -> String {

@@ -10,6 +10,7 @@ struct Lists {
             .init(title: "LAST", isNumber: true, rank: 2), .init(title: "NEXT", isNumber: true, rank: 1),
             .init(title: "ACCEPTED", isNumber: true), .init(title: "MERGED", isNumber: true, rank: 4),
             .init(title: "PENDING", isNumber: true), .init(title: "FAILED", isNumber: true),
+            .init(title: "DROPPED", isNumber: true, isRare: true),
             .init(title: "HANDLERS", isFlexible: true, rank: 3), .init(title: "WATCHES", isFlexible: true, rank: 5),
         ])
         for source in sources {
@@ -17,7 +18,7 @@ struct Lists {
                 Styled(source.name), state(of: source), Styled(screen.ago(source.lastEvent)),
                 Styled(screen.ahead(source.nextElapse)), number(source.counters.accepted),
                 number(source.counters.coalesced), number(source.counters.pending + source.counters.held),
-                failures(source.counters),
+                failed(source.counters), dropped(source.counters),
                 Styled(source.handlers.joined(separator: " ")), Styled(source.detail ?? source.description ?? ""),
             ])
         }
@@ -42,7 +43,8 @@ struct Lists {
             .init(title: "RUNNING", isNumber: true),
             .init(title: "WAITING", isNumber: true),
             .init(title: "BACKLOG", isNumber: true, rank: 1), .init(title: "DONE", isNumber: true),
-            .init(title: "FAILED", isNumber: true), .init(title: "OLDEST", isNumber: true, rank: 2),
+            .init(title: "FAILED", isNumber: true), .init(title: "DROPPED", isNumber: true, isRare: true),
+            .init(title: "OLDEST", isNumber: true, rank: 2),
         ])
         for queue in queues {
             table.add([
@@ -50,7 +52,7 @@ struct Lists {
                 Styled(queue.type == .serial ? "serial" : "concurrent \(queue.width)"), Styled(queue.qos),
                 state(of: queue), number(queue.running), number(queue.operations),
                 Styled("\(Phrases.count(queue.entries))/\(Phrases.count(queue.backlog))"), number(queue.counters.done),
-                failures(queue.counters),
+                failed(queue.counters), dropped(queue.counters),
                 Styled(screen.age(queue.oldest)),
             ])
         }
@@ -83,14 +85,16 @@ struct Lists {
             .init(title: "HANDLER", yields: true), .init(title: "QUEUE", rank: 2),
             .init(title: "RUNNING", isNumber: true), .init(title: "LAST", isFlexible: true),
             .init(title: "ENDED", isNumber: true, rank: 1), .init(title: "DONE", isNumber: true),
-            .init(title: "FAILED", isNumber: true), .init(title: "ACTION", isFlexible: true, rank: 3),
+            .init(title: "FAILED", isNumber: true), .init(title: "DROPPED", isNumber: true, isRare: true),
+            .init(title: "ACTION", isFlexible: true, rank: 3),
         ])
         for handler in handlers {
             table.add([
                 Styled(handler.name), Styled(handler.queue), number(handler.counters.running),
                 handler.lastResult.map { OperationText.result($0) } ?? Styled("-"),
                 Styled(screen.ago(handler.lastEnded)),
-                number(handler.counters.done), failures(handler.counters), Styled(handler.action),
+                number(handler.counters.done), failed(handler.counters), dropped(handler.counters),
+                Styled(handler.action),
             ])
         }
         return lines(table, none: "The watch file has no handlers.")
@@ -121,9 +125,12 @@ struct Lists {
 
     private func number(_ number: Int) -> Styled { Styled(Phrases.count(number)) }
 
-    private func failures(_ counters: Counters) -> Styled {
-        let count = counters.failed + counters.dropped
-        return Styled(Phrases.count(count), count > 0 ? .red : .plain)
+    private func failed(_ counters: Counters) -> Styled {
+        Styled(Phrases.count(counters.failed), counters.failed > 0 ? .red : .plain)
+    }
+
+    private func dropped(_ counters: Counters) -> Styled {
+        counters.dropped > 0 ? Styled(Phrases.count(counters.dropped), .red) : Styled("")
     }
 
     func state(of source: ListSources.Source) -> Styled {

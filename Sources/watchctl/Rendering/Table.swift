@@ -13,6 +13,8 @@ struct Table {
         var rank = 0
         /// Narrowed when those with a rank are gone, before others are.
         var yields = false
+        /// Left out where no row has anything in it.
+        var isRare = false
     }
 
     private static let gap = 2
@@ -61,7 +63,9 @@ struct Table {
 
     /// Which columns there is room for.
     private func shown(_ rows: [[Styled]], room: Int) -> [Int] {
-        var shown = Array(columns.indices)
+        var shown = columns.indices.filter { column in
+            !columns[column].isRare || self.rows.contains { $0[column].width > 0 }
+        }
         while shown.count > 1 {
             let cells = rows.map { row in shown.map { row[$0] } }
             if Self.widths(of: cells, shown.map { columns[$0] }, room: room).excess <= 0 { break }

@@ -139,7 +139,7 @@ final class EngineFixture {
 
     private func take(_ report: Report) {
         switch report {
-        case .event(let event, let origin, let handlers): events.append((event, origin, handlers))
+        case .event(let event, let origin, let handlers, _): events.append((event, origin, handlers))
         case .operation(let id, let state): states.append("\(id) \(state.rawValue)")
         case .ended(let view): ended.append(view)
         case .retrying(let view): retried.append(view)
