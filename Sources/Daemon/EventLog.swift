@@ -197,6 +197,7 @@ enum EventText {
             (custom.data.map { "data \($0)" } ?? "emitted") + (custom.payload == nil ? "" : " with a payload")
         case .group(let group):
             "\(group.ran) ran, \(group.failed) failed, \(group.cancelled) cancelled"
+                + (group.lost > 0 ? ", \(group.lost) lost" : "")
         case .completion(let completion):
             "operation \(completion.operation) \(completion.result.rawValue)"
         case .silence(let silence):

@@ -11,6 +11,7 @@ extension Runtime {
         for case .start(let request) in actions { start(request) }
         persistence?.write(actions)
         for action in actions { perform(action) }
+        membersMayHaveChanged(by: actions)
         sourcesMayBeReady()
     }
 
@@ -91,8 +92,17 @@ extension Runtime {
         }
     }
 
+    /// Whether the process of an earlier watchd still runs.
+    func runs(_ run: RunID, _ pid: Int32) -> Bool {
+        if let pidfd = kept.numbers[.pidfd(run)] {
+            return (try? Linux.poll(pidfd, .readable, timeout: 0))?.isEmpty ?? false
+        }
+        return Linux.place(of: pid).map { !$0.isZombie } ?? false
+    }
+
     private func adopt(_ request: AdoptRequest) {
-        EventLog.adopted(request, logger)
+        // Else it is told next how it ended, or that nobody knows.
+        if request.seen != nil || runs(request.run, request.pid) { EventLog.adopted(request, logger) }
         running.note(.runStarted(request.run, pid: request.pid))
         runs?.adopt(request, pidfd: kept.take(.pidfd(request.run)), output: kept.take(.output(request.run)))
     }

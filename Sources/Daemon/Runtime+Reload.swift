@@ -71,6 +71,8 @@ extension Runtime {
                 self.files = files
                 locations = configuration.locations
                 apply(configuration.zones)
+                hasGroups = Self.hasGroups(configuration)
+                writeMembers()
                 // The local one may have changed since the files were read.
                 readZones()
                 persistence?.apply(configuration.settings)

@@ -81,9 +81,13 @@ extension Runtime {
                 .notice,
                 "the last watchd did not stop: what queues without Durable=yes had not run is lost, uncounted\(unread)")
         }
+        let running = state.operations.count { operation in
+            operation.runs.contains { run in
+                runs(RunID(operation: operation.id, attempt: operation.attempt, part: run.part), run.pid)
+            }
+        }
         restore(state)
         guard !state.operations.isEmpty else { return }
-        let running = state.operations.count { !$0.runs.isEmpty }
         let again = state.operations.count { $0.isExecuting && $0.runs.isEmpty }
         let orphans = engine.orphanViews.count
         let parts = [
@@ -97,6 +101,8 @@ extension Runtime {
     /// What stands in the store, with what still runs of it and what has to be looked up.
     private func state(_ contents: StoreContents) -> StoredState {
         var state = StoredState(contents, logger: logger)
+        // After a stop nothing is lost that was not told.
+        if contents.wasClosed { state.groups = [:] }
         let history = try? HistoryReader(folder: StateDirectory.path(engine.settings))
         func record(_ id: UInt64) -> HistoryRow? { (try? history?.record(id))?.row }
         for operation in Self.unknownRequirements(state.operations) {
@@ -137,6 +143,7 @@ extension Runtime {
                 logger.log(
                     .warning, "\(id) has elapsed once more: OnBootSec= had in this boot, which stood in the store")
             }
+            membersWritten = state.groups
             handle(.restored(state))
             forgetKept()
         case .replaced(let contents):

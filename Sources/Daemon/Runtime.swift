@@ -66,6 +66,11 @@ final class Runtime {
     /// Since when a source has been where it is.
     var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
 
+    var hasGroups: Bool
+    /// What was written last of what groups would lose by a crash; it is looked at again in a moment.
+    var membersWritten: [SourceID: Int] = [:]
+    var areMembersPlanned = false
+
     /// Sources that have lost something before it could be accepted, since when.
     var gaps: [SourceID: Int64] = [:]
 
@@ -94,6 +99,7 @@ final class Runtime {
         kept = parts.kept
         locations = parts.configuration.locations
         zones = parts.configuration.zones
+        hasGroups = Self.hasGroups(parts.configuration)
         engine = Engine(
             parts.configuration, at: .current, seed: UInt64.random(in: 0...UInt64.max), host: Self.machineID)
         epoll = try EpollSet(on: core)
@@ -138,6 +144,7 @@ final class Runtime {
     /// Before `start`, or when nothing is on its way.
     func restore(_ state: StoredState) {
         positions.merge(state.positions) { current, _ in current }
+        membersWritten = state.groups
         engine.restore(state)
     }
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
@@ -162,6 +169,7 @@ final class Runtime {
         for source in parts.configuration.sources { mustBeTried(source) }
         perform(engine.start())
         drainInputs()
+        writeMembers()
         // Everything has been opened once: what is left of an earlier watchd belongs to nobody.
         sources?.closeUnclaimed()
         inotify?.startReading()

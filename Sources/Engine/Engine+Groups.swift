@@ -1,10 +1,10 @@
-import WatchFile
+package import WatchFile
 
 /// `[Group]`: fires when the last operation of its members has ended.
 ///
 /// After a crash it is what was restored and adopted that is outstanding. How many operations of queues that are not
-/// durable were lost, nobody knows: to know it each of them would have to be written before it is accepted, which is what
-/// `Durable=yes` is for. So no number is told; the daemon says in its log that there may have been some.
+/// durable there were is written now and then (`membersAtRisk`): those that are not found again were lost. The number is
+/// as old as the last write; what is to be exact is for `Durable=yes`.
 extension Engine {
     mutating func leaveGroups(_ operation: Operation, _ result: Result) {
         for group in handlers[operation.handler].groups where sources.isInUse(group) {
@@ -32,6 +32,48 @@ extension Engine {
         sources[source].group.depth = 0
         guard !sources[source].isRemoved, phase == .running || phase == .reloading else { return }
         accept(.group(fact), from: source, depth: depth + 1)
+    }
+
+    // MARK: After a crash
+
+    /// Whether there are groups, for which `membersAtRisk` is to be written.
+    package var hasGroups: Bool { sources.indices.contains { isGroup($0) } }
+
+    /// Of each group that has any, how many operations of its members a crash would lose, with those already lost that
+    /// it has not told yet. Takes as long as there are operations.
+    package var membersAtRisk: [SourceID: Int] {
+        var counts: [Int: Int] = [:]
+        operations.forEach { operation in
+            guard !operation.isDurable else { return }
+            for group in handlers[operation.handler].groups { counts[group, default: 0] += 1 }
+        }
+        var members: [SourceID: Int] = [:]
+        for source in sources.indices where isGroup(source) {
+            guard case .source(let id) = sources[source].origin else { continue }
+            let count = counts[source, default: 0] + sources[source].group.tally.lost
+            if count > 0 { members[id] = count }
+        }
+        return members
+    }
+
+    /// To be called before what is stored takes its place: that may empty a group.
+    mutating func noteLostMembers(_ state: StoredState) {
+        for (id, count) in state.groups {
+            guard let source = sources.index(of: .source(id)), isGroup(source) else { continue }
+            let found = state.operations.count { operation in
+                !operation.isDurable
+                    && handlers.index(of: operation.handler).map { handlers[$0].groups.contains(source) } ?? false
+            }
+            sources[source].group.tally.lost += max(0, count - found)
+        }
+    }
+
+    /// Groups of which nothing is left but what was lost.
+    mutating func tellLostMembers(_ state: StoredState) {
+        for id in state.groups.keys.sorted(by: { $0.name < $1.name }) {
+            guard let source = sources.index(of: .source(id)), sources[source].group.tally.lost > 0 else { continue }
+            groupMayBeEmpty(source)
+        }
     }
 
     mutating func enterGroup(_ name: String) throws(CommandError) -> UInt64 {

@@ -28,7 +28,9 @@ extension Engine {
         restore(booted: state.booted)
         for hold in state.held { restore(hold) }
         restore(state.processes)
+        noteLostMembers(state)
         restore(state.operations, state.results)
+        tellLostMembers(state)
         stopRestoredDelays()
         catchUp(state)
     }

@@ -198,6 +198,11 @@ struct OperationTable: Sendable {
     /// Every operation that has not ended, oldest first. O(n log n): for readers and reloads, not for the event path.
     var refs: [OperationRef] { byID.map { OperationRef(id: $0.key, slot: $0.value) }.sorted() }
 
+    /// In any order.
+    func forEach(_ body: (Operation) -> Void) {
+        for slot in byID.values { body(slots[slot]) }
+    }
+
     /// The oldest for which `isWanted` holds, at most `limit`. One look at each, and no sorting but of what is kept.
     func oldest(_ limit: Int, where isWanted: (Operation) -> Bool) -> [OperationRef] {
         var kept: [OperationRef] = []

@@ -50,7 +50,8 @@ package enum EventMessage {
     private struct Body: Encodable {
         enum CodingKeys: String, CodingKey {
             case id, source, kind, event, time, count, scheduled, signal, number, value, path, recovered, replaced, line
-            case incomplete, peer, captures, pid, executable, unit, data, of, result, output, ran, failed, cancelled
+            case incomplete, peer, captures, pid, executable, unit, data, of, result, output, ran, failed, cancelled,
+                lost
             case senderPID = "sender_pid"
             case senderUID = "sender_uid"
             case senderExecutable = "sender_executable"
@@ -100,6 +101,7 @@ package enum EventMessage {
         var ran: Int?
         var failed: Int?
         var cancelled: Int?
+        var lost: Int?
 
         init(_ event: Event, _ origin: Origin) {
             id = event.id
@@ -126,7 +128,9 @@ package enum EventMessage {
             case .unit(let fact): (unit, result) = (fact.unit, fact.result)
             case .silence(let fact): silent = fact.silent
             case .custom(let fact): data = fact.data
-            case .group(let fact): (ran, failed, cancelled) = (fact.ran, fact.failed, fact.cancelled)
+            case .group(let fact):
+                (ran, failed, cancelled) = (fact.ran, fact.failed, fact.cancelled)
+                lost = fact.lost > 0 ? fact.lost : nil
             case .completion: break
             }
         }

@@ -92,7 +92,9 @@ extension SeededGenerator {
                     pick(ProcessEvent.allCases), pid: int32(), exit: exit(), runTime: optional { $0.number() },
                     executable: optional { $0.content() }))
         case 5: return .custom(CustomFact(data: optional { $0.number() }, payload: optional { $0.content() }))
-        case 6: return .group(GroupFact(ran: upTo(300), failed: upTo(3), cancelled: upTo(70_000)))
+        case 6:
+            let lost = chance(50) ? upTo(300) : 0
+            return .group(GroupFact(ran: upTo(300), failed: upTo(3), cancelled: upTo(70_000), lost: lost))
         case 7:
             return .unit(
                 UnitFact(unit: name(), change: pick(UnitChange.allCases), result: optional { $0.name() }))

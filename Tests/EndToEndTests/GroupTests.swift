@@ -143,4 +143,37 @@ import Varlink
             #expect(try watchd.control("group", "run", "wrok", "/bin/echo", "ran").text.isEmpty)
         }
     }
+
+    @Test func afterACrashTheGroupTellsHowManyMembersWereLost() throws {
+        let text = """
+            [Queue slow]
+            Suspended=yes
+            [Custom member]
+            Log=member
+            Queue=slow
+            Key=none
+            Coalesce=no
+            [Group work]
+            Members=member
+            Exec=/bin/sh -c 'cat >>@/told'
+
+            """
+        try Lives.run(text) { lives in
+            for _ in 1...5 { try lives.watchd.emit("member") }
+            // It is written within two seconds: nothing else tells when.
+            let end = Linux.now(.monotonic) + 3_500_000
+            try wait(for: "the number to be written") { Linux.now(.monotonic) >= end }
+            lives.kill()
+            try lives.start()
+            try wait(for: "the group to fire") { lives.folder.text("told").contains("\"lost\":5") }
+            #expect(lives.watchd.logText.contains("group/work  0 ran, 0 failed, 0 cancelled, 5 lost"))
+            try lives.watchd.waitUntilIdle()
+            // After a stop nothing is lost that was not told.
+            try lives.watchd.emit("member")
+            lives.stop()
+            try lives.start()
+            try lives.watchd.waitUntilIdle()
+            #expect(lives.folder.lines("told").count == 1, "\(lives.folder.text("told"))")
+        }
+    }
 }

@@ -37,6 +37,7 @@ import WatchFile
                 let before = replacing ? [] : state.held.first { $0.source == id }?.events ?? []
                 state.held.removeAll { $0.source == id }
                 if !(before + events).isEmpty { state.held.append(StoredHold(source: id, events: before + events)) }
+            case .members(let id, let count): state.groups[id] = count
             case .ended, .retrying, .retried, .forgotten, .process: break
             }
         }
@@ -200,6 +201,24 @@ import WatchFile
         fixture.send(.store(.working))
         #expect(fixture.replies[token]?.count == 1)
         #expect(fixture.starts.map(\.definition.value.name) == ["n", "c"])
+    }
+
+    @Test func whatWaitsForAStoreThatFailsBeforeItStartsIsNotShownAsRunning() {
+        let fixture = EngineFixture(Self.configuration())
+        fixture.emit("c")
+        fixture.emit("n")
+        fixture.send(.runStarted(fixture.starts[1].run, pid: 70))
+        fixture.send(.store(.failing("no space left")))
+        #expect((fixture.engine.totals[.pending], fixture.engine.totals[.running]) == (1, 1))
+        #expect(fixture.counters(handler: "c")?[.running] == 0 && fixture.counters(handler: "n")?[.running] == 1)
+        let queue = fixture.engine.queueViews.first { $0.definition.name == "kept" }
+        #expect((queue?.waiting, queue?.running, queue?.counters[.pending]) == (1, 0, 1))
+        #expect(fixture.engine.oldestViews(9, running: true).map(\.handler) == ["n"])
+        let waiting = fixture.engine.oldestViews(9, running: false)
+        #expect(waiting.map(\.handler) == ["c"] && waiting.first?.state == .ready && waiting.first?.started == nil)
+        #expect(waiting.first?.waitReason == .store && fixture.engine.operationsWaiting == 1)
+        fixture.send(.store(.working))
+        #expect(fixture.counters(handler: "c")?[.running] == 1)
     }
 
     @Test func aRunByHandIsRefusedWhileTheStoreFails() {

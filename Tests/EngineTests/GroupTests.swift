@@ -190,4 +190,43 @@ struct GroupTests {
         fixture.end("other")
         #expect(told(fixture).count == 1)
     }
+
+    // MARK: After a crash
+
+    private static let group = SourceID(.group, "g")
+
+    private func facts(_ fixture: EngineFixture) -> [GroupFact] {
+        fixture.events.compactMap { if case .group(let fact) = $0.event.fact { fact } else { nil } }
+    }
+
+    @Test func whatWasNotFoundAgainAfterACrashIsToldAsLost() {
+        let fixture = fixture()
+        for text in ["1", "2", "3"] { fixture.line("a", text) }
+        fixture.line("b", "4")
+        fixture.line("other", "5")
+        #expect(fixture.engine.membersAtRisk == [Self.group: 4])
+        var state = StoredState()
+        state.groups = fixture.engine.membersAtRisk
+        let again = EngineFixture(configuration(), restoring: state)
+        #expect(facts(again) == [GroupFact(lost: 4)])
+        #expect(again.starts.map(\.definition.value.name) == ["told"])
+        #expect(again.engine.membersAtRisk.isEmpty)
+    }
+
+    @Test func whatIsAdoptedIsNotLostAndWhatIsLostIsToldWithIt() {
+        var state = StoredState()
+        state.groups = [Self.group: 3, SourceID(.group, "gone"): 2]
+        var operation = StoredOperation(
+            id: 7, handler: "a", queue: "q", origin: .source(SourceID(.descriptor, "a")), submitted: 1)
+        (operation.isDurable, operation.isExecuting, operation.isClosed) = (false, true, true)
+        operation.runs = [StoredRun(part: 0, pid: 70, started: 1)]
+        operation.events = [Event(id: 1, time: 1, fact: .line(LineFact([1])))]
+        state.operations = [operation]
+        let again = EngineFixture(configuration(), restoring: state)
+        #expect(facts(again).isEmpty && again.group("g")?.outstanding == 1)
+        #expect(again.engine.membersAtRisk == [Self.group: 3], "a second crash forgets nothing")
+        again.end(RunID(operation: 7, attempt: 1, part: 0))
+        #expect(facts(again) == [GroupFact(ran: 1, lost: 2)])
+        #expect(again.engine.membersAtRisk.isEmpty)
+    }
 }

@@ -38,10 +38,11 @@ extension ByteWriter {
         case .process(let process): put(process)
         case .custom(let custom): put(custom)
         case .group(let group):
-            put(byte: 7)
+            put(byte: group.lost == 0 ? 7 : 12)
             put(group.ran)
             put(group.failed)
             put(group.cancelled)
+            if group.lost > 0 { put(group.lost) }
         case .completion(let completion): put(completion)
         case .unit(let unit): put(unit)
         case .silence(let silence):
@@ -178,6 +179,7 @@ extension ByteReader {
         case 9: .unit(try unit())
         case 10: .silence(SilenceFact(silent: try signed()))
         case 11: .silence(SilenceFact(silent: try signed(), isOver: true))
+        case 12: .group(try groupWithLost())
         default: throw DamagedBytes()
         }
     }
@@ -232,6 +234,12 @@ extension ByteReader {
     private mutating func group() throws(DamagedBytes) -> GroupFact {
         let members = 0...StateCoding.largestCount
         return GroupFact(ran: try int(members), failed: try int(members), cancelled: try int(members))
+    }
+
+    private mutating func groupWithLost() throws(DamagedBytes) -> GroupFact {
+        var fact = try group()
+        fact.lost = try int(1...StateCoding.largestCount)
+        return fact
     }
 
     private mutating func completion(depth: Int) throws(DamagedBytes) -> CompletionFact {

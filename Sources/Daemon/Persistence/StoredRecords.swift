@@ -13,7 +13,7 @@ extension StoreWrite {
         case .ended(let view): view.isDurable || view.isStored || view.result == .failed
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
-        case .retrying, .position: false
+        case .retrying, .position, .members: false
         }
     }
 
@@ -21,7 +21,7 @@ extension StoreWrite {
     var isHistory: Bool {
         switch self {
         case .ended(let view): !view.isStored
-        case .retrying, .timer: true
+        case .retrying, .timer, .members: true
         case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .forgotten, .process,
             .booted:
             false
@@ -59,6 +59,8 @@ extension StoreWrite {
         case .booted(let source): [.mark(name: "booted/\(source)", value: Linux.bootID)]
         case .process(let source, let copy, let process):
             [.mark(name: "process/\(source.name)/\(copy)", value: process.map(StateCoding.mark))]
+        case .members(let group, let count):
+            [.mark(name: "\(group)", value: count == 0 ? nil : Array("\(count)".utf8))]
         case .position(let source, let position): [.mark(name: "position/\(source)", value: position)]
         case .reserved(let event, let operation):
             [.mark(name: "ids", value: Array("\(event) \(operation)".utf8))]
@@ -160,6 +162,9 @@ extension StoredState {
             if value == Linux.bootID, let source = SourceID(description: name) { booted.insert(source) }
         case ("process", let name):
             if let process = StateCoding.process(value, of: name) { processes.append(process) }
+        case ("group", let name):
+            let count = Int(String(decoding: value, as: UTF8.self)) ?? 0
+            if (1...StateCoding.largestCount).contains(count) { groups[SourceID(.group, name)] = count }
         case ("position", let name): if let source = SourceID(description: name) { positions[source] = value }
         case ("ids", _):
             let ids = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { UInt64($0) }

@@ -1,0 +1,39 @@
+import Engine
+import EventSources
+import WatchFile
+
+/// What groups would lose by a crash is written now and then: at most once a second, with what else there is.
+extension Runtime {
+    /// Microseconds.
+    private static let pause = 1_000_000
+
+    func membersMayHaveChanged(by actions: [Action]) {
+        guard hasGroups, !areMembersPlanned else { return }
+        let isChange = actions.contains { action in
+            switch action {
+            case .report(.operation), .report(.ended): true
+            default: false
+            }
+        }
+        guard isChange else { return }
+        writeMembers()
+        areMembersPlanned = true
+        core.after(Self.pause) { [bound] in
+            bound.value.areMembersPlanned = false
+            bound.value.writeMembers()
+        }
+    }
+
+    /// Only what is not as it was written last.
+    func writeMembers() {
+        let members = engine.membersAtRisk
+        let groups = Set(members.keys).union(membersWritten.keys)
+        let changed = groups.filter { members[$0] != membersWritten[$0] }
+        membersWritten = members
+        persistence?.write(changed.map { .members($0, members[$0] ?? 0) })
+    }
+
+    static func hasGroups(_ configuration: Configuration) -> Bool {
+        configuration.sources.contains { if case .group = $0.trigger { true } else { false } }
+    }
+}
