@@ -65,7 +65,7 @@ struct Adoption {
     private func operation(_ process: AdoptableProcess) -> StoredOperation {
         var operation = StoredOperation(
             id: process.run.operation, handler: process.handler, queue: process.queue,
-            origin: .run(handler: process.handler), submitted: process.started)
+            origin: origin(process), submitted: process.started)
         operation.keys = [[]]
         operation.attempt = process.run.attempt
         operation.isExecuting = true
@@ -74,5 +74,14 @@ struct Adoption {
         operation.runs = [StoredRun(part: process.run.part, pid: process.pid, started: process.started)]
         operation.events = [Event(id: 0, time: process.started, fact: .custom(CustomFact(data: 1)))]
         return operation
+    }
+
+    /// A source that is not there (any more) may never have been one.
+    private func origin(_ process: AdoptableProcess) -> Origin {
+        switch Origin(description: "\(process.kind)/\(process.source)") {
+        case .source(let id)? where !configuration.sources.contains { $0.id == id }: .run(handler: process.handler)
+        case let origin?: origin
+        case nil: .run(handler: process.handler)
+        }
     }
 }

@@ -158,9 +158,11 @@ extension Engine {
 
     /// Its places are taken, but what is to run has not begun: it begins when the store has it. (Or is just being
     /// spawned, for a moment.)
-    func isStartUnsafe(_ ref: OperationRef) -> Bool {
-        guard operations[ref].isRunning, operations[ref].isDurable, storeCondition != .working else { return false }
-        return operations[ref].runs.allSatisfy { $0.pid == nil }
+    func isStartUnsafe(_ ref: OperationRef) -> Bool { isStartUnsafe(operations[ref]) }
+
+    func isStartUnsafe(_ operation: Operation) -> Bool {
+        guard operation.isRunning, operation.isDurable, storeCondition != .working else { return false }
+        return operation.runs.allSatisfy { $0.pid == nil }
     }
 
     private func waitsForKeys(_ ref: OperationRef) -> [Explanation] {

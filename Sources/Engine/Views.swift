@@ -114,11 +114,26 @@ package struct HandlerView: Sendable {
 extension Engine {
     /// The accounting over everything since the start.
     package var totals: Counters {
-        handlers.indices.reduce(retired) { $0 + handlers[$1].counters }
+        let all =
+            handlers.indices.reduce(retired) { $0 + handlers[$1].counters }
             + sources.indices.reduce(into: Counters()) {
                 $0.filtered += sources[$1].counters.filtered
                 $0.gap += sources[$1].counters.gap
             }
+        return shown(all, unsafeStarts)
+    }
+
+    /// Operations that have their places but wait for the store before anything of them runs, while it fails.
+    private var unsafeStarts: [OperationRef] {
+        storeCondition == .working ? [] : operations.oldest(.max / 4) { isStartUnsafe($0) }
+    }
+
+    /// As people understand it: these wait.
+    private func shown(_ counters: Counters, _ waiting: [OperationRef]) -> Counters {
+        var counters = counters
+        let count = waiting.reduce(0) { $0 + operations[$1].entries.deliveries }
+        counters.move(count, from: .running, to: .pending)
+        return counters
     }
 
     package var entriesPending: Int { entries }
@@ -128,11 +143,14 @@ extension Engine {
     package var operationViews: [OperationView] { operations.refs.map { view($0) } }
 
     /// Operations that have not ended and wait.
-    package var operationsWaiting: Int { queues.indices.reduce(0) { $0 + queues[$1].waiting } }
+    package var operationsWaiting: Int {
+        queues.indices.reduce(unsafeStarts.count) { $0 + queues[$1].waiting }
+    }
 
     /// The oldest operations that run (or wait), at most `limit`.
     package func oldestViews(_ limit: Int, running isRunning: Bool) -> [OperationView] {
-        operations.oldest(limit) { $0.isRunning == isRunning }.map { view($0) }
+        let unsafe = Set(unsafeStarts.map(\.id))
+        return operations.oldest(limit) { ($0.isRunning && !unsafe.contains($0.id)) == isRunning }.map { view($0) }
     }
 
     /// At most `limit` operations that have not ended, with an id above `after`, oldest first.
@@ -165,31 +183,38 @@ extension Engine {
     }
 
     package var sourceViews: [SourceView] {
-        sources.indices.compactMap { index in
+        let unsafe = unsafeStarts
+        return sources.indices.compactMap { index in
             let state = sources[index]
             guard case .source(let id) = state.origin, let definition = state.definition?.value else { return nil }
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
                 isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
                 isHeldByRate: state.rateDeadline != nil, isRemoved: state.isRemoved,
-                suspensions: state.suspensions, counters: state.counters, lastEvent: state.lastEvent,
+                suspensions: state.suspensions,
+                counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
+                lastEvent: state.lastEvent,
                 nextElapse: nextElapse(state), processes: supervisions[index]?.views(at: now) ?? [])
         }
     }
 
     package var queueViews: [QueueView] {
-        queues.indices.map { index in
+        let unsafe = unsafeStarts
+        return queues.indices.map { index in
             let state = queues[index]
+            let unsafe = unsafe.filter { operations[$0].queue == index }
             let oldest = state.arrivals.elements.first { operations.isWaiting($0) }
             return QueueView(
                 definition: state.definition, isRemoved: state.isRemoved, suspensions: state.suspensions,
-                counters: state.counters, entries: state.entries, waiting: state.waiting, running: state.running,
+                counters: shown(state.counters, unsafe), entries: state.entries,
+                waiting: state.waiting + unsafe.count, running: state.running - unsafe.count,
                 qos: state.qos, over: max(0, state.entries - state.definition.backlog),
                 oldest: oldest.map { operations[$0].submitted })
         }
     }
 
     package var handlerViews: [HandlerView] {
+        let unsafe = unsafeStarts
         var pids: [Int: [Int32]] = [:]
         for ref in operations.refs {
             pids[operations[ref].handler, default: []] += operations[ref].runs.compactMap(\.pid)
@@ -197,7 +222,8 @@ extension Engine {
         return handlers.indices.map { index in
             let state = handlers[index]
             return HandlerView(
-                definition: state.definition.value, isRemoved: state.isRemoved, counters: state.counters,
+                definition: state.definition.value, isRemoved: state.isRemoved,
+                counters: shown(state.counters, unsafe.filter { operations[$0].handler == index }),
                 runningPIDs: pids[index] ?? [], lastResult: state.lastResult, lastEnded: state.lastEnded)
         }
     }
@@ -259,6 +285,8 @@ extension Engine {
         if let ref = operations.ref(id: operation.id), !operation.isRunning || isStartUnsafe(ref),
             let wait = waits(of: ref).first
         {
+            // It has its places, but nothing of it runs.
+            if operation.isRunning { (view.state, view.started) = (.ready, nil) }
             view.waitingFor = wait.sentence
             view.waitReason = wait.code
         }

@@ -9,8 +9,9 @@ package struct AdoptableProcess: Equatable, Sendable {
     package var queue: String
     /// It is a copy (`run.part`) of a supervised process, which has neither handler nor queue.
     package var isSupervised: Bool
-    /// Name of the event's source.
+    /// Name of the event's source, and its kind; other ends of a run than events of a source have one too.
     package var source: String
+    package var kind: String
     package var pid: Int32
     /// Wall clock, microseconds; as exact as the clock, and to the hundredth of a second.
     package var started: Int64
@@ -80,7 +81,7 @@ package struct AdoptableProcess: Equatable, Sendable {
         run = RunID(operation: operation, attempt: attempt, part: value("PART").flatMap { Int($0) } ?? 0)
         self.handler = handler ?? ""
         self.queue = queue ?? ""
-        source = value("SOURCE") ?? ""
+        (source, kind) = (value("SOURCE") ?? "", value("KIND") ?? "")
         self.pid = pid
         started = Linux.now(.realtime) - Linux.now(.boottime) + place.started
     }

@@ -281,4 +281,53 @@ import Varlink
             #expect(begun.map(\.told.tokens) == [[1], [2], [3]])
         }
     }
+
+    // MARK: Runs that are not durable
+
+    private static let plain = "[Custom plain]\nExec=@/job\n\n"
+
+    @Test func aRunTooYoungToBeStoredKeepsItsSource() throws {
+        try Lives.run(Self.plain) { lives in
+            try lives.watchd.emit("plain")
+            try lives.waitForBegun(1)
+            lives.kill()
+            try lives.start()
+            let found = try #require(try lives.operations(of: "plain").first)
+            #expect(found.source == "custom/plain" && found.cause.hasPrefix("custom/plain"), "\(found)")
+            #expect(lives.watchd.logText.contains("runs still, process"))
+            try lives.folder.write("go", "")
+            try lives.watchd.waitForEnded(1, of: "plain")
+        }
+    }
+
+    @Test func ofARunThatIsGoneItIsNotSaidThatItRunsStill() throws {
+        try Lives.run(Self.plain) { lives in
+            try lives.watchd.emit("plain")
+            try lives.waitForBegun(1)
+            // From one second on it is stored, and nothing else tells when.
+            let end = Linux.now(.monotonic) + 3_000_000
+            try wait(for: "the run to be stored") { Linux.now(.monotonic) >= end }
+            try lives.killAll()
+            try lives.start()
+            try lives.watchd.waitForEnded(1, of: "plain")
+            #expect(lives.watchd.logText.contains("how it ended is not known"))
+            #expect(!lives.watchd.logText.contains("runs still"))
+            #expect(!lives.watchd.logText.contains("1 of them still run"))
+        }
+    }
+
+    @Test func theHistoryShowsNoMoreThanIsKept() throws {
+        let text = "[Queue kept]\nDurable=yes\n[Custom poke]\nLog=x\nQueue=kept\nKey=none\nCoalesce=no\n\n"
+        try Lives.run(text, settings: "KeepHistory=20") { lives in
+            for _ in 1...100 { try lives.watchd.emit("poke") }
+            try lives.watchd.waitUntilIdle()
+            var count = 0
+            // What is trimmed lags behind by a few commits.
+            try wait(for: "the rest to be gone, got \(count)") {
+                try lives.watchd.emit("poke")
+                count = try lives.watchd.call(ListHistory.self, .init()).operations.count
+                return (20...40).contains(count)
+            }
+        }
+    }
 }

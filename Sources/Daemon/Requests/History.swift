@@ -1,7 +1,10 @@
 import ControlInterface
 import Engine
+import LinuxSystem
+import Schedule
 import Store
 import Varlink
+import WatchFile
 
 /// What has ended: from the store, and from memory what may not be there yet. Each calls `done` once.
 extension Runtime {
@@ -12,13 +15,19 @@ extension Runtime {
             switch result {
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             case .success(let stored):
-                let remembered = (recent.all + refused.all).map { settled(EndedOperation($0)) }
+                let remembered = kept(recent.all + refused.all).map { settled(EndedOperation($0)) }
                 let page = HistoryPage(query, stored: stored.map(settled), remembered: remembered)
                 if page.operations.isEmpty, let unknown = unknownName(in: parameters) { return done(.of(unknown)) }
                 let summaries = page.operations.map { OperationSummary($0, role) }
                 done(.of(ListHistory.Reply(operations: summaries, next: page.next?.text)))
             }
         }
+    }
+
+    /// Not more than the store keeps: that may have removed them already.
+    private func kept(_ views: [OperationView]) -> [OperationView] {
+        let oldest = Linux.now(.realtime) - Int64(clamping: engine.settings.keepHistorySpan.microseconds)
+        return views.filter { $0.ended ?? 0 >= oldest }.suffix(max(0, engine.settings.keepHistory))
     }
 
     /// Without events, output and attempts.

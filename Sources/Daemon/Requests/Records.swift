@@ -125,7 +125,8 @@ extension OperationView {
 
     /// Why it exists, in a few words.
     func cause(_ role: Peer.Role) -> String {
-        guard let newest = events.last else { return "\(origin)" }
+        // Of one that was found running, and was too young to be stored, the event is not known.
+        guard let newest = events.last, newest.id != 0 else { return "\(origin)" }
         if entries > 1 { return "\(origin), \(entries) events" }
         if role == .reader { return "\(origin)" }
         switch newest.fact {
