@@ -40,7 +40,8 @@ extension Runtime {
 
     private func closeStore() {
         refused.closeAll()
-        guard let persistence else { return stopped(Unstored([])) }
+        refused.closeAll()
+        writeMembers()
         // What is kept is known when it is written.
         persistence.close { [self] in stopped($0) }
     }
