@@ -40,8 +40,8 @@ extension Runtime {
 
     private func closeStore() {
         refused.closeAll()
-        refused.closeAll()
         writeMembers()
+        guard let persistence else { return stopped(Unstored([])) }
         // What is kept is known when it is written.
         persistence.close { [self] in stopped($0) }
     }

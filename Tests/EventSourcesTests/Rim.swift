@@ -11,8 +11,6 @@ final class Rim: Sendable {
     let core: Context
     let parts: QueueBound<RimParts>
     private let said: RimNotes
-    /// As in the daemon, an inotify instance lives as long as the process.
-    private static let hubs = Mutex<[QueueBound<InotifyHub>]>([])
     /// A test that fails may leave one open.
     private static let sources = Mutex<[QueueBound<any EventSource>]>([])
 
@@ -27,7 +25,6 @@ final class Rim: Sendable {
         self.said = said
         parts = try core.queue.sync {
             let hub = try InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) })
-            Self.hubs.withLock { $0.append(QueueBound(hub, to: core)) }
             let epoll = try EpollSet(on: core)
             let safety = Safety(isByHand: isCommittedByHand)
             let environment = SourceEnvironment(
@@ -43,6 +40,9 @@ final class Rim: Sendable {
             return QueueBound(RimParts(environment: environment, safety: safety), to: core)
         }
     }
+
+    /// A user has 128 inotify instances.
+    deinit { core.async { [parts] in parts.value.environment.inotify.close() } }
 
     /// Runs `body` on the core with a source of its own, then `then` elsewhere, and closes the source in the end.
     static func with(
