@@ -27,7 +27,8 @@ extension Runtime {
     /// Not more than the store keeps: that may have removed them already.
     private func kept(_ views: [OperationView]) -> [OperationView] {
         let oldest = Linux.now(.realtime) - Int64(clamping: engine.settings.keepHistorySpan.microseconds)
-        return views.filter { $0.ended ?? 0 >= oldest }.suffix(max(0, engine.settings.keepHistory))
+        let young = views.filter { $0.ended ?? 0 >= oldest }.sorted { $0.ended ?? 0 < $1.ended ?? 0 }
+        return young.suffix(max(0, engine.settings.keepHistory))
     }
 
     /// Without events, output and attempts.
