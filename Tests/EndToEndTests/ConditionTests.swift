@@ -6,13 +6,19 @@ import Testing
 @Suite("Conditions, end to end") struct ConditionTests {
     private static let text = """
         [Custom poke]
-        Exec=@/record $WATCHD_DATA
+        Exec=@/record %{data}
         ConditionPathExists=@/there
         ConditionPathExists=!@/not-there
         ExecCondition=/bin/sh -c 'test "$WATCHD_DATA" != 13'
-        OnFinished=never
+        OnSuccess=done
+        OnFailure=never
+        OnFinished=end
+        [Handler done]
+        Exec=@/record done
         [Handler never]
         Exec=@/record never
+        [Handler end]
+        Exec=@/record end
         [Custom say]
         Log=said
         ConditionPathExists=@/there
@@ -28,17 +34,25 @@ import Testing
             let skipped = try end(1)
             #expect(skipped.result == .skipped && skipped.reason?.hasPrefix("ConditionPathExists=") == true)
 
+            func recorded() throws -> [String] {
+                try watchd.waitUntilIdle()
+                return try Recorded.all(in: watchd.folder).map { String(decoding: $0.arguments[0], as: UTF8.self) }
+                    .sorted()
+            }
+            #expect(try recorded() == ["end"], "of the others it is no end")
+
+            // Operation 2 was told of the end of 1, and so on.
             try watchd.folder.write("there", "")
             try watchd.emit("poke", data: 2)
-            #expect(try watchd.waitForRuns(1).count == 1)
-            #expect(try end(2).result == .done)
-            #expect(try Recorded.all(in: watchd.folder).count == 2, "OnFinished= tells of this one only")
+            #expect(try end(3).result == .done)
+            #expect(try recorded() == ["2", "done", "end", "end"])
 
             try watchd.emit("poke", data: 13)
-            let asked = try end(4)
+            let asked = try end(6)
             #expect(asked.result == .skipped && asked.reason == "ExecCondition=/bin/sh does not hold: exit 1")
+            #expect(try recorded() == ["2", "done", "end", "end", "end"])
             try watchd.emit("say", data: 1)
-            #expect(try end(5).result == .done)
+            #expect(try end(8).result == .done)
 
             try Linux.unlink(watchd.folder["there"])
             let run = try watchd.call(Run.self, .init(name: "poke", wait: true))
