@@ -252,65 +252,6 @@ package struct Engine: Sendable {
         return actions
     }
 
-    // MARK: Deadlines
-
-    private mutating func passDeadlines() {
-        for clock in Clock.allCases {
-            while let kind = deadlines.next(clock, due: now[clock]) { pass(kind, clock) }
-        }
-    }
-
-    private mutating func pass(_ kind: Deadlines.Kind, _ clock: Clock) {
-        switch kind {
-        case .timer(let source): timerElapsed(source)
-        case .silence(let source): silenceDeadline(source)
-        case .run(let ref, let part): runDeadline(ref, part: part)
-        case .submission(let ref): submitIfFree(ref)
-        case .storedDelay(let ref): storeDelay(ref)
-        case .startTimeout(let ref): startTimedOut(ref)
-        case .retry(let ref): pauseIsOver(ref)
-        case .queueRate(let queue): queueRateMayBeBack(queue)
-        case .sourceRate(let source): sourceRateMayBeBack(source)
-        case .wait(let token): waitTimedOut(token)
-        case .supervised(let source, let copy): supervisedDeadline(source, copy)
-        case .resumeSource(let source): endSuspensions(ofSource: source)
-        case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
-        case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
-        case .drain: drainDeadline()
-        }
-    }
-
-    /// Whether a deadline is still meant. Inlined, it would cost a copy of the engine for every input.
-    @inline(never)
-    private func holds(_ kind: Deadlines.Kind, _ time: Int64, _ clock: Clock) -> Bool {
-        switch kind {
-        case .timer(let source):
-            return sources.isInUse(source) && sources[source].timer.deadline(clock) == time
-        case .silence(let source):
-            return sources.isInUse(source) && sources[source].silence.deadline == time
-        case .run(let ref, let part):
-            return operations.isAlive(ref)
-                && operations[ref].runs.contains { $0.part == part && $0.deadline == time }
-        case .submission(let ref):
-            guard operations.isAlive(ref), operations[ref].station == .unsubmitted else { return false }
-            return (clock == .realtime ? windowHolds[ref.id] : operations[ref].wakeUp) == time
-        case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].wakeUp > time
-        case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
-        case .retry(let ref):
-            return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time
-        case .queueRate(let queue): return queues.isInUse(queue) && queues[queue].rateDeadline == time
-        case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
-        case .wait(let token): return waitCalls[token]?.deadline == time
-        case .supervised(let source, let copy): return supervisedDeadline(source, copy, is: time)
-        case .resumeSource(let source):
-            return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
-        case .resumeQueue(let queue):
-            return queues.isInUse(queue) && queues[queue].suspensions.contains { $0.resumesAt == time }
-        case .reload: return pendingReload?.deadline == time
-        case .drain: return drain?.deadline == time && drain?.isOver == false
-        }
-    }
-
     // MARK: What follows
 
     /// Does what follows from the changes made, until nothing is left to do.
@@ -362,26 +303,6 @@ package struct Engine: Sendable {
             return false
         }
         return true
-    }
-
-    private mutating func armClocks() {
-        for clock in Clock.allCases {
-            while let first = deadlines.first(clock), !holds(first.kind, first.time, clock) {
-                deadlines.removeFirst(clock)
-            }
-            while let first = deadlines.firstWithLeeway(clock), !holds(first.kind, first.due, clock) {
-                deadlines.removeFirstWithLeeway(clock)
-            }
-            if deadlines.needsTrim(clock) { trimDeadlines(clock) }
-            if let time = deadlines.toArm(clock, now: now[clock]) { actions.append(.arm(clock, at: time)) }
-        }
-    }
-
-    @inline(never)
-    private mutating func trimDeadlines(_ clock: Clock) {
-        var trimmed = deadlines
-        trimmed.trim(clock) { holds($0, $1, clock) }
-        deadlines = trimmed
     }
 
     mutating func touch(queue: Int) {
