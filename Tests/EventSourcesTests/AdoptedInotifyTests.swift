@@ -150,18 +150,18 @@ import WatchFile
     @Test func moreChangesThanAListingKeepsAreAllTold() throws {
         try Folder.with { folder in
             try folder.makeFolder("in")
-            let count = 3500
+            let count = 5_250
             let (facts, _) = try told(folder, path: "in") {
-                // Three events each: created, closed, deleted.
+                // Never open: the kernel tells no closing of a file that has gone, and a process that another test is
+                // starting may have it open for longer.
                 for index in 0..<count {
-                    try folder.write("in/\(index)", "")
+                    try Linux.mkfifo(folder["in/\(index)"])
                     try Linux.unlink(folder["in/\(index)"])
                 }
             } until: {
-                $0.paths.count >= 3 * count
+                $0.paths.count >= 2 * count
             }
             #expect(facts.count { $0.change == .created } == count)
-            #expect(facts.count { $0.change == .written } == count)
             #expect(facts.count { $0.change == .deleted } == count)
         }
     }
