@@ -144,8 +144,8 @@ struct SectionReader {
         _ keyText: SourceText, _ text: SourceText, in kind: SectionKind, _ problems: inout Problems
     ) -> Entry? {
         guard let key = KeyTable.key(keyText.string, in: kind) else {
-            refuse(keyText, in: kind, &problems)
-            return nil
+            let meant = refuse(keyText, in: kind, &problems)
+            return meant.map { Entry(key: $0, keyText: keyText, text: text, value: nil, isClearing: false) }
         }
         guard key.isSupported else {
             problems.error("\(key.name)= is not supported by this version", at: keyText)
@@ -167,16 +167,18 @@ struct SectionReader {
         return Entry(key: key, keyText: keyText, text: text, value: value, isClearing: false)
     }
 
-    private func refuse(_ keyText: SourceText, in kind: SectionKind, _ problems: inout Problems) {
+    /// Gives the key that was probably meant, so that nobody is told that it is missing.
+    private func refuse(_ keyText: SourceText, in kind: SectionKind, _ problems: inout Problems) -> Key? {
         let name = keyText.string
         let message = "unknown key \(keyText.shown)= in [\(kind.rawValue)]"
         let others = SectionKind.allCases.filter { KeyTable.key(name, in: $0) != nil }
         if let other = others.first {
             problems.error("\(message); it belongs in \(place(of: others, other))", at: keyText)
-        } else {
-            let nearest = problems.nearest(to: name, among: KeyTable.names(in: kind))
-            problems.error(message, at: keyText, suggestion: nearest.map { "\($0)=" })
+            return nil
         }
+        let nearest = problems.nearest(to: name, among: KeyTable.names(in: kind))
+        problems.error(message, at: keyText, suggestion: nearest.map { "\($0)=" })
+        return nearest.flatMap { KeyTable.key($0, in: kind) }
     }
 
     private func place(of kinds: [SectionKind], _ first: SectionKind) -> String {
