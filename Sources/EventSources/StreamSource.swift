@@ -177,18 +177,36 @@ package final class StreamSource: EventSource {
     }
 
     private func accept() {
+        do throws(SystemError) { try acceptSome() } catch { exhausted(error) }
+    }
+
+    private func acceptSome() throws(SystemError) {
         for _ in 0..<Self.acceptedPerTurn {
             guard !isHeld, let number = listener.number else { return }
             guard !isFull else { return unwatch() }
-            do throws(SystemError) {
-                guard let connection = try Linux.accept(number) else { return }
-                take(connection)
-            } catch {
-                // It would be reported again at once: something is used up, and will be given back.
-                unwatch()
-                return failed(error)
-            }
+            guard let connection = try Linux.accept(number) else { return }
+            take(connection)
         }
+    }
+
+    /// Something is used up, and will be given back. Until then it would be reported again at once.
+    private func exhausted(_ error: SystemError) {
+        unwatch()
+        retry.schedule(on: environment.core) { [weak self] in self?.acceptAgain() }
+        environment.send(.source(id, retry.condition("\(error)")))
+    }
+
+    /// It is armed again when those who have waited are let in.
+    private func acceptAgain() {
+        guard !isClosed else { return }
+        do throws(SystemError) {
+            try acceptSome()
+            try watch()
+        } catch {
+            return exhausted(error)
+        }
+        retry.reset()
+        environment.send(.source(id, .armed))
     }
 
     private func take(_ connection: consuming FileDescriptor) {

@@ -53,6 +53,32 @@ import Varlink
         }
     }
 
+    @Test func clientsOfASourceThatUseUpTheDescriptorsAreSeenByWhoAsks() throws {
+        let text = """
+            [Descriptor talk]
+            ListenStream=@/talk
+            MaxConnections=5000
+            Log=%{line}
+            """
+        let launcher = ["prlimit", "--nofile=64:64", "--"]
+        try Watchd.run(text, launcher: launcher) { watchd in
+            var clients: [RawConnection] = []
+            for _ in 0..<80 { clients.append(try RawConnection(watchd.folder["talk"])) }
+            var tries: Set<String> = []
+            try wait(for: "the source to try in vain, and be asked meanwhile") {
+                for problem in try watchd.status().problems where problem.problem.contains("EMFILE") {
+                    if let next = problem.nextTry { tries.insert(next) }
+                }
+                return tries.count >= 3
+            }
+            #expect(!watchd.logText.contains("armed again"))
+            #expect(!watchd.logText.contains("clients cannot be accepted"))
+            clients.removeAll()
+            try wait(for: "it to be armed again") { try watchd.status().problems.isEmpty }
+            #expect(watchd.logText.contains("armed again"))
+        }
+    }
+
     /// The queue ends in the middle of a file's two events, or between two files.
     @Test(arguments: [0, 1]) func anOverflowOfTheKernelsQueueLosesNoFile(_ before: Int) throws {
         let limit =

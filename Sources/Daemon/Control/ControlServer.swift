@@ -41,6 +41,9 @@ final class ControlServer {
 /// The listening side, confined to the control context.
 final class Acceptor {
     private let listener: Int32
+    private var reserve: DescriptorReserve
+    /// Nobody can be let in, and that was said.
+    private var isPaused = false
     private let context: Context
     private let requests: RequestLine
     private let logger: Logger
@@ -59,6 +62,7 @@ final class Acceptor {
 
     init(_ listener: Int32, context: Context, requests: RequestLine, logger: Logger) {
         self.listener = listener
+        reserve = DescriptorReserve(for: listener)
         self.context = context
         self.requests = requests
         self.logger = logger
@@ -82,7 +86,8 @@ final class Acceptor {
 
     private func acceptAll() {
         do throws(SystemError) {
-            while let socket = try Linux.accept(listener) { take(socket) }
+            while let socket = try reserve.accept() { take(socket) }
+            isPaused = false
         } catch {
             pause(error)
         }
@@ -90,7 +95,8 @@ final class Acceptor {
 
     /// The listener stays readable while nobody can be accepted: out of the set, or it would spin.
     private func pause(_ error: SystemError) {
-        logger.log(.warning, "clients cannot be accepted: \(error); trying again in 1s")
+        if !isPaused { logger.log(.warning, "clients cannot be accepted: \(error); trying again each second") }
+        isPaused = true
         if let token { epoll?.remove(token) }
         token = nil
         context.after(Self.pauseMicroseconds) { [bound] in
@@ -106,12 +112,14 @@ final class Acceptor {
         let number = lastConnection
         guard let epoll, let peer = try? Peer(socket.rawValue, group: group, connection: number), mayConnect(peer)
         else {
-            return socket.close()
+            socket.close()
+            return reserve.refill()
         }
         connections[number] = ControlConnection(
             socket, peer: peer, context: context, epoll: epoll, service: service, requests: requests
         ) { [unowned self] in
             connections[number] = nil
+            reserve.refill()
             closeIfIdle()
         }
         connections[number]?.start()
@@ -122,6 +130,7 @@ final class Acceptor {
         if peer.userID == 0 { return true }
         guard connections.count < ControlServer.connectionLimit - ControlServer.keptForRoot else { return false }
         if peer.userID == Linux.effectiveUserID { return true }
+        if reserve.isLow { return false }
         return connections.values.count { $0.peer.userID == peer.userID } < ControlServer.connectionsPerUser
     }
 
