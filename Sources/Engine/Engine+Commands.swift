@@ -59,7 +59,20 @@ extension Engine {
     ///
     /// A source's own action makes a handler of the same name; where both would do, the source is meant.
     func resolve(_ name: String, among isWanted: (Named) -> Bool) throws(CommandError) -> Named {
-        let found = named(name).filter(isWanted)
+        try resolve(name, from: named(name).filter(isWanted), among: isWanted)
+    }
+
+    /// The same for what can be suspended and resumed: a source that was removed and still holds events as well.
+    func resolveSuspendable(_ name: String) throws(CommandError) -> Named {
+        let held = all(named: name).filter { named in
+            if case .source(let index) = named { sources[index].isRemoved && sources[index].isSuspended } else { false }
+        }
+        return try resolve(name, from: named(name).filter(\.isSuspendable) + held, among: \.isSuspendable)
+    }
+
+    private func resolve(
+        _ name: String, from found: [Named], among isWanted: (Named) -> Bool
+    ) throws(CommandError) -> Named {
         if let only = found.first, found.count == 1 { return only }
         let withoutHandlers = found.filter { if case .handler = $0 { false } else { true } }
         if let only = withoutHandlers.first, withoutHandlers.count == 1 { return only }
@@ -74,6 +87,11 @@ extension Engine {
     func isKnown(_ name: String) -> Bool { !named(name).isEmpty }
 
     private func named(_ name: String) -> [Named] {
+        // As `isListed` alone the function would take a copy of the engine along.
+        all(named: name).filter { isListed($0) }
+    }
+
+    private func all(named name: String) -> [Named] {
         let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let (kind, bare) = parts.count == 2 ? (parts[0], parts[1]) : (nil, name)
         let kinds = kind.map { SourceKind(rawValue: $0).map { [$0] } ?? [] } ?? SourceKind.allCases
@@ -85,8 +103,7 @@ extension Engine {
         if kind ?? "semaphore" == "semaphore", let semaphore = semaphores.index(of: bare) {
             found.append(.semaphore(semaphore))
         }
-        // As `isListed` alone the function would take a copy of the engine along.
-        return found.filter { isListed($0) }
+        return found
     }
 
     private var everything: [Named] {
@@ -123,7 +140,7 @@ extension Engine {
         let resumesAt = until.map { now.boottime + min(max($0, now.realtime) - now.realtime, Int64.max / 4) }
         let suspension = Suspension(
             by: by, reason: reason, since: now.realtime, until: until, resumesAt: resumesAt)
-        switch try resolve(name, among: \.isSuspendable) {
+        switch try resolveSuspendable(name) {
         case .source(let index): suspend(source: index, suspension)
         case .queue(let index): suspend(queue: index, suspension)
         case .handler, .semaphore: break
@@ -132,7 +149,7 @@ extension Engine {
 
     private mutating func resume(_ name: String) throws(CommandError) {
         let isResumed =
-            switch try resolve(name, among: \.isSuspendable) {
+            switch try resolveSuspendable(name) {
             case .source(let index): resume(source: index)
             case .queue(let index): resume(queue: index)
             case .handler, .semaphore: false

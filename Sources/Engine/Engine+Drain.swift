@@ -80,6 +80,7 @@ extension Engine {
                 actions.append(.report(.refused(refused)))
             }
         }
+        if sources[source].isRemoved { releaseRemoved(source) }
     }
 
     private mutating func setDrainDeadline(_ time: Int64) {

@@ -67,12 +67,13 @@ extension Engine {
         let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
         let annulled = sources[source].held.add(event, merge: merge, keepsElapses: keepsElapses, limit: limit)
         if annulled != nil { saveHeld(event, source) }
+        let kept = sources[source].held.count
         for target in targets {
             if let annulled {
                 enter(event.count, at: .held, source: source, target)
                 move(annulled, from: .held, to: .annulled, source: source, target)
             } else {
-                refuse(event, .dropped, "more than \(limit) events held back", source: source, target)
+                refuse(event, .dropped, "more than \(kept) events held back", source: source, target)
             }
         }
         if sources[source].held.isEmpty {
@@ -121,6 +122,17 @@ extension Engine {
             actions.append(.release(id))
         }
         sourceMayHaveEnded(source)
+        if sources[source].isRemoved { releaseRemoved(source) }
+    }
+
+    /// What a removed source held is gone, and with it what was kept for that.
+    mutating func releaseRemoved(_ source: Int) {
+        let targets = sources[source].targets
+        releaseSourceIfUnused(source)
+        for target in targets {
+            releaseHandlerIfUnused(target.handler)
+            releaseQueueIfUnused(target.queue)
+        }
     }
 
     /// Lets go everything, room or not: its routes are about to change.
@@ -128,8 +140,18 @@ extension Engine {
         while !sources[source].held.isEmpty { letGoNext(source, mayDrop: false) }
     }
 
+    /// What is held goes elsewhere, when it goes.
+    mutating func reroute(_ source: Int, to targets: TargetList) {
+        let count = sources[source].held.events.reduce(0) { $0 + $1.count }
+        guard count > 0 else { return }
+        for target in sources[source].targets { move(count, from: .held, to: .annulled, source: source, target) }
+        for target in targets { enter(count, at: .held, source: source, target) }
+    }
+
     private mutating func letGoNext(_ source: Int, mayDrop: Bool) {
         guard let event = sources[source].held.removeNext() else { return }
+        lettingGo = source
+        defer { lettingGo = nil }
         saveHolds(source)
         for target in sources[source].targets {
             move(event.count, from: .held, to: .pending, source: source, target)

@@ -12,6 +12,7 @@ extension Engine {
             + configuration.handlers.map { "handler/\($0.name)" } + configuration.sources.map(\.id.description)
         change.kept = all.filter { !touched.contains($0) }
         change.warnings = queues.indices.compactMap { warning(queue: $0, change.removed) }
+        change.warnings += sources.indices.compactMap { warning(source: $0, change.removed) }
         change.warnings += handlers.indices.compactMap { warning(handler: $0, change.removed) }
         return change
     }
@@ -23,6 +24,13 @@ extension Engine {
         return queues[queue].isSuspended
             ? "\(name) is suspended and has \(count) operations: they wait for its resume, or for cancel"
             : "\(name) goes when its \(count) operations have ended"
+    }
+
+    private func warning(source: Int, _ removed: [String]) -> String? {
+        let name = sources[source].origin.description
+        guard removed.contains(name), sources[source].isSuspended else { return nil }
+        let count = sources[source].held.events.reduce(0) { $0 + $1.count }
+        return count == 0 ? nil : "\(name) is suspended and holds \(count) events: they wait for its resume"
     }
 
     private func warning(handler: Int, _ removed: [String]) -> String? {

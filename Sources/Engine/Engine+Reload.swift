@@ -151,20 +151,20 @@ extension Engine {
 
     // MARK: Sources
 
-    /// Closes what is removed. Events held back for a route that goes are let go first, while it is still there.
+    /// Closes what is removed. Events held back for a route that goes are let go first, while it is still there. What a
+    /// suspended source holds stays: it takes the new routes, or waits for its resume with the old ones.
     private mutating func closeSources(_ definitions: [Shared<SourceDefinition>], _ change: inout ConfigurationChange) {
         let new = Dictionary(definitions.map { ($0.value.id, $0.value.routes) }) { first, _ in first }
         for index in sources.indices {
             guard case .source(let id) = sources[index].origin, let old = sources[index].definition?.value,
                 !sources[index].isRemoved
             else { continue }
-            if new[id] != old.routes { letGoAll(index) }
+            if new[id] != old.routes, !sources[index].isSuspended { letGoAll(index) }
             guard new[id] == nil else { continue }
             change.removed.append(id.description)
             closeSource(index, id)
             sources[index].isRemoved = true
-            // What it held has been let go; what it had made waits or runs.
-            if sources[index].isSuspended { sources[index].suspensions = [] }
+            if sources[index].isSuspended, sources[index].held.isEmpty { sources[index].suspensions = [] }
             for call in waitingEmits where call.emissions.contains(where: { $0.source == index }) {
                 actions.append(.reply(call.token, .failure(.noSuchName(id.description, nearest: nil))))
             }
@@ -201,7 +201,9 @@ extension Engine {
             return
         }
         let wasRemoved = sources[index].isRemoved
-        if sources[index].targets != targets { letGoAll(index) }
+        if sources[index].targets != targets {
+            if sources[index].isSuspended { reroute(index, to: targets) } else { letGoAll(index) }
+        }
         sources[index].isRemoved = false
         sources[index].targets = targets
         if sources[index].isHoldStored != isDurable(source: index), !sources[index].held.isEmpty { saveHolds(index) }
@@ -251,7 +253,7 @@ extension Engine {
 
     mutating func releaseSourceIfUnused(_ index: Int) {
         guard sources.isInUse(index), sources[index].isRemoved else { return }
-        guard sources[index].operations == 0, sources[index].held.isEmpty, !isSupervised(index),
+        guard sources[index].operations == 0, sources[index].held.isEmpty, lettingGo != index, !isSupervised(index),
             sources[index].group.tickets.isEmpty
         else {
             return
@@ -264,7 +266,7 @@ extension Engine {
 
     mutating func releaseHandlerIfUnused(_ index: Int) {
         guard handlers.isInUse(index), handlers[index].isRemoved, handlers[index].operations == 0,
-            !isFinalizer(handlers[index].name)
+            !isFinalizer(handlers[index].name), !isHeldFor({ $0.handler == index })
         else { return }
         retired = retired + handlers[index].counters
         let demands = handlers[index].demands
@@ -273,6 +275,14 @@ extension Engine {
         handlers[index].groups = []
         trail.forget { $0.handler == index }
         handlers.release(index)
+    }
+
+    /// A source that was removed while it was suspended holds events for it.
+    private func isHeldFor(_ isMeant: (SourceState.Target) -> Bool) -> Bool {
+        sources.indices.contains {
+            sources[$0].isRemoved && (!sources[$0].held.isEmpty || lettingGo == $0)
+                && sources[$0].targets.contains(where: isMeant)
+        }
     }
 
     /// A queue that was removed has yet to run it.
@@ -285,7 +295,7 @@ extension Engine {
     /// Nothing waits or runs there or in a queue that runs through it, and its finalizer has run.
     mutating func releaseQueueIfUnused(_ index: Int) {
         guard queues.isInUse(index), queues[index].isRemoved, queues[index].isEmpty,
-            queues[index].runsThrough == 0, queues[index].through.count <= 1
+            queues[index].runsThrough == 0, queues[index].through.count <= 1, !isHeldFor({ $0.queue == index })
         else { return }
         if phase == .running || phase == .reloading, finalize(index) { return }
         let chain = queues[index].chain

@@ -252,8 +252,11 @@ extension Engine {
         }
     }
 
-    /// Handlers and queues may have come back.
+    /// Handlers, queues and sources may have come back.
     mutating func placeOrphans() {
+        let holds = orphanHolds
+        orphanHolds = []
+        for hold in holds { restore(hold) }
         guard !orphans.isEmpty else { return }
         restore(orphans.values.sorted { $0.id < $1.id }, orphanResults)
     }
@@ -277,7 +280,7 @@ extension Engine {
             }
             return suspension
         }
-        let named = try? resolve(name, among: \.isSuspendable)
+        let named = try? resolveSuspendable(name)
         for suspension in left {
             switch named {
             case .source(let source): suspend(source: source, suspension)
@@ -289,7 +292,9 @@ extension Engine {
 
     /// What is held already came while the store could not be opened: it is younger.
     private mutating func restore(_ hold: StoredHold) {
-        guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else { return }
+        guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else {
+            return orphanHolds.append(hold)
+        }
         let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
         let younger = sources[source].held.events
         sources[source].held = HeldEvents()

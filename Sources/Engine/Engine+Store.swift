@@ -219,6 +219,7 @@ extension Engine {
         }
         for run in supervisedRuns.values { saveSupervised(run) }
         for orphan in orphans.values { actions.append(.store(.insert(orphan))) }
+        for hold in orphanHolds { actions.append(.store(.held(hold.source, hold.events, replacing: true))) }
         for handler in handlers.indices where handlers[handler].isOnceDone {
             let once = handlers[handler].definition.value.constraints.once
             actions.append(.store(.once(handler: handlers[handler].name, once)))

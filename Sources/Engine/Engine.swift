@@ -107,6 +107,10 @@ package struct Engine: Sendable {
     package internal(set) var storeCondition = StoreCondition.working
     /// Stored operations whose handler or queue does not exist (any more).
     var orphans: [UInt64: StoredOperation] = [:]
+    /// The source whose held event is being let go.
+    var lettingGo: Int?
+    /// Stored events held by a source that does not exist (any more).
+    package internal(set) var orphanHolds: [StoredHold] = []
     /// How operations ended that those wait for.
     var orphanResults: [UInt64: Result] = [:]
     /// Durable operations that the stop left for the next start.
@@ -202,7 +206,7 @@ package struct Engine: Sendable {
                 sources[source].condition = condition
                 startSilence(source)
             }
-        case .gap(let id, let count):
+        case .gap(let id, let count), .cut(let id, let count):
             if let source = sources.index(of: .source(id)) { sources[source].counters.gap += count }
         case .filtered(let id, let count):
             if let source = sources.index(of: .source(id)) { sources[source].counters.filtered += count }

@@ -58,6 +58,8 @@ package struct SourceView: Sendable {
     /// It is held back by its own `RateLimit=`.
     package var isHeldByRate: Bool
     package var isRemoved: Bool
+    /// It is in the watch file, or holds events for its resume.
+    package var isListed: Bool { !isRemoved || !suspensions.isEmpty }
     package var suspensions: [Suspension]
     package var counters: Counters
     package var lastEvent: Int64?

@@ -209,10 +209,24 @@ struct ReloadTests {
         new.sources[1].routes = [Route(handler: "h", queue: "q")]
         fixture.reload(new)
         fixture.path("p", .written, "/w/b")
-        #expect(fixture.counters(source: "path/p")?[.held] == 1)
+        #expect(fixture.counters(source: "path/p")?[.held] == 2)
         fixture.command(.resume(name: "path/p"))
         fixture.endAll()
-        #expect(fixture.story == ["g: written:a", "h: written:b"])
+        #expect(fixture.story == ["h: written:a", "h: written:b"])
+    }
+
+    @Test func whatAFullQueueHeldBackGoesTheOldWay() {
+        var small = base
+        for index in small.queues.indices where small.queues[index].name == "q" { small.queues[index].backlog = 1 }
+        let fixture = EngineFixture(small)
+        for index in 1...3 { fixture.line("f", "\(index)") }
+        #expect(fixture.counters(source: "descriptor/f")?[.held] == 1)
+        var new = small
+        new.sources[0].routes = [Route(handler: "g", queue: "q")]
+        fixture.reload(new)
+        fixture.line("f", "4")
+        fixture.endAll()
+        #expect(fixture.story == ["h: line:1", "h: line:2", "h: line:3", "g: line:4"])
     }
 
     @Test func aKeyThatChangesIsForNewEventsOnly() {

@@ -149,6 +149,22 @@ import WatchFile
         #expect(ran == ["1", "2", "3", "4", "5"])
     }
 
+    @Test func whatASourceHeldThatIsNotThereAnyMoreWaitsForIt() throws {
+        let configuration = Configuration.of(
+            queues: [QueueDefinition(name: "kept", isDurable: true)], handlers: [.exec("h")],
+            sources: [.custom("x", to: "h", on: "kept")])
+        let before = EngineFixture(configuration)
+        before.suspend("custom/x")
+        before.emit("x", 7)
+        let state = stored(before)
+
+        let fixture = EngineFixture(.of(), restoring: state)
+        #expect(fixture.engine.orphanHolds.map(\.events.count) == [1])
+        fixture.reload(configuration)
+        #expect(fixture.running == ["h: data:7"])
+        #expect(fixture.engine.orphanHolds.isEmpty)
+    }
+
     @Test func idsThatTheStoreCannotHearOfAreNotGivenOutAgain() throws {
         let configuration = DurableTests.configuration()
         var state = StoredState()

@@ -166,6 +166,51 @@ struct SuspensionTests {
         #expect(!fixture.engine.queueViews.contains { $0.definition.name == "q" })
     }
 
+    @Test func whatASourceHeldThatWasRemovedWhileSuspendedWaitsForItsResume() {
+        let fixture = fixture()
+        suspend(fixture, "x")
+        suspend(fixture, "f")
+        fixture.emit("x", 1)
+        let warning = "custom/x is suspended and holds 1 events: they wait for its resume"
+        #expect(fixture.engine.plan(.of()).warnings == [warning])
+        fixture.reload(.of())
+        #expect(fixture.engine.sourceViews.map(\.id.name) == ["x"], "f held nothing")
+        #expect(fixture.engine.sourceViews.allSatisfy { $0.isRemoved && $0.isListed })
+        #expect(error(fixture, fixture.emit("x", 2)) == .noSuchName("x", nearest: nil))
+        #expect(fixture.running == [])
+        fixture.command(.resume(name: "x"))
+        #expect(fixture.running == ["h: data:1"])
+        fixture.endAll()
+        #expect(fixture.engine.sourceViews.isEmpty && fixture.engine.handlerViews.isEmpty)
+        #expect(!fixture.engine.queueViews.contains { $0.definition.name == "q" })
+    }
+
+    @Test func aSourceThatComesBackIsStillSuspendedAndHoldsWhatItHeld() {
+        let fixture = fixture()
+        suspend(fixture, "x")
+        fixture.emit("x", 1)
+        fixture.reload(.of())
+        fixture.reload(configuration(false, false))
+        fixture.emit("x", 2)
+        #expect(fixture.running == [])
+        #expect(fixture.engine.sourceViews.first { $0.id.name == "x" }?.suspensions.map(\.by) == ["me"])
+        fixture.command(.resume(name: "x"))
+        fixture.endAll()
+        #expect(fixture.story == ["h: data:1", "h: data:2"])
+    }
+
+    @Test func whatASuspendedSourceHoldsTakesItsNewRoutes() {
+        let fixture = fixture()
+        suspend(fixture, "x")
+        fixture.emit("x", 1)
+        fixture.reload(
+            .of(queues: [.serial("r")], handlers: [.exec("i")], sources: [.custom("x", to: "i", on: "r")]))
+        #expect(fixture.running == [])
+        #expect(fixture.engine.handlerViews.map(\.definition.name) == ["i"], "nothing waits for the old one")
+        fixture.command(.resume(name: "x"))
+        #expect(fixture.running == ["i: data:1"])
+    }
+
     @Test func onlySourcesAndQueuesCanBeSuspended() {
         let fixture = fixture()
         #expect(

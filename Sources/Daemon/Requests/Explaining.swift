@@ -34,7 +34,7 @@ extension Runtime {
             ("semaphore/\(bare)", ofSemaphore),
         ].compactMap { object, steps in steps.map { (object: object, steps: $0) } }
         let sources = engine.sourceViews.filter {
-            !$0.isRemoved && $0.id.name == bare && kind ?? $0.id.kind.rawValue == $0.id.kind.rawValue
+            $0.isListed && $0.id.name == bare && kind ?? $0.id.kind.rawValue == $0.id.kind.rawValue
         }
         if let only = found.first, found.count == 1 {
             guard kind == nil, only.object == "handler/\(bare)", sources.count == 1 else { return only }
@@ -50,7 +50,7 @@ extension Runtime {
             throw .ambiguousName(name: name, candidates: sources.map(\.id.description).sorted())
         }
         let known =
-            engine.sourceViews.filter { !$0.isRemoved }.map(\.id.description)
+            engine.sourceViews.filter(\.isListed).map(\.id.description)
             + engine.queueViews.map { "queue/\($0.definition.name)" }
             + engine.handlerViews.map { "handler/\($0.definition.name)" }
             + engine.semaphoreViews.map { "semaphore/\($0.definition.name)" }

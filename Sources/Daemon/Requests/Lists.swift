@@ -80,7 +80,7 @@ extension Runtime {
     }
 
     private func state(_ view: SourceView) -> ListSources.Source.State {
-        if view.isRemoved { return .closed }
+        if view.isRemoved { return view.isListed ? .suspended : .closed }
         switch view.condition {
         case .failed: return .failed
         case .closed: return .closed

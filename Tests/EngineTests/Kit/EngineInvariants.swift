@@ -184,6 +184,14 @@ struct EngineInvariants {
         return nil
     }
 
+    /// A source that was removed while it was suspended holds events for it.
+    private func isHeldFor(_ engine: Engine, _ isMeant: (SourceState.Target) -> Bool) -> Bool {
+        engine.sources.indices.contains { index in
+            let source = engine.sources[index]
+            return source.isRemoved && !source.held.isEmpty && source.targets.contains(where: isMeant)
+        }
+    }
+
     private func tidiness(_ engine: Engine, _ refs: [OperationRef]) -> String? {
         for index in engine.sources.indices {
             let source = engine.sources[index]
@@ -197,7 +205,7 @@ struct EngineInvariants {
         where engine.handlers[index].isRemoved && engine.handlers[index].operations == 0 {
             let name = engine.handlers[index].name
             let isFinalizer = engine.queues.indices.contains { engine.queues[$0].definition.finalizer == name }
-            if isFinalizer { continue }
+            if isFinalizer || isHeldFor(engine, { $0.handler == index }) { continue }
             return "handler \(engine.handlers[index].name) is kept for nothing"
         }
         for index in engine.queues.indices {
@@ -206,7 +214,8 @@ struct EngineInvariants {
             let isTarget = engine.queues.indices.contains { $0 != index && engine.queues[$0].chain.contains(index) }
             // What was started under the old definition counts there until its end.
             let isCounted = refs.contains { engine.operations[$0].runs.contains { $0.queues.contains(index) } }
-            if queue.isRemoved, !isUsed, !isTarget, !isCounted, !queue.isSuspended || queue.isFinalized {
+            let isHeldFor = isHeldFor(engine) { $0.queue == index }
+            if queue.isRemoved, !isUsed, !isTarget, !isCounted, !isHeldFor, !queue.isSuspended || queue.isFinalized {
                 return "queue \(queue.definition.name) is kept for nothing"
             }
         }
