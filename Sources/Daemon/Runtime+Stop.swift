@@ -82,6 +82,10 @@ extension Runtime {
         case 1:
             logger.log(.notice, "SIGHUP from \(sender): reloading")
             reload { _ in }
+        case let number where number != 2 && number != 15:
+            guard unclaimedSignals.insert(number).inserted else { return }
+            logger.log(
+                .notice, "\(LinuxSignal.name(number)) from \(sender): no source is for it; more of it is not told")
         default:
             guard engine.phase != .drained || sources?.hasCommands == true else { return }
             logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)", id: .stopping)

@@ -87,6 +87,13 @@ extension Runtime {
             }
         }
         restore(state)
+        for hold in engine.orphanHolds {
+            let count = hold.events.reduce(0) { $0 + $1.count }
+            logger.log(
+                .warning,
+                "\(hold.source) is in no watch file any more: \(count) events that it held are kept until it is there again"
+            )
+        }
         guard !state.operations.isEmpty else { return }
         let again = state.operations.count { $0.isExecuting && $0.runs.isEmpty }
         let orphans = engine.orphanViews.count
@@ -142,6 +149,9 @@ extension Runtime {
             where SourceID(description: id).map(engine.hasBooted) == true {
                 logger.log(
                     .warning, "\(id) has elapsed once more: OnBootSec= had in this boot, which stood in the store")
+            }
+            for name in state.suspensions.keys.sorted() where engine.suspensions(of: name) != nil {
+                logger.log(.warning, "\(name) has gone on since the start: it is suspended, which stood in the store")
             }
             membersWritten = state.groups
             handle(.restored(state))

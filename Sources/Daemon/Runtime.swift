@@ -63,6 +63,8 @@ final class Runtime {
     /// What became of the store that was there before; told until the end.
     var storeLoss: StoreLoss?
     var running = RunningProcesses()
+    /// Signals that came and are for no source: each is told once.
+    var unclaimedSignals: Set<Int32> = []
     /// Since when a source has been where it is.
     var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
 

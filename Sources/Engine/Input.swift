@@ -10,8 +10,10 @@ package enum Input: Sendable {
     case lines(SourceID, [LineFact], position: [UInt8]? = nil)
     /// Where a source of the rim stands.
     case source(SourceID, SourceCondition)
-    /// The kernel is known to have dropped events of a source, or lines were cut at `MaxLength=`.
+    /// The kernel is known to have dropped events of a source.
     case gap(SourceID, Int)
+    /// Lines were cut at `MaxLength=`, as whoever wrote them wanted: counted as gaps, but no trouble.
+    case cut(SourceID, Int)
     /// A source of the rim refused events by its filter.
     case filtered(SourceID, Int)
     /// A clock that was armed has come to its time, or the wall clock was set.

@@ -110,9 +110,9 @@ final class LineMaker {
 
     // MARK: MaxLength=
 
-    /// Lines of which a part is lost.
+    /// Lines of which a part is lost, as their events say.
     func noteCut(_ count: Int) {
-        noteLost(count)
+        if count > 0 { send(.cut(id, count)) }
         if filter != nil { cutUnsifted += count }
     }
 

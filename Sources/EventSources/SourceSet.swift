@@ -10,6 +10,8 @@ package final class SourceSet {
     /// The signals that watchd itself needs, whatever the watch file says.
     private let ownSignals: SignalSet
     private var signalSource: SignalSource?
+    /// All sources have been opened once: a signal that none of them claims is not kept for one to come.
+    private var isComplete = false
     private let ownSignal: (SignalInfo) -> Void
     let spare: SpareDescriptors
     let passed: PassedDescriptors
@@ -140,7 +142,11 @@ package final class SourceSet {
 
     /// Every source has been opened once: stored descriptors that none has taken, or will take, are closed and
     /// forgotten.
-    package func closeUnclaimed() { spare.discardAll(but: Set(sources.values.compactMap(\.keptName))) }
+    package func closeUnclaimed() {
+        spare.discardAll(but: Set(sources.values.compactMap(\.keptName)))
+        isComplete = true
+        watchSignals()
+    }
 
     package func hold(_ id: SourceID) { sources[id]?.hold() }
     /// What is kept for the next daemon is left as it is; nothing else of the source goes on.
@@ -155,8 +161,14 @@ package final class SourceSet {
         environment.send(.source(id, .armed))
     }
 
+    /// SIGCHLD.
+    private static let childEnded: Int32 = 17
+
+    /// Also those that nobody claims: they are blocked, and would wait for ever at the cost of their senders, whose
+    /// number of waiting signals is limited. Not the ends of handlers, of which only one can wait.
     private func watchSignals() {
-        var set = ownSignals
+        var set = isComplete ? .managed : ownSignals
+        set.remove(Self.childEnded)
         for signal in signals.keys { set.insert(signal) }
         // Fails only for a descriptor that is no signalfd.
         try? signalSource?.watch(set)

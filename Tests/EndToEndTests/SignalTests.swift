@@ -45,6 +45,25 @@ import Testing
         }
     }
 
+    @Test func whatNoSourceClaimsIsNotKeptForOneToCome() throws {
+        try Watchd.run("[Custom poke]\nLog=poked\n") { watchd in
+            watchd.send(SIGUSR1)
+            for _ in 0..<50 { #expect(sigqueue(watchd.processID, 34, sigval(sival_int: 1)) == 0) }
+            try wait(for: "none to wait") {
+                let status = String(decoding: try Linux.readFile("/proc/\(watchd.processID)/status"), as: UTF8.self)
+                return status.contains("ShdPnd:\t0000000000000000\n")
+            }
+            try wait(for: "both to be told") {
+                ["SIGUSR1", "SIGRTMIN"].allSatisfy { watchd.logText.occurrences(of: "\($0) from process") == 1 }
+            }
+            try Watchd.write("[Signal on]\nSignal=USR1 RTMIN\nExec=@/record %{signal}\n", to: watchd.folder)
+            _ = try watchd.call(Reload.self, .init())
+            watchd.send(SIGUSR1)
+            #expect(try watchd.waitForRuns(1).map { $0["WATCHD_SIGNAL"] } == ["SIGUSR1"])
+            #expect(try watchd.source("on").counters.accepted == 1)
+        }
+    }
+
     @Test func aSourceMayClaimHangUpAndThenItDoesNotReload() throws {
         try Watchd.run("[Signal hup]\nSignal=HUP\nExec=@/record\n") { watchd in
             watchd.forgetNotifications()

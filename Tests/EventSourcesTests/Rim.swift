@@ -99,7 +99,14 @@ final class Rim: Sendable {
 
     /// Events that were refused, and parts of lines that are lost.
     var filtered: Int { inputs.reduce(0) { if case .filtered(_, let count) = $1 { $0 + count } else { $0 } } }
-    var gap: Int { inputs.reduce(0) { if case .gap(_, let count) = $1 { $0 + count } else { $0 } } }
+    var gap: Int {
+        inputs.reduce(0) { sum, input in
+            switch input {
+            case .gap(_, let count), .cut(_, let count): sum + count
+            default: sum
+            }
+        }
+    }
 
     /// The last thing said of the source itself.
     var condition: SourceCondition? {

@@ -30,14 +30,12 @@ extension Checker {
     }
 
     private enum Owned: Hashable {
-        /// A FIFO, or the file of a socket.
+        /// A FIFO, the file of a socket, a device: two readers would take each other's bytes.
         case file([UInt8])
         /// Ports of TCP and UDP are apart; abstract names are not.
         case address(SocketAddress, isStream: Bool)
         case messageQueue([UInt8])
         case passed(String)
-        /// Two readers would take each other's bytes.
-        case device([UInt8])
     }
 
     private func owned(by source: SourceDraft) -> (Owned, SourceText)? {
@@ -45,13 +43,13 @@ extension Checker {
             let entry = source.entries.first(of: Self.listenerKeys)
         else { return nil }
         return switch trigger.listener {
-        case .fifo(let path), .datagram(.unix(let path)), .stream(.unix(let path)), .sequentialPacket(.unix(let path)):
+        case .fifo(let path), .special(let path), .datagram(.unix(let path)), .stream(.unix(let path)),
+            .sequentialPacket(.unix(let path)):
             (.file(path), entry.text)
         case .datagram(let address): (.address(address, isStream: false), entry.text)
         case .stream(let address), .sequentialPacket(let address): (.address(address, isStream: true), entry.text)
         case .messageQueue(let name): (.messageQueue(name), entry.text)
         case .passed(let name): (.passed(name), entry.text)
-        case .special(let path): (.device(path), entry.text)
         case .netlink, .command, .tail, .pressure: nil
         }
     }
