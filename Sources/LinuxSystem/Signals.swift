@@ -61,12 +61,6 @@ extension Linux {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// `pthread_sigmask(3)`: the calling thread receives these signals again.
-    package static func unblockSignals(_ signals: SignalSet) {
-        var set = signals.sigset
-        pthread_sigmask(SIG_UNBLOCK, &set, nil)
-    }
-
     /// `signal(2)` with SIG_IGN, for the whole process. Children of `spawn` do not inherit it.
     package static func ignoreSignal(_ signal: Int32) { _ = Glibc.signal(signal, SIG_IGN) }
 

@@ -218,11 +218,6 @@ extension Linux {
         return bytes
     }
 
-    /// Whether a descriptor is a datagram socket (SO_TYPE).
-    package static func isDatagramSocket(_ descriptor: Int32) -> Bool {
-        option(descriptor, SO_TYPE) == Int32(SOCK_DGRAM.rawValue)
-    }
-
     /// `nil`: not a socket.
     private static func option(_ descriptor: Int32, _ option: Int32) -> Int32? {
         var value: Int32 = 0

@@ -62,15 +62,6 @@ package struct TimeZoneDatabase: Sendable {
         return text.split(separator: "/zoneinfo/").last.map(String.init)
     }
 
-    /// What is different when the local zone may have changed: the file behind it, compared without reading it.
-    ///
-    /// With `TZ` it never is, as in every program. `/etc/localtime` is mostly a link that is replaced: to be told, watch
-    /// the name in its folder, not the file.
-    package func localVersion() -> LocalZoneVersion {
-        guard variable == nil else { return LocalZoneVersion() }
-        return LocalZoneVersion(link: try? Linux.lstat(localFile), file: try? Linux.stat(localFile))
-    }
-
     /// As systemd's `timezone_is_valid()`: nothing that leaves the folder.
     private static func isName(_ name: String) -> Bool {
         let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -104,10 +95,4 @@ package struct TimeZoneDatabase: Sendable {
             throw .damaged(error)
         }
     }
-}
-
-/// Compares equal while the local zone is the same file.
-package struct LocalZoneVersion: Hashable, Sendable {
-    var link: FileStatus?
-    var file: FileStatus?
 }
