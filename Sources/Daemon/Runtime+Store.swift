@@ -45,7 +45,7 @@ extension Runtime {
     /// It is opened later. What can be found without it takes its place.
     private func startWithoutStore(_ error: StoreError) {
         var state = StoredState()
-        SupervisedAdoption.apply(to: &state, kept, (try? AdoptableProcess.all(instance: instance)) ?? [])
+        SupervisedAdoption.apply(to: &state, kept, (try? AdoptableProcess.all(instance: instance.name)) ?? [])
         restore(state)
         setStore(.failing("\(error)"))
     }
@@ -115,8 +115,10 @@ extension Runtime {
         for operation in Self.unknownRequirements(state.operations) {
             state.results[operation] = record(operation).flatMap { EngineResult(rawValue: $0.result) }
         }
+        // The folder may only now be there.
+        instance = instance.kept()
         let isPossible = Adoption.isPossible(state, wasClosed: contents.wasClosed)
-        let found = isPossible ? (try? AdoptableProcess.all(instance: instance)) ?? [] : []
+        let found = isPossible ? (try? AdoptableProcess.all(instance: instance.name)) ?? [] : []
         SupervisedAdoption.apply(to: &state, kept, found)
         guard isPossible else { return state }
         Adoption(kept: kept, found: found, configuration: parts.configuration) { record($0) != nil }.apply(to: &state)

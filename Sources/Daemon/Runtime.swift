@@ -60,6 +60,8 @@ final class Runtime {
     /// How far sources have read.
     var positions: [SourceID: [UInt8]] = [:]
     var persistence: Persistence?
+    /// `WATCHD_INSTANCE` of its processes.
+    lazy var instance = Instance(folder: StateDirectory.path(parts.configuration.settings))
     /// What became of the store that was there before; told until the end.
     var storeLoss: StoreLoss?
     var running = RunningProcesses()
@@ -135,7 +137,7 @@ final class Runtime {
         runs = RunSet(
             RunEnvironment(
                 core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice,
-                instance: instance, keep: keep, forget: forget, handovers: handovers, send: send))
+                instance: { [unowned self] in instance.name }, keep: keep, forget: forget, handovers: handovers, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }
@@ -159,9 +161,6 @@ final class Runtime {
             logger.log(.warning, "a change of the time zone will not be noticed before a reload: \(error)")
         }
     }
-
-    /// `WATCHD_INSTANCE` of its processes.
-    var instance: String { String(decoding: StateDirectory.path(parts.configuration.settings), as: UTF8.self) }
 
     // MARK: Start
 

@@ -19,34 +19,41 @@ package struct AdoptableProcess: Equatable, Sendable {
     /// Bytes of an environment that are looked at: watchd's own variables are behind those of queue and handler.
     private static let environmentLimit = 64 << 10
 
+    /// Numbers that a run can have; what says another one of itself is none.
+    private static let operations: ClosedRange<UInt64> = 0...1 << 60
+    private static let attempts = 1...Int(Int32.max)
+    private static let parts = 0...Int(Int32.max)
+    private static let copies = 0..<100_000
+
     /// The process groups of runs of the watchd with this `WATCHD_INSTANCE` whose leader is not our child. One pass over
     /// `/proc`, which takes as long as there are processes: not on `watchd.core`.
     package static func all(instance: String) throws(SystemError) -> [AdoptableProcess] {
-        let own = Linux.effectiveUserID
-        let mark = Array("WATCHD_INSTANCE=\(instance)".utf8)
         var found: [AdoptableProcess] = []
         for entry in try Linux.readFolder("/proc") {
             guard let pid = Int32(String(decoding: entry.name, as: UTF8.self)), pid != Linux.processID,
-                (try? Linux.stat("/proc/\(pid)"))?.userID == own, let place = Linux.place(of: pid),
-                place.groupID == pid,
+                let place = Linux.place(of: pid), place.groupID == pid,
                 // One that has a session of its own was made by a handler, not by watchd.
-                place.sessionID != pid, place.parentID != Linux.processID, !place.isZombie, isAwake(pid, place)
+                place.sessionID != pid, place.parentID != Linux.processID, !place.isZombie,
+                let process = AdoptableProcess(pid, place, instance: instance)
             else { continue }
-            let variables = variables(of: pid)
-            guard variables.contains(mark), let process = AdoptableProcess(pid, place, variables) else { continue }
             found.append(process)
         }
         return found.sorted { $0.pid < $1.pid }
     }
 
-    /// `nil`: it is no process of a run.
-    init?(_ pid: Int32, _ place: ProcessPlace) {
-        self.init(pid, place, Self.variables(of: pid))
+    /// `nil`: it is no process of a run of this watchd. What it says of itself is believed only with the
+    /// `WATCHD_INSTANCE` that others cannot know, and of one that is ours in every respect: who starts a program that is
+    /// set-user-ID gives it whatever environment he likes.
+    init?(_ pid: Int32, _ place: ProcessPlace, instance: String) {
+        guard Linux.isEntirely(pid, of: Linux.effectiveUserID), Self.isAwake(pid, place) else { return nil }
+        let variables = Self.variables(of: pid)
+        guard variables.contains(Array("WATCHD_INSTANCE=\(instance)".utf8)) else { return nil }
+        self.init(pid, place, variables)
     }
 
     /// Whether its memory may be looked at. One that starts another (`vfork(2)`) sleeps uninterruptibly for a moment; one
     /// that hangs on a disk does so for ever, and who looks at it may hang with it.
-    static func isAwake(_ pid: Int32, _ place: ProcessPlace) -> Bool {
+    private static func isAwake(_ pid: Int32, _ place: ProcessPlace) -> Bool {
         var place = place
         for _ in 0..<50 {
             if !place.isStuck { return true }
@@ -66,19 +73,22 @@ package struct AdoptableProcess: Equatable, Sendable {
         return []
     }
 
-    private init?(_ pid: Int32, _ place: ProcessPlace, _ variables: [[UInt8]]) {
+    /// `nil`: it does not say which run it is.
+    init?(_ pid: Int32, _ place: ProcessPlace, _ variables: [[UInt8]]) {
         func value(_ name: String) -> String? {
             let prefix = Array("WATCHD_\(name)=".utf8)
             return variables.first { $0.starts(with: prefix) }
                 .map { String(decoding: $0.dropFirst(prefix.count), as: UTF8.self) }
         }
-        guard let operation = value("OPERATION").flatMap({ UInt64($0) }),
-            let attempt = value("ATTEMPT").flatMap({ Int($0) })
+        guard let operation = value("OPERATION").flatMap({ UInt64($0) }), Self.operations.contains(operation),
+            let attempt = value("ATTEMPT").flatMap({ Int($0) }), Self.attempts.contains(attempt),
+            let part = Int(value("PART") ?? "0")
         else { return nil }
         let (handler, queue) = (value("HANDLER"), value("QUEUE"))
         isSupervised = handler == nil && queue == nil && value("KIND") == SourceKind.process.rawValue
-        guard isSupervised || (handler != nil && queue != nil) else { return nil }
-        run = RunID(operation: operation, attempt: attempt, part: value("PART").flatMap { Int($0) } ?? 0)
+        guard isSupervised ? Self.copies.contains(part) : handler != nil && queue != nil && Self.parts.contains(part)
+        else { return nil }
+        run = RunID(operation: operation, attempt: attempt, part: part)
         self.handler = handler ?? ""
         self.queue = queue ?? ""
         (source, kind) = (value("SOURCE") ?? "", value("KIND") ?? "")

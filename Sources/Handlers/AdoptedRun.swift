@@ -81,8 +81,7 @@ final class AdoptedRun: OngoingRun {
         guard let place = Linux.place(of: pid) else { return false }
         // At that moment the number was its own, and it was started before. (Ticks of a hundredth of a second.)
         if let seen = request.seen { return place.started <= seen }
-        guard AdoptableProcess.isAwake(pid, place) else { return false }
-        return AdoptableProcess(pid, place)?.run == request.run
+        return AdoptableProcess(pid, place, instance: environment.instance())?.run == request.run
     }
 
     func signal(_ number: Int32, _ mode: KillMode) {

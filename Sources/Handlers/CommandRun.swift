@@ -46,7 +46,7 @@ final class CommandRun: OngoingRun {
     var name: String { request.run.name(of: request.definition.value) }
 
     func start() {
-        var child = Child(request: request, step: step, nice: environment.nice, instance: environment.instance)
+        var child = Child(request: request, step: step, nice: environment.nice, instance: environment.instance())
         do throws(SystemError) {
             child.handover = try handover()
         } catch {

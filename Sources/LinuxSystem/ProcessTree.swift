@@ -44,6 +44,17 @@ extension Linux {
             started: ticks * 10_000, exit: status.map { ExitStatus(waitStatus: $0) })
     }
 
+    /// Whether the real, the effective, the saved and the file system's user of a process are all this one, from the
+    /// `Uid:` line of `/proc/PID/status` (`proc_pid_status(5)`). Who owns `/proc/PID` says less: it is the effective
+    /// user, or root where the process is not dumpable. False where there is no such process.
+    package static func isEntirely(_ process: Int32, of user: UInt32) -> Bool {
+        guard let text = try? readFile("/proc/\(process)/status", limit: 65_536),
+            let line = text.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: "Uid:\t".utf8) })
+        else { return false }
+        let users = line.split(separator: UInt8(ascii: "\t")).dropFirst()
+        return users.count == 4 && users.allSatisfy { $0.elementsEqual("\(user)".utf8) }
+    }
+
     /// The environment with which a process was started, `NAME=VALUE` each, from `/proc/PID/environ`; at most its first
     /// `limit` bytes. Empty where it may not be looked at.
     package static func environment(of process: Int32, limit: Int) -> [[UInt8]] {

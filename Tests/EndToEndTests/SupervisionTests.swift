@@ -149,6 +149,49 @@ import Testing
         }
     }
 
+    /// Whoever starts a set-user-ID program gives it the environment that he likes.
+    @Test func aProcessThatOnlyClaimsToBeOneIsLeftAlone() throws {
+        try Lives.run(Self.text("a"), prepare: Self.install) { lives in
+            _ = try waitUntil(.up, lives.watchd)
+            let before = try process(lives.watchd).pid
+            let instance = "\(lives.folder.path)/state"
+            let secret = try #require(lives.folder.lines("state/watchd.instance").first)
+            let null = try Linux.open("/dev/null", .readingAndWriting).release()
+            defer { FileDescriptor(owning: null).close() }
+            func impostor(_ instance: String, _ operation: String, part: String) throws -> Program {
+                let claims = [
+                    "INSTANCE=\(instance)", "KIND=process", "SOURCE=web", "ATTEMPT=1", "OPERATION=\(operation)",
+                    "PART=\(part)",
+                ]
+                let program = try Program(
+                    ["/bin/sleep", "1000"].map { Array($0.utf8) }, environment: claims.map { "WATCHD_\($0)" },
+                    descriptors: [null, null, null])
+                try wait(for: "its environment") {
+                    Linux.environment("WATCHD_PART", of: program.processID) == Array(part.utf8)
+                }
+                return program
+            }
+            lives.kill()
+            let impostors = [
+                try impostor(instance, "1000", part: "1"), try impostor("\(instance):", "1000", part: "1"),
+                try impostor("\(instance):\(secret)", "18446744073709551615", part: "1"),
+                try impostor("\(instance):\(secret)", "1000", part: "-1"),
+                try impostor("\(instance):\(secret)", "1000", part: "2000000000"),
+            ]
+            try lives.start()
+            #expect(try process(lives.watchd).pid == before)
+            #expect(try lives.watchd.source("web").processes?.count == 1)
+            #expect(lives.folder.lines("state/watchd.instance") == [secret])
+            for program in impostors { #expect(!program.hasEnded) }
+            // One that knows the secret is a copy too many, and is ended.
+            lives.kill()
+            let known = try impostor("\(instance):\(secret)", "1000000", part: "1")
+            try lives.start()
+            try wait(for: "its end") { known.hasEnded }
+            for program in impostors { #expect(!program.hasEnded) }
+        }
+    }
+
     @Test func anEndThatNobodySawIsToldAfterwards() throws {
         try Lives.run(Self.text("a", "Exec=/bin/sh -c 'cat >>@/told'"), prepare: Self.install) { lives in
             // It is answered when the store has the process.

@@ -93,6 +93,52 @@ import WatchFile
         #expect(try AdoptableProcess.all(instance: "").isEmpty)
     }
 
+    /// Anybody can give a set-user-ID program any environment.
+    @Test func whatSaysOfItselfMoreThanARunCanIsNone() throws {
+        let place = try #require(Linux.place(of: Linux.processID))
+        func process(_ changes: [String: String?]) -> AdoptableProcess? {
+            var values: [String: String] = [
+                "OPERATION": "7", "ATTEMPT": "1", "PART": "0", "HANDLER": "h", "QUEUE": "q",
+            ]
+            for (name, value) in changes { values[name] = value }
+            return AdoptableProcess(
+                Linux.processID, place, values.map { Array("WATCHD_\($0.key)=\($0.value)".utf8) })
+        }
+        let supervised: [String: String?] = ["HANDLER": nil, "QUEUE": nil, "KIND": "process", "SOURCE": "web"]
+        #expect(process([:])?.isSupervised == false && process(supervised)?.isSupervised == true)
+        for (name, values) in [
+            "OPERATION": ["18446744073709551615", "\(1 << 60 + 1)", "-1", "", "x"],
+            "ATTEMPT": ["0", "-1", "2147483648", ""], "PART": ["-1", "2147483648", "x", ""],
+        ] {
+            for value in values {
+                #expect(process([name: value]) == nil, "\(name) \(value)")
+                #expect(process(supervised.merging([name: value]) { $1 }) == nil, "\(name) \(value)")
+            }
+        }
+        #expect(process(["OPERATION": "\(1 << 60)", "ATTEMPT": "2147483647", "PART": "100000"]) != nil)
+        #expect(process(supervised.merging(["PART": "99999"]) { $1 }) != nil)
+        #expect(process(supervised.merging(["PART": "100000"]) { $1 }) == nil, "no more copies")
+        #expect(process(["PART": nil])?.run.part == 0)
+        #expect(process(["HANDLER": nil]) == nil && process(["QUEUE": nil]) == nil)
+    }
+
+    @Test func anotherWatchdsProcessIsNotTakenForARunThoughItsNumberWasThatOfOne() throws {
+        let run = RunID(operation: UInt64(Linux.now(.boottime)), attempt: 1)
+        try Folder.with { folder in
+            try Linux.mkfifo(folder["gate"], mode: 0o600)
+            let others = variables(run).map { $0.hasPrefix("WATCHD_INSTANCE=") ? $0 + "0" : $0 }
+            let orphan = try Orphan(run, folder, "read x <\(folder["gate"])", environment: others)
+            defer { try? Linux.kill(group: orphan.pid, signal: 9) }
+            orphan.closeOutput()
+            try Rim.with { rim in
+                rim.adopt(request(run, pid: orphan.pid))
+                try wait(for: "it to be looked at") { rim.ended[run] != nil }
+                #expect(rim.ended[run]?.exit == nil)
+                #expect(Linux.place(of: orphan.pid)?.isZombie == false)
+            }
+        }
+    }
+
     @Test func aRunThatIsOursIsNoOrphan() throws {
         try Folder.with { folder in
             try Linux.mkfifo(folder["gate"], mode: 0o600)

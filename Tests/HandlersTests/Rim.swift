@@ -33,7 +33,7 @@ final class Rim: Sendable {
             let epoll = try EpollSet(on: core)
             let environment = RunEnvironment(
                 core: core, slow: Context("test.slow"), epoll: epoll, lanes: Lanes(core: core, count: 2),
-                logger: Logger(level: .emerg), nice: Linux.nice, instance: Self.instance,
+                logger: Logger(level: .emerg), nice: Linux.nice, instance: { Self.instance },
                 keep: { name, _ in said.kept.withLock { $0.append("keep \(name.name)") } },
                 forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } }
             ) { input in said.inputs.withLock { $0.append(input) } }

@@ -48,16 +48,33 @@ import Testing
         #expect(Linux.environment(of: child, limit: 100) == [])
     }
 
+    @Test func aProcessIsOfAUserInEveryRespectOrNot() throws {
+        #expect(Linux.isEntirely(Linux.processID, of: geteuid()))
+        #expect(!Linux.isEntirely(Linux.processID, of: geteuid() + 1))
+        #expect(!Linux.isEntirely(Int32.max, of: geteuid()))
+        guard geteuid() == 0 else { return }
+        // As one that is set-user-ID and was started by somebody else.
+        for option in ["--ruid", "--reuid"] {
+            try withProcess("/usr/bin/setpriv", [option, "65534", "/bin/cat"]) { id in
+                try wait(for: "the other program") { Linux.executable(of: id)?.suffix(4) == "/cat".pathBytes[...] }
+                #expect(!Linux.isEntirely(id, of: 0))
+                #expect(Linux.isEntirely(id, of: 65534) == (option == "--reuid"))
+                #expect(try Linux.stat("/proc/\(id)").userID == (option == "--ruid" ? 0 : 65534))
+            }
+        }
+    }
+
     /// Runs a program that reads its standard input until `body` is over.
     private func withProcess(
-        _ program: String, environment: [String] = [], _ body: (Int32) throws -> Void
+        _ program: String, _ arguments: [String] = [], environment: [String] = [], _ body: (Int32) throws -> Void
     ) throws {
         let pipe = try Linux.pipe()
         let (input, output) = (pipe.readEnd.release(), pipe.writeEnd.release())
         defer { FileDescriptor(owning: input).close() }
         let process = try Linux.spawn(
             SpawnSpecification(
-                path: program.pathBytes, arguments: [program.pathBytes], environment: environment.map(\.pathBytes),
+                path: program.pathBytes, arguments: ([program] + arguments).map(\.pathBytes),
+                environment: environment.map(\.pathBytes),
                 descriptors: [input, output, output]))
         let id = process.processID
         try process.pidfd.use { pidfd throws in
