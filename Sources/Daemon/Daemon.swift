@@ -3,7 +3,7 @@ import Dispatch
 import EventSources
 import Handlers
 import LinuxSystem
-import Schedule
+package import Schedule
 import Store
 import Synchronization
 import Systemd
@@ -30,16 +30,22 @@ package struct Daemon {
     }
 
     /// What the watch files say, or why they cannot be used.
-    package static func load(_ options: Options) -> (result: LoadResult, files: [String]) {
+    ///
+    /// - Parameter localZone: the local zone while it cannot be read.
+    package static func load(
+        _ options: Options, localZone: TimeZoneRules = .utc
+    ) -> (result: LoadResult, files: [String]) {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
-        return (load(texts, diagnostics), texts.map(\.file))
+        return (load(texts, diagnostics, localZone: localZone), texts.map(\.file))
     }
 
     /// - Parameter diagnostics: of those who have read the texts.
-    static func load(_ texts: [WatchFileText], _ diagnostics: [Diagnostic] = []) -> LoadResult {
+    static func load(
+        _ texts: [WatchFileText], _ diagnostics: [Diagnostic] = [], localZone: TimeZoneRules = .utc
+    ) -> LoadResult {
         let zones = TimeZoneDatabase()
         let context = LoadContext(
-            processors: Linux.processorCount, localZone: zones.local(), now: Linux.now(.realtime)
+            processors: Linux.processorCount, localZone: zones.local(else: localZone), now: Linux.now(.realtime)
         ) {
             try? zones.rules(named: $0)
         }

@@ -2,6 +2,7 @@ import Engine
 import EventSources
 import Handlers
 import LinuxSystem
+import Schedule
 import Systemd
 import WatchFile
 
@@ -21,9 +22,9 @@ extension Runtime {
         isReloading = true
         manager.reloading()
         let done = QueueBound(done, to: core)
-        let options = parts.options
+        let (options, localZone) = (parts.options, zones.local)
         slow.async { [core, bound] in
-            let loaded = Daemon.load(options)
+            let loaded = Daemon.load(options, localZone: localZone)
             core.async { bound.value.loaded(loaded.result, loaded.files, done.value) }
         }
     }

@@ -16,7 +16,7 @@ extension Runtime {
         slow.async { [core, bound] in
             let database = TimeZoneDatabase()
             var new = old
-            new.local = database.local()
+            new.local = database.local(else: old.local)
             for name in old.named.keys {
                 if let rules = try? database.rules(named: name) { new.named[name] = rules }
             }
@@ -25,8 +25,9 @@ extension Runtime {
     }
 
     private func zonesAreRead(_ new: ZoneTable, insteadOf old: ZoneTable) {
-        // A reload has read them meanwhile.
-        guard zones == old, new != old else { return }
+        // A reload has read them meanwhile, or an earlier reading of two was told: which of them is right is looked up.
+        guard zones == old else { return readZones() }
+        guard new != old else { return }
         apply(new)
         handle(.zones(new))
     }

@@ -30,7 +30,7 @@ final class Runtime {
     /// What clients are told, on the way there.
     let answers = Answers(to: Context("watchd.control"))
     /// Tells of a change of the local time zone.
-    private var localZone: FolderWatch?
+    private var localZone: LinkWatch?
     /// The time zones in force.
     var zones: ZoneTable
     private(set) var control: ControlServer?
@@ -137,7 +137,8 @@ final class Runtime {
         runs = RunSet(
             RunEnvironment(
                 core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice,
-                instance: { [unowned self] in instance.name }, keep: keep, forget: forget, handovers: handovers, send: send))
+                instance: { [unowned self] in instance.name }, keep: keep, forget: forget, handovers: handovers,
+                send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }
@@ -153,12 +154,15 @@ final class Runtime {
     }
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
 
-    /// Whoever sets the time zone replaces `/etc/localtime`.
+    /// Whoever sets the time zone replaces `/etc/localtime`, or a link that it leads to.
     private func watchLocalZone() {
+        let failed = { [logger] (error: SystemError) in
+            logger.log(.warning, "a change of the time zone may not be noticed before a reload: \(error)")
+        }
         do throws(SystemError) {
-            localZone = try FolderWatch("/etc", names: ["localtime"], on: core) { [unowned self] in readZones() }
+            localZone = try LinkWatch("/etc/localtime", on: core, failed: failed) { [unowned self] in readZones() }
         } catch {
-            logger.log(.warning, "a change of the time zone will not be noticed before a reload: \(error)")
+            failed(error)
         }
     }
 

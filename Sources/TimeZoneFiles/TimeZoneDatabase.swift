@@ -13,6 +13,8 @@ package import Schedule
 package struct TimeZoneDatabase: Sendable {
     private static let usualFolder = Array("/usr/share/zoneinfo".utf8)
     private static let localFile = Array("/etc/localtime".utf8)
+    /// Links that are followed, as by the kernel (`path_resolution(7)`).
+    private static let linkLimit = 40
     /// Bytes of a name.
     private static let longestName = 255
 
@@ -43,23 +45,47 @@ package struct TimeZoneDatabase: Sendable {
         CalendarExpression.ZoneNames(local: local) { (try? rules(named: $0)) != nil }
     }
 
-    /// The rules of the local zone; UTC where there are none that can be read.
-    package func local() -> TimeZoneRules {
-        guard let variable else { return (try? Self.read(localFile)) ?? .utc }
-        let text = variable.first == UInt8(ascii: ":") ? Array(variable.dropFirst()) : variable
-        if text.isEmpty { return .utc }
-        if text.first == UInt8(ascii: "/"), let rules = try? Self.read(text) { return rules }
-        guard let text = String(validating: text, as: UTF8.self) else { return .utc }
-        return (try? rules(named: text)) ?? (try? TimeZoneRules(posix: text)) ?? .utc
+    /// The rules of the local zone; UTC where there are none, as for the library.
+    ///
+    /// - Parameter old: what they are taken to be where there is something that cannot be read, or not yet: a file that
+    ///   is just being written.
+    package func local(else old: TimeZoneRules = .utc) -> TimeZoneRules {
+        do throws(TimeZoneFileError) {
+            return try localRules()
+        } catch {
+            return error.isAbsence ? .utc : old
+        }
     }
 
-    /// What the local zone is called, as far as that can be told: `TZ`, or what the link is to.
+    private func localRules() throws(TimeZoneFileError) -> TimeZoneRules {
+        guard let variable else { return try Self.read(localFile) }
+        let path = variable.first == UInt8(ascii: ":") ? Array(variable.dropFirst()) : variable
+        if path.isEmpty { return .utc }
+        if path.first == UInt8(ascii: "/") { return try Self.read(path) }
+        guard let text = String(validating: path, as: UTF8.self) else { throw .notAName }
+        do throws(TimeZoneFileError) {
+            return try rules(named: text)
+        } catch {
+            guard let rules = try? TimeZoneRules(posix: text) else { throw error }
+            return rules
+        }
+    }
+
+    /// What the local zone is called, as far as that can be told: `TZ`, or what the link is to, perhaps through others.
     package var localName: String? {
         if let variable { return String(validating: variable, as: UTF8.self) }
-        guard let target = try? Linux.readlink(localFile), let text = String(validating: target, as: UTF8.self) else {
-            return nil
+        var (path, name): ([UInt8], String?) = (localFile, nil)
+        for _ in 0..<Self.linkLimit {
+            guard let target = try? Linux.readlink(path), let text = String(validating: target, as: UTF8.self) else {
+                break
+            }
+            let parts = text.split(separator: "/zoneinfo/")
+            if parts.count > 1 { return parts.last.map(String.init) }
+            name = text
+            let slash = UInt8(ascii: "/")
+            path = target.first == slash ? target : path.prefix(through: path.lastIndex(of: slash) ?? 0) + target
         }
-        return text.split(separator: "/zoneinfo/").last.map(String.init)
+        return name
     }
 
     /// As systemd's `timezone_is_valid()`: nothing that leaves the folder.

@@ -8,6 +8,15 @@ package enum TimeZoneFileError: Error, Hashable, Sendable {
     /// There is no such file, or it cannot be read.
     case unreadable(SystemError)
     case damaged(TimeZoneError)
+
+    /// There is no such zone, and nothing that could become readable.
+    var isAbsence: Bool {
+        switch self {
+        case .notAName: true
+        case .unreadable(let error): [.noSuchFile, .notFolder].contains(error.errno)
+        case .damaged: false
+        }
+    }
 }
 
 extension TimeZoneFileError: CustomStringConvertible {

@@ -68,38 +68,85 @@ import Testing
         }
     }
 
-    /// In a copy of `/etc` that nobody else sees.
-    @Test(.enabled(if: Linux.effectiveUserID == 0, "needs root for a mount of its own"))
-    func aNewTimeZoneIsSaidAndTheLogGoesByIt() throws {
+    /// Runs `body` with a copy of `/etc` that nobody else sees, in Tokyo, and a daemon that goes by it.
+    private func withOwnEtc(_ more: String = "", _ body: (Watchd, Folder) throws -> Void) throws {
         let script = "mount --bind \"$0\" /etc && exec env -u TZ \"$@\""
         try Folder.with { folder in
             let etc = folder["etc"]
             guard try Program.run(["cp", "-a", "/etc", etc]).code == 0,
                 try Program.run(["unshare", "--mount", "sh", "-c", "mount --bind \"$0\" /etc", etc]).code == 0
             else { return print("not tested: no mount of one's own here") }
-            func set(_ zone: String) throws {
-                try Linux.symlink(folder["link"], to: "/usr/share/zoneinfo/\(zone)")
-                try Linux.rename(folder["link"], to: folder["etc/localtime"])
-            }
-            try set("Asia/Tokyo")
+            try link("localtime", to: "/usr/share/zoneinfo/Asia/Tokyo", folder)
             let launcher = ["unshare", "--mount", "sh", "-c", script, etc]
-            try Watchd.run("[Custom poke]\nLog=poked\n", launcher: launcher) { watchd in
-                func offset() throws -> Int {
-                    let line = try #require(watchd.folder.lines("log").last { $0.contains("custom/poke  data") })
-                    let clock = try #require(line.firstMatch(of: /(\d\d):(\d\d):\d\d/))
-                    let minutes = (Int(clock.1) ?? 0) * 60 + (Int(clock.2) ?? 0)
-                    let here = Int(Linux.now(.realtime) / 60_000_000 % 1440)
-                    return (minutes - here + 1440 + 30) % 1440 / 60
-                }
-                try watchd.emit("poke", data: 1)
-                try wait(for: "the first line") { watchd.logText.contains("data 1") }
-                #expect(try offset() == 9)
-                try set("America/Sao_Paulo")
-                let sentence = "the time zone has changed: it is America/Sao_Paulo"
-                try wait(for: "the notice") { watchd.logText.contains(sentence) }
-                try watchd.emit("poke", data: 2)
-                try wait(for: "the second line") { watchd.logText.contains("data 2") }
-                #expect(try offset() == 21)
+            try Watchd.run("[Custom poke]\nLog=poked\n\(more)", launcher: launcher) { watchd in
+                #expect(try offset(watchd, 1) == 9)
+                try body(watchd, folder)
+            }
+        }
+    }
+
+    /// Replaces a link in that `/etc`.
+    private func link(_ name: String, to target: String, _ folder: Folder) throws {
+        try Linux.symlink(folder["link"], to: target)
+        try Linux.rename(folder["link"], to: folder["etc/\(name)"])
+    }
+
+    /// Hours east of UTC by a line of the log that is caused for it.
+    private func offset(_ watchd: Watchd, _ data: Int) throws -> Int {
+        try watchd.emit("poke", data: data)
+        try wait(for: "the line") { watchd.logText.contains("custom/poke  data \(data)") }
+        let line = try #require(watchd.folder.lines("log").last { $0.contains("custom/poke  data") })
+        let clock = try #require(line.firstMatch(of: /(\d\d):(\d\d):\d\d/))
+        let minutes = (Int(clock.1) ?? 0) * 60 + (Int(clock.2) ?? 0)
+        let here = Int(Linux.now(.realtime) / 60_000_000 % 1440)
+        return (minutes - here + 1440 + 30) % 1440 / 60
+    }
+
+    @Test(.enabled(if: Linux.effectiveUserID == 0, "needs root for a mount of its own"))
+    func aNewTimeZoneIsSaidAndTheLogGoesByIt() throws {
+        try withOwnEtc { watchd, folder in
+            try link("localtime", to: "/usr/share/zoneinfo/America/Sao_Paulo", folder)
+            let sentence = "the time zone has changed: it is America/Sao_Paulo"
+            try wait(for: "the notice") { watchd.logText.contains(sentence) }
+            #expect(try offset(watchd, 2) == 21)
+        }
+    }
+
+    @Test(.enabled(if: Linux.effectiveUserID == 0, "needs root for a mount of its own"))
+    func theTimeZoneThatASecondLinkLeadsToIsFollowed() throws {
+        try withOwnEtc { watchd, folder in
+            try folder.makeFolder("etc/writable")
+            try link("writable/localtime", to: "/usr/share/zoneinfo/America/Sao_Paulo", folder)
+            try link("localtime", to: "writable/localtime", folder)
+            try wait(for: "the notice") { watchd.logText.contains("it is America/Sao_Paulo") }
+            try link("writable/localtime", to: "/usr/share/zoneinfo/Asia/Dubai", folder)
+            try wait(for: "the other notice") { watchd.logText.contains("it is Asia/Dubai") }
+            #expect(try offset(watchd, 2) == 4)
+        }
+    }
+
+    /// While it reads many zones, so that the second change falls between the first one and what that came to.
+    @Test(.enabled(if: Linux.effectiveUserID == 0, "needs root for a mount of its own"))
+    func theLastOfSeveralChangesOfTheTimeZoneCounts() throws {
+        let zones = try Linux.readFolder("/usr/share/zoneinfo/Europe").map { String(decoding: $0.name, as: UTF8.self) }
+        let timers = zones.map { "[Timer \($0)]\nOnCalendar=*-01-01 00:00 Europe/\($0)\nLog=new year\n" }
+        let noon = "[Timer noon]\nOnCalendar=12:00\nLog=noon\n"
+        try withOwnEtc(timers.joined() + noon) { watchd, folder in
+            func next() throws -> String { try #require(try watchd.source("timer/noon").nextElapse) }
+            #expect(try next().contains("T03:00:00"))
+            let half = Array(try Linux.readFile("/usr/share/zoneinfo/Asia/Tokyo").prefix(40))
+            for (zone, noon) in [("America/Sao_Paulo", 15), ("Asia/Dubai", 8), ("America/Caracas", 16)] {
+                try Linux.unlink(folder["etc/localtime"])
+                // Answered when it has seen that.
+                _ = try next()
+                try link("localtime", to: "/usr/share/zoneinfo/\(zone)", folder)
+                let wanted = "T\(noon < 10 ? "0" : "")\(noon):00:00"
+                try wait(for: "\(zone), noon is \((try? next()) ?? "")") { try next().contains(wanted) }
+                // What is only half there changes nothing.
+                try folder.write(Array("new".utf8), half)
+                try Linux.rename(folder["new"], to: folder["etc/localtime"])
+                #expect(try watchd.control("reload").code == 0)
+                #expect(try next().contains(wanted))
             }
         }
     }

@@ -48,6 +48,52 @@ struct TimeZoneDatabaseTests {
         }
     }
 
+    @Test func itIsCalledByTheFirstLinkIntoTheDatabase() throws {
+        try Folder.with { folder in
+            let link = folder["localtime"]
+            let database = database([:], localFile: link)
+            #expect(database.localName == nil)
+            try folder.makeFolder("writable")
+            try Linux.symlink(link, to: "writable/one")
+            try Linux.symlink(folder["writable/one"], to: "../two")
+            #expect(database.localName == "../two", "it leads nowhere")
+            try Linux.symlink(folder["two"], to: "/usr/share/zoneinfo/Europe/Berlin")
+            #expect(database.localName == "Europe/Berlin")
+            try Linux.unlink(folder["two"])
+            try Linux.symlink(folder["two"], to: "two")
+            #expect(database.localName == "two", "a circle")
+        }
+    }
+
+    @Test func whatCannotBeReadStaysAsItWasAndWhatIsAbsentIsUTC() throws {
+        try Folder.with { folder in
+            let link = folder["localtime"]
+            let database = database([:], localFile: link)
+            let old = try TimeZoneRules(posix: "CET-1")
+            #expect(database.local(else: old) == .utc, "there is none")
+            let berlin = try Linux.readFile("/usr/share/zoneinfo/Europe/Berlin")
+            for count in [0, 30, berlin.count / 2] {
+                try folder.write(Array("localtime".utf8), Array(berlin.prefix(count)))
+                #expect(database.local(else: old) == old, "\(count) bytes of it are there")
+            }
+            try folder.write(Array("localtime".utf8), berlin)
+            #expect(database.local(else: old).localTime(at: Self.july).abbreviation == "CEST")
+            try Linux.unlink(link)
+            try Linux.mkdir(link)
+            #expect(database.local(else: old) == old, "something stands in its place")
+            try Linux.rmdir(link)
+            try Linux.symlink(link, to: folder["nowhere"])
+            #expect(database.local(else: old) == .utc, "the link leads nowhere")
+            for variable in ["Europe/Nowhere", "../x", ":?"] {
+                let database = self.database(["TZ": variable, "TZDIR": folder.path])
+                #expect(database.local(else: old) == .utc, "\(variable)")
+            }
+            try folder.write("Half", "TZif2")
+            #expect(self.database(["TZ": "Half", "TZDIR": folder.path]).local(else: old) == old)
+            #expect(self.database(["TZ": folder["Half"]]).local(else: old) == old)
+        }
+    }
+
     @Test func theFolderOfTheZonesCanBeElsewhere() throws {
         try Folder.with { folder in
             try Linux.symlink(folder["Home"], to: "/usr/share/zoneinfo/Europe/Berlin")
