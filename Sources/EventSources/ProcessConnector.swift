@@ -25,6 +25,13 @@ final class ProcessConnector {
         var started: Int64?
         /// It writes a core, and ends then; with which signal its end tells.
         var dumpsCore = false
+
+        /// Whether the process of this number that was started then is still the same. Of one that was forked `started`
+        /// is when that was read, which may be later; another one of its number was started after its end.
+        func isSame(_ other: Int64?) -> Bool {
+            guard let started, let other else { return true }
+            return other <= started
+        }
     }
 
     /// Why it is not known what a process executed.
@@ -188,6 +195,8 @@ final class ProcessConnector {
         case .dumpedCore(let process): known[process]?.dumpsCore = true
         case .ended(let process, let status):
             if isScanning, known[process] == nil { endedSinceScan[process] = Exit(status) }
+            // The list may still have it.
+            if isScanning, known[process] != nil { movedSinceScan.insert(process) }
             ended(process, Exit(status))
         }
     }
@@ -328,18 +337,21 @@ final class ProcessConnector {
     private func scanned(_ found: [Int32: Found]) {
         isScanning = false
         guard isAcknowledged else { return }
+        // Their end was dropped, or the number is by now another process's.
+        let gone = known.filter { process, entry in
+            !movedSinceScan.contains(process) && !Self.isThere(process, entry, found[process])
+        }
+        for process in gone.keys { ended(process, nil) }
         for (process, one) in found where !movedSinceScan.contains(process) {
             let wanted = wanted(one.executable)
             guard !wanted.isEmpty else { continue }
-            remember(process, Known(executable: one.executable, listeners: wanted, started: one.started))
+            // What is known already stays known by the name that it was executed by: the file may have been renamed.
+            var entry = known[process] ?? Known(executable: one.executable, listeners: [], started: nil)
+            entry.listeners += wanted.filter { !entry.listeners.contains($0) }
+            entry.started = one.started
+            remember(process, entry)
             if let exit = endedSinceScan[process] { ended(process, exit) }
         }
-        // Their end was dropped, or the number is by now another program's.
-        let gone = known.filter { process, entry in
-            !movedSinceScan.contains(process) && found[process]?.executable != entry.executable
-                && Linux.executable(of: process) != entry.executable
-        }
-        for process in gone.keys { ended(process, nil) }
         (movedSinceScan, endedSinceScan) = ([], [:])
         if mustScanAgain {
             mustScanAgain = false
@@ -348,5 +360,12 @@ final class ProcessConnector {
         // Only now everything is known of them.
         isBehind = false
         for id in listeners.keys where armed.insert(id).inserted { environment.send(.source(id, .armed)) }
+    }
+
+    /// Its executable says nothing: the file may be renamed or replaced while it runs.
+    private static func isThere(_ process: Int32, _ entry: Known, _ found: Found?) -> Bool {
+        if let found, entry.isSame(found.started) { return true }
+        guard let place = Linux.place(of: process), !place.isZombie else { return false }
+        return entry.isSame(place.started)
     }
 }

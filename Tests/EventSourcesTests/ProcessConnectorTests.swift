@@ -1,3 +1,4 @@
+import Dispatch
 import Engine
 import Glibc
 import LinuxSystem
@@ -117,6 +118,49 @@ import WatchFile
                 #expect(exit == .signaled(SIGTERM) || (exit == nil && drops(rim) > 0))
             }
             earlier.wait()
+        }
+    }
+
+    /// As an upgrade does it; then somebody else asks, so that all processes are looked at.
+    @Test func aProcessWhoseExecutableIsRenamedLivesAndItsEndIsTold() throws {
+        if let refusal = Self.refusal {
+            print("not tested, as the kernel refuses its process connector: \(refusal)")
+            return
+        }
+        try Folder.with { folder in
+            let program = folder["app"]
+            try #require(try Program.run(["cp", "/bin/sh", program]).code == 0)
+            let null = try Linux.open("/dev/null", .readingAndWriting).release()
+            defer { FileDescriptor(owning: null).close() }
+            let running = try Program(
+                [program, "-c", "while :; do sleep 0.05; done"].map { Array($0.utf8) },
+                environment: Program.environment, descriptors: [null, null, null])
+            try wait(for: "the program to run") { Linux.executable(of: running.processID) == Array(program.utf8) }
+            var connector: QueueBound<ProcessConnector>?
+            try Rim.with { id, environment in
+                let new = ProcessConnector(environment)
+                connector = QueueBound(new, to: environment.core)
+                return MatchSource(id, ProcessMatch(pattern: Array(program.utf8)), new)
+            } then: { rim, _ in
+                try rim.waitUntilArmed()
+                try Linux.rename(program, to: folder["app.old"])
+                let other = SourceID(.process, "other")
+                rim.core.queue.sync {
+                    connector?.value.add(other, ProcessMatch(pattern: Array(folder["app.old"].utf8)))
+                }
+                try wait(for: "all processes to be looked at") {
+                    rim.inputs.contains { if case .source(other, .armed) = $0 { true } else { false } }
+                }
+                #expect(!facts(rim).contains { $0.pid == running.processID }, "it lives")
+                running.send(SIGTERM)
+                try wait(for: "its end, to both") { facts(rim).count { $0.pid == running.processID } == 2 }
+                for fact in facts(rim) where fact.pid == running.processID {
+                    #expect(fact.exit == .signaled(SIGTERM) || (fact.exit == nil && drops(rim) > 0))
+                    #expect(fact.executable == Array(program.utf8), "by which it was executed")
+                }
+                rim.core.queue.sync { connector?.value.remove(other) }
+            }
+            running.wait()
         }
     }
 
