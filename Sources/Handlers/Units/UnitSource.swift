@@ -37,7 +37,10 @@ package final class UnitSource: EventSource {
     package func release() {}
 
     func failed(_ condition: SourceCondition) {
+        // Nobody answers any more why they failed, and their state is known: this is the only time to tell of them.
+        let untold = failures.sorted()
         failures = []
+        for unit in untold { tell(unit, .failed, nil) }
         loaded = []
         send(.source(id, condition))
     }
@@ -70,7 +73,7 @@ package final class UnitSource: EventSource {
     private func listed(_ units: [(name: String, state: String)], _ patterns: [String], _ client: UnitClient) {
         states.watch(patterns)
         let changes = states.saw(all: known(units))
-        if isListed { for change in changes { changed(change.unit, change.state, result: nil, client) } }
+        if isListed { for change in changes { changed(change.unit, change.state, result: nil, ask: client.result) } }
         isListed = true
         hub.listed(self)
         send(.source(id, condition))
@@ -107,7 +110,7 @@ package final class UnitSource: EventSource {
             tell(unit, .failed, state == .failed ? result : nil)
         }
         let wasFull = states.isFull
-        if states.saw(unit, state) { changed(unit, state, result: result, client) }
+        if states.saw(unit, state) { changed(unit, state, result: result, ask: client.result) }
         if states.isFull != wasFull { send(.source(id, condition)) }
     }
 
@@ -126,13 +129,17 @@ package final class UnitSource: EventSource {
         }
     }
 
-    private func changed(_ unit: String, _ state: UnitChange, result: String?, _ client: UnitClient) {
+    /// - Parameter ask: for the result of a unit; it may never be answered.
+    func changed(
+        _ unit: String, _ state: UnitChange, result: String?,
+        ask: (_ unit: String, _ answer: @escaping (String?) -> Void) -> Void
+    ) {
         guard trigger.events.contains(state) else { return }
         guard state == .failed, result == nil, failures.count < Self.questionLimit else {
             return tell(unit, state, result)
         }
         failures.insert(unit)
-        client.result(of: unit) { [weak self] result in
+        ask(unit) { [weak self] result in
             guard let self, failures.remove(unit) != nil else { return }
             tell(unit, .failed, result)
         }
