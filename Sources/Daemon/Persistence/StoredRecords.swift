@@ -151,13 +151,22 @@ extension StoredState {
         return operation.place <= largestNumber && times.allSatisfy { (0...Int64(1 << 60)).contains($0) }
     }
 
+    /// With these times can be reckoned.
+    private static func isPlausible(_ stamp: TimerStamp) -> Bool {
+        [stamp.lastElapse, stamp.after, stamp.seen, stamp.silenceLeft, stamp.silentSince].allSatisfy { time in
+            (-Int64(1 << 60)...Int64(1 << 60)).contains(time ?? 0)
+        }
+    }
+
     private mutating func take(_ name: String, _ value: [UInt8]) {
         let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
         switch (parts.first, parts.last ?? "") {
         case ("once", let handler): if value == Array("ever".utf8) || value == Linux.bootID { once.insert(handler) }
         case ("suspended", let name): suspensions[name] = StateCoding.suspensions(value)
         case ("timer", let name):
-            if let source = SourceID(description: name) { timers[source] = StateCoding.timer(value) }
+            if let source = SourceID(description: name), let stamp = StateCoding.timer(value), Self.isPlausible(stamp) {
+                timers[source] = stamp
+            }
         case ("booted", let name):
             if value == Linux.bootID, let source = SourceID(description: name) { booted.insert(source) }
         case ("process", let name):
