@@ -96,6 +96,9 @@ final class DurableDescriptor<Item>: DescriptorReader {
         if !batch.isEmpty { later() }
     }
 
+    /// What is there may be seen otherwise than before, though nothing has come.
+    func lookAgain() { turn() }
+
     func watch() throws(SystemError) {
         guard token == nil, !isHeld, heir == nil, let number = descriptor.number else { return }
         token = try epoll.add(number, [.readable, .edgeTriggered]) { [weak self] _ in self?.turn() }

@@ -23,6 +23,12 @@ package struct LineFramer: Sendable {
         isInPieces = inPieces
     }
 
+    /// It goes on in the middle of a line: with what another one has read of it, or behind what was cut.
+    mutating func resume(_ beginning: [UInt8], isSkipping: Bool) {
+        rest = Array(beginning.prefix(maxLength + 1))
+        self.isSkipping = isSkipping
+    }
+
     /// The lines that these bytes complete.
     package mutating func push(_ bytes: [UInt8]) -> [Line] {
         bytes.withUnsafeBytes { push($0) }

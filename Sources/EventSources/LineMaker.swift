@@ -35,6 +35,11 @@ final class LineMaker {
     /// Bytes of one read.
     var readSize: Int { isChunk ? min(trigger.maxLength, 1 << 16) : 1 << 16 }
 
+    /// The next bytes of the stream go on with this.
+    func resume(_ beginning: LineBeginning) {
+        framer.resume(beginning.bytes, isSkipping: beginning.isSkipping)
+    }
+
     /// The facts that the next bytes of the stream complete.
     func facts(_ bytes: UnsafeRawBufferPointer) -> [LineFact] {
         if isChunk { return sift([fact(Array(bytes), .chunk)]) }

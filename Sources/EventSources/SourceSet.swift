@@ -38,7 +38,7 @@ package final class SourceSet {
             forget: { name in
                 environment.connections.remove(name)
                 environment.forget(name)
-            }, closing: { environment.tellUnread($0, $1) })
+            }, closing: { environment.tellUnread($0, $1, unfinished: $2) })
         self.passed = passed
         connector = ProcessConnector(environment)
         self.ownSignals = ownSignals

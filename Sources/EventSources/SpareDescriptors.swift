@@ -7,30 +7,36 @@ import WatchFile
 package final class SpareDescriptors {
     private struct Entry {
         var number: Int32
+        var unfinished: [UInt8] = []
         var discarded: () -> Void
     }
 
     private var entries: [KeptDescriptor: Entry] = [:]
     private let forget: (KeptDescriptor) -> Void
-    private let closing: (KeptDescriptor, Int32) -> Void
+    private let closing: (KeptDescriptor, Int32, _ unfinished: Int) -> Void
 
     /// - Parameters:
     ///   - stored: descriptors to be owned, by name.
     ///   - forget: called with the name of each that is closed without being taken.
-    ///   - closing: called before that, to see what is in it.
+    ///   - closing: called before that, to see what is in it, with how many bytes had been taken out and not told.
     package init(
         _ stored: [KeptDescriptor: Int32] = [:], forget: @escaping (KeptDescriptor) -> Void = { _ in },
-        closing: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in }
+        closing: @escaping (KeptDescriptor, Int32, _ unfinished: Int) -> Void = { _, _, _ in }
     ) {
         entries = stored.mapValues { Entry(number: $0, discarded: {}) }
         self.forget = forget
         self.closing = closing
     }
 
-    /// - Parameter discarded: called when it has been closed, because nobody took it.
-    func put(_ name: KeptDescriptor, _ descriptor: consuming FileDescriptor, discarded: @escaping () -> Void = {}) {
+    /// - Parameters:
+    ///   - unfinished: was taken out of it already, and belongs before what is in it.
+    ///   - discarded: called when it has been closed, because nobody took it.
+    func put(
+        _ name: KeptDescriptor, _ descriptor: consuming FileDescriptor, unfinished: [UInt8] = [],
+        discarded: @escaping () -> Void = {}
+    ) {
         discard(name)
-        entries[name] = Entry(number: descriptor.release(), discarded: discarded)
+        entries[name] = Entry(number: descriptor.release(), unfinished: unfinished, discarded: discarded)
     }
 
     /// The descriptor of that name; one that does not fit is closed.
@@ -45,10 +51,13 @@ package final class SpareDescriptors {
     }
 
     /// All connections of a source, in the order they were let in; those that do not fit are closed.
-    func takeConnections(of id: SourceID, where fits: (Int32) -> Bool) -> [(number: UInt64, descriptor: Int32)] {
+    func takeConnections(
+        of id: SourceID, where fits: (Int32) -> Bool
+    ) -> [(number: UInt64, descriptor: Int32, unfinished: [UInt8])] {
         connections(of: id).compactMap { number in
+            let unfinished = entries[.connection(id, number)]?.unfinished ?? []
             guard let taken = take(.connection(id, number), where: fits) else { return nil }
-            return (number, taken.release())
+            return (number, taken.release(), unfinished)
         }
     }
 
@@ -66,7 +75,7 @@ package final class SpareDescriptors {
 
     func discard(_ name: KeptDescriptor) {
         guard let entry = entries.removeValue(forKey: name) else { return }
-        closing(name, entry.number)
+        closing(name, entry.number, entry.unfinished.count)
         FileDescriptor(owning: entry.number).close()
         forget(name)
         entry.discarded()

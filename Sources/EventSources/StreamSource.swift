@@ -136,7 +136,7 @@ package final class StreamSource: EventSource {
         )
         connection.close(
             { [isDurable] in
-                if isDurable { return spare.put(name, $0) }
+                if isDurable { return spare.put(name, $0, unfinished: connection.unfinished) }
                 $0.close()
                 if connections.remove(name) { forget(name) }
             }, then: left)
@@ -150,7 +150,11 @@ package final class StreamSource: EventSource {
 
     package func rest() {
         hold()
-        for (number, connection) in connections where !environment.connections.contains(.connection(id, number)) {
+        for (number, connection) in connections {
+            if environment.connections.contains(.connection(id, number)) {
+                connection.rest()
+                continue
+            }
             connections[number] = nil
             close(connection, number) { [spare, id] in spare.discard(.connection(id, number)) }
         }
@@ -217,7 +221,9 @@ package final class StreamSource: EventSource {
         read(connection, lastConnection, peer)
     }
 
-    private func read(_ connection: consuming FileDescriptor, _ number: UInt64, _ peer: String?) {
+    private func read(
+        _ connection: consuming FileDescriptor, _ number: UInt64, _ peer: String?, unfinished: [UInt8] = []
+    ) {
         let new = StreamConnection(
             id, trigger, environment, peer: peer, isPackets: isPackets, isDurable: isDurable
         ) { [weak self] in
@@ -225,7 +231,7 @@ package final class StreamSource: EventSource {
         }
         connections[number] = new
         if isHeld { new.hold() }
-        new.open(connection)
+        new.open(connection, unfinished: unfinished)
         if connections[number] == nil { environment.send(.gap(id, 1)) }
     }
 
@@ -253,9 +259,9 @@ package final class StreamSource: EventSource {
         guard !trigger.accepts else { return }
         let type: SocketType = isPackets ? .sequentialPacket : .stream
         let taken = spare.takeConnections(of: id) { Linux.socketType($0) == type && !Linux.isListening($0) }
-        for (number, descriptor) in taken {
+        for (number, descriptor, unfinished) in taken {
             lastConnection = max(lastConnection, number)
-            read(FileDescriptor(owning: descriptor), number, Self.peer(descriptor))
+            read(FileDescriptor(owning: descriptor), number, Self.peer(descriptor), unfinished: unfinished)
         }
     }
 

@@ -3,17 +3,51 @@ import LinuxSystem
 import WatchFile
 
 /// Looks into a connection without consuming (MSG_PEEK). Confined to its context.
+///
+/// What is unread is counted against its writer, in a Unix socket each write of one byte with some 770, until
+/// he has to wait. A line without its end therefore stays where it is only as long as he can go on: when it does not grow
+/// for a while, or is too long for one look, it is taken out and held here, and so is whatever else comes of it; of a
+/// writer who was seen to wait for that, every line is from then on. The connection is marked then
+/// (`LineBeginning`): whoever takes it up without what is held here knows that it goes on in the middle of a line.
 final class StreamView {
+    /// So long a line may stand still without its end (microseconds).
+    private static let patience: Int64 = 250_000
+    /// Who goes on so soon after something was taken out had waited for it (microseconds).
+    private static let haste: Int64 = 50_000
+    /// Of a longer line, what one look shows is taken out at once (bytes).
+    private static let mostSeen = 256 << 10
+
+    /// Has `look` called when there may be something to do, though nothing has come.
+    var again: () -> Void = {}
+    /// The beginning of a line that was taken out, and is not told.
+    private(set) var unfinished: [UInt8] = []
     private let trigger: DescriptorTrigger
     private let maker: LineMaker
+    private let context: Context
     private let isPackets: Bool
     /// What comes belongs to a line that was cut.
     private var isSkipping = false
+    private var isMarked = false
+    /// Bytes of the lines shown last that are not consumed.
+    private var shown = 0
+    /// A line without its end: so much of it, seen first at this time (monotonic, microseconds).
+    private var standing: (count: Int, since: Int64)?
+    private var isTimed = false
+    private var lastTaken: Int64?
+    /// Its writer had to wait for a line without its end to be taken out.
+    private var isTakenAtOnce = false
 
-    init(_ trigger: DescriptorTrigger, _ maker: LineMaker, isPackets: Bool) {
+    init(_ trigger: DescriptorTrigger, _ maker: LineMaker, on context: Context, isPackets: Bool) {
         self.isPackets = isPackets
         self.trigger = trigger
         self.maker = maker
+        self.context = context
+    }
+
+    /// Somebody else has begun to read it.
+    func resume(_ beginning: LineBeginning) {
+        (unfinished, isSkipping) = (beginning.bytes, beginning.isSkipping)
+        isMarked = isSkipping || !unfinished.isEmpty
     }
 
     func look(_ number: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {
@@ -22,12 +56,24 @@ final class StreamView {
         } catch  where error.errno == .wouldBlock {
             return .init()
         } catch {
-            return .init(isEnd: true)
+            return end()
         }
     }
 
+    /// The first of what was shown last is told.
+    func told() { unfinished = [] }
+
     func consume(_ number: Int32, _ count: Int) throws(SystemError) {
-        if isPackets { _ = try Linux.receiveDatagram(number, limit: 0) } else { _ = try Linux.skip(number, count) }
+        if isPackets {
+            _ = try Linux.receiveDatagram(number, limit: 0)
+            return
+        }
+        shown -= count
+        let isCut = isSkipping && shown == 0
+        if isCut { LineBeginning.tellOfLoss(number) }
+        _ = try Linux.skip(number, count)
+        if isMarked, !isCut { LineBeginning.end(number) }
+        isMarked = isCut
     }
 
     private func packet(_ number: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {
@@ -40,29 +86,98 @@ final class StreamView {
     }
 
     private func stream(_ number: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {
+        let limit = min(max(1 << 16, trigger.maxLength + 1), Self.mostSeen)
         while true {
             // Looked at before: who has gone before had sent everything.
             let wasHungUp = try Linux.poll(number, .peerHangUp, timeout: 0).contains(.peerHangUp)
-            let limit = max(1 << 16, trigger.maxLength + 1)
             let bytes = try Linux.peek(number, atMost: limit)
-            if bytes.isEmpty { return .init(isEnd: true) }
-            guard isSkipping else { return batch(bytes, isEnd: wasHungUp && bytes.count < limit) }
-            let newline = bytes.firstIndex(of: UInt8(ascii: "\n"))
-            _ = try Linux.skip(number, newline.map { $0 + 1 } ?? bytes.count)
-            isSkipping = newline == nil
+            if bytes.isEmpty { return end() }
+            noteHaste()
+            let newline = bytes.withUnsafeBytes { $0.firstNewline(from: 0) }
+            if isSkipping {
+                try skip(number, newline.map { $0 + 1 } ?? bytes.count, isWhole: newline != nil)
+                continue
+            }
+            let isEnd = wasHungUp && bytes.count < limit
+            let isTooLong = unfinished.count + bytes.count > trigger.maxLength
+            if newline != nil || isEnd || isTooLong || trigger.framing == .chunk { return batch(bytes, isEnd: isEnd) }
+            guard bytes.count == limit || hasToGo(bytes.count) else { return .init() }
+            try take(number, bytes)
         }
     }
 
     private func batch(_ bytes: [UInt8], isEnd: Bool) -> DurableDescriptor<LineFact>.Batch {
+        standing = nil
         if trigger.framing == .chunk {
             let chunk = Array(bytes.prefix(trigger.maxLength))
+            shown = chunk.count
             return .init(items: [(LineFact(chunk, form: .chunk, peer: maker.peer), chunk.count)])
         }
-        var cutter = SizedLines(bytes, maxLength: trigger.maxLength)
+        let before = unfinished.count
+        var cutter = SizedLines(before == 0 ? bytes : unfinished + bytes, maxLength: trigger.maxLength)
         if isEnd { cutter.finish() }
         isSkipping = cutter.isUnfinishedCut
         maker.noteCut(cutter.cut)
-        return .init(items: cutter.lines.map { (maker.fact($0.line), $0.size) })
+        var items = cutter.lines.map { (item: maker.fact($0.line), size: $0.size) }
+        // That much of the first is not there any more.
+        items[0].size -= before
+        shown = items.reduce(0) { $0 + $1.size }
+        return .init(items: items)
+    }
+
+    /// Nobody will end what is held.
+    private func end() -> DurableDescriptor<LineFact>.Batch {
+        guard !unfinished.isEmpty else { return .init(isEnd: true) }
+        let line = LineFramer.Line(bytes: unfinished, isIncomplete: true)
+        return .init(items: [(maker.fact(line), 0)], isEnd: true)
+    }
+
+    /// What is left of a line that was cut.
+    private func skip(_ number: Int32, _ count: Int, isWhole: Bool) throws(SystemError) {
+        _ = try Linux.skip(number, count)
+        isSkipping = !isWhole
+        guard isWhole, isMarked else { return }
+        LineBeginning.end(number)
+        isMarked = false
+    }
+
+    // MARK: A line without its end
+
+    private func noteHaste() {
+        guard let taken = lastTaken else { return }
+        if Linux.now(.monotonic) - taken < Self.haste { isTakenAtOnce = true }
+        lastTaken = nil
+    }
+
+    /// Whether its writer may be waiting for it.
+    private func hasToGo(_ count: Int) -> Bool {
+        if isTakenAtOnce || !unfinished.isEmpty { return true }
+        let now = Linux.now(.monotonic)
+        if let standing, standing.count == count, now - standing.since >= Self.patience {
+            lastTaken = now
+            return true
+        }
+        if standing?.count != count { standing = (count, now) }
+        lookLater(Self.patience - (now - (standing?.since ?? now)))
+        return false
+    }
+
+    private func lookLater(_ delay: Int64) {
+        guard !isTimed else { return }
+        isTimed = true
+        let bound = QueueBound(self, to: context)
+        context.after(Int(max(delay, 1))) {
+            bound.value.isTimed = false
+            bound.value.again()
+        }
+    }
+
+    private func take(_ number: Int32, _ bytes: [UInt8]) throws(SystemError) {
+        if !isMarked { LineBeginning.begin(number) }
+        isMarked = true
+        _ = try Linux.skip(number, bytes.count)
+        unfinished += bytes
+        standing = nil
     }
 }
 

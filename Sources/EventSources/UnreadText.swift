@@ -3,8 +3,10 @@ import LinuxSystem
 
 extension SourceEnvironment {
     /// A descriptor of a source is about to be closed: what nobody has read of it is named.
-    func tellUnread(_ name: KeptDescriptor, _ number: Int32) {
-        guard let id = name.source, let (what, count) = UnreadText.of(name, number) else { return }
+    ///
+    /// - Parameter unfinished: bytes that were taken out of it and not told.
+    func tellUnread(_ name: KeptDescriptor, _ number: Int32, unfinished: Int = 0) {
+        guard let id = name.source, let (what, count) = UnreadText.of(name, number, unfinished) else { return }
         warn(id, what)
         send(.gap(id, count))
     }
@@ -13,14 +15,14 @@ extension SourceEnvironment {
 /// What is in a descriptor, in words.
 enum UnreadText {
     /// `nil`: nothing. Of a socket that listens, connections are let in to be looked at.
-    static func of(_ name: KeptDescriptor, _ number: Int32) -> (text: String, count: Int)? {
+    static func of(_ name: KeptDescriptor, _ number: Int32, _ unfinished: Int) -> (text: String, count: Int)? {
         if Linux.isListening(number) {
             let count = waiting(number)
             let connections = count == 1 ? "1 connection" : "\(count) connections"
             return count == 0
                 ? nil : ("its socket is closed with \(connections) that sent something and nobody let in", count)
         }
-        let size = (try? Linux.bytesAvailable(number)) ?? 0
+        let size = unfinished + ((try? Linux.bytesAvailable(number)) ?? 0)
         let bytes = size == 1 ? "1 byte" : "\(size) bytes"
         let what =
             switch name {

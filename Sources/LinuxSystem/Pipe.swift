@@ -46,6 +46,17 @@ extension Linux {
         return Int(count)
     }
 
+    /// A number from 0 (nothing) to 64 on an open file, found by whoever shares or inherits it: `fcntl(2)` F_SETSIG, which
+    /// means nothing to the kernel without O_ASYNC.
+    package static func setMark(_ descriptor: Int32, _ mark: Int32) throws(SystemError) {
+        try call("fcntl F_SETSIG") { fcntl(descriptor, Int32(CLINUX_F_SETSIG), mark) }
+    }
+
+    /// `fcntl(2)` F_GETSIG: 0 where nothing is, and of what is not open.
+    package static func mark(_ descriptor: Int32) -> Int32 {
+        max(0, fcntl(descriptor, Int32(CLINUX_F_GETSIG)))
+    }
+
     /// `fcntl(2)` F_DUPFD_CLOEXEC: another descriptor of the same open file, at least 3.
     package static func duplicate(_ descriptor: Int32) throws(SystemError) -> FileDescriptor {
         FileDescriptor(owning: try call("fcntl F_DUPFD_CLOEXEC") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })

@@ -1,0 +1,48 @@
+import LinuxSystem
+import WatchFile
+
+/// Where a connection stands that somebody else may have begun to read: in the middle of a line, when it is marked.
+struct LineBeginning {
+    /// What its next byte belongs to, of which something has been consumed.
+    private enum Mark: Int32 {
+        /// To a line that is not told yet.
+        case untold = 1
+        /// To a line that was told, with what was cut off, or as a gap.
+        case told
+    }
+
+    /// What was read of the line.
+    private(set) var bytes: [UInt8] = []
+    /// What comes up to the next newline is told already, or cannot be told.
+    private(set) var isSkipping = false
+    /// There was a beginning, which is not known.
+    private(set) var isLost = false
+
+    /// - Parameter bytes: what is known of it.
+    init(_ number: Int32, _ bytes: [UInt8], _ trigger: DescriptorTrigger) {
+        let mark = Mark(rawValue: Linux.mark(number))
+        if trigger.framing == .line {
+            self.bytes = bytes
+            isSkipping = mark != nil && bytes.isEmpty
+            isLost = mark == .untold && bytes.isEmpty
+            if isLost { Self.tellOfLoss(number) }
+        } else {
+            isLost = mark == .untold
+            Self.end(number)
+        }
+    }
+
+    /// Before something of a line is taken out that is not told yet.
+    static func begin(_ number: Int32) { set(number, .untold) }
+
+    /// Before the last of what is told of a line is taken out, whose end has not come.
+    static func tellOfLoss(_ number: Int32) { set(number, .told) }
+
+    /// The next byte begins a line.
+    static func end(_ number: Int32) { set(number, nil) }
+
+    private static func set(_ number: Int32, _ mark: Mark?) {
+        // Fails for want of memory only; then nobody could be told.
+        try? Linux.setMark(number, mark?.rawValue ?? 0)
+    }
+}
