@@ -5,7 +5,8 @@ import WatchFile
 /// `Framing=ready`: a level condition. While the descriptor can be read (or written) one operation gets it; when that
 /// has ended it is armed again: at once after a success that took something out of it (or put something into it), else
 /// after 1 s, doubling to 1 min. A FIFO or socket that was taken away is made anew when nothing is left to be read of it
-/// and no operation has it. Confined to its context.
+/// and no operation has it; what hangs up and has nothing to be read is closed and opened anew, after 1 s, doubling to
+/// 1 min until an operation gets it (a FIFO at once: that ends the hang-up). Confined to its context.
 package final class ReadySource: EventSource {
     private let id: SourceID
     private let trigger: DescriptorTrigger
@@ -85,10 +86,12 @@ package final class ReadySource: EventSource {
         (try? Linux.poll(number, .readable, timeout: 0))?.contains(.readable) ?? false
     }
 
-    private func failed(_ error: SystemError) {
+    private func failed(_ error: SystemError) { failed("\(error)") }
+
+    private func failed(_ reason: String) {
         guard !isClosed else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
-        environment.send(.source(id, retry.condition("\(error)")))
+        environment.send(.source(id, retry.condition(reason)))
     }
 
     package func close() {
@@ -125,16 +128,14 @@ package final class ReadySource: EventSource {
     private func ready(_ events: EpollEvents) {
         unwatch()
         guard let number = descriptor.number else { return }
-        if events.isDisjoint(with: [.readable, .writable]) {
-            // The last writer has gone, or something is wrong: only a new one ends that.
-            return open()
-        }
+        if isOver(number, events) { return hungUp(number) }
         do throws(SystemError) {
             let handed = try Linux.duplicate(number)
             // The handler knows nothing of it being otherwise.
             try? Linux.setNonBlocking(number, false)
             isHandedOver = true
             let before = amount(number)
+            if unchanged == 0 { retry.reset() }
             let handover = environment.handovers.add(handed) { [weak self] in self?.ended(before, hasFailed: $0) }
             environment.send(.event(id, .line(LineFact([], form: .ready, handover: handover))))
         } catch {
@@ -142,11 +143,27 @@ package final class ReadySource: EventSource {
         }
     }
 
+    /// Only a new one ends that: nobody can get anything out of it, or into it.
+    private func isOver(_ number: Int32, _ events: EpollEvents) -> Bool {
+        if events.isDisjoint(with: [.readable, .writable]) { return true }
+        guard events.contains(.hangUp) else { return false }
+        return trigger.readiness == .writable || (try? Linux.bytesAvailable(number)) ?? 0 == 0
+    }
+
+    private func hungUp(_ number: Int32) {
+        if case .fifo = trigger.listener { return open() }
+        let error = Linux.takeError(number)
+        // A socket could not be bound anew beside this one.
+        if let name = origin.keptName { environment.forget(name) }
+        descriptor.take()?.close()
+        failed(error.map { "\($0)" } ?? "its other end has gone")
+    }
+
     private func ended(_ before: Int?, hasFailed: Bool) {
         isHandedOver = false
         guard !isClosed, let number = descriptor.number else { return }
         try? Linux.setNonBlocking(number, true)
-        guard hasFailed || isUnchanged(before, amount(number)) else {
+        guard hasFailed || isUnchanged(before, amount(number), number) else {
             (unchanged, retry) = (0, Retry())
             if isLost { return renew() }
             do throws(SystemError) { try watch() } catch { failed(error) }
@@ -169,10 +186,11 @@ package final class ReadySource: EventSource {
         }
     }
 
-    /// Room for more there is nearly always: without a sign of the handler having used it, it has not.
-    private func isUnchanged(_ before: Int?, _ after: Int?) -> Bool {
+    /// Room for more there is nearly always: without a sign of the handler having used it, it has not. Where nothing was
+    /// to be read, an empty datagram was, or the end, which stays.
+    private func isUnchanged(_ before: Int?, _ after: Int?, _ number: Int32) -> Bool {
         switch trigger.readiness {
-        case .readable: before != nil && before == after && after != 0
+        case .readable: before != nil && before == after && (after != 0 || isReadable(number))
         case .writable: before == after
         }
     }

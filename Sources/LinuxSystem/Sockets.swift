@@ -218,6 +218,12 @@ extension Linux {
         return bytes
     }
 
+    /// SO_ERROR: what waits on a socket to be told, and is told with this; `nil`: nothing, or it is not a socket.
+    package static func takeError(_ socket: Int32) -> SystemError? {
+        guard let code = option(socket, SO_ERROR), code != 0 else { return nil }
+        return SystemError(call: "SO_ERROR", errno: Errno(code))
+    }
+
     /// `nil`: not a socket.
     private static func option(_ descriptor: Int32, _ option: Int32) -> Int32? {
         var value: Int32 = 0
