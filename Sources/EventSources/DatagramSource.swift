@@ -13,8 +13,10 @@ package final class DatagramSource: EventSource {
     private var guardian: FileGuard?
     private var socket: (any DescriptorReader)?
     private var retry = Retry()
+    private let isDurable: Bool
     /// Its file is another one, or none.
     private var isLost = false
+    private var isHeld = false
 
     /// - Parameters:
     ///   - isDurable: what it tells is stored.
@@ -28,6 +30,7 @@ package final class DatagramSource: EventSource {
         self.environment = environment
         opening = SocketOpening(id: id, address: address, type: .datagram, environment: environment, spare: spare)
         maker = LineMaker(id, trigger, environment)
+        self.isDurable = isDurable
         socket = isDurable ? durableSocket() : plainSocket()
         guardian = opening.path.map { path in
             FileGuard(path, hub: environment.inotify) { [weak self] in self?.lost(path) }
@@ -69,12 +72,12 @@ package final class DatagramSource: EventSource {
 
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
-            guard let self, let socket else { return }
+            guard let self, let socket, !isClosing else { return }
+            // What was told of it is in the old one.
+            if isLost, !socket.isSettled { return closeFirst() }
             do throws(SystemError) {
-                let owner = try owner.get()
-                // One that is bound already only wants its place in the epoll set.
-                if socket.isOpen, !isLost { try socket.watch() } else { try socket.open(try opening.takeOrBind(owner)) }
-                isLost = false
+                try open(socket, owner.get())
+                guard self.socket != nil else { return }
                 retry.reset()
                 environment.send(.source(id, .armed))
                 guardian?.watch()
@@ -84,13 +87,54 @@ package final class DatagramSource: EventSource {
         }
     }
 
+    private func open(_ socket: any DescriptorReader, _ owner: FileOwner) throws(SystemError) {
+        // One that is bound already only wants its place in the epoll set.
+        if socket.isOpen, !isLost { return try socket.watch() }
+        if isLost { environment.forget(.socket(id)) }
+        let new = try opening.takeOrBind(owner)
+        if let number = socket.number {
+            drain(number)
+            // Closed by what that told.
+            guard self.socket != nil else { return new.close() }
+            environment.tellUnread(.socket(id), number)
+        }
+        isLost = false
+        try socket.open(new)
+    }
+
     /// Nobody finds it any more: it is made anew.
     private func lost(_ path: [UInt8]) {
         guard socket != nil else { return }
         environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))
-        environment.forget(.socket(id))
         isLost = true
         open()
+    }
+
+    /// It is closed as soon as what was told of it is consumed.
+    private var isClosing: Bool { socket.map { !$0.isOpen && $0.number != nil } ?? false }
+
+    private func closeFirst() {
+        socket?.close { [weak self, environment, id] old in
+            self?.drain(old.rawValue)
+            environment.tellUnread(.socket(id), old.rawValue)
+            old.close()
+            self?.reopen()
+        }
+    }
+
+    private func reopen() {
+        guard socket != nil else { return }
+        let new = isDurable ? durableSocket() : plainSocket()
+        if isHeld { new.hold() }
+        socket = new
+        open()
+    }
+
+    /// It is about to be closed, and nobody sends to it any more but who has it open.
+    private func drain(_ number: Int32) {
+        while socket != nil, !isHeld, let datagram = try? Linux.receiveDatagram(number, limit: trigger.maxLength) {
+            environment.tell(id, maker.facts(datagram))
+        }
     }
 
     private func failed(_ error: SystemError) {
@@ -103,7 +147,7 @@ package final class DatagramSource: EventSource {
 
     package func close(then left: @escaping () -> Void) {
         retry.cancel()
-        let isOpen = socket?.isOpen ?? false
+        let isOpen = socket?.number != nil
         socket?.close { [opening] in
             opening.leave($0)
             left()
@@ -114,9 +158,13 @@ package final class DatagramSource: EventSource {
         if !isOpen { left() }
     }
 
-    package func hold() { socket?.hold() }
+    package func hold() {
+        isHeld = true
+        socket?.hold()
+    }
 
     package func release() {
+        isHeld = false
         do throws(SystemError) { try socket?.release() } catch { failed(error) }
     }
 

@@ -57,6 +57,65 @@ import WatchFile
         }
     }
 
+    // MARK: A file that is taken away
+
+    /// While something is being stored, and afterwards.
+    @Test(arguments: [false, true]) func whoseFileIsTakenAwayHearsAgain(isCommittedLate: Bool) throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            let trigger = DescriptorTrigger(listener: .datagram(.unix(path)), framing: .datagram)
+            let rim = try Rim(isCommittedByHand: true)
+            let source = rim.open { DatagramSource($0, .unix(path), trigger, $1, isDurable: true) }
+            try Linux.socket(for: .unix(path), .datagram).use { sender in
+                for text in ["1", "2", "3"] { try Linux.send(sender, text.pathBytes, to: .unix(path)) }
+                try wait(for: "the first") { rim.texts == ["1"] }
+                if !isCommittedLate {
+                    rim.commit()
+                    try wait(for: "the second") { rim.texts == ["1", "2"] }
+                }
+                try Linux.unlink(path)
+                if isCommittedLate {
+                    try wait(for: "it to be seen") { if case .waiting = rim.condition { true } else { false } }
+                }
+                try wait(for: "somebody to hear") {
+                    rim.commit()
+                    return (try? Linux.send(sender, "4".pathBytes, to: .unix(path))) != nil
+                }
+                try wait(for: "all") {
+                    rim.commit()
+                    return rim.texts == ["1", "2", "3", "4"]
+                }
+            }
+            #expect(rim.condition == .armed && rim.gap == 0)
+            rim.on(source) { $0.close() }
+            rim.commit()
+        }
+    }
+
+    @Test(arguments: [false, true]) func whatIsClosedUnreadWithAFileThatIsTakenAwayIsNamed(isDurable: Bool) throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            let trigger = DescriptorTrigger(listener: .datagram(.unix(path)), framing: .datagram)
+            try Rim.with {
+                DatagramSource($0, .unix(path), trigger, $1, isDurable: isDurable)
+            } then: { rim, source in
+                try rim.waitUntilArmed()
+                try Linux.socket(for: .unix(path), .datagram).use { sender in
+                    rim.on(source) { $0.hold() }
+                    try Linux.send(sender, "1".pathBytes, to: .unix(path))
+                    try Linux.unlink(path)
+                    try wait(for: "somebody to hear") {
+                        (try? Linux.send(sender, "2".pathBytes, to: .unix(path))) != nil
+                    }
+                    rim.on(source) { $0.release() }
+                    try wait(for: "it") { rim.texts == ["2"] }
+                }
+                #expect(rim.gap == 1)
+                #expect(rim.warnings == ["its socket is closed with datagrams that nobody has read"])
+            }
+        }
+    }
+
     @Test(.enabled(if: Linux.environment("WATCHD_MEASURE") != nil)) func datagramsPerSecond() throws {
         for isDurable in [false, true, false, true] {
             try Folder.with { folder in
