@@ -98,13 +98,18 @@ package final class StreamSource: EventSource {
         environment.send(.source(id, retry.condition("\(error)")))
     }
 
-    /// Nobody finds it any more: it is made anew. Who is connected stays.
+    /// Nobody finds it any more: it is made anew. Who is connected stays, and who waits is let in as far as there is room.
     private func lost(_ path: [UInt8]) {
         guard !isClosed else { return }
         environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))
         unwatch()
+        letInWhoWaits()
+        guard !isClosed else { return }
         environment.forget(.socket(id))
-        listener.take()?.close()
+        if let listener = listener.take() {
+            environment.tellUnread(.socket(id), listener.rawValue)
+            listener.close()
+        }
         open()
     }
 
@@ -189,6 +194,15 @@ package final class StreamSource: EventSource {
             guard !isHeld, let number = listener.number else { return }
             guard !isFull else { return unwatch() }
             guard let connection = try Linux.accept(number) else { return }
+            take(connection)
+        }
+    }
+
+    /// Nobody comes behind them. While it is held nobody is read either, but a handler would be started.
+    private func letInWhoWaits() {
+        while !isFull, !(isHeld && trigger.accepts), let number = listener.number,
+            let connection = try? Linux.accept(number)
+        {
             take(connection)
         }
     }

@@ -134,6 +134,35 @@ import struct WatchFile.Command
         }
     }
 
+    /// As many as are allowed; the others are named.
+    @Test func whoWaitsWhenTheSocketFileIsTakenAwayIsLetIn() throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            try Rim.with {
+                StreamSource($0, .unix(path), .stream, trigger(path) { $0.maxConnections = 2 }, $1)
+            } then: { rim, source in
+                try rim.waitUntilArmed()
+                rim.on(source) { $0.hold() }
+                let all = try (1...3).map { number in
+                    let socket = try connect(path)
+                    try Linux.writeAll(socket, "\(number)\n".utf8)
+                    return socket
+                }
+                try Linux.unlink(path)
+                try wait(for: "it to be there again") {
+                    (try? Linux.lstat(path))?.kind == .socket && rim.condition == .armed
+                }
+                rim.on(source) { $0.release() }
+                try wait(for: "two") { rim.lines.count == 2 }
+                #expect(Set(rim.texts) == ["1", "2"])
+                #expect(rim.gap == 1)
+                #expect(
+                    rim.warnings == ["its socket is closed with 1 connection that sent something and nobody let in"])
+                for socket in all { close(socket) }
+            }
+        }
+    }
+
     @Test func anAcceptedConnectionIsOneEventAndClosedWhenNobodyWantsIt() throws {
         try Folder.with { folder in
             let path = folder["socket"].pathBytes
