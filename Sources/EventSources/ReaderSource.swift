@@ -8,7 +8,7 @@ import WatchFile
 package final class ReaderSource: EventSource {
     /// How it is read.
     enum Kind {
-        case bytes, datagrams, messages
+        case bytes, datagrams, packets, messages
     }
 
     private let id: SourceID
@@ -88,6 +88,10 @@ package final class ReaderSource: EventSource {
                 maker.noteLost(1)
                 return .items([], bytes: 0)
             }
+        case .packets:
+            let packet = try Linux.receiveDatagram(number, limit: trigger.maxLength)
+            // One of nothing cannot be told from the end (`recv(2)`).
+            return packet?.bytes.isEmpty == true ? .end([]) : reading(packet)
         case .messages: return reading(try Linux.receiveMessage(number, limit: trigger.maxLength))
         }
     }

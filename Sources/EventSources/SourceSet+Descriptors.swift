@@ -56,8 +56,13 @@ extension SourceSet {
             return StreamSource(
                 id, trigger, environment, type: type, isDurable: isDurable, origin: origin, spare: spare)
         }
-        let isMessages = type == .datagram || type == .sequentialPacket
-        return ReaderSource(id, trigger, environment, kind: isMessages ? .datagrams : .bytes) {
+        let kind: ReaderSource.Kind =
+            switch type {
+            case .datagram: .datagrams
+            case .sequentialPacket: .packets
+            default: .bytes
+            }
+        return ReaderSource(id, trigger, environment, kind: kind) {
             [passed] _ throws(SystemError) in
             let own = try passed.duplicate(name)
             guard !trigger.accepts else {

@@ -1,3 +1,4 @@
+import Dispatch
 import Engine
 import LinuxSystem
 import ProgramKit
@@ -23,6 +24,30 @@ import WatchFile
                 try wait(for: "the line") { rim.texts == ["line \(round)"] }
             }
         }
+    }
+
+    /// What is read then would be a packet of nothing, for ever.
+    @Test(arguments: [nil, DescriptorTrigger.Framing.line])
+    func aPassedConnectionOfPacketsEndsWithItsPeer(framing: DescriptorTrigger.Framing?) throws {
+        let (own, other) = try Linux.socketPair(.sequentialPacket).split()
+        try Linux.writeAll(other, "one".utf8)
+        try Linux.writeAll(other, "two".utf8)
+        FileDescriptor(owning: other).close()
+        let passed = PassedDescriptors(["in": [own]])
+        var trigger = DescriptorTrigger(listener: .passed("in"), framing: framing ?? .line)
+        trigger.isFramingGiven = framing != nil
+        let definition = SourceDefinition(
+            id: SourceID(.descriptor, "d"), routes: [], trigger: .descriptor(trigger))
+        let rim = try Rim()
+        let set = try rim.core.queue.sync {
+            let set = try SourceSet(rim.parts.value.environment, passed: passed, ownSignals: []) { _ in }
+            set.open(definition)
+            return QueueBound(set, to: rim.core)
+        }
+        try wait(for: "the end") { if case .failed("it has ended", _) = rim.condition { true } else { false } }
+        rim.core.queue.sync { set.value.close(definition.id) }
+        #expect(rim.texts == ["one", "two"])
+        FileDescriptor(owning: own).close()
     }
 
     @Test func whatWasNotPassedIsSaid() throws {
