@@ -4,16 +4,15 @@ import WatchFile
 
 /// Looks into a connection without consuming (MSG_PEEK). Confined to its context.
 ///
-/// What is unread is counted against its writer, in a Unix socket each write of one byte with some 770, until
-/// he has to wait. A line without its end therefore stays where it is only as long as he can go on: when it does not grow
-/// for a while, or is too long for one look, it is taken out and held here, and so is whatever else comes of it; of a
-/// writer who was seen to wait for that, every line is from then on. The connection is marked then
-/// (`LineBeginning`): whoever takes it up without what is held here knows that it goes on in the middle of a line.
+/// What is unread is counted against its writer, in a Unix socket each write of one byte with some 770, until he has to
+/// wait. A line without its end therefore stays where it is only as long as he can go on: when it does not grow for a
+/// while, and there may be no room for more of it, or when it is too long for one look, it is taken out and held here,
+/// and so is whatever else comes of it, and every line of a connection where there was no room once. The connection is
+/// marked then (`LineBeginning`): whoever takes it up without what is held here knows that it goes on in the middle of a
+/// line.
 final class StreamView {
     /// So long a line may stand still without its end (microseconds).
     private static let patience: Int64 = 250_000
-    /// Who goes on so soon after something was taken out had waited for it (microseconds).
-    private static let haste: Int64 = 50_000
     /// Of a longer line, what one look shows is taken out at once (bytes).
     private static let mostSeen = 256 << 10
 
@@ -33,8 +32,7 @@ final class StreamView {
     /// A line without its end: so much of it, seen first at this time (monotonic, microseconds).
     private var standing: (count: Int, since: Int64)?
     private var isTimed = false
-    private var lastTaken: Int64?
-    /// Its writer had to wait for a line without its end to be taken out.
+    /// There was no room for more of a line once.
     private var isTakenAtOnce = false
 
     init(_ trigger: DescriptorTrigger, _ maker: LineMaker, on context: Context, isPackets: Bool) {
@@ -92,7 +90,6 @@ final class StreamView {
             let wasHungUp = try Linux.poll(number, .peerHangUp, timeout: 0).contains(.peerHangUp)
             let bytes = try Linux.peek(number, atMost: limit)
             if bytes.isEmpty { return end() }
-            noteHaste()
             let newline = bytes.withUnsafeBytes { $0.firstNewline(from: 0) }
             if isSkipping {
                 try skip(number, newline.map { $0 + 1 } ?? bytes.count, isWhole: newline != nil)
@@ -101,7 +98,7 @@ final class StreamView {
             let isEnd = wasHungUp && bytes.count < limit
             let isTooLong = unfinished.count + bytes.count > trigger.maxLength
             if newline != nil || isEnd || isTooLong || trigger.framing == .chunk { return batch(bytes, isEnd: isEnd) }
-            guard bytes.count == limit || hasToGo(bytes.count) else { return .init() }
+            guard bytes.count == limit || hasToGo(number, bytes.count) else { return .init() }
             try take(number, bytes)
         }
     }
@@ -143,30 +140,26 @@ final class StreamView {
 
     // MARK: A line without its end
 
-    private func noteHaste() {
-        guard let taken = lastTaken else { return }
-        if Linux.now(.monotonic) - taken < Self.haste { isTakenAtOnce = true }
-        lastTaken = nil
-    }
-
-    /// Whether its writer may be waiting for it.
-    private func hasToGo(_ count: Int) -> Bool {
+    /// Whether its writer may be waiting for room.
+    private func hasToGo(_ number: Int32, _ count: Int) -> Bool {
         if isTakenAtOnce || !unfinished.isEmpty { return true }
         let now = Linux.now(.monotonic)
-        if let standing, standing.count == count, now - standing.since >= Self.patience {
-            lastTaken = now
-            return true
-        }
         if standing?.count != count { standing = (count, now) }
-        lookLater(Self.patience - (now - (standing?.since ?? now)))
-        return false
+        let left = Self.patience - (now - (standing?.since ?? now))
+        if left > 0 {
+            lookLater(left)
+            return false
+        }
+        guard let share = Linux.unreadShare(number) else { return true }
+        isTakenAtOnce = share.mayHoldUpWriter
+        return isTakenAtOnce
     }
 
     private func lookLater(_ delay: Int64) {
         guard !isTimed else { return }
         isTimed = true
         let bound = QueueBound(self, to: context)
-        context.after(Int(max(delay, 1))) {
+        context.after(Int(delay)) {
             bound.value.isTimed = false
             bound.value.again()
         }

@@ -225,7 +225,7 @@ extension Linux {
     }
 
     /// `nil`: not a socket.
-    private static func option(_ descriptor: Int32, _ option: Int32) -> Int32? {
+    static func option(_ descriptor: Int32, _ option: Int32) -> Int32? {
         var value: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         return getsockopt(descriptor, SOL_SOCKET, option, &value, &size) == 0 ? value : nil

@@ -44,10 +44,10 @@ import WatchFile
 
         func close() { rim.core.queue.sync { set.value.close(definition.id) } }
 
-        /// What is in the socket of the only connection; `nil`: it is not in the store.
-        var unread: Int? {
-            let connection = rim.store.first { $0.key.name.hasPrefix("connection-") }
-            return connection.flatMap { try? Linux.bytesAvailable($0.value) }
+        /// What is in the sockets of the connections that are in the store, in the order of their numbers.
+        var unread: [Int] {
+            let connections = rim.store.filter { $0.key.name.hasPrefix("connection-") }
+            return connections.sorted { $0.key.name < $1.key.name }.compactMap { try? Linux.bytesAvailable($0.value) }
         }
     }
 
@@ -122,6 +122,9 @@ import WatchFile
         }
     }
 
+    /// In pieces of one byte there is no room for much more of it.
+    private static let beginning = String(repeating: "x", count: 200)
+
     /// The beginning of a line is taken out of the socket; then `body`.
     private func withABeginning(
         keepsConnections: Int = 10, _ body: (Setup, SocketAddress, Int32) throws -> Void
@@ -131,13 +134,41 @@ import WatchFile
             try setup.rim.waitUntilArmed()
             let socket = try client(endpoint)
             defer { FileDescriptor(owning: socket).close() }
-            try Linux.writeAll(socket, "one\ntwo, the beginn".utf8)
+            try Linux.writeAll(socket, "one\n".utf8)
+            write(Self.beginning, in: 1, to: socket).wait()
             try wait(for: "it to be taken out") {
                 // Without a copy the writer tells.
-                try (setup.unread ?? Linux.bytesUnsent(socket)) == 0
+                try setup.unread == [0] || Linux.bytesUnsent(socket) == 0
             }
             #expect(setup.rim.texts == ["one"])
             try body(setup, address, socket)
+        }
+    }
+
+    /// Whether the kernel tells of Unix sockets how much room there is.
+    private static let isRoomKnown: Bool = {
+        guard let (one, two) = try? Linux.socketPair(.stream).split() else { return false }
+        defer { for socket in [one, two] { FileDescriptor(owning: socket).close() } }
+        return Linux.unreadShare(one) != nil
+    }()
+
+    /// A kill takes nothing of it.
+    @Test(.enabled(if: isRoomKnown)) func whoHasRoomToGoOnLeavesTheBeginningOfALineInTheSocket() throws {
+        try with { address, endpoint in
+            let setup = try Setup(address, maxLength: Self.maxLength)
+            try setup.rim.waitUntilArmed()
+            let (one, two) = (try client(endpoint), try client(endpoint))
+            defer { for socket in [one, two] { FileDescriptor(owning: socket).close() } }
+            try Linux.writeAll(one, Self.beginning.utf8)
+            try wait(for: "it to come") { setup.unread.first == 200 }
+            write(Self.beginning, in: 1, to: two).wait()
+            // It is looked at later than the first one.
+            try wait(for: "the other one to be taken out") { setup.unread == [200, 0] }
+            let next = try Setup(address, maxLength: Self.maxLength, stored: setup.killed())
+            for socket in [one, two] { try Linux.writeAll(socket, "y\n".utf8) }
+            try wait(for: "both") { next.rim.lines.count == 1 && next.rim.gap == 1 }
+            #expect(next.rim.texts == [Self.beginning + "y"])
+            for setup in [next, setup] { setup.close() }
         }
     }
 
@@ -148,16 +179,16 @@ import WatchFile
                 setup.set.value.open(setup.definition, isDurable: true)
             }
             try Linux.writeAll(socket, "ing\nthree\n".utf8)
-            try wait(for: "the others") { setup.rim.texts == ["one", "two, the beginning", "three"] }
+            try wait(for: "the others") { setup.rim.texts == ["one", Self.beginning + "ing", "three"] }
             // Also one that makes it a source that keeps nothing.
-            try Linux.writeAll(socket, "four, ".utf8)
-            try wait(for: "it to be taken out") { setup.unread == 0 }
+            write(Self.beginning, in: 1, to: socket).wait()
+            try wait(for: "it to be taken out") { setup.unread == [0] }
             setup.rim.core.queue.sync {
                 setup.set.value.close(setup.definition.id)
                 setup.set.value.open(setup.definition)
             }
             try Linux.writeAll(socket, "the end\n".utf8)
-            try wait(for: "the fourth") { setup.rim.texts.last == "four, the end" }
+            try wait(for: "the fourth") { setup.rim.texts.last == Self.beginning + "the end" }
             #expect(setup.rim.gap == 0 && setup.rim.warnings.isEmpty)
             setup.close()
         }
@@ -183,7 +214,7 @@ import WatchFile
             setup.rim.core.queue.sync { setup.set.value.rest(setup.definition.id) }
             #expect(
                 setup.rim.warnings == [
-                    "the beginning of a line is lost (15 bytes): its end has not come in time"
+                    "the beginning of a line is lost (200 bytes): its end has not come in time"
                 ])
             #expect(setup.rim.gap == 1)
             let next = try Setup(address, maxLength: Self.maxLength, stored: setup.killed())
@@ -203,7 +234,7 @@ import WatchFile
                 setup.set.value.rest(setup.definition.id)
             }
             setup.rim.core.queue.sync {}
-            #expect(setup.rim.warnings == ["a connection is closed with 19 bytes that nobody has read"])
+            #expect(setup.rim.warnings == ["a connection is closed with 204 bytes that nobody has read"])
             #expect(setup.rim.gap == 1)
             setup.close()
         }
@@ -214,10 +245,10 @@ import WatchFile
             let setup = try Setup(address, maxLength: Self.maxLength, isCommittedByHand: true)
             try setup.rim.waitUntilArmed()
             let socket = try client(endpoint)
-            try Linux.writeAll(socket, "rest".utf8)
-            try wait(for: "it to be taken out") { setup.unread == 0 }
+            write(Self.beginning, in: 1, to: socket).wait()
+            try wait(for: "it to be taken out") { setup.unread == [0] }
             FileDescriptor(owning: socket).close()
-            try wait(for: "the rest") { setup.rim.texts == ["rest"] }
+            try wait(for: "the rest") { setup.rim.texts == [Self.beginning] }
             #expect(setup.rim.lines.map(\.isIncomplete) == [true])
             try wait(for: "it to be forgotten") {
                 setup.rim.commit()
@@ -225,7 +256,7 @@ import WatchFile
             }
             setup.close()
             setup.rim.commit()
-            #expect(setup.rim.texts == ["rest"] && setup.rim.gap == 0)
+            #expect(setup.rim.texts == [Self.beginning] && setup.rim.gap == 0)
         }
     }
 
@@ -237,7 +268,7 @@ import WatchFile
             let socket = try client(endpoint)
             defer { FileDescriptor(owning: socket).close() }
             try Linux.writeAll(socket, "abcdef".utf8)
-            try wait(for: "the line") { setup.rim.texts == ["abcd"] && setup.unread == 0 }
+            try wait(for: "the line") { setup.rim.texts == ["abcd"] && setup.unread == [0] }
             let next = try Setup(address, maxLength: 4, stored: setup.killed())
             try Linux.writeAll(socket, "ghi\nxy\n".utf8)
             try wait(for: "the next line") { next.rim.texts == ["xy"] }
