@@ -312,6 +312,49 @@ import Testing
         }
     }
 
+    /// A client of small pieces, with a line half taken out of its connection.
+    @Test(arguments: [false, true]) func ofALineThatIsLostTheRestIsNoLine(isKilled: Bool) throws {
+        let watchFile = """
+            [Queue b]
+            Durable=yes
+            [Descriptor st]
+            ListenStream=/run/st
+            Exec=/bin/cat
+            StandardInput=lines
+            StandardOutput=append:/srv/st
+            Queue=b
+
+            """
+        let client = """
+            import fcntl, os, socket, termios, time
+            s = socket.socket(socket.AF_UNIX)
+            s.connect("/run/st")
+            s.sendall(b"one\\n")
+            for _ in range(1000): s.send(b"x")
+            while fcntl.ioctl(s, termios.TIOCOUTQ, bytes(4)) != bytes(4): time.sleep(0.02)
+            open("/srv/taken", "w")
+            while not os.path.exists("/srv/go"): time.sleep(0.02)
+            s.sendall(b"y\\nthree\\n")
+            """
+        try Machine.with(watchFile, settings: Self.slowRestart) { machine in
+            try machine.write("/srv/client", client)
+            #expect(try machine.run("systemd-run", "python3", "/srv/client").code == 0)
+            try wait(for: "the beginning to be taken out") { try machine.run("test", "-e", "/srv/taken").code == 0 }
+            if isKilled {
+                try kill(machine)
+            } else {
+                #expect(try machine.run("systemctl", "restart", "watchd.service").code == 0)
+            }
+            try waitUntilActive(machine)
+            _ = try shell(machine, "touch /srv/go")
+            try wait(for: "the next line") { try lines(machine, "/srv/st").count >= 2 }
+            #expect(try lines(machine, "/srv/st") == ["one", "three"])
+            let journal = try machine.run("journalctl", "-o", "cat", "-u", "watchd.service").text
+            let loss = isKilled ? "is lost, and what follows of it is skipped" : "is lost (1000 bytes)"
+            #expect(journal.contains("the beginning of a line \(loss)"), "\(journal)")
+        }
+    }
+
     @Test func killAfterKillLosesNoFileAndNoLine() throws {
         try with { machine in
             _ = try shell(machine, "touch /srv/go")
