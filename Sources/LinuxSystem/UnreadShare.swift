@@ -7,7 +7,8 @@ package struct UnreadShare: Equatable, Sendable {
     /// Of it the writer gets no more than this.
     package var limit: Int
 
-    /// Who waits until he may write is told so below a quarter (`unix_writable` in the kernel), and always there.
+    /// Who waits for room in a Unix socket hears of it at a quarter (`unix_writable` in the kernel); with less than that in
+    /// it a TCP buffer always announces room.
     package var mayHoldUpWriter: Bool { used >= limit / 4 }
 }
 
