@@ -97,7 +97,7 @@ extension Engine {
     }
 
     /// A descriptor is not read any more at once; a path source when no more changes can be kept.
-    private mutating func holdInRim(_ source: Int, limit: Int) {
+    mutating func holdInRim(_ source: Int, limit: Int) {
         guard !sources[source].isHeldInRim, case .source(let id) = sources[source].origin else { return }
         guard id.kind == .descriptor || (id.kind == .path && sources[source].held.count >= limit) else { return }
         sources[source].isHeldInRim = true

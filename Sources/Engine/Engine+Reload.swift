@@ -247,6 +247,8 @@ extension Engine {
         applySilence(index)
         startSilence(index)
         if sources[index].isSuspended { holdSuspended(index) }
+        // What was closed was held for what it holds; the new one would tell more than can be kept.
+        if !sources[index].held.isEmpty { holdInRim(index, limit: holdLimit(index)) }
     }
 
     // MARK: What is removed

@@ -207,7 +207,12 @@ package struct Engine: Sendable {
                 startSilence(source)
             }
         case .gap(let id, let count), .cut(let id, let count):
-            if let source = sources.index(of: .source(id)) { sources[source].counters.gap += count }
+            if let source = sources.index(of: .source(id)) {
+                sources[source].counters.gap += count
+            } else {
+                // Of one that was removed with something untold.
+                retired.gap += count
+            }
         case .filtered(let id, let count):
             if let source = sources.index(of: .source(id)) { sources[source].counters.filtered += count }
         case .clock:

@@ -9,11 +9,17 @@ package final class PathAnchor: FolderObserver {
     package let path: [UInt8]
     private let hub: InotifyHub
     private let handler: (Change) -> Void
-    /// From the root down, with the name that matters in each folder.
-    private var levels: [(watch: Int32, name: [UInt8])] = []
+    /// From the root down.
+    package private(set) var levels: [Level] = []
     /// The watch of the folder the path stands in.
     package private(set) var parent: Int32?
     private let components: [[UInt8]]
+
+    /// A folder that is watched, and the name that matters in it.
+    package struct Level: Equatable {
+        let watch: Int32
+        let name: [UInt8]
+    }
 
     package enum Change {
         /// Something happened to the path's own entry in its folder.
@@ -38,18 +44,31 @@ package final class PathAnchor: FolderObserver {
     ///
     /// - Parameter entryMask: what to be told of the path's own entry, besides its coming and going.
     package func arm(_ entryMask: InotifyMask) throws(SystemError) -> Bool {
+        // A folder that is watched still keeps its number, and so what is unread of it.
+        var old = levels
+        levels = []
+        defer { unwatch(old) }
         for _ in 0..<100 {
             disarm()
-            if try climb(entryMask) { return parent != nil }
+            do throws(SystemError) {
+                if try climb(entryMask) { return parent != nil }
+            } catch  where error.errno == .noSpace && !old.isEmpty {
+                unwatch(old)
+                old = []
+            }
         }
         // The folders change faster than they can be followed; what was armed last tells of the next change.
         return parent != nil
     }
 
     package func disarm() {
-        for level in levels { hub.unwatch(level.watch, name: level.name, for: self) }
+        unwatch(levels)
         levels = []
         parent = nil
+    }
+
+    private func unwatch(_ levels: [Level]) {
+        for level in levels { hub.unwatch(level.watch, name: level.name, for: self) }
     }
 
     /// Down from the root. False: something changed on the way.
@@ -69,7 +88,7 @@ package final class PathAnchor: FolderObserver {
             } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
                 return false
             }
-            levels.append((watch, component))
+            levels.append(Level(watch: watch, name: component))
             if isParent { parent = watch }
             if isMissing { return !isFolder(next) }
             folder = next

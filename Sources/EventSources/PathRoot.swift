@@ -12,7 +12,7 @@ final class PathRoot: FolderObserver {
 
     private unowned let owner: PathSource
     let path: [UInt8]
-    private let events: PathEvents
+    private var events: PathEvents
     private let hub: InotifyHub
     private var anchor: PathAnchor?
     private var folder: Int32?
@@ -48,6 +48,9 @@ final class PathRoot: FolderObserver {
     var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) }
     var isListing: Bool { listing != nil }
 
+    /// Whether there may be changes that are not told yet.
+    var isBehind: Bool { isDirty || !carried.isEmpty || listing.map { hasBegun || !$0.events.isEmpty } ?? false }
+
     /// Whether something stands at the path.
     private(set) var exists = false
 
@@ -62,8 +65,30 @@ final class PathRoot: FolderObserver {
 
     /// Watches, and compares what stands there with what stood there when it was last told.
     func arm() throws(SystemError) {
-        stopFolder()
+        try watch()
+        list()
+    }
+
+    /// Watches for these events from now on. Where what was watched is watched still, nothing can have been missed.
+    func rearm(for events: PathEvents) throws(SystemError) {
+        // The kernel takes no event out of a watch.
+        if !self.events.subtracting(events).isDisjoint(with: [.modified, .attributes]) {
+            stopFolder()
+            anchor?.disarm()
+        }
+        self.events = events
+        let (oldFolder, oldLevels) = (folder, anchor?.levels)
+        try watch()
+        let isUnbroken = folder == oldFolder && anchor?.levels == oldLevels && (hasBegun || isListing)
+        if isDirty || !isUnbroken { list() }
+    }
+
+    private func watch() throws(SystemError) {
         guard let anchor else { return }
+        // Until it is watched anew: a folder that is watched still keeps its number, and so what is unread of it.
+        let old = folder
+        folder = nil
+        defer { if let old { hub.unwatch(old, for: self) } }
         // A folder's own entry only comes and goes; a file's changes are told by the folder it stands in.
         _ = try anchor.arm((try? Linux.lstat(path))?.kind == .folder ? [] : mask)
         let status = try? Linux.lstat(path)
@@ -81,7 +106,6 @@ final class PathRoot: FolderObserver {
                 exists = false
             }
         }
-        list()
     }
 
     func disarm() {
@@ -104,9 +128,7 @@ final class PathRoot: FolderObserver {
     // MARK: Comparing
 
     /// Compares as soon as the source is not held.
-    func compareIfDirty() {
-        if isDirty { list() }
-    }
+    func compareIfDirty() { if isDirty { list() } }
 
     private func list() {
         guard !owner.isHeld || !hasBegun else { return isDirty = true }

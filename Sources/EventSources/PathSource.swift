@@ -4,7 +4,7 @@ package import WatchFile
 
 /// `[Path NAME]`: changes of files, from inotify. Confined to its context.
 package final class PathSource: EventSource {
-    private let trigger: PathTrigger
+    private var trigger: PathTrigger
     private let environment: SourceEnvironment
     private let id: SourceID
     private var roots: [PathRoot] = []
@@ -31,16 +31,46 @@ package final class PathSource: EventSource {
 
     private func arm() {
         failure = nil
-        for root in roots {
-            do throws(SystemError) { try root.arm() } catch { failure = error }
-        }
-        if let failure { failed(failure) } else { rootChanged() }
+        for root in roots { arming { () throws(SystemError) in try root.arm() } }
+        armed()
+    }
+
+    private func arming(_ work: () throws(SystemError) -> Void) {
+        do throws(SystemError) { try work() } catch { failure = error }
+    }
+
+    private func armed() { if let failure { failed(failure) } else { rootChanged() } }
+
+    /// Goes on as another one: of paths that stay, what is not told yet is told, and nothing falls between. It is not
+    /// held any more.
+    func reopen(_ trigger: PathTrigger) {
+        retry.cancel()
+        retry.reset()
+        isHeld = false
+        failure = nil
+        self.trigger = trigger
+        var old = Dictionary(grouping: roots, by: \.path)
+        let kept = trigger.paths.map { ($0, old[$0]?.popLast()) }
+        end(old.values.flatMap(\.self))
+        roots = kept.map { $1 ?? PathRoot($0, events: trigger.events, hub: environment.inotify, owner: self) }
+        for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger.events) } }
+        armed()
     }
 
     package func close() {
         retry.cancel()
-        for root in roots { root.disarm() }
+        end(roots)
         roots = []
+    }
+
+    private func end(_ roots: [PathRoot]) {
+        let behind = roots.filter(\.isBehind)
+        for root in roots { root.disarm() }
+        guard let first = behind.first else { return }
+        let more = behind.count > 1 ? " and \(behind.count - 1) more" : ""
+        let reason = "changes made before it was taken away, and not told yet, are lost"
+        environment.warn(id, "\(first.path.printable)\(more): \(reason)")
+        environment.send(.gap(id, behind.count))
     }
 
     package func hold() { isHeld = true }

@@ -20,6 +20,8 @@ package final class SourceSet {
     private var unsettled: [SourceID: Int] = [:]
     /// Sources that are opened when that is done.
     private var unopened: Set<SourceID> = []
+    /// Closed just now: a reload that changes one opens it again at once.
+    private var parting: [SourceID: PathSource] = [:]
     private var bound: QueueBound<SourceSet> { QueueBound(self, to: environment.core) }
 
     /// - Parameters:
@@ -60,7 +62,7 @@ package final class SourceSet {
         case .timer, .custom, .group: break
         case .unit(let trigger): if let source = environment.unitSource(id, trigger) { start(source, id) }
         case .signal(let trigger): openSignals(id, trigger)
-        case .path(let trigger): start(PathSource(id, trigger, environment), id)
+        case .path(let trigger): openPath(id, trigger)
         case .process(.pidFile(let path)): start(ProcessSource(id, pidFile: path, environment), id)
         case .process(.match(let match)): start(MatchSource(id, match, connector), id)
         // It lives in the engine.
@@ -68,6 +70,20 @@ package final class SourceSet {
         case .descriptor(let trigger):
             startWhenSettled(descriptorSource(id, trigger, isDurable: isDurable), id)
         }
+    }
+
+    private func openPath(_ id: SourceID, _ trigger: PathTrigger) {
+        guard let source = parting.removeValue(forKey: id) else {
+            return start(PathSource(id, trigger, environment), id)
+        }
+        sources[id] = source
+        source.reopen(trigger)
+    }
+
+    /// It goes on watching until it is known that nobody opens it again.
+    private func part(_ source: PathSource, _ id: SourceID) {
+        parting[id] = source
+        environment.core.async { [bound] in bound.value.parting.removeValue(forKey: id)?.close() }
     }
 
     private func start(_ source: any EventSource, _ id: SourceID) {
@@ -95,6 +111,7 @@ package final class SourceSet {
         signals = signals.filter { $0.value != id }
         watchSignals()
         guard let source = sources.removeValue(forKey: id) else { return }
+        if let source = source as? PathSource { return part(source, id) }
         unopened.remove(id)
         unsettled[id, default: 0] += 1
         source.close { [weak self] in self?.settled(id) }

@@ -123,6 +123,39 @@ import Varlink
         }
     }
 
+    @Test func aBlockedFolderLosesNoFileWhenAReloadChangesItsEvents() throws {
+        let text =
+            Self.queue("block") + """
+                [Path in]
+                Path=@/in
+                Events=written
+                Key=%p
+                Exec=/bin/cat
+                StandardInput=paths
+                StandardOutput=append:@/copy
+                Queue=small
+                """
+        try Watchd.run(text, prepare: { try $0.makeFolder("in") }) { watchd in
+            let other = text.replacing("Events=written", with: "Events=written deleted")
+            for (round, text) in [other, text, other].enumerated() {
+                for number in 1...50 { try watchd.folder.write("in/\(round) \(number)", "") }
+                try wait(for: "the source to be held") { try watchd.source("in").state == .held }
+                try Watchd.write(text, to: watchd.folder)
+                #expect(try watchd.call(Reload.self, .init()).changed == ["path/in"])
+                try wait(for: "it to be held again") { try watchd.source("in").state == .held }
+            }
+            try watchd.folder.write("in/last", "")
+            #expect(try watchd.queue("small").entries == 10)
+            try watchd.resume("small")
+            let names = (0..<3).flatMap { round in (1...50).map { "\(round) \($0)" } } + ["last"]
+            let wanted = Set(names.map { watchd.folder["in/\($0)"] })
+            try wait(for: "all files") { Set(watchd.folder.lines("copy")) == wanted }
+            let totals = try watch(watchd, "in")
+            #expect(totals.dropped == 0 && totals.gap == 0)
+            #expect(totals.done == totals.accepted)
+        }
+    }
+
     @Test func signalsAndTimersFoldWhileTheirQueueIsFull() throws {
         let text =
             Self.queue("block") + """

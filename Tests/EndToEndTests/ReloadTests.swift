@@ -185,6 +185,40 @@ import Varlink
         }
     }
 
+    @Test func noFileIsLostWhileItsEventsChangeAgainAndAgain() throws {
+        let text = """
+            [Path in]
+            Path=@/in
+            Events=written
+            Key=one
+            Exec=/bin/cat
+            StandardInput=paths
+            StandardOutput=append:@/copy
+
+            """
+        let others = ["written deleted", "created written", "written modified", "written"]
+        try Watchd.run(text, prepare: { try $0.makeFolder("in") }) { watchd in
+            let null = try Linux.open("/dev/null", .readingAndWriting).release()
+            defer { FileDescriptor(owning: null).close() }
+            let writer = try Program(
+                ["sh", "-c", "n=0; until [ -e stop ]; do n=$((n+1)); : >in/$n; echo $n >count; done"].map(\.pathBytes),
+                environment: Program.environment, folder: watchd.folder.path, descriptors: [null, null, null])
+            for round in 0..<50 {
+                let changed = text.replacing("Events=written", with: "Events=\(others[round % others.count])")
+                try Watchd.write(changed, to: watchd.folder)
+                #expect(try watchd.call(Reload.self, .init()).changed == ["path/in"])
+            }
+            try watchd.folder.write("stop", "")
+            #expect(writer.wait() == .exited(0))
+            let count = try #require(Int(watchd.folder.text("count").dropLast()))
+            let names = Set((1...count).map { watchd.folder["in/\($0)"] })
+            try wait(for: "all \(count) files") { Set(watchd.folder.lines("copy")) == names }
+            let totals = try watchd.waitUntilIdle()
+            #expect(totals.gap == 0)
+            print("\(count) files in 50 reloads, told \(watchd.folder.lines("copy").count) times")
+        }
+    }
+
     @Test func aPlanMayBeOfFilesThatAreNotInstalled() throws {
         try Watchd.run("[Custom poke]\nLog=poked\n[Custom old]\nLog=old\n") { watchd in
             let new = Reload.File(name: "new.watch", text: "[Custom poke]\nLog=other\n")

@@ -59,6 +59,37 @@ struct ReloadTests {
         #expect(names == ["close path/p", "open path/p"])
     }
 
+    @Test func aSourceThatIsHeldWhenItIsOpenedAnewIsHeldAtOnce() {
+        func configuration(_ path: String, _ events: PathEvents, isSuspended: Bool = true) -> Configuration {
+            var new = Configuration.of(
+                queues: [.serial("q", backlog: 2, isSuspended: isSuspended)], handlers: [.exec("h")],
+                sources: [.fifo("f", to: "h", on: "q"), .path("p", to: "h", on: "q", key: .perPath)])
+            let fifo = DescriptorTrigger(listener: .fifo(Array(path.utf8)), framing: .line)
+            new.sources[0].trigger = .descriptor(fifo)
+            new.sources[1].trigger = .path(PathTrigger(paths: [Array("/w".utf8)], events: events))
+            return new
+        }
+        let fixture = EngineFixture(configuration("/old", .written))
+        for name in 1...4 { fixture.path("p", .written, "/w/\(name)") }
+        fixture.line("f", "1")
+        let ids = [SourceID(.descriptor, "f"), SourceID(.path, "p")]
+        #expect(fixture.held == Set(ids))
+        let before = fixture.actions.count
+        fixture.reload(configuration("/new", .deleted))
+        let names = fixture.actions[before...].compactMap { action in
+            switch action {
+            case .open(let definition): "open \(definition.id)"
+            case .close(let id): "close \(id)"
+            case .hold(let id): "hold \(id)"
+            default: nil
+            }
+        }
+        #expect(names == ids.flatMap { ["close \($0)", "open \($0)", "hold \($0)"] })
+        fixture.reload(configuration("/new", .deleted, isSuspended: false))
+        fixture.endAll()
+        #expect(fixture.held.isEmpty)
+    }
+
     @Test func whatWaitsTakesTheNewHandlerAndWhatRunsKeepsTheOld() {
         let fixture = EngineFixture(base)
         fixture.line("f", "1")
