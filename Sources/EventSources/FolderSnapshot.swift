@@ -7,9 +7,14 @@ package struct FolderSnapshot: Sendable, Equatable {
         var size: Int64
         var modified: Int64
         var changed: Int64
+        var permissions: UInt32 = 0
+        var userID: UInt32 = 0
+        var groupID: UInt32 = 0
         var isFolder: Bool
-        /// Reported from a comparison; the kernel's own report of the same state is not told again.
+        /// A comparison has told that it came or was written; the kernel's own report of the same state is not told again.
         var isRecovered = false
+        /// The same of its attributes.
+        var areAttributesRecovered = false
         /// Its making was reported, but not yet that it was closed after writing: should that report be lost, it is due
         /// although the content may be what it already was when the making was reported.
         var isOpen = false
@@ -19,6 +24,7 @@ package struct FolderSnapshot: Sendable, Equatable {
             size = status.size
             modified = status.modified
             changed = status.changed
+            (permissions, userID, groupID) = (status.permissions, status.userID, status.groupID)
             isFolder = status.kind == .folder
         }
 
@@ -35,6 +41,10 @@ package struct FolderSnapshot: Sendable, Equatable {
 
         func isSameContent(as other: Stamp) -> Bool {
             inode == other.inode && size == other.size && modified == other.modified
+        }
+
+        func isSameAccess(as other: Stamp) -> Bool {
+            permissions == other.permissions && userID == other.userID && groupID == other.groupID
         }
     }
 
@@ -84,9 +94,11 @@ package struct FolderSnapshot: Sendable, Equatable {
                 found.append((name, .appeared))
                 continue
             }
-            if !old.isSameContent(as: stamp) || old.isOpen {
-                found.append((name, stamp.isFolder && old.inode == stamp.inode ? .attributesChanged : .contentChanged))
-            } else if old.changed != stamp.changed {
+            let isSameContent = old.isSameContent(as: stamp) && !old.isOpen
+            // What happens within a folder is no change of its own, though it changes its times.
+            if !isSameContent, !stamp.isFolder || old.inode != stamp.inode {
+                found.append((name, .contentChanged))
+            } else if !old.isSameAccess(as: stamp) || (isSameContent && old.changed != stamp.changed) {
                 found.append((name, .attributesChanged))
             }
         }

@@ -49,6 +49,8 @@ package final class InotifyHub {
     private var watches: [Int32: FolderObservers] = [:]
     /// Events that were read and come after the one that is being told.
     private var untold = 0
+    /// What waits until everything is told.
+    private var whenTold: [() -> Void] = []
     /// The first half of a rename, whose second has not been seen.
     private var moved: InotifyEvent?
     private var bound: QueueBound<InotifyHub> { QueueBound(self, to: context) }
@@ -105,6 +107,19 @@ package final class InotifyHub {
     /// Whether everything that has happened until now was told; the last of it may be what is being told.
     var isCaughtUp: Bool { !isOver && !isReplaying && untold == 0 && (try? Linux.bytesAvailable(inotify)) == 0 }
 
+    /// Calls back when everything that has happened until now was told; at once where that is so.
+    func whenCaughtUp(_ work: @escaping () -> Void) {
+        whenTold.append(work)
+        tellCaughtUp()
+    }
+
+    private func tellCaughtUp() {
+        guard !whenTold.isEmpty, moved == nil, isCaughtUp else { return }
+        let works = whenTold
+        whenTold = []
+        for work in works { work() }
+    }
+
     /// Whether an earlier watchd had this watch already, and so nothing that happened in its folder is missing.
     func wasWatched(_ number: Int32) -> Bool { adoptedWatches.contains(number) }
 
@@ -151,9 +166,10 @@ package final class InotifyHub {
                 take(event)
             }
         }
-        guard let first = moved else { return }
+        guard let first = moved else { return tellCaughtUp() }
         context.after(Self.renamePatience) { [bound] in
             if bound.value.moved == first { bound.value.flushMoved() }
+            bound.value.tellCaughtUp()
         }
     }
 

@@ -10,16 +10,19 @@ final class PathRoot: FolderObserver {
     /// Events kept while a listing is on its way; beyond, the folder is listed once more.
     private static let eventsWhileListing = 10_000
 
-    private unowned let owner: PathSource
+    unowned let owner: PathSource
     let path: [UInt8]
-    private var events: PathEvents
-    private let hub: InotifyHub
+    private(set) var events: PathEvents
+    let hub: InotifyHub
     private var anchor: PathAnchor?
     private var folder: Int32?
-    private var snapshot = FolderSnapshot()
-    private var isFolder = false
+    var snapshot = FolderSnapshot()
+    /// Names that a comparison told to be gone, until everything that had happened before it is through.
+    var gone: Set<[UInt8]> = []
+    private var isForgetting = false
+    private(set) var isFolder = false
     /// Something may have been missed.
-    private(set) var isDirty = false
+    var isDirty = false
     private var listing: Listing?
     private var lastListing = 0
     /// Events of a listing that came to nothing, which the next one will not show as changes.
@@ -47,6 +50,7 @@ final class PathRoot: FolderObserver {
 
     var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) }
     var isListing: Bool { listing != nil }
+    var isOver: Bool { anchor == nil }
 
     /// Whether there may be changes that are not told yet.
     var isBehind: Bool { isDirty || !carried.isEmpty || listing.map { hasBegun || !$0.events.isEmpty } ?? false }
@@ -161,27 +165,19 @@ final class PathRoot: FolderObserver {
         }
         for event in listing.events where anchor != nil { take(event, isOlder: listing.isNewer) }
         guard anchor != nil else { return }
+        forgetGone()
         if listing.hasOverflowed { list() }
         owner.rootChanged()
     }
 
-    private func compare(with newer: FolderSnapshot) {
-        for (name, difference) in snapshot.differences(to: newer) {
-            guard anchor != nil else { return }
-            // What is not told now must differ from the snapshot the next time too.
-            if owner.isHeld { return isDirty = true }
-            snapshot.entries[name] = newer.entries[name]
-            snapshot.entries[name]?.isRecovered = true
-            let isFolder = newer.entries[name]?.isFolder ?? false
-            switch difference {
-            case .appeared:
-                tell(.created, name, isRecovered: true)
-                if !isFolder { tell(.written, name, isRecovered: true) }
-            case .contentChanged:
-                tell(events.contains(.written) ? .written : .modified, name, isRecovered: true)
-            case .attributesChanged: tell(.attributes, name, isRecovered: true)
-            case .disappeared: tell(.deleted, name, isRecovered: true)
-            }
+    private func forgetGone() {
+        guard !gone.isEmpty, !isForgetting else { return }
+        isForgetting = true
+        hub.whenCaughtUp { [weak self] in
+            guard let self else { return }
+            isForgetting = false
+            // Events that a listing keeps are not through: it asks again when it has ended.
+            if !isListing { gone = [] }
         }
     }
 
@@ -238,81 +234,5 @@ final class PathRoot: FolderObserver {
         } else {
             listing?.hasOverflowed = true
         }
-    }
-
-    private func take(_ event: FolderEvent, isOlder: Bool = false) {
-        if owner.isHeld {
-            if isOlder || hub.isReplaying { unlist(event) }
-            return isDirty = true
-        }
-        let name = event.name
-        switch event.change {
-        case .created:
-            guard let status = remember(name) else { break }
-            if snapshot.entries[name]?.isRecovered == true { return }
-            snapshot.entries[name]?.isOpen = status.kind == .regular && status.links == 1
-            tell(.created, name)
-            if status.kind == .symbolicLink || (status.kind == .regular && status.links > 1) { tell(.written, name) }
-            return
-        case .closedAfterWriting:
-            _ = remember(name)
-            if snapshot.entries[name]?.isRecovered != true { tell(.written, name) }
-            return
-        case .modified: return tell(.modified, name)
-        case .attributes: return tell(.attributes, name)
-        case .deleted, .movedOut:
-            snapshot.entries[name] = nil
-            return tell(.deleted, name)
-        case .movedIn:
-            _ = remember(name)
-            return tell(.written, name)
-        case .renamed(_, let fromName):
-            let hasReplaced = snapshot.entries[name] != nil
-            snapshot.entries[fromName] = nil
-            _ = remember(name)
-            let fact = PathFact(
-                .renamed, path: fullPath(name), oldPath: fullPath(fromName), root: path, hasReplaced: hasReplaced)
-            return owner.renamed(fact, from: fullPath(fromName))
-        case .selfChanged, .overflowed: return
-        }
-        // Created and gone again before it could be looked at.
-        tell(.created, name)
-    }
-
-    /// Makes the snapshot differ where an event that cannot be told now is older than it: the comparison that follows
-    /// tells what it says.
-    private func unlist(_ event: FolderEvent) {
-        let name = event.name
-        switch event.change {
-        case .created, .movedIn: snapshot.entries[name] = nil
-        case .closedAfterWriting, .modified: snapshot.entries[name]?.inode = 0
-        case .attributes: snapshot.entries[name]?.changed = 0
-        case .deleted, .movedOut: snapshot.entries[name] = snapshot.entries[name] ?? .nothing
-        case .renamed(_, let fromName):
-            snapshot.entries[fromName] = snapshot.entries[fromName] ?? .nothing
-            snapshot.entries[name] = nil
-        case .selfChanged, .overflowed: break
-        }
-    }
-
-    /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told.
-    private func remember(_ name: [UInt8]) -> FileStatus? {
-        guard let status = try? Linux.lstat(fullPath(name)) else {
-            snapshot.entries[name] = nil
-            return nil
-        }
-        let stamp = FolderSnapshot.Stamp(status)
-        if let old = snapshot.entries[name], old.isRecovered, old.isSameContent(as: stamp) { return status }
-        snapshot.entries[name] = stamp
-        return status
-    }
-
-    func fullPath(_ name: [UInt8]) -> [UInt8] {
-        guard isFolder else { return path }
-        return path.last == UInt8(ascii: "/") ? path + name : path + [UInt8(ascii: "/")] + name
-    }
-
-    private func tell(_ change: PathChange, _ name: [UInt8], isRecovered: Bool = false) {
-        owner.tell(PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered))
     }
 }

@@ -94,16 +94,11 @@ package final class PathSource: EventSource {
         }
     }
 
-    func tell(_ fact: PathFact) {
-        guard trigger.events.contains(PathEvents(fact.change)) else { return }
+    /// False: it is none of its events.
+    @discardableResult func tell(_ fact: PathFact) -> Bool {
+        guard trigger.events.contains(PathEvents(fact.change)) else { return false }
         environment.send(.event(id, .path(fact)))
-    }
-
-    /// A rename within a root: one event where it was asked for, else what it means at each end.
-    func renamed(_ fact: PathFact, from oldPath: [UInt8]) {
-        guard !trigger.events.contains(.renamed) else { return tell(fact) }
-        tell(PathFact(.deleted, path: oldPath, root: fact.root))
-        tell(PathFact(.written, path: fact.path, root: fact.root))
+        return true
     }
 
     /// The kernel's queue overflowed while no watchd read it.

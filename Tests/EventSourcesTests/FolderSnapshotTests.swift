@@ -19,6 +19,22 @@ import Testing
         }
     }
 
+    @Test func aSubfolderDiffersByItsAttributesAlone() throws {
+        try Folder.with { folder in
+            try folder.makeFolder("sub")
+            let old = try FolderSnapshot(listing: folder.path.pathBytes)
+            try folder.write("sub/file", "")
+            let written = try FolderSnapshot(listing: folder.path.pathBytes)
+            #expect(old.entries != written.entries)
+            #expect(old.differences(to: written).isEmpty)
+            try Linux.chmod(folder["sub"], 0o700)
+            let changed = try FolderSnapshot(listing: folder.path.pathBytes)
+            for older in [old, written] {
+                #expect(older.differences(to: changed).map(\.difference) == [.attributesChanged])
+            }
+        }
+    }
+
     @Test func aFileThatWasNotSeenToBeClosedIsStillDue() throws {
         try Folder.with { folder in
             try folder.write("file", "complete already")
