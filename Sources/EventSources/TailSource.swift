@@ -5,7 +5,7 @@ package import WatchFile
 /// `Tail=`: lines appended to a file, across its rotation, truncation and absence, and across a restart of watchd.
 ///
 /// inotify tells when to look; how far was read is told together with the lines, so that both are stored at once. What
-/// stands in the file at the very first start is no event. When another file has come in its place and has been written
+/// stands in the file when this path is read for the very first time is no event. When another file has come in its place and has been written
 /// to, the old one is read to its end first, and whatever was rotated away between them (`TailRotation`). Confined to its
 /// context.
 package final class TailSource: EventSource {
@@ -110,16 +110,17 @@ package final class TailSource: EventSource {
     }
 
     private func openFirst() throws(SystemError) {
-        let stored = environment.position(id).flatMap { TailPosition($0) }
+        let progress = environment.position(id).flatMap { TailProgress($0, of: path) }
         guard let (opened, status) = try TailFile.open(path) else {
             hasSeenNone = true
+            if progress == nil { tell([]) }
             retry.reset()
             return environment.send(.source(id, .waiting("\(path.printable) does not exist yet")))
         }
-        guard let stored else {
+        guard let stored = progress?.current else {
             var position = TailPosition(beginningOf: opened, status)
             // The very first time: what stands there already is no event.
-            if !hasSeenNone {
+            if !hasSeenNone, progress == nil {
                 position.offset = status.size
                 arrivals.losesSight()
             }
@@ -300,8 +301,8 @@ package final class TailSource: EventSource {
     }
 
     private func tell(_ facts: [LineFact]) {
-        guard let file else { return }
-        environment.send(.lines(id, maker.sift(facts), position: file.position.bytes))
+        let progress = TailProgress(of: path, file?.position)
+        environment.send(.lines(id, maker.sift(facts), position: progress.bytes))
     }
 
     /// Goes on after the others have had their turn.

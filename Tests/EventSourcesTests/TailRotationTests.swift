@@ -201,7 +201,9 @@ import WatchFile
             try folder.append("log", header)
             try wait(for: "the beginning") { first.texts.count == 20 }
             first.on(source) { $0.close() }
-            let position = try #require(first.position.flatMap { TailPosition($0) })
+            let path = folder["log"].pathBytes
+            let progress = try #require(first.position.flatMap { TailProgress($0, of: path) })
+            let position = try #require(progress.current)
             try Linux.unlink(folder["log"])
             try folder.write("log", header + "more\n")
             var same = position

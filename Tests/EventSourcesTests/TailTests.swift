@@ -19,8 +19,10 @@ import WatchFile
         }
     }
 
-    private func open(_ rim: Rim, _ folder: Folder, maxLength: Int = 65_536) -> QueueBound<any EventSource> {
-        let path = folder["log"].pathBytes
+    private func open(
+        _ rim: Rim, _ folder: Folder, _ name: String = "log", maxLength: Int = 65_536
+    ) -> QueueBound<any EventSource> {
+        let path = folder[name].pathBytes
         let trigger = DescriptorTrigger(listener: .tail(path), framing: .line, maxLength: maxLength)
         return rim.open { TailSource($0, path: path, trigger, $1) }
     }
@@ -136,5 +138,60 @@ import WatchFile
             try wait(for: "the next") { rim.texts == ["abcd", "next"] }
             rim.on(short) { $0.close() }
         }
+    }
+
+    // MARK: Another path
+
+    @Test func anotherPathIsReadFromItsEndAndSoIsTheFirstOneAgain() throws {
+        try with({
+            try $0.write("log", "")
+            try $0.write("other", "old 1\nold 2\nold 3\n")
+        }) { rim, folder, source in
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\n")
+            try wait(for: "one") { rim.texts == ["one"] }
+            rim.on(source) { $0.close() }
+            let other = open(rim, folder, "other")
+            try folder.append("other", "two\n")
+            try wait(for: "two, got \(rim.texts)") { rim.texts.last == "two" }
+            rim.on(other) { $0.close() }
+            try folder.append("log", "of nobody\n")
+            let again = open(rim, folder)
+            try folder.append("log", "three\n")
+            try wait(for: "three, got \(rim.texts)") { rim.texts.last == "three" }
+            #expect(rim.texts == ["one", "two", "three"])
+            #expect(rim.gap == 0 && rim.warnings.isEmpty, "\(rim.warnings)")
+            rim.on(again) { $0.close() }
+        }
+    }
+
+    @Test func whileNothingStandsAtAnotherPathTheFirstOneIsNotRead() throws {
+        try with({ try $0.write("log", "") }) { rim, folder, source in
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\n")
+            try wait(for: "one") { rim.texts == ["one"] }
+            rim.on(source) { $0.close() }
+            let other = open(rim, folder, "other")
+            try wait(for: "it to say so") { if case .waiting = rim.condition { true } else { false } }
+            try folder.append("log", "of nobody\n")
+            // What comes while nobody looks is as new.
+            rim.on(other) { $0.close() }
+            try folder.write("other", "two\n")
+            let again = open(rim, folder, "other")
+            try wait(for: "two, got \(rim.texts)") { rim.texts.last == "two" }
+            #expect(rim.texts == ["one", "two"])
+            rim.on(again) { $0.close() }
+        }
+    }
+
+    @Test func whatIsStoredIsOfItsPath() {
+        let (path, other) = (Array("/var/log/a b".utf8), Array("/var/log/a".utf8))
+        let position = TailPosition(device: 1, inode: 2, offset: 3)
+        for progress in [TailProgress(of: path, position), TailProgress(of: path, nil)] {
+            #expect(TailProgress(progress.bytes, of: path) == progress)
+            #expect(TailProgress(progress.bytes, of: other) == nil)
+        }
+        #expect(TailProgress(position.bytes, of: other) == TailProgress(of: other, position))
+        #expect(TailProgress([], of: path) == nil)
     }
 }
