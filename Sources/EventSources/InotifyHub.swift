@@ -136,6 +136,16 @@ package final class InotifyHub {
         return number
     }
 
+    /// Watches an open file itself, by whichever of its names it is written, moved or deleted.
+    package func watch(
+        file: Int32, _ mask: InotifyMask, for owner: any FolderObserver
+    ) throws(SystemError) -> Int32 {
+        if isOver { throw SystemError(call: "inotify_add_watch", detail: "a file", errno: .badDescriptor) }
+        let number = try Linux.inotifyAdd(inotify, "/proc/self/fd/\(file)", mask.union(.adding))
+        watches[number, default: FolderObservers()].add(owner, mask, of: nil)
+        return number
+    }
+
     /// Takes back one `watch` of the owner for that name.
     package func unwatch(_ number: Int32, name: [UInt8]? = nil, for owner: any FolderObserver) {
         watches[number]?.remove(owner, of: name)

@@ -59,6 +59,8 @@ struct TailPosition: Equatable {
 
     func isOf(_ status: FileStatus) -> Bool { device == status.device && inode == status.inode }
 
+    func isOf(_ other: TailPosition) -> Bool { device == other.device && inode == other.inode }
+
     /// Whether the open file still begins as it did, and is as long as was read.
     func fits(_ file: Int32, _ status: FileStatus) -> Bool { isOf(status) && continues(in: file, status) }
 

@@ -4,14 +4,19 @@ struct TailProgress: Equatable {
     let path: [UInt8]
     /// `nil`: nothing has stood there yet, and what comes is new.
     var current: TailPosition?
+    /// The oldest first.
+    var rotated: [RotatedPlace] = []
 
-    init(of path: [UInt8], _ current: TailPosition?) {
+    init(of path: [UInt8], _ current: TailPosition?, rotated: [RotatedPlace] = []) {
         self.path = path
         self.current = current
+        self.rotated = rotated
     }
 
-    /// In the order above, with a zero between them, which no path has.
-    var bytes: [UInt8] { path + [0] + (current?.bytes ?? []) }
+    /// Paths and positions by turns, with a zero between them, which no path has.
+    var bytes: [UInt8] {
+        rotated.reduce(into: path + [0] + (current?.bytes ?? [])) { $0 += [0] + $1.path + [0] + $1.position.bytes }
+    }
 
     /// `nil`: it is of another path, or cannot be read. An older watchd stored the position alone.
     init?(_ bytes: [UInt8], of path: [UInt8]) {
@@ -20,7 +25,11 @@ struct TailProgress: Equatable {
             self.init(of: path, position)
             return
         }
-        guard parts.count == 2, parts[0] == path else { return nil }
+        guard parts.count >= 2, parts[0] == path else { return nil }
         self.init(of: path, TailPosition(parts[1]))
+        for index in stride(from: 2, to: parts.count - 1, by: 2) {
+            guard let position = TailPosition(parts[index + 1]) else { continue }
+            rotated.append(RotatedPlace(path: parts[index], position: position))
+        }
     }
 }

@@ -11,6 +11,8 @@ struct TailRotation: Sendable {
     private(set) var lost: [String] = []
     /// The file that was read has gone or begins differently, and nobody knows whether more was written to it.
     private(set) var isRestUnknown = false
+    /// Files that were read before it, and have more in them by now.
+    private(set) var grown: [RotatedPlace] = []
 
     private struct Candidate {
         var path: [UInt8]
@@ -35,7 +37,10 @@ struct TailRotation: Sendable {
     ///   - position: of the file that was read.
     ///   - isRead: it is open and was read to its end: only what was written between it and the file at the path is
     ///     looked for. Else its rest, too.
-    init(of path: [UInt8], after position: TailPosition, isRead: Bool) throws(SystemError) {
+    ///   - known: files that were read before it. Who writes one still makes it look like the newest.
+    init(
+        of path: [UInt8], after position: TailPosition, isRead: Bool, known: [RotatedPlace] = []
+    ) throws(SystemError) {
         var candidates: [Candidate] = []
         (current, candidates) = try Self.settled(path, position)
         candidates.sort { $0.isOlder(than: $1) }
@@ -44,6 +49,17 @@ struct TailRotation: Sendable {
             !hasNothingRead && position.isOf(candidate.status) && (isRead || Self.goesOn(candidate.path, position))
         }
         candidates.removeAll { $0.name == nil || $0.status.inode == old?.status.inode }
+        let all = candidates
+        for place in known {
+            guard
+                let index = candidates.firstIndex(where: {
+                    place.position.isOf($0.status) && Self.goesOn($0.path, place.position)
+                })
+            else { continue }
+            let candidate = candidates.remove(at: index)
+            guard candidate.status.size > place.position.offset else { continue }
+            grown.append(RotatedPlace(path: candidate.path, position: place.position))
+        }
         if !isRead {
             // Or a copy that was made before it was truncated.
             old = old ?? Self.copy(position, candidates)
@@ -51,7 +67,7 @@ struct TailRotation: Sendable {
                 next = (old.path, position.moved(to: old.status, born: old.born))
                 return
             }
-            noteRest(position, candidates, isThere: current.map(position.isOf) ?? false)
+            noteRest(position, all, isThere: current.map(position.isOf) ?? false)
         }
         findNext(old, position, candidates)
     }

@@ -1,0 +1,77 @@
+import LinuxSystem
+import WatchFile
+
+/// A file that was rotated away after it was read, and how far it was.
+struct RotatedPlace: Equatable {
+    /// Where it stood when it was looked at last.
+    var path: [UInt8]
+    var position: TailPosition
+
+    /// Where it stands now, there or under another name beside it; `nil`: nowhere. Lists a folder, which may block.
+    func find() -> [UInt8]? {
+        if goesOn(at: path) { return path }
+        let folder = Array(path[...(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+        let entries = (try? Linux.readFolder(folder)) ?? []
+        return entries.lazy.filter { $0.inode == position.inode }.map { folder + $0.name }.first(where: goesOn)
+    }
+
+    private func goesOn(at path: [UInt8]) -> Bool {
+        guard let found = try? TailFile.open(path) else { return false }
+        defer { FileDescriptor(owning: found.number).close() }
+        return position.fitsLater(found.number, found.status)
+    }
+}
+
+/// One of `RotatedFiles`. Open, it is watched itself, whatever its name and its folder are by now. Confined to its context.
+final class RotatedFile: FolderObserver {
+    private let hub: InotifyHub
+    private let changed: () -> Void
+    private var file: TailFile?
+    private var watch: Int32?
+    /// Monotonic, microseconds.
+    private(set) var stillSince = Linux.now(.monotonic)
+    private(set) var place: RotatedPlace
+
+    /// - Parameter file: open, to be closed with this; `nil`: only its place is kept.
+    init(_ file: TailFile?, _ place: RotatedPlace, hub: InotifyHub, changed: @escaping () -> Void) {
+        self.hub = hub
+        self.changed = changed
+        self.file = file
+        self.place = place
+        if let number = file?.number {
+            // Without one it is looked at whenever something happens at the path of the log.
+            watch = try? hub.watch(file: number, [.modified, .attributes, .selfMoved], for: self)
+        }
+    }
+
+    var isOpen: Bool { file != nil }
+    var watchCount: Int { watch == nil ? 0 : 1 }
+
+    func observe(_ event: FolderEvent) { changed() }
+
+    /// Deleted while it was open: nobody else can read it any more.
+    var isDeleted: Bool { file?.number.flatMap { try? Linux.fstat($0) }?.links == 0 }
+
+    /// Whether it has another name than before.
+    func hasMoved() -> Bool {
+        guard let path = file?.path, path != place.path else { return false }
+        place.path = path
+        return true
+    }
+
+    /// - Parameter isOver: it is not followed any longer.
+    func next(_ trigger: DescriptorTrigger, _ maker: LineMaker, isOver: Bool) throws(SystemError) -> TailFile.Reading {
+        guard let file else { return .nothing }
+        defer { place.position = file.position }
+        let reading = try file.next(trigger, maker, isOver: isOver)
+        if case .facts = reading { stillSince = Linux.now(.monotonic) }
+        return reading
+    }
+
+    func close() {
+        if let watch { hub.unwatch(watch, for: self) }
+        watch = nil
+        file?.close()
+        file = nil
+    }
+}
