@@ -136,6 +136,14 @@ extension Runtime {
         return required.filter { !known.contains($0) }
     }
 
+    func takePositions(_ state: StoredState) { positions.merge(state.positions) { current, _ in current } }
+
+    /// Why nobody knows how far sources had read.
+    var positionsMissing: String? {
+        guard let persistence, !persistence.hasOpened else { return nil }
+        return persistence.failure.map { "\($0.error)" } ?? "it is being opened"
+    }
+
     private func storeChanged(_ change: Persistence.Change) {
         switch change {
         case .working: handle(.store(.working))
@@ -156,10 +164,14 @@ extension Runtime {
                 logger.log(.warning, "\(name) has gone on since the start: it is suspended, which stood in the store")
             }
             membersWritten = state.groups
+            // Sources that are let go by this look for them.
+            takePositions(state)
             handle(.restored(state))
+            sources?.positionsCame()
             forgetKept()
         case .replaced(let contents):
             tell(StoreLoss(replaced: contents))
+            persistence?.write(positions.map { .position($0, $1) })
             handle(.storeIsNew)
         }
     }

@@ -128,7 +128,9 @@ final class Runtime {
                 core: core, slow: slow, epoll: epoll, inotify: inotify,
                 whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget,
                 keepsConnections: manager.isManaged ? KeptConnections.limit : 0, handovers: handovers,
-                position: { [unowned self] in positions[$0] }, log: { [logger] in EventLog.line($1, of: $0, logger) },
+                position: { [unowned self] in positions[$0] },
+                positionsMissing: { [unowned self] in positionsMissing },
+                log: { [logger] in EventLog.line($1, of: $0, logger) },
                 warn: { [logger] in logger.log(.warning, "\($0): \($1)", [("WATCHD_SOURCE", $0.description)]) },
                 limited: { [unowned self] in limits[$0] = $1 },
                 unitSource: { UnitSource($0, $1, units, send: send) }, send: send),
@@ -148,7 +150,7 @@ final class Runtime {
 
     /// Before `start`, or when nothing is on its way.
     func restore(_ state: StoredState) {
-        positions.merge(state.positions) { current, _ in current }
+        takePositions(state)
         membersWritten = state.groups
         engine.restore(state)
     }

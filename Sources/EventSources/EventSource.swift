@@ -16,6 +16,8 @@ package protocol EventSource: AnyObject {
     /// Holds for the rest of the daemon's life: the next one goes on with what the service manager keeps, and the rest
     /// is closed.
     func rest()
+    /// `SourceEnvironment.position` knows from here on what it did not before.
+    func positionsCame()
     /// inotify watches it has.
     var watchCount: Int { get }
     /// Descriptors that it keeps open for itself.
@@ -30,6 +32,8 @@ extension EventSource {
     package var keptName: KeptDescriptor? { nil }
 
     package func rest() { hold() }
+
+    package func positionsCame() {}
 
     package func close(then left: @escaping () -> Void) {
         close()
@@ -54,6 +58,8 @@ package struct SourceEnvironment {
     package let forget: (KeptDescriptor) -> Void
     /// How far a source had read when it was told with `Input.lines` last, by an earlier daemon too.
     package let position: (SourceID) -> [UInt8]?
+    /// Why that is not known yet: the store cannot be opened.
+    package let positionsMissing: () -> String?
     /// Makes a source of systemd units; `nil`: there is nothing that could tell of them.
     package let unitSource: (SourceID, UnitTrigger) -> (any EventSource)?
     /// Descriptors on their way to a handler.
@@ -82,6 +88,7 @@ package struct SourceEnvironment {
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, keepsConnections: Int = KeptConnections.limit,
         handovers: Handovers = Handovers(),
         position: @escaping (SourceID) -> [UInt8]? = { _ in nil },
+        positionsMissing: @escaping () -> String? = { nil },
         log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in },
         warn: @escaping (SourceID, String) -> Void = { _, _ in },
         limited: @escaping (SourceID, String) -> Void = { _, _ in },
@@ -98,6 +105,7 @@ package struct SourceEnvironment {
         connections = KeptConnections(limit: keepsConnections)
         self.handovers = handovers
         self.position = position
+        self.positionsMissing = positionsMissing
         self.log = log
         self.warn = warn
         self.limited = limited

@@ -169,6 +169,8 @@ package final class SourceSet {
     /// What is kept for the next daemon is left as it is; nothing else of the source goes on.
     package func rest(_ id: SourceID) { sources[id]?.rest() }
     package func release(_ id: SourceID) { sources[id]?.release() }
+    /// The store could not be opened before: what stands in it of the positions is known now.
+    package func positionsCame() { for source in sources.values { source.positionsCame() } }
 
     // MARK: Signals
 

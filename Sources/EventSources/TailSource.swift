@@ -23,6 +23,8 @@ package final class TailSource: EventSource {
     var arrivals = TailArrivals()
     /// The file that is open is among them.
     var isCounted = false
+    /// Where it begins if it turns out that the store, which cannot be opened yet, knows nothing of it.
+    private var beginning: TailProgress?
     /// The next file to come is new: it is read from its start.
     private var hasSeenNone = false
     var isSearching = false
@@ -137,9 +139,30 @@ package final class TailSource: EventSource {
         }
     }
 
-    private var stored: TailProgress? { environment.position(id).flatMap { TailProgress($0, of: path) } }
+    package func positionsCame() { look() }
+
+    private var stored: TailProgress? {
+        environment.position(id).flatMap { TailProgress($0, of: path) } ?? beginning
+    }
+
+    /// How far it was read is not known yet: what stands there now may have been, or not.
+    private func waitForPosition(_ reason: String) throws(SystemError) {
+        if beginning == nil {
+            var position: TailPosition?
+            if let (opened, status) = try TailFile.open(path) {
+                position = TailPosition(beginningOf: opened, status)
+                position?.offset = status.size
+                FileDescriptor(owning: opened).close()
+            }
+            beginning = TailProgress(of: path, position)
+        }
+        retry.reset()
+        environment.send(
+            .source(id, .waiting("how far it was read is in the store, which cannot be opened: \(reason)")))
+    }
 
     private func openFirst() throws(SystemError) {
+        if let reason = environment.positionsMissing() { return try waitForPosition(reason) }
         let progress = stored
         if let progress { rotated?.restore(progress.rotated) }
         guard let (opened, status) = try TailFile.open(path) else {

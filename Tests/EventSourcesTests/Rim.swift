@@ -17,7 +17,7 @@ final class Rim: Sendable {
     /// - Parameter inotify: a descriptor to be adopted.
     init(
         adopting inotify: Int32? = nil, isCommittedByHand: Bool = false, position: [UInt8]? = nil,
-        keepsConnections: Int = KeptConnections.limit
+        positionsMissing: @escaping @Sendable () -> String? = { nil }, keepsConnections: Int = KeptConnections.limit
     ) throws {
         let core = Context("test.core")
         let said = RimNotes()
@@ -31,7 +31,8 @@ final class Rim: Sendable {
                 core: core, slow: Context("test.slow"), epoll: epoll, inotify: hub, whenSafe: safety.whenSafe,
                 keep: { name, number in said.keep(name, number) }, forget: { name in said.forget(name) },
                 keepsConnections: keepsConnections,
-                position: { _ in said.positions.withLock { $0.last } ?? position },
+                position: { _ in positionsMissing() == nil ? said.positions.withLock { $0.last } ?? position : nil },
+                positionsMissing: positionsMissing,
                 warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } }
             ) { input in
                 said.note(input)

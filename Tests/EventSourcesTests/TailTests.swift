@@ -1,6 +1,7 @@
 import Engine
 import LinuxSystem
 import ProgramKit
+import Synchronization
 import Testing
 import WatchFile
 
@@ -193,5 +194,62 @@ import WatchFile
         }
         #expect(TailProgress(position.bytes, of: other) == TailProgress(of: other, position))
         #expect(TailProgress([], of: path) == nil)
+    }
+
+    // MARK: Without a store
+
+    /// `isNew`: nothing stands in the store, as it turns out.
+    @Test(arguments: [false, true]) func whileNobodyKnowsHowFarItWasReadItWaits(isNew: Bool) throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let first = try Rim()
+            let source = open(first, folder)
+            try first.waitUntilArmed()
+            try folder.append("log", "one\n")
+            try wait(for: "one") { first.texts == ["one"] }
+            first.on(source) { $0.close() }
+            try folder.append("log", "two\n")
+            let reason = Flag("no space left")
+            let next = try Rim(position: isNew ? nil : first.position, positionsMissing: { reason.value })
+            let again = open(next, folder)
+            try wait(for: "it to say so") {
+                if case .waiting(let text) = next.condition { text.contains("no space left") } else { false }
+            }
+            try folder.append("log", "three\n")
+            try Linux.rename(folder["log"], to: folder["log.1"])
+            try folder.append("log", "four\n")
+            next.on(again) { _ in }
+            #expect(next.texts.isEmpty)
+            reason.value = nil
+            next.on(again) { $0.positionsCame() }
+            let expected = (isNew ? [] : ["two"]) + ["three", "four"]
+            try wait(for: "the rest, got \(next.texts)") { next.texts == expected }
+            #expect(next.condition == .armed && next.gap == 0 && next.warnings.isEmpty)
+            next.on(again) { $0.close() }
+        }
+    }
+
+    @Test func whatComesWhileNobodyKnowsIsReadFromItsStart() throws {
+        try Folder.with { folder in
+            let reason = Flag("no space left")
+            let rim = try Rim(positionsMissing: { reason.value })
+            let source = open(rim, folder)
+            try folder.write("log", "one\n")
+            reason.value = nil
+            rim.on(source) { $0.positionsCame() }
+            try wait(for: "one, got \(rim.texts)") { rim.texts == ["one"] }
+            rim.on(source) { $0.close() }
+        }
+    }
+
+    private final class Flag: Sendable {
+        private let text: Mutex<String?>
+
+        init(_ text: String?) { self.text = Mutex(text) }
+
+        var value: String? {
+            get { text.withLock { $0 } }
+            set { text.withLock { $0 = newValue } }
+        }
     }
 }

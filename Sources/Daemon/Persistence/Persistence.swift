@@ -152,8 +152,9 @@ final class Persistence {
             }
             goOnWithoutStore()
         case .opened(let contents):
-            changed(hasOpened ? .replaced(contents) : .opened(contents))
+            let isFirst = !hasOpened
             hasOpened = true
+            changed(isFirst ? .opened(contents) : .replaced(contents))
         }
     }
 
