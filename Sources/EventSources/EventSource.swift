@@ -150,7 +150,11 @@ package struct Retry {
 
     private final class Attempt {
         var isCancelled = false
+        var isPending = false
     }
+
+    /// What `schedule` took has not happened yet.
+    package var isPending: Bool { attempt.isPending && !attempt.isCancelled }
 
     /// `1s`, for messages: the delay that `schedule` took last.
     package private(set) var description = "1s"
@@ -162,12 +166,14 @@ package struct Retry {
     package mutating func schedule(on context: Context, _ work: @escaping () -> Void) {
         attempt.isCancelled = true
         let current = Attempt()
+        current.isPending = true
         attempt = current
         description = "\(delay / 1_000_000)s"
         nextTry = Linux.now(.realtime) + Int64(delay)
         let bound = QueueBound((current, work), to: context)
         context.after(delay) {
             let (attempt, work) = bound.value
+            attempt.isPending = false
             if !attempt.isCancelled { work() }
         }
         delay = min(2 * delay, longest)

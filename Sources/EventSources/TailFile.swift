@@ -9,6 +9,8 @@ final class TailFile {
 
     private var file: FileDescriptor?
     private(set) var position: TailPosition
+    /// It does not stand at the path: what is appended to it does not make it newer than what came after it.
+    var isRotated = false
 
     /// What there is to read.
     enum Reading {
@@ -56,7 +58,7 @@ final class TailFile {
         guard let number = file.number else { return .nothing }
         let status = try Linux.fstat(number)
         guard position.fits(number, status) else { return .begunAnew }
-        position.modified = max(0, status.modified)
+        if !isRotated { position.modified = max(0, status.modified) }
         let limit = max(Self.bytesPerTurn, trigger.maxLength + 1)
         let bytes = try Linux.read(number, atMost: limit, from: position.offset)
         if bytes.isEmpty { return .nothing }

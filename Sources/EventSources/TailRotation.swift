@@ -49,6 +49,10 @@ struct TailRotation: Sendable {
             !hasNothingRead && position.isOf(candidate.status) && (isRead || Self.goesOn(candidate.path, position))
         }
         candidates.removeAll { $0.name == nil || $0.status.inode == old?.status.inode }
+        // Who writes it may have gone on after others had come.
+        if let modified = old?.status.modified, position.modified > 0 {
+            old?.status.modified = min(modified, position.modified)
+        }
         let all = candidates
         for place in known {
             guard

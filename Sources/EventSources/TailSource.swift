@@ -100,7 +100,7 @@ package final class TailSource: EventSource {
 
     private func arm() {
         do throws(SystemError) {
-            _ = try anchor?.arm([.modified, .closedAfterWriting])
+            _ = try anchor?.arm([.modified, .closedAfterWriting, .attributes])
             look()
         } catch {
             failed(error)
@@ -109,7 +109,9 @@ package final class TailSource: EventSource {
 
     func failed(_ error: SystemError) {
         guard anchor != nil else { return }
-        retry.schedule(on: environment.core) { [weak self] in self?.arm() }
+        searched = nil
+        // What was tried because something happened does not make the pauses longer.
+        if !retry.isPending { retry.schedule(on: environment.core) { [weak self] in self?.arm() } }
         environment.send(.source(id, retry.condition("\(error)")))
     }
 
@@ -222,6 +224,7 @@ package final class TailSource: EventSource {
     private func read() throws(SystemError) {
         guard let file else { return }
         let successor = try successor()
+        file.isRotated = (try? Linux.stat(path)).map(file.position.isOf) != true
         switch try file.next(trigger, maker, isOver: successor) {
         case .facts(let facts):
             wasRead = false

@@ -89,6 +89,25 @@ import WatchFile
         }
     }
 
+    /// It looks newer than the one that came after it.
+    @Test func whatCameAfterOneThatIsStillWrittenIsRead() throws {
+        try with { rim, folder, source in
+            try folder.append("log", "one\n")
+            try told(rim, "one")
+            rim.on(source) { $0.hold() }
+            try Linux.rename(folder["log"], to: folder["log.2"])
+            try tick(folder)
+            try folder.append("log.1", "two\n")
+            try tick(folder)
+            try folder.append("log.2", "three\n")
+            try folder.append("log", "four\n")
+            rim.on(source) { $0.release() }
+            try told(rim, "one", "three", "two", "four")
+            try folder.append("log", "five\n")
+            try told(rim, "one", "three", "two", "four", "five")
+        }
+    }
+
     @Test func oneThatGetsItsNameBackIsReadOn() throws {
         try with { rim, folder, _ in
             try folder.append("log", "one\n")
@@ -175,7 +194,7 @@ import WatchFile
             var source = open(rim, folder)
             try rim.waitUntilArmed()
             var (written, isDown) = (0, false)
-            /// Of `log.1`, `log.2`, …: it was read before it was rotated.
+            /// Of `log.1`, `log.2`, …: it was read.
             var known: [Bool] = []
             func append(_ name: String) throws {
                 written += 1
@@ -191,7 +210,8 @@ import WatchFile
                 case 0...2: try append("log")
                 case 3...5:
                     let number = 1 + random.upTo(RotatedFiles.limit - 1)
-                    if number <= known.count, known[number - 1] { try append("log.\(number)") }
+                    try tick(folder)
+                    if number <= known.count, known[number - 1] || isDown { try append("log.\(number)") }
                 case 6, 7:
                     try append("log")
                     if !isDown { try waitForAll() }
@@ -206,7 +226,10 @@ import WatchFile
                 default:
                     if isDown { source = open(rim, folder) } else { rim.on(source) { $0.close() } }
                     isDown.toggle()
-                    if !isDown { try waitForAll() }
+                    if !isDown {
+                        try waitForAll()
+                        known = known.map { _ in true }
+                    }
                 }
             }
             if isDown { source = open(rim, folder) }

@@ -86,6 +86,25 @@ import WatchFile
         }
     }
 
+    // MARK: What cannot be read
+
+    @Test func itIsTriedWhenSomethingHappensAndThePausesGetNoLongerByThat() throws {
+        try with({ try Linux.mkfifo($0["log"]) }) { rim, folder, _ in
+            func failures() -> [Int64?] {
+                rim.inputs.compactMap { if case .source(_, .failed(_, let retryAt)) = $0 { retryAt } else { nil } }
+            }
+            for round in 1...20 {
+                try Linux.chmod(folder["log"], round % 2 == 0 ? 0o644 : 0o600)
+                try wait(for: "another try") { failures().count > round }
+            }
+            let retryAt = try #require(failures().last ?? nil)
+            #expect(retryAt - Linux.now(.realtime) < 10_000_000)
+            try folder.write("new", "one\n")
+            try Linux.rename(folder["new"], to: folder["log"])
+            try wait(for: "it to be armed") { rim.condition == .armed }
+        }
+    }
+
     @Test func theNextDaemonGoesOnWhereThisOneWas() throws {
         try with({ try $0.write("log", "") }) { rim, folder, source in
             try rim.waitUntilArmed()
