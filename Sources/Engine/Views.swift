@@ -65,8 +65,19 @@ package struct SourceView: Sendable {
     package var lastEvent: Int64?
     /// Wall clock, microseconds, as far as it is known now.
     package var nextElapse: Int64?
+    /// With `SilenceSec=`, while it listens.
+    package var silence: SilenceView?
     /// Of a supervised process.
     package var processes: [SupervisedView] = []
+}
+
+package struct SilenceView: Sendable {
+    /// Microseconds since its last event, or since it began to listen.
+    package var quiet: Int64
+    /// Microseconds, of `SilenceSec=`.
+    package var span: Int64
+    /// `OnSilence=` has been told.
+    package var isTold: Bool
 }
 
 package struct QueueView: Sendable {
@@ -196,8 +207,16 @@ extension Engine {
                 suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
                 lastEvent: state.lastEvent,
-                nextElapse: nextElapse(state), processes: supervisions[index]?.views(at: now) ?? [])
+                nextElapse: nextElapse(state), silence: silence(state),
+                processes: supervisions[index]?.views(at: now) ?? [])
         }
+    }
+
+    private func silence(_ state: SourceState) -> SilenceView? {
+        guard state.silence.span > 0, state.silence.isRunning else { return nil }
+        return SilenceView(
+            quiet: max(0, now.monotonic - state.silence.heard), span: state.silence.span, isTold: state.silence.isSilent
+        )
     }
 
     package var queueViews: [QueueView] {

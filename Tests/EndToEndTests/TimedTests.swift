@@ -85,6 +85,8 @@ import Testing
             lives.stop()
             try lives.start()
             try pass(seconds: 1.5)
+            #expect(try lives.watchd.control("explain", "custom/beat").text.contains("more than SilenceSec=1s"))
+            #expect(try lives.watchd.source("beat").reason?.hasPrefix("silent for") == true)
             try lives.watchd.emit("beat")
             try wait(for: "sound") { lives.folder.lines("told").count >= 2 }
             #expect(lives.folder.lines("told").prefix(2) == ["silence", "sound"])

@@ -72,7 +72,7 @@ extension Runtime {
             source.detail = view.definition.trigger.text
             switch view.condition {
             case .waiting(let reason), .failed(let reason, _): source.reason = reason
-            case .armed: source.reason = limits[view.id]
+            case .armed: source.reason = limits[view.id] ?? (view.silence?.isTold == true ? silenceText(view) : nil)
             case .opening, .closed: break
             }
         }

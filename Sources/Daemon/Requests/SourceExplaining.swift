@@ -21,7 +21,8 @@ extension Runtime {
             return Explanation(code: .held, sentence: "held back: \(why)", section: section)
         case .armed:
             let limit = limits[view.id].map { "; \($0)" } ?? ""
-            return Explanation(code: .armed, sentence: "armed\(next(view))\(last)\(limit)", section: section)
+            let silence = silenceText(view).map { "; \($0)" } ?? ""
+            return Explanation(code: .armed, sentence: "armed\(next(view))\(last)\(silence)\(limit)", section: section)
         case .failed(let reason, let retryAt):
             let now = Moment.current.realtime
             let next = retryAt.map { ", tried again in \(RetryText.delay(until: $0, now: now))" } ?? ""
@@ -32,6 +33,19 @@ extension Runtime {
         }
     }
 
+    /// How long there has been no event, where that matters.
+    func silenceText(_ view: SourceView) -> String? {
+        guard let silence = view.silence else { return nil }
+        let (quiet, span) = (Self.seconds(silence.quiet), TimeSpan(microseconds: UInt64(silence.span)))
+        return silence.isTold
+            ? "silent for \(quiet), more than SilenceSec=\(span)"
+            : "\(quiet) of SilenceSec=\(span) without an event"
+    }
+
+    private static func seconds(_ time: Int64) -> TimeSpan {
+        TimeSpan(microseconds: UInt64(max(0, time) / 1_000_000 * 1_000_000))
+    }
+
     private func next(_ view: SourceView) -> String {
         if let next = view.nextElapse { return ", fires next" + ahead(next) }
         guard case .timer(let timer) = view.definition.trigger, view.suspensions.isEmpty else { return "" }
@@ -40,10 +54,11 @@ extension Runtime {
     }
 
     private func ahead(_ time: Int64) -> String {
-        " in \(TimeSpan(microseconds: UInt64(max(0, time - Moment.current.realtime) / 1_000_000 * 1_000_000)))"
+        " in \(Self.seconds(time - Moment.current.realtime))"
     }
 
     private func ago(_ time: Int64) -> String {
-        " \(TimeSpan(microseconds: UInt64(max(0, Moment.current.realtime - time) / 1_000_000 * 1_000_000))) ago"
+        let passed = Moment.current.realtime - time
+        return passed < 1_000_000 ? " just now" : " \(Self.seconds(passed)) ago"
     }
 }
