@@ -1,4 +1,5 @@
 import Engine
+import EventSources
 import Handlers
 import LinuxSystem
 import Store
