@@ -23,31 +23,25 @@ struct RotatedPlace: Equatable {
 }
 
 /// One of `RotatedFiles`. Open, it is watched itself, whatever its name and its folder are by now. Confined to its context.
-final class RotatedFile: FolderObserver {
-    private let hub: InotifyHub
-    private let changed: () -> Void
+final class RotatedFile {
     private var file: TailFile?
-    private var watch: Int32?
+    private var watch: FileWatch?
     /// Monotonic, microseconds.
     private(set) var stillSince = Linux.now(.monotonic)
     private(set) var place: RotatedPlace
 
     /// - Parameter file: open, to be closed with this; `nil`: only its place is kept.
     init(_ file: TailFile?, _ place: RotatedPlace, hub: InotifyHub, changed: @escaping () -> Void) {
-        self.hub = hub
-        self.changed = changed
         self.file = file
         self.place = place
         if let number = file?.number {
             // Without one it is looked at whenever something happens at the path of the log.
-            watch = try? hub.watch(file: number, [.modified, .attributes, .selfMoved], for: self)
+            watch = FileWatch(number, [.modified, .attributes, .selfMoved], hub: hub, handler: changed)
         }
     }
 
     var isOpen: Bool { file != nil }
     var watchCount: Int { watch == nil ? 0 : 1 }
-
-    func observe(_ event: FolderEvent) { changed() }
 
     /// Deleted while it was open: nobody else can read it any more.
     var isDeleted: Bool { file?.number.flatMap { try? Linux.fstat($0) }?.links == 0 }
@@ -69,7 +63,7 @@ final class RotatedFile: FolderObserver {
     }
 
     func close() {
-        if let watch { hub.unwatch(watch, for: self) }
+        watch?.cancel()
         watch = nil
         file?.close()
         file = nil

@@ -32,7 +32,7 @@ extension TailSource {
                 return later()
             }
             // Who wrote the file that was read may do so still.
-            if isRead, rotation.next == nil, try !successor() { return watchElsewhere() }
+            if isRead, rotation.next == nil, try !successor() { return }
             try goOn(rotation, position, isRead: isRead)
         } catch {
             failed(error)
@@ -100,8 +100,7 @@ extension TailSource {
         } else {
             guard let (opened, status) = try TailFile.open(path) else {
                 if isRead { return later() }
-                file?.close()
-                file = nil
+                closeFile()
                 return later()
             }
             guard rotation.current.map(TailPosition(of: status).isOf) == true else {

@@ -15,8 +15,10 @@ package final class TailSource: EventSource {
     let environment: SourceEnvironment
     let maker: LineMaker
     var anchor: PathAnchor?
-    /// Where the open file really stands: what a link leads to, or under the name it was rotated to.
-    private var elsewhere: PathAnchor?
+    /// What a link at the path leads to.
+    private var target: PathAnchor?
+    /// Of the file that is open.
+    private var watch: FileWatch?
     var file: TailFile?
     /// Those before it.
     var rotated: RotatedFiles?
@@ -57,7 +59,7 @@ package final class TailSource: EventSource {
     }
 
     package var watchCount: Int {
-        (anchor?.watchCount ?? 0) + (elsewhere?.watchCount ?? 0) + (rotated?.watchCount ?? 0)
+        (anchor?.watchCount ?? 0) + (target?.watchCount ?? 0) + (watch == nil ? 0 : 1) + (rotated?.watchCount ?? 0)
     }
 
     package var descriptorCount: Int { (file?.number == nil ? 0 : 1) + (rotated?.descriptorCount ?? 0) }
@@ -80,10 +82,9 @@ package final class TailSource: EventSource {
     package func close() {
         retry.cancel()
         anchor?.disarm()
-        elsewhere?.disarm()
-        (anchor, elsewhere) = (nil, nil)
-        file?.close()
-        file = nil
+        target?.disarm()
+        (anchor, target) = (nil, nil)
+        closeFile()
         rotated?.close()
         rotated = nil
     }
@@ -124,8 +125,7 @@ package final class TailSource: EventSource {
             if file == nil { try openFirst() }
             if file != nil { try read() }
         } catch {
-            file?.close()
-            file = nil
+            closeFile()
             failed(error)
         }
     }
@@ -194,29 +194,56 @@ package final class TailSource: EventSource {
         count()
         if file?.position.inode != new.position.inode { isCounted = false }
         let old = file
+        watch?.cancel()
+        watch = nil
         file = new
+        file?.isRotated = (try? Linux.stat(path)).map(new.position.isOf) != true
         if let old, isRead, !old.position.isOf(new.position) { rotated?.follow(old) } else { old?.close() }
         count()
         settle()
         searched = nil
         hasSeenNone = true
         retry.reset()
-        watchElsewhere()
+        watchTarget()
+        watchFile()
         environment.send(.source(id, .armed))
     }
 
-    func watchElsewhere() {
-        let real = file?.path
-        guard real != path, let real else {
-            elsewhere?.disarm()
-            elsewhere = nil
-            return
+    func closeFile() {
+        watch?.cancel()
+        watch = nil
+        file?.close()
+        file = nil
+    }
+
+    /// Who rotates the file that a link leads to leaves the link as it is.
+    private func watchTarget() {
+        guard let file, (try? Linux.stat(path)).map(file.position.isOf) == true, let real = file.path else { return }
+        if real == (target?.path ?? path) { return }
+        target?.disarm()
+        target = nil
+        guard real != path else { return }
+        target = PathAnchor(real, hub: environment.inotify) { [weak self] change in
+            if case .entry = change {} else { self?.armTarget() }
+            self?.look()
         }
-        if elsewhere?.path == real { return }
-        elsewhere?.disarm()
-        elsewhere = PathAnchor(real, hub: environment.inotify) { [weak self] _ in self?.look() }
-        // Without a watch for it, it is looked at whenever something happens at the path.
-        _ = try? elsewhere?.arm([.modified])
+        armTarget()
+    }
+
+    // Without a watch for it, it is looked at whenever something happens at the path.
+    private func armTarget() { _ = try? target?.arm([.modified, .attributes]) }
+
+    /// What is appended by the name that is watched need not be told twice: the file itself tells it only where it has
+    /// another name.
+    func watchFile() {
+        guard let file, let number = file.number else { return }
+        let hasOtherNames = file.isRotated || (try? Linux.fstat(number))?.links != 1
+        let mask: InotifyMask = hasOtherNames ? [.attributes, .selfMoved, .modified] : [.attributes, .selfMoved]
+        if watch?.mask == mask { return }
+        watch?.cancel()
+        watch = FileWatch(number, mask, hub: environment.inotify) { [weak self] in self?.look() }
+        // Before the watch was there.
+        if watch != nil { later() }
     }
 
     // MARK: Reading
@@ -237,8 +264,9 @@ package final class TailSource: EventSource {
             let other = try? Linux.stat(path)
             let isElsewhere = other.map { !file.position.isOf($0) } ?? false
             if other != nil, !isElsewhere { tellOfArrivals() }
+            watchFile()
             // Once for each file that comes, until something is written to it.
-            guard successor || isElsewhere && other?.inode != searched else { return watchElsewhere() }
+            guard successor || isElsewhere && other?.inode != searched else { return }
             searched = other?.inode
             search(after: file.position, isRead: true)
         }

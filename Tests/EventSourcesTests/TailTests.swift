@@ -86,6 +86,43 @@ import WatchFile
         }
     }
 
+    @Test func whereALinkLeadsToTheFileMayBeRotated() throws {
+        try with({
+            try $0.makeFolder("real")
+            try $0.write("real/file", "")
+            try Linux.symlink($0["log"], to: $0["real/file"])
+        }) { rim, folder, _ in
+            try rim.waitUntilArmed()
+            for round in 1...3 {
+                try folder.append("real/file", "\(round)\n")
+                try wait(for: "\(round), got \(rim.texts)") { rim.texts.last == "\(round)" }
+                try Linux.rename(folder["real/file"], to: folder["real/file.\(round)"])
+                try folder.append("real/file.\(round)", "late\n")
+                try wait(for: "a late one") { rim.texts.last == "late" }
+            }
+            #expect(rim.texts == ["1", "late", "2", "late", "3", "late"])
+        }
+    }
+
+    @Test(arguments: [false, true]) func whatIsAppendedByAnotherNameIsTold(isNamedLater: Bool) throws {
+        try with({
+            try $0.write("log", "")
+            try $0.makeFolder("other")
+            if !isNamedLater { try Linux.link($0["log"], to: $0["other/name"]) }
+        }) { rim, folder, source in
+            try rim.waitUntilArmed()
+            if isNamedLater { try Linux.link(folder["log"], to: folder["other/name"]) }
+            try folder.append("other/name", "one\n")
+            try wait(for: "one") { rim.texts == ["one"] }
+            try folder.append("log", "two\n")
+            try folder.append("other/name", "three\n")
+            try wait(for: "three") { rim.texts == ["one", "two", "three"] }
+            try Linux.unlink(folder["other/name"])
+            try folder.append("log", "four\n")
+            try wait(for: "four") { rim.texts == ["one", "two", "three", "four"] }
+        }
+    }
+
     // MARK: What cannot be read
 
     @Test func itIsTriedWhenSomethingHappensAndThePausesGetNoLongerByThat() throws {
