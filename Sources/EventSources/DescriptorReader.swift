@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 
 /// Who reads the descriptor of a source. Confined to its context.
@@ -7,6 +8,8 @@ protocol DescriptorReader: AnyObject {
     var number: Int32? { get }
     /// Everything that was told is consumed too.
     var isSettled: Bool { get }
+    /// Taken out of it, and not told.
+    var untold: [LineFact] { get }
     /// Takes a descriptor over and watches it; the one before is closed first.
     func open(_ new: consuming FileDescriptor) throws(SystemError)
     /// Watches again, after a failure.

@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 
 /// A descriptor in the epoll set whose contents are looked at, told, and consumed only when what was told is safely
@@ -63,6 +64,8 @@ final class DurableDescriptor<Item>: DescriptorReader {
     var number: Int32? { descriptor.number }
     var isOpen: Bool { descriptor.number != nil && heir == nil }
     var isSettled: Bool { told == consumed }
+    /// It is still there.
+    var untold: [LineFact] { [] }
 
     func open(_ new: consuming FileDescriptor) throws(SystemError) {
         // Reopened after a failure: what was told is in the old one, and so is everything behind it.

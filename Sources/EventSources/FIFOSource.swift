@@ -58,8 +58,11 @@ package final class FIFOSource: EventSource {
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, let pipe else { return }
+            var resumed: [LineFact] = []
             do throws(SystemError) {
-                let (opened, isNew) = try takeOrOpen(owner.get())
+                let unfinished = spare.unfinished(.fifo(id))
+                let (opened, isNew) = try takeOrOpen(owner.get(), unfinished)
+                if !isNew { resumed = view?.resume(unfinished) ?? maker.resume(unfinished) }
                 view?.enlarge(opened)
                 if isNew { keep(opened) }
                 try pipe.open(FileDescriptor(owning: opened))
@@ -69,6 +72,7 @@ package final class FIFOSource: EventSource {
             } catch {
                 failed(error)
             }
+            environment.tell(id, resumed)
         }
     }
 
@@ -80,7 +84,7 @@ package final class FIFOSource: EventSource {
             return retry.schedule(on: environment.core) { [weak self] in self?.lost() }
         }
         environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))
-        environment.tell(id, maker.rest())
+        environment.tell(id, view?.rest() ?? maker.rest())
         open()
     }
 
@@ -95,8 +99,9 @@ package final class FIFOSource: EventSource {
     package func close(then left: @escaping () -> Void) {
         retry.cancel()
         let isOpen = pipe?.isOpen ?? false
-        pipe?.close { [spare, id] in
-            spare.put(.fifo(id), $0)
+        let untold = pipe?.untold ?? []
+        pipe?.close { [spare, id, view, maker] in
+            spare.put(.fifo(id), $0, unfinished: Self.unfinished(view, maker, untold))
             left()
         }
         pipe = nil
@@ -107,6 +112,19 @@ package final class FIFOSource: EventSource {
     }
 
     package func hold() { pipe?.hold() }
+
+    package func rest() {
+        hold()
+        guard let pipe else { return }
+        // Of what is told every byte is consumed: whoever goes on with it has the rest only.
+        environment.tellLost(id, Self.unfinished(view, maker, pipe.untold), "its end has not come in time")
+    }
+
+    private static func unfinished(_ view: PipeView?, _ maker: LineMaker, _ untold: [LineFact]) -> Unfinished {
+        var unfinished = view?.unfinished ?? maker.unfinished
+        unfinished.facts = untold
+        return unfinished
+    }
 
     package func release() {
         do throws(SystemError) { try pipe?.release() } catch { failed(error) }
@@ -122,13 +140,16 @@ package final class FIFOSource: EventSource {
         environment.keep(.fifo(id), number)
     }
 
-    private func takeOrOpen(_ owner: FileOwner) throws(SystemError) -> (number: Int32, isNew: Bool) {
+    /// - Parameter unfinished: of the one that may be taken.
+    private func takeOrOpen(
+        _ owner: FileOwner, _ unfinished: Unfinished
+    ) throws(SystemError) -> (number: Int32, isNew: Bool) {
         if let taken = spare.take(.fifo(id), where: isStillThere) {
             do throws(SystemError) {
                 try apply(owner)
             } catch {
                 // It keeps what is in it for the next try.
-                spare.put(.fifo(id), taken)
+                spare.put(.fifo(id), taken, unfinished: unfinished)
                 throw error
             }
             keptInode = (try? Linux.fstat(taken.rawValue))?.inode

@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 
 /// A descriptor in the epoll set that is read line by line (or datagram by datagram) and can be held.
@@ -5,7 +6,7 @@ import LinuxSystem
 /// What one read gives may be more lines than can be told now: they wait here, at most one read's worth, and are told
 /// before anything more is read. While it is held the descriptor is out of the set altogether, since a hang-up is
 /// reported whether it is asked for or not. Confined to its context.
-final class HeldDescriptor<Item>: DescriptorReader {
+final class HeldDescriptor<Item> {
     /// Items told in one turn, so that other sources of the context get theirs.
     private static var itemsPerTurn: Int { 1000 }
     private static var bytesPerTurn: Int { 256 << 10 }
@@ -27,8 +28,8 @@ final class HeldDescriptor<Item>: DescriptorReader {
     private let failed: (SystemError) -> Void
     private var descriptor: FileDescriptor?
     private var token: UInt64?
-    private var waiting: [Item] = []
-    private var told = 0
+    private(set) var waiting: [Item] = []
+    private(set) var told = 0
     private var hasEnded = false
     private var isHeld = false
     private var isContinuing = false
@@ -138,4 +139,8 @@ final class HeldDescriptor<Item>: DescriptorReader {
             bound.value.turn()
         }
     }
+}
+
+extension HeldDescriptor: DescriptorReader where Item == LineFact {
+    var untold: [LineFact] { Array(waiting[told...]) }
 }

@@ -11,23 +11,19 @@ struct LineBeginning {
         case told
     }
 
-    /// What was read of the line.
-    private(set) var bytes: [UInt8] = []
     /// What comes up to the next newline is told already, or cannot be told.
     private(set) var isSkipping = false
     /// There was a beginning, which is not known.
     private(set) var isLost = false
 
-    /// - Parameter bytes: what is known of it.
-    init(_ number: Int32, _ bytes: [UInt8], _ trigger: DescriptorTrigger) {
+    /// - Parameter known: what was taken out of it, as far as that is known.
+    init(_ number: Int32, _ known: Unfinished, _ trigger: DescriptorTrigger) {
         let mark = Mark(rawValue: Linux.mark(number))
+        isLost = mark == .untold && known.bytes.isEmpty
         if trigger.framing == .line {
-            self.bytes = bytes
-            isSkipping = mark != nil && bytes.isEmpty
-            isLost = mark == .untold && bytes.isEmpty
+            isSkipping = known.isSkipping || (mark != nil && known.bytes.isEmpty)
             if isLost { Self.tellOfLoss(number) }
         } else {
-            isLost = mark == .untold
             Self.end(number)
         }
     }

@@ -23,6 +23,9 @@ package struct LineFramer: Sendable {
         isInPieces = inPieces
     }
 
+    /// The line that is being read: its beginning, or that it was cut.
+    var unfinished: (bytes: [UInt8], isSkipping: Bool) { (rest, isSkipping) }
+
     /// It goes on in the middle of a line: with what another one has read of it, or behind what was cut.
     mutating func resume(_ beginning: [UInt8], isSkipping: Bool) {
         rest = Array(beginning.prefix(maxLength + 1))

@@ -35,9 +35,26 @@ final class LineMaker {
     /// Bytes of one read.
     var readSize: Int { isChunk ? min(trigger.maxLength, 1 << 16) : 1 << 16 }
 
-    /// The next bytes of the stream go on with this.
-    func resume(_ beginning: LineBeginning) {
-        framer.resume(beginning.bytes, isSkipping: beginning.isSkipping)
+    /// The next bytes of the stream go on with this. What cannot be gone on with is told first.
+    ///
+    /// - Returns: what is to be told now.
+    func resume(_ unfinished: Unfinished) -> [LineFact] {
+        if trigger.framing == .line {
+            framer.resume(unfinished.bytes, isSkipping: unfinished.isSkipping)
+            return sift(unfinished.facts)
+        }
+        return sift(unfinished.facts + incomplete(unfinished.bytes))
+    }
+
+    /// A line whose end will not come; none, where there is no beginning either.
+    func incomplete(_ bytes: [UInt8]) -> [LineFact] {
+        bytes.isEmpty ? [] : [LineFact(bytes, isIncomplete: true, peer: peer)]
+    }
+
+    /// The line that is being read.
+    var unfinished: Unfinished {
+        let (bytes, isSkipping) = framer.unfinished
+        return Unfinished(bytes: bytes, isSkipping: isSkipping)
     }
 
     /// The facts that the next bytes of the stream complete.

@@ -13,6 +13,10 @@ final class PipeView {
     private let maker: LineMaker
     /// What comes belongs to a line that was cut.
     private var isSkipping = false
+    /// Of the line that comes next: it was taken out by another one, and is not told.
+    private var beginning: [UInt8] = []
+    /// Bytes of the lines shown last that are not consumed.
+    private var shown = 0
     private var readEnd: FileDescriptor?
     private var writeEnd: FileDescriptor?
 
@@ -22,6 +26,24 @@ final class PipeView {
         self.maker = maker
     }
 
+    /// Goes on with what another one has read.
+    ///
+    /// - Returns: what is to be told now.
+    func resume(_ unfinished: Unfinished) -> [LineFact] {
+        if isChunk { return maker.resume(unfinished) }
+        (beginning, isSkipping) = (unfinished.bytes, unfinished.isSkipping)
+        return maker.sift(unfinished.facts)
+    }
+
+    /// When everything that was told is consumed.
+    var unfinished: Unfinished { Unfinished(bytes: beginning, isSkipping: isSkipping && shown == 0) }
+
+    /// What is left when nobody will end it.
+    func rest() -> [LineFact] {
+        defer { beginning = [] }
+        return maker.sift(maker.incomplete(beginning))
+    }
+
     /// Reads through this view: what it shows is told, and consumed when it is safe.
     func reader(
         _ id: SourceID, _ environment: SourceEnvironment, ended: @escaping () -> Void,
@@ -29,9 +51,11 @@ final class PipeView {
     ) -> DurableDescriptor<LineFact> {
         DurableDescriptor(on: environment) { [self] number throws(SystemError) in
             try look(number)
-        } consume: { number, count throws(SystemError) in
+        } consume: { [self] number, count throws(SystemError) in
+            shown -= count
             _ = try Linux.skip(number, count)
-        } tell: { [maker] fact in
+        } tell: { [self] fact in
+            beginning = []
             if let sifted = maker.sift(fact) { environment.send(.event(id, .line(sifted))) }
         } ended: {
             ended()
@@ -61,7 +85,8 @@ final class PipeView {
             guard let (bytes, isFull) = try copy(fifo) else { return .init() }
             if bytes.isEmpty {
                 isSkipping = false
-                return .init(isEnd: wasHungUp)
+                guard wasHungUp else { return .init() }
+                return .init(items: maker.incomplete(beginning).map { ($0, 0) }, isEnd: true)
             }
             guard isSkipping else {
                 return batch(bytes, isFull: isFull, isEnd: wasHungUp ? try isEnd(fifo, bytes.count) : false)
@@ -75,14 +100,19 @@ final class PipeView {
     private func batch(_ bytes: [UInt8], isFull: Bool, isEnd: Bool) -> DurableDescriptor<LineFact>.Batch {
         if isChunk {
             let chunk = Array(bytes.prefix(maxLength))
+            shown = chunk.count
             return .init(
                 items: [(LineFact(chunk, form: .chunk), chunk.count)], isEnd: isEnd && chunk.count == bytes.count)
         }
-        var cutter = SizedLines(bytes, maxLength: maxLength)
+        var cutter = SizedLines(beginning.isEmpty ? bytes : beginning + bytes, maxLength: maxLength)
         if isEnd { cutter.finish() } else if isFull, cutter.lines.isEmpty { cutter.cutRest() }
         isSkipping = cutter.isUnfinishedCut && !isEnd
         maker.noteCut(cutter.cut)
-        return .init(items: cutter.lines.map { (maker.fact($0.line), $0.size) }, isEnd: isEnd)
+        var items = cutter.lines.map { (item: maker.fact($0.line), size: $0.size) }
+        // That much of the first is not there any more.
+        if !items.isEmpty { items[0].size -= beginning.count }
+        shown = items.reduce(0) { $0 + $1.size }
+        return .init(items: items, isEnd: isEnd)
     }
 
     private func isHungUp(_ fifo: Int32) throws(SystemError) -> Bool {

@@ -38,7 +38,8 @@ package final class SourceSet {
         spare = SpareDescriptors(
             stored,
             forget: { name in
-                environment.connections.remove(name)
+                let wasKept = environment.connections.remove(name)
+                if case .connection = name, !wasKept { return }
                 environment.forget(name)
             }, closing: { environment.tellUnread($0, $1, unfinished: $2) })
         self.passed = passed

@@ -7,21 +7,21 @@ import WatchFile
 package final class SpareDescriptors {
     private struct Entry {
         var number: Int32
-        var unfinished: [UInt8] = []
+        var unfinished = Unfinished()
         var discarded: () -> Void
     }
 
     private var entries: [KeptDescriptor: Entry] = [:]
     private let forget: (KeptDescriptor) -> Void
-    private let closing: (KeptDescriptor, Int32, _ unfinished: Int) -> Void
+    private let closing: (KeptDescriptor, Int32, Unfinished) -> Void
 
     /// - Parameters:
     ///   - stored: descriptors to be owned, by name.
     ///   - forget: called with the name of each that is closed without being taken.
-    ///   - closing: called before that, to see what is in it, with how many bytes had been taken out and not told.
-    package init(
+    ///   - closing: called before that, to see what is in it, with what had been taken out and not told.
+    init(
         _ stored: [KeptDescriptor: Int32] = [:], forget: @escaping (KeptDescriptor) -> Void = { _ in },
-        closing: @escaping (KeptDescriptor, Int32, _ unfinished: Int) -> Void = { _, _, _ in }
+        closing: @escaping (KeptDescriptor, Int32, Unfinished) -> Void = { _, _, _ in }
     ) {
         entries = stored.mapValues { Entry(number: $0, discarded: {}) }
         self.forget = forget
@@ -29,15 +29,18 @@ package final class SpareDescriptors {
     }
 
     /// - Parameters:
-    ///   - unfinished: was taken out of it already, and belongs before what is in it.
+    ///   - unfinished: was taken out of it already.
     ///   - discarded: called when it has been closed, because nobody took it.
     func put(
-        _ name: KeptDescriptor, _ descriptor: consuming FileDescriptor, unfinished: [UInt8] = [],
+        _ name: KeptDescriptor, _ descriptor: consuming FileDescriptor, unfinished: Unfinished = Unfinished(),
         discarded: @escaping () -> Void = {}
     ) {
         discard(name)
         entries[name] = Entry(number: descriptor.release(), unfinished: unfinished, discarded: discarded)
     }
+
+    /// What `take` of the same name would leave behind.
+    func unfinished(_ name: KeptDescriptor) -> Unfinished { entries[name]?.unfinished ?? Unfinished() }
 
     /// The descriptor of that name; one that does not fit is closed.
     func take(_ name: KeptDescriptor, where fits: (Int32) -> Bool) -> FileDescriptor? {
@@ -53,9 +56,9 @@ package final class SpareDescriptors {
     /// All connections of a source, in the order they were let in; those that do not fit are closed.
     func takeConnections(
         of id: SourceID, where fits: (Int32) -> Bool
-    ) -> [(number: UInt64, descriptor: Int32, unfinished: [UInt8])] {
+    ) -> [(number: UInt64, descriptor: Int32, unfinished: Unfinished)] {
         connections(of: id).compactMap { number in
-            let unfinished = entries[.connection(id, number)]?.unfinished ?? []
+            let unfinished = unfinished(.connection(id, number))
             guard let taken = take(.connection(id, number), where: fits) else { return nil }
             return (number, taken.release(), unfinished)
         }
@@ -75,7 +78,7 @@ package final class SpareDescriptors {
 
     func discard(_ name: KeptDescriptor) {
         guard let entry = entries.removeValue(forKey: name) else { return }
-        closing(name, entry.number, entry.unfinished.count)
+        closing(name, entry.number, entry.unfinished)
         FileDescriptor(owning: entry.number).close()
         forget(name)
         entry.discarded()

@@ -61,22 +61,35 @@ final class StreamConnection {
         return reader
     }
 
-    /// Was taken out of it and is not told.
-    var unfinished: [UInt8] { view?.unfinished ?? [] }
+    private func unfinished(_ untold: [LineFact]) -> Unfinished {
+        // Of a durable one the mark tells whether it goes on in a line that was cut.
+        var unfinished = view.map { Unfinished(bytes: $0.unfinished) } ?? maker.unfinished
+        unfinished.facts = untold
+        return unfinished
+    }
 
     /// - Parameter unfinished: was taken out of it before.
-    func open(_ connection: consuming FileDescriptor, unfinished: [UInt8]) {
-        if !isPackets {
-            let beginning = LineBeginning(connection.rawValue, unfinished, trigger)
-            if beginning.isLost {
-                environment.warn(id, "the beginning of a line is lost, and what follows of it is skipped")
-                environment.send(.gap(id, 1))
-            }
-            if let view { view.resume(beginning) } else { maker.resume(beginning) }
-            if view == nil { LineBeginning.end(connection.rawValue) }
-        }
+    func open(_ connection: consuming FileDescriptor, unfinished: Unfinished) {
+        let resumed = isPackets ? maker.sift(unfinished.facts) : resume(connection.rawValue, unfinished)
         // Without a place in the epoll set nobody would ever read it.
         do throws(SystemError) { try reader?.open(connection) } catch { hungUp() }
+        environment.tell(id, resumed)
+    }
+
+    private func resume(_ number: Int32, _ known: Unfinished) -> [LineFact] {
+        let beginning = LineBeginning(number, known, trigger)
+        if beginning.isLost {
+            environment.warn(id, "the beginning of a line is lost, and what follows of it is skipped")
+            environment.send(.gap(id, 1))
+        }
+        var unfinished = known
+        unfinished.isSkipping = beginning.isSkipping
+        guard let view, trigger.framing == .line else {
+            LineBeginning.end(number)
+            return maker.resume(unfinished)
+        }
+        view.resume(number, unfinished)
+        return maker.sift(unfinished.facts)
     }
 
     func hold() { reader?.hold() }
@@ -85,29 +98,30 @@ final class StreamConnection {
 
     /// Somebody else goes on with it, who does not have what was taken out of it.
     func rest() {
-        guard !unfinished.isEmpty, let number = reader?.number else { return }
-        LineBeginning.tellOfLoss(number)
-        let bytes = unfinished.count == 1 ? "1 byte" : "\(unfinished.count) bytes"
-        environment.warn(id, "the beginning of a line is lost (\(bytes)): its end has not come in time")
-        environment.send(.gap(id, 1))
+        guard let reader, let number = reader.number else { return }
+        let lost = unfinished(reader.untold)
+        if !lost.bytes.isEmpty { LineBeginning.tellOfLoss(number) }
+        environment.tellLost(id, lost, "its end has not come in time")
     }
 
-    /// - Parameter heir: is given the connection when everything that was told of it is consumed.
-    func close(_ heir: @escaping (consuming FileDescriptor) -> Void, then left: @escaping () -> Void) {
+    /// - Parameter heir: is given the connection when everything that was told of it is consumed, and what was taken out
+    ///   of it and is not told.
+    func close(_ heir: @escaping (consuming FileDescriptor, Unfinished) -> Void, then left: @escaping () -> Void) {
         guard let reader, reader.isOpen else { return left() }
         self.reader = nil
-        reader.close {
-            heir($0)
+        let untold = reader.untold
+        reader.close { [self] in
+            heir($0, unfinished(untold))
             left()
         }
     }
 
     private func hungUp() {
         close(
-            {
+            { connection, _ in
                 // The service manager may have one too: whoever waits for this end is to see it now.
-                try? Linux.shutdownWriting($0.rawValue)
-                $0.close()
+                try? Linux.shutdownWriting(connection.rawValue)
+                connection.close()
             }, then: { [gone] in gone() })
     }
 

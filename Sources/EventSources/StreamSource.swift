@@ -134,17 +134,10 @@ package final class StreamSource: EventSource {
         }
     }
 
-    /// What nobody has read of a durable one is for the source that is opened in this one's place.
+    /// It is for the source that is opened in this one's place.
     private func close(_ connection: StreamConnection, _ number: UInt64, then left: @escaping () -> Void) {
-        let (name, connections, forget, spare) = (
-            KeptDescriptor.connection(id, number), environment.connections, environment.forget, spare
-        )
-        connection.close(
-            { [isDurable] in
-                if isDurable { return spare.put(name, $0, unfinished: connection.unfinished) }
-                $0.close()
-                if connections.remove(name) { forget(name) }
-            }, then: left)
+        let name = KeptDescriptor.connection(id, number)
+        connection.close({ [spare] in spare.put(name, $0, unfinished: $1) }, then: left)
     }
 
     package func hold() {
@@ -236,7 +229,7 @@ package final class StreamSource: EventSource {
     }
 
     private func read(
-        _ connection: consuming FileDescriptor, _ number: UInt64, _ peer: String?, unfinished: [UInt8] = []
+        _ connection: consuming FileDescriptor, _ number: UInt64, _ peer: String?, unfinished: Unfinished = Unfinished()
     ) {
         let new = StreamConnection(
             id, trigger, environment, peer: peer, isPackets: isPackets, isDurable: isDurable
@@ -275,6 +268,7 @@ package final class StreamSource: EventSource {
         let taken = spare.takeConnections(of: id) { Linux.socketType($0) == type && !Linux.isListening($0) }
         for (number, descriptor, unfinished) in taken {
             lastConnection = max(lastConnection, number)
+            if !environment.connections.contains(.connection(id, number)) { keep(descriptor, number) }
             read(FileDescriptor(owning: descriptor), number, Self.peer(descriptor), unfinished: unfinished)
         }
     }

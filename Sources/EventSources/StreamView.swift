@@ -43,9 +43,11 @@ final class StreamView {
     }
 
     /// Somebody else has begun to read it.
-    func resume(_ beginning: LineBeginning) {
+    func resume(_ number: Int32, _ beginning: Unfinished) {
         (unfinished, isSkipping) = (beginning.bytes, beginning.isSkipping)
         isMarked = isSkipping || !unfinished.isEmpty
+        // He may not have needed a mark.
+        if isSkipping { LineBeginning.tellOfLoss(number) } else if isMarked { LineBeginning.begin(number) }
     }
 
     func look(_ number: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {

@@ -1,37 +1,48 @@
 import Engine
 import LinuxSystem
+import WatchFile
 
 extension SourceEnvironment {
     /// A descriptor of a source is about to be closed: what nobody has read of it is named.
     ///
-    /// - Parameter unfinished: bytes that were taken out of it and not told.
-    func tellUnread(_ name: KeptDescriptor, _ number: Int32, unfinished: Int = 0) {
+    /// - Parameter unfinished: was taken out of it.
+    func tellUnread(_ name: KeptDescriptor, _ number: Int32, unfinished: Unfinished = Unfinished()) {
         guard let id = name.source, let (what, count) = UnreadText.of(name, number, unfinished) else { return }
         warn(id, what)
         send(.gap(id, count))
+    }
+
+    /// What was taken out of it, and nobody will go on with, is named.
+    func tellLost(_ id: SourceID, _ unfinished: Unfinished, _ reason: String) {
+        guard !unfinished.isEmpty else { return }
+        let what = unfinished.facts.isEmpty ? "the beginning of a line is lost" : "lines that were read are lost"
+        warn(id, "\(what) (\(UnreadText.bytes(unfinished.size))): \(reason)")
+        send(.gap(id, unfinished.lines))
     }
 }
 
 /// What is in a descriptor, in words.
 enum UnreadText {
     /// `nil`: nothing. Of a socket that listens, connections are let in to be looked at.
-    static func of(_ name: KeptDescriptor, _ number: Int32, _ unfinished: Int) -> (text: String, count: Int)? {
+    static func of(_ name: KeptDescriptor, _ number: Int32, _ unfinished: Unfinished) -> (text: String, count: Int)? {
         if Linux.isListening(number) {
             let count = waiting(number)
             let connections = count == 1 ? "1 connection" : "\(count) connections"
             return count == 0
                 ? nil : ("its socket is closed with \(connections) that sent something and nobody let in", count)
         }
-        let size = unfinished + ((try? Linux.bytesAvailable(number)) ?? 0)
-        let bytes = size == 1 ? "1 byte" : "\(size) bytes"
+        let size = unfinished.size + ((try? Linux.bytesAvailable(number)) ?? 0)
+        let bytes = bytes(size)
         let what =
             switch name {
             case .connection: "a connection is closed with \(bytes)"
             case .fifo: "its FIFO is closed with \(bytes)"
             case .socket, .inotify, .pidfd, .output: "its socket is closed with datagrams"
             }
-        return size == 0 ? nil : (what + " that nobody has read", 1)
+        return size == 0 ? nil : (what + " that nobody has read", max(1, unfinished.lines))
     }
+
+    static func bytes(_ size: Int) -> String { size == 1 ? "1 byte" : "\(size) bytes" }
 
     private static func waiting(_ number: Int32) -> Int {
         var count = 0

@@ -173,7 +173,7 @@ final class Safety {
     private let isByHand: Bool
     private var waiting: [() -> Void] = []
     private var count = 0
-    /// Called with the number of each event when it is told.
+    /// Called with the number of each event when it is told; of the last, where several are told at once.
     var onEvent: ((Int) -> Void)?
 
     init(isByHand: Bool) { self.isByHand = isByHand }
@@ -183,8 +183,11 @@ final class Safety {
     }
 
     func told(_ input: Input) {
-        guard case .event = input else { return }
-        count += 1
+        switch input {
+        case .event: count += 1
+        case .lines(_, let facts, _): count += facts.count
+        default: return
+        }
         onEvent?(count)
     }
 

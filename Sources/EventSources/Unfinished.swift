@@ -1,0 +1,19 @@
+import Engine
+import WatchFile
+
+/// What was taken out of a descriptor and is not told: it belongs before what is in it.
+struct Unfinished {
+    /// Lines that were held back.
+    var facts: [LineFact] = []
+    /// The beginning of the line that comes next.
+    var bytes: [UInt8] = []
+    /// What comes up to the next newline belongs to a line that was told, cut.
+    var isSkipping = false
+
+    /// Nothing would be lost with it.
+    var isEmpty: Bool { facts.isEmpty && bytes.isEmpty }
+    /// Bytes that would be lost with it.
+    var size: Int { facts.reduce(bytes.count) { $0 + $1.bytes.count } }
+    /// Lines of which at least a part would be.
+    var lines: Int { facts.count + (bytes.isEmpty ? 0 : 1) }
+}
