@@ -11,6 +11,8 @@ final class RotatedFiles {
     /// How long each may be still, in microseconds.
     static let patience = 3_600_000_000
 
+    private static let turnsAtEnd = 64
+
     private let trigger: DescriptorTrigger
     private let environment: SourceEnvironment
     private let maker: LineMaker
@@ -29,6 +31,8 @@ final class RotatedFiles {
         var lose: (String) -> Void
         /// A file has gone while nobody read it, maybe with more in it: a sentence.
         var gone: (String) -> Void
+        /// No more is to be read now.
+        var isHeld: () -> Bool
         /// Something happened to one of the files.
         var changed: () -> Void
     }
@@ -121,7 +125,7 @@ final class RotatedFiles {
     /// - Returns: there may be more.
     func read() -> Bool {
         var (hasMore, hasMoved) = (false, false)
-        for file in files where file.isOpen {
+        for file in files where file.isOpen && !owner.isHeld() {
             let isDeleted = file.isDeleted
             do throws(SystemError) {
                 switch try file.next(trigger, maker, isOver: isDeleted) {
@@ -149,8 +153,12 @@ final class RotatedFiles {
 
     /// It is too old to be followed: only what stands in it now is read.
     private func finish(_ file: RotatedFile) {
-        while case .facts(let facts)? = try? file.next(trigger, maker, isOver: true) { owner.tell(facts) }
-        file.close()
+        defer { file.close() }
+        for _ in 0..<Self.turnsAtEnd {
+            guard case .facts(let facts)? = try? file.next(trigger, maker, isOver: true) else { return }
+            owner.tell(facts)
+        }
+        owner.lose("\(file.place.path.printable) is not followed any longer, though it is written still")
     }
 
     // MARK: Stillness

@@ -55,7 +55,7 @@ package final class TailSource: EventSource {
             RotatedFiles.Owner(
                 tell: { [unowned self] in tell($0) }, lose: { [unowned self] in lose($0) },
                 gone: { [unowned self] in environment.log(self.id, Array($0.utf8)) },
-                changed: { [unowned self] in lookAtRotated() }))
+                isHeld: { [unowned self] in isHeld }, changed: { [unowned self] in lookAtRotated() }))
     }
 
     package var watchCount: Int {

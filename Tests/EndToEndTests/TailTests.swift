@@ -84,6 +84,7 @@ import Testing
             try wait(for: "the new file") { folder.lines("copy") == ["a.1", "b.2"] }
             try folder.append("app.1", "c3\n")
             try wait(for: "the late line") { folder.lines("copy") == ["a.1", "b.2", "c.3"] }
+            try lives.watchd.waitUntilIdle()
             lives.kill()
             try folder.append("app.1", "d4\n")
             try lives.start()
