@@ -16,6 +16,8 @@ package final class DatagramSource: EventSource {
     private let isDurable: Bool
     /// Its file is another one, or none.
     private var isLost = false
+    /// The file of the socket.
+    private var file: (device: UInt64, inode: UInt64)?
     private var isHeld = false
 
     /// - Parameters:
@@ -73,6 +75,7 @@ package final class DatagramSource: EventSource {
     package func open() {
         FileOwner.of(trigger, environment) { [weak self] owner in
             guard let self, let socket, !isClosing else { return }
+            if isLost, isBack { isLost = false }
             // What was told of it is in the old one.
             if isLost, !socket.isSettled { return closeFirst() }
             do throws(SystemError) {
@@ -99,7 +102,18 @@ package final class DatagramSource: EventSource {
             environment.tellUnread(.socket(id), number)
         }
         isLost = false
+        file = fileAtPath
         try socket.open(new)
+    }
+
+    private var fileAtPath: (device: UInt64, inode: UInt64)? {
+        opening.path.flatMap { try? Linux.lstat($0) }.map { ($0.device, $0.inode) }
+    }
+
+    /// What was taken away is where it was: a folder above it was moved away and back.
+    private var isBack: Bool {
+        guard let file, let now = fileAtPath else { return false }
+        return file == now && socket?.isOpen == true
     }
 
     /// Nobody finds it any more: it is made anew.

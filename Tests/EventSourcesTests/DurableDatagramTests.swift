@@ -116,6 +116,36 @@ import WatchFile
         }
     }
 
+    /// Nobody else can have the address while the socket is open.
+    @Test(arguments: [false, true]) func whoseFolderIsMovedAwayAndBackHearsAgain(isDurable: Bool) throws {
+        try Folder.with { folder in
+            try folder.makeFolder("sub")
+            let path = folder["sub/socket"].pathBytes
+            let trigger = DescriptorTrigger(listener: .datagram(.unix(path)), framing: .datagram)
+            try Rim.with {
+                DatagramSource($0, .unix(path), trigger, $1, isDurable: isDurable)
+            } then: { rim, source in
+                try rim.waitUntilArmed()
+                try Linux.rename(folder["sub"], to: folder["away"])
+                try wait(for: "it to be missed") {
+                    if case .failed = rim.condition { true } else { false }
+                }
+                try Linux.rename(folder["away"], to: folder["sub"])
+                try rim.waitUntilArmed()
+                try Linux.socket(for: .unix(path), .datagram).use { sender in
+                    try Linux.send(sender, "1".pathBytes, to: .unix(path))
+                    try wait(for: "it") { rim.texts == ["1"] }
+                    try Linux.unlink(path)
+                    try wait(for: "somebody to hear") {
+                        (try? Linux.send(sender, "2".pathBytes, to: .unix(path))) != nil
+                    }
+                    try wait(for: "that too") { rim.texts == ["1", "2"] }
+                }
+                #expect(rim.gap == 0)
+            }
+        }
+    }
+
     @Test(.enabled(if: Linux.environment("WATCHD_MEASURE") != nil)) func datagramsPerSecond() throws {
         for isDurable in [false, true, false, true] {
             try Folder.with { folder in
