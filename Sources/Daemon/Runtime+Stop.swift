@@ -60,7 +60,7 @@ extension Runtime {
             logger.log(.err, sentence + reason, id: .storeFailing)
         }
         // Nobody keeps anything for the next start: what is lost of it is named.
-        if !manager.isManaged { sources?.closeUnclaimed() }
+        if manager.isManaged { sources?.closeUnkept() } else { sources?.closeUnclaimed() }
         control.map { $0.close(exit) } ?? exit()
     }
 

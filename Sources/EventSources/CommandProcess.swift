@@ -102,6 +102,7 @@ final class CommandProcess {
     private var errors: HeldDescriptor<LineFramer.Line>?
     /// What it says after it was asked to end.
     private var rest: HeldDescriptor<Never>?
+    private var hear: (Int32) throws(SystemError) -> Int? = { _ in nil }
     private var isStopping = false
     private var isKilled = false
     /// It has ended, and others of its group may be about to.
@@ -173,16 +174,15 @@ final class CommandProcess {
         if pidfd.number != nil { try? Linux.kill(group: processID, signal: number) }
     }
 
-    /// Nobody wants its output any more, but it is not to fail for that while it ends.
-    func drain(_ output: consuming FileDescriptor) {
+    /// It is not to fail for want of a reader while it ends.
+    ///
+    /// - Parameter hear: reads once: so many bytes, 0 at the end; `nil`: nothing is there now.
+    func drain(_ output: consuming FileDescriptor, _ hear: @escaping (Int32) throws(SystemError) -> Int?) {
         guard pidfd.number != nil else { return output.close() }
+        self.hear = hear
         rest = HeldDescriptor(on: environment.core, epoll: environment.epoll) { number throws(SystemError) in
-            do throws(SystemError) {
-                let count = try Linux.read(number, atMost: 1 << 16).count
-                return count == 0 ? .end([]) : .items([], bytes: count)
-            } catch  where error.errno == .wouldBlock {
-                return .empty
-            }
+            guard let count = try hear(number) else { return .empty }
+            return count == 0 ? .end([]) : .items([], bytes: count)
         } tell: { _ in
         } ended: { [weak self] in
             self?.closeRest()
@@ -208,12 +208,25 @@ final class CommandProcess {
         signal(9)
         let status = try? Linux.wait(number)
         pidfd.take()?.close()
+        hearRest()
         closeRest()
         switch status {
         case .exited(let code): exited("exit \(code)")
         case .signaled(let signal, _): exited(LinuxSignal.name(signal))
         case nil: exited("unknown")
         }
+    }
+
+    /// Who was killed may have said more than was read of it; who is not of its group may still write.
+    private func hearRest() {
+        guard let number = rest?.number else { return }
+        Self.hearAll(number, hear)
+    }
+
+    /// What is in a pipe, which may be as large as 1 MiB.
+    static func hearAll(_ number: Int32, _ hear: (Int32) throws(SystemError) -> Int?) {
+        var size = 0
+        while size < 1 << 20, let count = try? hear(number), count > 0 { size += count }
     }
 
     private func closeErrors() {

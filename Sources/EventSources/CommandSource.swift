@@ -30,16 +30,23 @@ package final class CommandSource: EventSource {
     private var ending = "it has ended"
     /// Why nothing of its output can be read any more.
     private var failure: SystemError?
+    private let spare: SpareDescriptors
+    /// What it said that nobody was told before it was closed, and so many bytes of what it said since.
+    private var heard: [LineFact] = []
+    private var heardSize = 0
+    /// More than that is thrown away: its end takes no longer for it (bytes).
+    private static let mostHeard = 256 << 10
     /// Closed while the command was being started: to be called when that has ended.
     private var left: (() -> Void)?
 
     init(
         _ id: SourceID, _ command: Command, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment,
-        isDurable: Bool = false
+        isDurable: Bool = false, spare: SpareDescriptors = SpareDescriptors()
     ) {
         self.id = id
         self.command = command
         self.environment = environment
+        self.spare = spare
         maker = LineMaker(id, trigger, environment)
         view = isDurable ? PipeView(trigger, maker) : nil
         output = view.map(durable) ?? plain()
@@ -89,7 +96,7 @@ package final class CommandSource: EventSource {
             }
             self.process = process
             let output = FileDescriptor(owning: started.output)
-            if isClosed { process.drain(output) } else { read(output, of: process) }
+            if isClosed { process.drain(output, hear) } else { read(output, of: process) }
             process.watch()
             if isClosed { process.stop() }
         }
@@ -107,8 +114,10 @@ package final class CommandSource: EventSource {
     private func exited(_ status: String) {
         ending = "it has ended (\(status))"
         process = nil
+        // Before it is known that it has ended: what it has said belongs to whoever is opened next.
+        if isClosed { hasLeft() }
         environment.commands.remove(self)
-        if isClosed { hasLeft() } else { endedInPart() }
+        if !isClosed { endedInPart() }
     }
 
     private func hasLeft() {
@@ -167,7 +176,11 @@ package final class CommandSource: EventSource {
         isClosed = true
         // Two things are waited for.
         var hasOne = false
-        let done = { if hasOne { left() } else { hasOne = true } }
+        let done = { [self] in
+            guard hasOne else { return hasOne = true }
+            leaveHeard()
+            left()
+        }
         if process == nil, !isStarting { done() } else { self.left = done }
         process?.stop()
         guard let output, output.isOpen else {
@@ -175,11 +188,42 @@ package final class CommandSource: EventSource {
             return done()
         }
         self.output = nil
-        output.close { [process] in
-            if let process { process.drain($0) } else { $0.close() }
+        heard = output.untold
+        output.close { [self, process] in
+            if let view { heard += maker.resume(view.unfinished) }
+            if let process {
+                process.drain($0, hear)
+            } else {
+                CommandProcess.hearAll($0.rawValue, hear)
+                $0.close()
+            }
             done()
         }
         view?.close()
+    }
+
+    // MARK: What it says while it ends
+
+    private func hear(_ number: Int32) throws(SystemError) -> Int? {
+        switch try environment.buffer.read(number, maker) {
+        case .empty: return nil
+        case .end(let facts):
+            heard += facts
+            return 0
+        case .items(let facts, let bytes):
+            heardSize += bytes
+            if heardSize <= Self.mostHeard { heard += facts }
+            return bytes
+        }
+    }
+
+    private func leaveHeard() {
+        spare.leave(id, heard + maker.rest())
+        heard = []
+        guard heardSize > Self.mostHeard else { return }
+        environment.warn(
+            id, "its command said \(heardSize) bytes while it was ended: what is beyond \(Self.mostHeard) is lost")
+        environment.send(.gap(id, 1))
     }
 
     /// Ends what was asked to end, at once.

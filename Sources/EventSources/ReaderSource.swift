@@ -17,11 +17,13 @@ package final class ReaderSource: EventSource {
     private let kind: Kind
     private let opening: (FileOwner) throws(SystemError) -> FileDescriptor
     private let maker: LineMaker
+    private let spare: SpareDescriptors
     private var reader: HeldDescriptor<LineFact>?
     private var retry = Retry()
 
     init(
         _ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment, kind: Kind,
+        spare: SpareDescriptors = SpareDescriptors(),
         opening: @escaping (FileOwner) throws(SystemError) -> FileDescriptor
     ) {
         self.id = id
@@ -30,6 +32,7 @@ package final class ReaderSource: EventSource {
         self.kind = kind
         self.opening = opening
         maker = LineMaker(id, trigger, environment)
+        self.spare = spare
         reader = HeldDescriptor(on: environment.core, epoll: environment.epoll) {
             [unowned self] number throws(SystemError) in
             try read(number)
@@ -67,11 +70,19 @@ package final class ReaderSource: EventSource {
 
     package func close() {
         retry.cancel()
+        if let reader { spare.leave(id, reader.untold + maker.rest()) }
         reader?.close { $0.close() }
         reader = nil
     }
 
     package func hold() { reader?.hold() }
+
+    package func rest() {
+        hold()
+        var unfinished = maker.unfinished
+        unfinished.facts = reader?.untold ?? []
+        environment.tellLost(id, unfinished, "its end has not come in time")
+    }
 
     package func release() {
         do throws(SystemError) { try reader?.release() } catch { failed("\(error)") }

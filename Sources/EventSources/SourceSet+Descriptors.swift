@@ -23,7 +23,7 @@ extension SourceSet {
         case .special, .netlink, .messageQueue: return reader(id, trigger)
         case .passed(let name): return passedSource(id, name, trigger, isDurable: isDurable)
         case .command(let command):
-            return CommandSource(id, command, trigger, environment, isDurable: isDurable)
+            return CommandSource(id, command, trigger, environment, isDurable: isDurable, spare: spare)
         case .tail(let path): return TailSource(id, path: path, trigger, environment)
         case .pressure(let limit): return PressureSource(id, limit, environment)
         }
@@ -36,7 +36,7 @@ extension SourceSet {
             case .messageQueue: .messages
             default: .bytes
             }
-        return ReaderSource(id, trigger, environment, kind: kind) { owner throws(SystemError) in
+        return ReaderSource(id, trigger, environment, kind: kind, spare: spare) { owner throws(SystemError) in
             try Self.openPlain(trigger, owner)
         }
     }
@@ -62,7 +62,7 @@ extension SourceSet {
             case .sequentialPacket: .packets
             default: .bytes
             }
-        return ReaderSource(id, trigger, environment, kind: kind) {
+        return ReaderSource(id, trigger, environment, kind: kind, spare: spare) {
             [passed] _ throws(SystemError) in
             let own = try passed.duplicate(name)
             guard !trigger.accepts else {

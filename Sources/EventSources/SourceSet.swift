@@ -41,7 +41,8 @@ package final class SourceSet {
                 let wasKept = environment.connections.remove(name)
                 if case .connection = name, !wasKept { return }
                 environment.forget(name)
-            }, closing: { environment.tellUnread($0, $1, unfinished: $2) })
+            }, closing: { environment.tellUnread($0, $1, unfinished: $2) },
+            lost: { environment.tellLost($0, Unfinished(facts: $1), "nobody goes on with its source") })
         self.passed = passed
         connector = ProcessConnector(environment)
         self.ownSignals = ownSignals
@@ -103,6 +104,7 @@ package final class SourceSet {
     }
 
     private func open(_ source: any EventSource, _ id: SourceID) {
+        environment.tell(id, spare.takeLines(of: id))
         source.open()
         // It has taken what it can use, or takes it when it knows whose file it is to be.
         spare.discard(of: id, but: source.keptName)
@@ -165,6 +167,9 @@ package final class SourceSet {
         isComplete = true
         watchSignals()
     }
+
+    /// The end, where the service manager keeps the descriptors: what else is left is named.
+    package func closeUnkept() { spare.discardLines() }
 
     package func hold(_ id: SourceID) { sources[id]?.hold() }
     /// What is kept for the next daemon is left as it is; nothing else of the source goes on.

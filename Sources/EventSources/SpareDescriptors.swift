@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 import WatchFile
 
@@ -12,20 +13,25 @@ package final class SpareDescriptors {
     }
 
     private var entries: [KeptDescriptor: Entry] = [:]
+    private var untold: [SourceID: [LineFact]] = [:]
     private let forget: (KeptDescriptor) -> Void
     private let closing: (KeptDescriptor, Int32, Unfinished) -> Void
+    private let lost: (SourceID, [LineFact]) -> Void
 
     /// - Parameters:
     ///   - stored: descriptors to be owned, by name.
     ///   - forget: called with the name of each that is closed without being taken.
     ///   - closing: called before that, to see what is in it, with what had been taken out and not told.
+    ///   - lost: called with lines of a source that nobody has taken.
     init(
         _ stored: [KeptDescriptor: Int32] = [:], forget: @escaping (KeptDescriptor) -> Void = { _ in },
-        closing: @escaping (KeptDescriptor, Int32, Unfinished) -> Void = { _, _, _ in }
+        closing: @escaping (KeptDescriptor, Int32, Unfinished) -> Void = { _, _, _ in },
+        lost: @escaping (SourceID, [LineFact]) -> Void = { _, _ in }
     ) {
         entries = stored.mapValues { Entry(number: $0, discarded: {}) }
         self.forget = forget
         self.closing = closing
+        self.lost = lost
     }
 
     /// - Parameters:
@@ -71,8 +77,23 @@ package final class SpareDescriptors {
         return numbers.sorted()
     }
 
+    // MARK: Lines without a descriptor
+
+    /// Lines of a source that was closed, for the one that is opened in its place.
+    func leave(_ id: SourceID, _ lines: [LineFact]) { if !lines.isEmpty { untold[id, default: []] += lines } }
+
+    func takeLines(of id: SourceID) -> [LineFact] { untold.removeValue(forKey: id) ?? [] }
+
+    /// Nobody is opened any more.
+    func discardLines() {
+        for id in untold.keys { lost(id, takeLines(of: id)) }
+    }
+
+    // MARK: What nobody takes
+
     /// Everything of that source.
     func discard(of id: SourceID, but wanted: KeptDescriptor? = nil) {
+        lost(id, takeLines(of: id))
         for name in entries.keys where name.source == id && name != wanted { discard(name) }
     }
 
@@ -85,6 +106,7 @@ package final class SpareDescriptors {
     }
 
     func discardAll(but wanted: Set<KeptDescriptor>) {
+        discardLines()
         for name in entries.keys where !wanted.contains(name) { discard(name) }
     }
 }

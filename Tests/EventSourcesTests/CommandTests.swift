@@ -20,14 +20,15 @@ import struct WatchFile.Command
 
     /// The only source of a set, which is closed in the end.
     private func with(
-        _ script: String, _ body: (Rim, QueueBound<SourceSet>, SourceDefinition) throws -> Void
+        _ script: String, isDurable: Bool = false,
+        _ body: (Rim, QueueBound<SourceSet>, SourceDefinition) throws -> Void
     ) throws {
         let definition = SourceDefinition(
             id: SourceID(.descriptor, "command"), routes: [], trigger: .descriptor(command(script)))
         let rim = try Rim()
         let set = try rim.core.queue.sync {
             let set = try SourceSet(rim.parts.value.environment, ownSignals: []) { _ in }
-            set.open(definition)
+            set.open(definition, isDurable: isDurable)
             return QueueBound(set, to: rim.core)
         }
         defer {
@@ -149,6 +150,74 @@ import struct WatchFile.Command
                 try folder.write("go", "")
                 try wait(for: "the other one") { rim.texts == ["up", "up"] }
             }
+        }
+    }
+
+    // MARK: What it says while it ends
+
+    private func reopen(_ set: QueueBound<SourceSet>, _ id: SourceID, _ script: String, isDurable: Bool) {
+        let next = SourceDefinition(id: id, routes: [], trigger: .descriptor(command(script)))
+        set.context.queue.sync {
+            set.value.close(id)
+            set.value.open(next, isDurable: isDurable)
+        }
+    }
+
+    /// What stands in its pipe, as nobody is told anything, and what it says when it is asked to end.
+    @Test(arguments: [false, true]) func aReloadTellsEverythingItHasSaid(isDurable: Bool) throws {
+        try Folder.with { folder in
+            let script = """
+                trap 'echo -trapped; echo cleaned; printf rest; exit' TERM
+                echo up; until [ -e \(folder["go"]) ]; do sleep 0.01; done
+                echo held; printf half; touch \(folder["said"]); while :; do sleep 0.01; done
+                """
+            try with(script, isDurable: isDurable) { rim, set, definition in
+                try wait(for: "its line") { rim.texts == ["up"] }
+                rim.core.queue.sync { set.value.hold(definition.id) }
+                try folder.write("go", "")
+                try wait(for: "it to be said") { folder.exists("said") }
+                #expect(rim.texts == ["up"])
+                reopen(set, definition.id, "echo next; sleep 1000", isDurable: isDurable)
+                try wait(for: "all") { rim.texts == ["up", "held", "half-trapped", "cleaned", "rest", "next"] }
+                #expect(rim.lines.map(\.isIncomplete) == [false, false, false, false, true, false])
+                #expect(rim.gap == 0)
+                #expect(rim.warnings == [])
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func aLineThatItHadBegunIsToldAtAReload(isKilled: Bool) throws {
+        let script = "printf 'up\\nhalf'; exec sleep 1000"
+        try with(isKilled ? "trap '' TERM; " + script : script) { rim, set, definition in
+            try wait(for: "its line") { rim.texts == ["up"] }
+            reopen(set, definition.id, "echo next; exec sleep 1000", isDurable: false)
+            if isKilled { rim.core.queue.sync { set.value.killCommands() } }
+            try wait(for: "both") { rim.texts == ["up", "half", "next"] }
+            #expect(rim.lines.map(\.isIncomplete) == [false, true, false])
+            #expect(rim.gap == 0)
+        }
+    }
+
+    @Test func whatNobodyIsToldOfItIsNamed() throws {
+        try with("printf 'up\\nhalf'; exec sleep 1000") { rim, set, definition in
+            try wait(for: "its line") { rim.texts == ["up"] }
+            rim.core.queue.sync { set.value.close(definition.id) }
+            try wait(for: "it to be named") { !rim.warnings.isEmpty }
+            #expect(rim.warnings == ["lines that were read are lost (4 bytes): nobody goes on with its source"])
+            #expect(rim.gap == 1)
+        }
+    }
+
+    @Test func whatItSaysBeyondMeasureIsCountedAsLost() throws {
+        try with("trap 'yes | head -c 1000000; exit' TERM; echo up; while :; do sleep 0.01; done") {
+            rim, set, definition in
+            try wait(for: "its line") { rim.texts == ["up"] }
+            reopen(set, definition.id, "echo next; exec sleep 1000", isDurable: false)
+            try wait(for: "the next one") { rim.texts.last == "next" }
+            #expect(rim.texts.count > 2 && rim.texts.count < 150_000)
+            #expect(rim.gap == 1)
+            let said = "its command said 1000000 bytes while it was ended: what is beyond 262144 is lost"
+            #expect(rim.warnings == [said])
         }
     }
 

@@ -26,6 +26,35 @@ import WatchFile
         }
     }
 
+    @Test func aReloadTellsALineThatHasBegun() throws {
+        let (read, write) = try Linux.pipe().split()
+        defer { for number in [read, write] { FileDescriptor(owning: number).close() } }
+        let trigger = DescriptorTrigger(listener: .passed("in"), framing: .line)
+        let definition = SourceDefinition(
+            id: SourceID(.descriptor, "d"), routes: [], trigger: .descriptor(trigger))
+        let rim = try Rim()
+        let set = try rim.core.queue.sync {
+            let set = try SourceSet(
+                rim.parts.value.environment, passed: PassedDescriptors(["in": [read]]), ownSignals: []
+            ) { _ in }
+            set.open(definition)
+            return QueueBound(set, to: rim.core)
+        }
+        for round in 1...2 {
+            try Linux.writeAll(write, "whole\nbegun".utf8)
+            try wait(for: "the whole one") { rim.texts.count == 2 * round - 1 }
+            rim.core.queue.sync {
+                set.value.close(definition.id)
+                if round == 1 { set.value.open(definition) }
+            }
+        }
+        rim.core.queue.sync {}
+        #expect(rim.texts == ["whole", "begun", "whole"])
+        #expect(rim.lines.map(\.isIncomplete) == [false, true, false])
+        #expect(rim.warnings == ["lines that were read are lost (5 bytes): nobody goes on with its source"])
+        #expect(rim.gap == 1)
+    }
+
     /// What is read then would be a packet of nothing, for ever.
     @Test(arguments: [nil, DescriptorTrigger.Framing.line])
     func aPassedConnectionOfPacketsEndsWithItsPeer(framing: DescriptorTrigger.Framing?) throws {
