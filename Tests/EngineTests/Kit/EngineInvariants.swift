@@ -208,14 +208,14 @@ struct EngineInvariants {
             if isFinalizer || isHeldFor(engine, { $0.handler == index }) { continue }
             return "handler \(engine.handlers[index].name) is kept for nothing"
         }
-        for index in engine.queues.indices {
+        for index in engine.queues.indices where engine.queues[index].isRemoved {
             let queue = engine.queues[index]
             let isUsed = refs.contains { engine.operations[$0].queue == index }
             let isTarget = engine.queues.indices.contains { $0 != index && engine.queues[$0].chain.contains(index) }
             // What was started under the old definition counts there until its end.
             let isCounted = refs.contains { engine.operations[$0].runs.contains { $0.queues.contains(index) } }
             let isHeldFor = isHeldFor(engine) { $0.queue == index }
-            if queue.isRemoved, !isUsed, !isTarget, !isCounted, !isHeldFor, !queue.isSuspended || queue.isFinalized {
+            if !isUsed, !isTarget, !isCounted, !isHeldFor, !queue.isSuspended || queue.isFinalized {
                 return "queue \(queue.definition.name) is kept for nothing"
             }
         }
