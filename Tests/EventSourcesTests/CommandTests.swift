@@ -187,7 +187,8 @@ import struct WatchFile.Command
     }
 
     @Test(arguments: [false, true]) func aLineThatItHadBegunIsToldAtAReload(isKilled: Bool) throws {
-        let script = "printf 'up\\nhalf'; exec sleep 1000"
+        // Written at once, which bash's own does not.
+        let script = "/usr/bin/printf 'up\\nhalf'; exec sleep 1000"
         try with(isKilled ? "trap '' TERM; " + script : script) { rim, set, definition in
             try wait(for: "its line") { rim.texts == ["up"] }
             reopen(set, definition.id, "echo next; exec sleep 1000", isDurable: false)
@@ -199,7 +200,7 @@ import struct WatchFile.Command
     }
 
     @Test func whatNobodyIsToldOfItIsNamed() throws {
-        try with("printf 'up\\nhalf'; exec sleep 1000") { rim, set, definition in
+        try with("/usr/bin/printf 'up\\nhalf'; exec sleep 1000") { rim, set, definition in
             try wait(for: "its line") { rim.texts == ["up"] }
             rim.core.queue.sync { set.value.close(definition.id) }
             try wait(for: "it to be named") { !rim.warnings.isEmpty }

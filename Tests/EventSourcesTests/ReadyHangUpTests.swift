@@ -16,18 +16,7 @@ import WatchFile
     ) throws {
         var trigger = DescriptorTrigger(listener: listener, framing: .ready)
         trigger.readiness = readiness
-        let definition = SourceDefinition(
-            id: SourceID(.descriptor, "d"), routes: [], trigger: .descriptor(trigger))
-        let rim = try Rim()
-        let set = try rim.core.queue.sync {
-            let set = try SourceSet(
-                rim.parts.value.environment, passed: PassedDescriptors(passed), ownSignals: []
-            ) { _ in }
-            set.open(definition)
-            return QueueBound(set, to: rim.core)
-        }
-        defer { rim.core.queue.sync { set.value.close(definition.id) } }
-        try body(rim)
+        try Rim.with(trigger, passed: passed, body)
     }
 
     /// Why it failed, each time.

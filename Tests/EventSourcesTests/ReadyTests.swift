@@ -42,18 +42,7 @@ import WatchFile
     ) throws {
         var trigger = DescriptorTrigger(listener: listener, framing: .ready)
         trigger.readiness = readiness
-        let definition = SourceDefinition(
-            id: SourceID(.descriptor, "d"), routes: [], trigger: .descriptor(trigger))
-        let rim = try Rim()
-        let set = try rim.core.queue.sync {
-            let set = try SourceSet(
-                rim.parts.value.environment, passed: PassedDescriptors(passed), ownSignals: []
-            ) { _ in }
-            set.open(definition)
-            return QueueBound(set, to: rim.core)
-        }
-        defer { rim.core.queue.sync { set.value.close(definition.id) } }
-        try body(Setup(rim: rim))
+        try Rim.with(trigger, passed: passed) { try body(Setup(rim: $0)) }
     }
 
     /// - Returns: the bytes that it took.

@@ -61,6 +61,26 @@ final class Rim: Sendable {
         try then(rim, source)
     }
 
+    /// Runs `body` beside a set that has the source `descriptor/d`, which is closed in the end.
+    ///
+    /// - Parameter passed: what the service manager has passed, by name.
+    static func with(
+        _ trigger: DescriptorTrigger, passed: [String: [Int32]] = [:], _ body: (Rim) throws -> Void
+    ) throws {
+        let definition = SourceDefinition(
+            id: SourceID(.descriptor, "d"), routes: [], trigger: .descriptor(trigger))
+        let rim = try Rim()
+        let set = try rim.core.queue.sync {
+            let set = try SourceSet(
+                rim.parts.value.environment, passed: PassedDescriptors(passed), ownSignals: []
+            ) { _ in }
+            set.open(definition)
+            return QueueBound(set, to: rim.core)
+        }
+        defer { rim.core.queue.sync { set.value.close(definition.id) } }
+        try body(rim)
+    }
+
     /// Makes a source and opens it.
     func open(_ make: (SourceID, SourceEnvironment) -> any EventSource) -> QueueBound<any EventSource> {
         core.queue.sync {

@@ -326,7 +326,9 @@ import Testing
 
             """
         let client = """
-            import fcntl, os, socket, termios, time
+            import fcntl, os, signal, socket, termios, time
+            # What it waits for below comes by then, or never.
+            signal.alarm(120)
             s = socket.socket(socket.AF_UNIX)
             s.connect("/run/st")
             s.sendall(b"one\\n")
