@@ -73,6 +73,8 @@ struct Machine {
     func isAlive(_ process: String) throws -> Bool { try run("kill", "-0", process).code == 0 }
 
     private func install(_ watchFile: String, _ settings: String) throws {
+        // Its root is the host's, where watchd may have run.
+        try #require(try run("rm", "-rf", "/etc/watchd", "/var/lib/watchd", "/var/log/watchd").code == 0)
         for (file, path) in [
             (try Products.path("watchd"), "/usr/bin/watchd"), (try Products.path("watchctl"), "/usr/bin/watchctl"),
             ("\(Repository.root)/systemd/watchd.service", "/etc/systemd/system/watchd.service"),
