@@ -37,6 +37,8 @@ package final class StreamSource: EventSource {
     private var isHeld = false
     private var isClosed = false
     private var hasToldOfRoom = false
+    /// `retry` is of letting in, not of opening.
+    private var isExhausted = false
     private var retry = Retry()
 
     init(
@@ -94,6 +96,7 @@ package final class StreamSource: EventSource {
 
     private func failed(_ error: SystemError) {
         guard !isClosed else { return }
+        isExhausted = false
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
         environment.send(.source(id, retry.condition("\(error)")))
     }
@@ -203,6 +206,7 @@ package final class StreamSource: EventSource {
     /// Something is used up, and will be given back. Until then it would be reported again at once.
     private func exhausted(_ error: SystemError) {
         unwatch()
+        isExhausted = true
         retry.schedule(on: environment.core) { [weak self] in self?.acceptAgain() }
         environment.send(.source(id, retry.condition("\(error)")))
     }
@@ -210,6 +214,8 @@ package final class StreamSource: EventSource {
     /// It is armed again when those who have waited are let in.
     private func acceptAgain() {
         guard !isClosed else { return }
+        isExhausted = false
+        retry.cancel()
         do throws(SystemError) {
             try acceptSome()
             try watch()
@@ -286,6 +292,8 @@ package final class StreamSource: EventSource {
 
     private func mayLetIn() {
         guard !isClosed else { return }
+        // Who left may have given back what was used up.
+        if isExhausted { return acceptAgain() }
         do throws(SystemError) { try watch() } catch { failed(error) }
     }
 
