@@ -13,6 +13,8 @@ struct SystemdElapse {
     private var isDaylightSaving: Bool?
     /// What the last conversion found; the next one tries it first.
     private var offset: Int
+    /// What the clocks showed when they were looked at last; most steps stay in it.
+    private var period: TimeZoneRules.Period
 
     private static let mostSteps = 1000
 
@@ -34,7 +36,8 @@ struct SystemdElapse {
         guard !expression.pattern.isImpossible else { return (nil, false) }
         var elapse = SystemdElapse(
             expression: expression, rules: rules, pinned: pinned, fields: CivilFields(civil: civil),
-            microsecond: instant % 1_000_000, isDaylightSaving: period.isDaylightSaving, offset: period.offset)
+            microsecond: instant % 1_000_000, isDaylightSaving: period.isDaylightSaving, offset: period.offset,
+            period: period)
         return elapse.walk()
     }
 
@@ -148,7 +151,7 @@ struct SystemdElapse {
     /// The instant of the fields, in seconds, and what the clocks show then.
     private mutating func converted() -> (instant: Int, fields: CivilFields, isDaylightSaving: Bool)? {
         guard let instant = mktime(fields.civil, isDaylightSaving), instant >= 0 else { return nil }
-        let period = rules.period(at: instant)
+        look(at: instant)
         guard instant + period.offset >= 0 else { return nil }
         return (instant, CivilFields(civil: instant + period.offset), period.isDaylightSaving)
     }
@@ -160,7 +163,7 @@ struct SystemdElapse {
         var wasDaylightSaving = false
         var isInGap = false
         var probes = 6
-        var period = rules.period(at: instant)
+        look(at: instant)
         while instant + period.offset != civil {
             if instant == first, instant != second,
                 wanted.map({ $0 != period.isDaylightSaving }) ?? (!wasDaylightSaving || period.isDaylightSaving)
@@ -172,7 +175,7 @@ struct SystemdElapse {
             if probes == 0 { return nil }
             (first, second, instant) = (second, instant, civil - period.offset)
             wasDaylightSaving = period.isDaylightSaving
-            period = rules.period(at: instant)
+            look(at: instant)
         }
         if !isInGap, let wanted, wanted != period.isDaylightSaving {
             guard let neighbour = neighbour(of: instant, wanted) else { return nil }
@@ -180,6 +183,10 @@ struct SystemdElapse {
         }
         offset = civil - instant
         return instant
+    }
+
+    private mutating func look(at instant: Int) {
+        if instant < period.start || instant >= period.end { period = rules.period(at: instant) }
     }
 
     /// The offset that holds nearby while daylight-saving time is as wanted.
