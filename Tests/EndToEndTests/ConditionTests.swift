@@ -57,7 +57,7 @@ import Testing
             try Linux.unlink(watchd.folder["there"])
             let run = try watchd.call(Run.self, .init(name: "poke", wait: true))
             #expect(run.result == .skipped && run.reason?.contains("does not hold") == true, "a run by hand asks too")
-            #expect(watchd.logText.contains("does not hold"))
+            try watchd.waitForLog("does not hold")
             let history = try watchd.call(ListHistory.self, .init())
             #expect(history.operations.filter { $0.result == .skipped }.count == 3)
         }

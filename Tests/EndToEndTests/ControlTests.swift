@@ -248,7 +248,7 @@ import Varlink
             #expect(replies.first?.contains("org.varlink.service.ExpectedMore") == true)
             #expect(replies.dropFirst().allSatisfy { !$0.contains("error") })
             #expect(watchd.waitForEnd() == .exited(0))
-            #expect(watchd.logText.contains("1 accepted"))
+            try watchd.waitForLog("1 accepted")
         }
     }
 

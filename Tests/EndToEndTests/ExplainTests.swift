@@ -121,7 +121,7 @@ import Varlink
             let steps = try watchd.call(Explain.self, .init(id: id)).steps
             #expect(steps.map(\.code) == ["submitted", "started", "retried", "started", "ended"])
             #expect(steps.first { $0.code == "retried" }?.sentence.contains("exit 3") == true)
-            #expect(watchd.logText.contains("flaky \(id)  try 1 failed"))
+            try watchd.waitForLog("flaky \(id)  try 1 failed")
         }
     }
 

@@ -34,7 +34,7 @@ import Varlink
             #expect(throws: Never.self) { try waiting.nextReply(timeout: 30_000) }
             #expect(try entered(watchd) == 0)
             try wait(for: "the group to fire") { watchd.logText.contains("work: all have left") }
-            #expect(watchd.logText.contains("its connection is closed"))
+            try watchd.waitForLog("its connection is closed")
         }
     }
 
@@ -87,6 +87,7 @@ import Varlink
 
     @Test func theStartUpTextDoesNotAskForAGroup() throws {
         try Watchd.run(Self.text) { watchd in
+            try watchd.waitForLog("Stop: Ctrl-C")
             let hints = watchd.logText.split(separator: "\n").filter { $0.hasPrefix("    ") }
             #expect(hints.contains { $0.contains("custom/member") }, "\(watchd.logText)")
             #expect(!hints.contains { $0.contains("group/work") }, "\(watchd.logText)")
@@ -166,7 +167,7 @@ import Varlink
             lives.kill()
             try lives.start()
             try wait(for: "the group to fire") { lives.folder.text("told").contains("\"lost\":5") }
-            #expect(lives.watchd.logText.contains("group/work  0 ran, 0 failed, 0 cancelled, 5 lost"))
+            try lives.watchd.waitForLog("group/work  0 ran, 0 failed, 0 cancelled, 5 lost")
             try lives.watchd.waitUntilIdle()
             // After a stop nothing is lost that was not told.
             try lives.watchd.emit("member")

@@ -30,7 +30,7 @@ import Varlink
             try watchd.folder.write("go", "")
             #expect(watchd.waitForEnd() == .exited(0))
             #expect(watchd.folder.lines("notes") == ["begun", "ended"], "what ran ended, what waited never began")
-            #expect(watchd.logText.contains("2 accepted = 1 done + 1 cancelled"))
+            try watchd.waitForLog("2 accepted = 1 done + 1 cancelled")
         }
     }
 

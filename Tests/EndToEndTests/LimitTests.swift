@@ -75,7 +75,7 @@ import Varlink
             #expect(!watchd.logText.contains("clients cannot be accepted"))
             clients.removeAll()
             try wait(for: "it to be armed again") { try watchd.status().problems.isEmpty }
-            #expect(watchd.logText.contains("armed again"))
+            try watchd.waitForLog("armed again")
         }
     }
 

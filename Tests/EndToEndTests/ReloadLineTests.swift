@@ -101,7 +101,7 @@ import Testing
                 "descriptor/socket: a connection is closed with 5 bytes that nobody has read",
                 "descriptor/command: lines that were read are lost (5 bytes)",
             ]
-            for sentence in lost { #expect(watchd.logText.contains(sentence), "\(watchd.logText)") }
+            for sentence in lost { try watchd.waitForLog(sentence) }
         }
     }
 }

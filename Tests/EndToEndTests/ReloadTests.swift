@@ -99,7 +99,7 @@ import Varlink
             watchd.forgetNotifications()
             watchd.send(SIGHUP)
             try watchd.waitForNotification("READY=1")
-            #expect(watchd.logText.contains("reloaded: nothing changed"))
+            try watchd.waitForLog("reloaded: nothing changed")
             try Linux.unlink(watchd.folder["watch"])
             #expect(try watchd.control("reload").code == 78)
             #expect(try watchd.status().state == .running)

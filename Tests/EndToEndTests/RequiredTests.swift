@@ -65,7 +65,7 @@ import Varlink
             let source = try #require(try watchd.call(ListSources.self, .init(name: "web")).sources.first)
             #expect(source.state == .failed && source.nextTry != nil)
             #expect(source.reason?.hasPrefix("there is no system bus (is dbus running?)") == true, "\(source)")
-            #expect(watchd.logText.contains("(ENOENT); trying again in 1s"))
+            try watchd.waitForLog("(ENOENT); trying again in 1s")
             let status = try watchd.call(GetStatus.self, .init())
             #expect(status.problems.first?.nextTry != nil)
             let explained = try watchd.call(Explain.self, .init(name: "unit/web"))

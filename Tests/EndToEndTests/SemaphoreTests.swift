@@ -30,7 +30,7 @@ import Varlink
             #expect(try watchd.status().totals.done == 0)
             #expect(try watchd.control("signal", "semaphore/tokens").text.hasPrefix("semaphore/tokens: "))
             try watchd.waitForEnded(1, of: "job")
-            #expect(watchd.logText.contains("job: ran with 1"))
+            try watchd.waitForLog("job: ran with 1")
             #expect(try watchd.call(Signal.self, .init(name: "tokens", count: 2)).available == 0)
             #expect(try watchd.waitUntilIdle().done == 2)
             let all = try watchd.call(ListSemaphores.self, .init()).semaphores

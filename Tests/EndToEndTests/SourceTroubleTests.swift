@@ -49,7 +49,7 @@ import Testing
                 try wait(for: "\(name) to heal") { try watchd.source(name).state == .armed }
                 let source = try watchd.source(name)
                 #expect(source.nextTry == nil && source.reason == nil && source.descriptors == 1, "\(source)")
-                #expect(watchd.logText.contains("descriptor/\(name): armed again"))
+                try watchd.waitForLog("descriptor/\(name): armed again")
             }
             #expect(try watchd.status().problems.isEmpty)
             let told = try watchd.control("status", "descriptor/taken").text

@@ -258,7 +258,7 @@ import Varlink
             try wait(for: "an answer", seconds: 90) { emit.now != nil }
             #expect(emit.now == .accepted)
             try wait(for: "the problem to be over") { try lives.watchd.status().problems.isEmpty }
-            #expect(lives.watchd.logText.contains("was removed"))
+            try lives.watchd.waitForLog("was removed")
             lives.kill()
             try lives.folder.write("go", "")
             try lives.start()
@@ -283,6 +283,7 @@ import Varlink
             try Linux.unlink(lives.folder[name])
             try lives.start()
             try waitForProblem(lives.watchd, "watchd.db is gone from")
+            try lives.watchd.waitForLog("the store is lost: watchd.db is gone from")
             #expect(said(lives, "the store is lost: watchd.db is gone from").count == 1)
             try lives.watchd.emit("poke", data: 2)
             let begun = try lives.waitForBegun(2)
@@ -316,6 +317,7 @@ import Varlink
             #expect(written == size - 4096)
             _ = try lives.watchd.control("history")
             try waitForProblem(lives.watchd, "was damaged: it is now")
+            try lives.watchd.waitForLog("the store was damaged: it is now")
             #expect(said(lives, "the store was damaged: it is now").count == 1)
             try wait(for: "it to be the only problem") { try lives.watchd.status().problems.count == 1 }
             let screen = try lives.watchd.control("history")

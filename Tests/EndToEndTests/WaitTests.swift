@@ -95,7 +95,7 @@ import Varlink
             try watchd.resume("off")
             try wait(for: "both to be logged") { watchd.logText.occurrences(of: "poke: ") == 2 }
             try watchd.waitUntilIdle()
-            #expect(watchd.logText.contains("poke: 3"))
+            try watchd.waitForLog("poke: 3")
             #expect(!watchd.logText.contains("poke: 2"))
             #expect(try watchd.status().totals.accepted == 2)
         }

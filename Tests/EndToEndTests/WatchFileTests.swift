@@ -87,7 +87,7 @@ import Testing
             let check = try Program.run([Products.path("watchd"), "--check", file])
             let client = try Program.run([Products.path("watchctl"), "check", file])
             for end in [check, client] { #expect(end.code == 0, "\(end)") }
-            #expect(watchd.logText.contains(warning))
+            try watchd.waitForLog(warning)
             #expect(check.errorText.contains(warning))
             #expect(client.text.contains(warning))
             let good = watchd.folder.text("watch")

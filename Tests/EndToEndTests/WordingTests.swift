@@ -10,7 +10,7 @@ import Testing
             try watchd.suspend("custom/poke")
             try watchd.emit("poke", data: 7)
             try wait(for: "its line") { watchd.logText.contains("custom/poke  data 7") }
-            #expect(watchd.logText.contains("custom/poke  data 7, kept until custom/poke is resumed"))
+            try watchd.waitForLog("custom/poke  data 7, kept until custom/poke is resumed")
             #expect(!watchd.logText.contains("data 7 →"))
             try watchd.resume("custom/poke")
             _ = try watchd.waitForRuns(1)
@@ -57,7 +57,7 @@ import Testing
             Log=d
             """.replacing(":0\n", with: ":45671\n")
         try Watchd.run(text) { watchd in
-            try wait(for: "the hints") { watchd.logText.contains("Stop: Ctrl-C") }
+            try watchd.waitForLog("Stop: Ctrl-C")
             let hints = watchd.logText.split(separator: "\n").filter { $0.contains("echo hello") }
                 .compactMap { $0.split(separator: " ").last.map(String.init) }
             #expect(
@@ -176,7 +176,7 @@ import Testing
                 return try watchd.source("process/m").reason?.hasPrefix(sentence) ?? false
             }
             #expect(try watchd.source("process/m").state == .armed)
-            #expect(watchd.logText.contains("process/m: \(sentence); such processes are counted as lost"))
+            try watchd.waitForLog("process/m: \(sentence); such processes are counted as lost")
             #expect(!watchd.logText.contains("armed again"))
             #expect(try watchd.control("sources").text.contains(sentence))
             let steps = try watchd.call(Explain.self, .init(name: "process/m")).steps

@@ -266,6 +266,9 @@ final class Watchd {
         return runs
     }
 
+    /// The log is written beside the core: it may tell of what has happened a little later.
+    func waitForLog(_ text: String) throws { try wait(for: "“\(text)” in the log") { logText.contains(text) } }
+
     func waitForLines(_ count: Int, in file: String) throws -> [String] {
         try wait(for: "\(count) lines in \(file), got \(folder.lines(file))") { folder.lines(file).count >= count }
         return folder.lines(file)
