@@ -258,6 +258,7 @@ final class Runtime {
 
     func watchCount(_ id: SourceID) -> Int { sources?.watchCount(id) ?? 0 }
     func descriptorCount(_ id: SourceID) -> Int { sources?.descriptorCount(id) ?? 0 }
+    func connectionLimit(_ id: SourceID) -> ConnectionLimit? { sources?.connectionLimit(id) }
     var hungLanes: [String] { lanes?.hung ?? [] }
     var delayedRuns: [(name: String, reason: String)] { runs?.delays ?? [] }
 

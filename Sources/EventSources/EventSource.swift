@@ -22,6 +22,8 @@ package protocol EventSource: AnyObject {
     var watchCount: Int { get }
     /// Descriptors that it keeps open for itself.
     var descriptorCount: Int { get }
+    /// All its connections are open; `nil`: there is room for more, or it is none that has any.
+    var connectionLimit: ConnectionLimit? { get }
     /// What it takes out of the store when it can be opened, which may be later than `open`.
     var keptName: KeptDescriptor? { get }
 }
@@ -29,6 +31,7 @@ package protocol EventSource: AnyObject {
 extension EventSource {
     package var watchCount: Int { 0 }
     package var descriptorCount: Int { 0 }
+    package var connectionLimit: ConnectionLimit? { nil }
     package var keptName: KeptDescriptor? { nil }
 
     package func rest() { hold() }

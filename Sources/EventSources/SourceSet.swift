@@ -57,6 +57,9 @@ package final class SourceSet {
     /// Descriptors that a source keeps open.
     package func descriptorCount(_ id: SourceID) -> Int { sources[id]?.descriptorCount ?? 0 }
 
+    /// All connections of a source are open.
+    package func connectionLimit(_ id: SourceID) -> ConnectionLimit? { sources[id]?.connectionLimit }
+
     /// - Parameter isDurable: what it tells is stored, and is to be consumed only then.
     package func open(_ definition: SourceDefinition, isDurable: Bool = false) {
         let id = definition.id

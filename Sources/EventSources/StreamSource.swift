@@ -34,6 +34,8 @@ package final class StreamSource: EventSource {
     /// Higher than any of an earlier daemon's, as far as the clock can tell.
     private var lastConnection = UInt64(max(0, Linux.now(.realtime)))
     private var handedOver = 0
+    /// Wall clock, microseconds.
+    private var fullSince: Int64?
     private var isHeld = false
     private var isClosed = false
     private var hasToldOfRoom = false
@@ -73,6 +75,14 @@ package final class StreamSource: EventSource {
     package var descriptorCount: Int { (listener.number == nil ? 0 : 1) + connections.count + handedOver }
 
     package var keptName: KeptDescriptor? { origin.keptName }
+
+    package var connectionLimit: ConnectionLimit? {
+        guard let fullSince, isFull, !isHeld, let number = listener.number else { return nil }
+        let events = try? Linux.poll(number, .readable, timeout: 0)
+        return ConnectionLimit(
+            open: connections.count + handedOver, limit: trigger.maxConnections, since: fullSince,
+            hasWaiting: events?.contains(.readable) ?? false)
+    }
 
     package func open() {
         takeUpConnections()
@@ -171,6 +181,8 @@ package final class StreamSource: EventSource {
 
     private var isFull: Bool { connections.count + handedOver >= trigger.maxConnections }
 
+    private func noteRoom() { fullSince = isFull ? fullSince ?? Linux.now(.realtime) : nil }
+
     private func watch() throws(SystemError) {
         guard token == nil, !isHeld, !isFull, let number = listener.number else { return }
         token = try environment.epoll.add(number, .readable) { [weak self] _ in self?.accept() }
@@ -227,6 +239,7 @@ package final class StreamSource: EventSource {
     }
 
     private func take(_ connection: consuming FileDescriptor) {
+        defer { noteRoom() }
         let peer = Self.peer(connection.rawValue)
         if trigger.accepts { return handOver(connection, peer) }
         lastConnection += 1
@@ -277,6 +290,7 @@ package final class StreamSource: EventSource {
             if !environment.connections.contains(.connection(id, number)) { keep(descriptor, number) }
             read(FileDescriptor(owning: descriptor), number, Self.peer(descriptor), unfinished: unfinished)
         }
+        noteRoom()
     }
 
     private func handOver(_ connection: consuming FileDescriptor, _ peer: String?) {
@@ -292,6 +306,7 @@ package final class StreamSource: EventSource {
 
     private func mayLetIn() {
         guard !isClosed else { return }
+        noteRoom()
         // Who left may have given back what was used up.
         if isExhausted { return acceptAgain() }
         do throws(SystemError) { try watch() } catch { failed(error) }

@@ -71,6 +71,33 @@ import Testing
         }
     }
 
+    @Test func whoWaitsForMaxConnectionsIsNamed() throws {
+        let text = """
+            [Descriptor talk]
+            ListenStream=@/in
+            MaxConnections=2
+            Log=%{line}
+            """
+        try Watchd.run(text) { watchd in
+            func reason() throws -> String? { try watchd.source("talk").reason }
+            var all = try (1...2).map { _ in try connect(watchd.folder["in"]) }
+            try wait(for: "two") {
+                try reason() == "2 of 2 connections (MaxConnections=): further clients wait until one of these ends"
+            }
+            #expect(try watchd.status().problems.isEmpty, "nobody waits")
+            all.append(try connect(watchd.folder["in"]))
+            let sentence = "2 of 2 connections (MaxConnections=): clients wait until one of these ends"
+            #expect(try reason() == sentence)
+            let problem = try #require(try watchd.status().problems.first)
+            #expect(problem.object == "descriptor/talk" && problem.problem == sentence)
+            let steps = try watchd.call(Explain.self, .init(name: "descriptor/talk")).steps
+            #expect(steps.last?.sentence == "armed; \(sentence)")
+            for socket in all { FileDescriptor(owning: socket).close() }
+            try wait(for: "room") { try reason() == nil }
+            #expect(try watchd.status().problems.isEmpty)
+        }
+    }
+
     @Test func aFullBacklogMakesTheWriterWaitAndNothingIsLost() throws {
         let text = """
             [Queue small]

@@ -92,7 +92,7 @@ final class Rim: Sendable {
         }
     }
 
-    func on(_ source: QueueBound<any EventSource>, _ body: (any EventSource) -> Void) {
+    func on<Value>(_ source: QueueBound<any EventSource>, _ body: (any EventSource) -> Value) -> Value {
         core.queue.sync { body(source.value) }
     }
 

@@ -53,19 +53,32 @@ import struct WatchFile.Command
             let path = folder["socket"].pathBytes
             try Rim.with {
                 StreamSource($0, .unix(path), .stream, trigger(path) { $0.maxConnections = 2 }, $1)
-            } then: { rim, _ in
+            } then: { rim, source in
                 try rim.waitUntilArmed()
-                let all = try (1...3).map { number in
+                #expect(rim.on(source) { $0.connectionLimit } == nil)
+                var all: [Int32] = []
+                for number in 1...3 {
+                    if number == 3 {
+                        try wait(for: "two") { rim.lines.count == 2 }
+                        #expect(rim.on(source) { $0.connectionLimit }?.hasWaiting == false)
+                    }
                     let socket = try connect(path)
                     try Linux.writeAll(socket, "\(number)\n".utf8)
-                    return socket
+                    all.append(socket)
                 }
-                try wait(for: "two") { rim.lines.count == 2 }
                 rim.core.queue.sync {}
                 #expect(rim.texts.sorted() == ["1", "2"])
+                let limit = try #require(rim.on(source) { $0.connectionLimit })
+                #expect(limit.open == 2 && limit.limit == 2 && limit.hasWaiting)
+                rim.on(source) { $0.hold() }
+                #expect(rim.on(source) { $0.connectionLimit } == nil, "it is something else that they wait for")
+                rim.on(source) { $0.release() }
                 close(all[0])
                 try wait(for: "the third") { rim.texts.last == "3" }
-                for socket in all.dropFirst() { close(socket) }
+                #expect(rim.on(source) { $0.connectionLimit }?.hasWaiting == false)
+                close(all[1])
+                try wait(for: "room") { rim.on(source) { $0.connectionLimit } == nil }
+                close(all[2])
             }
         }
     }

@@ -66,13 +66,16 @@ extension Runtime {
         // The descriptors of a supervised process are those of its run.
         source.descriptors = view.definition.command == nil ? descriptorCount(view.id) : nil
         if case .failed(_, let retryAt) = view.condition { source.nextTry = retryAt.map(wireTime) }
+        if view.condition == .armed { source.reason = connectionLimit(view.id)?.sentence }
         source.group = group.map(GroupState.init)
         source.processes = view.definition.command == nil ? nil : view.processes.map { SupervisedProcess($0, role) }
         if role == .administrator {
             source.detail = view.definition.trigger.text
             switch view.condition {
             case .waiting(let reason), .failed(let reason, _): source.reason = reason
-            case .armed: source.reason = limits[view.id] ?? (view.silence?.isTold == true ? silenceText(view) : nil)
+            case .armed:
+                let silence = view.silence?.isTold == true ? silenceText(view) : nil
+                source.reason = source.reason ?? limits[view.id] ?? silence
             case .opening, .closed: break
             }
         }

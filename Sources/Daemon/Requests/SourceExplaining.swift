@@ -1,5 +1,6 @@
 import ControlInterface
 import Engine
+import EventSources
 import Schedule
 import WatchFile
 
@@ -20,7 +21,7 @@ extension Runtime {
             let why = view.isHeldByStore ? "the store cannot be written" : "a queue of it is full"
             return Explanation(code: .held, sentence: "held back: \(why)", section: section)
         case .armed:
-            let limit = limits[view.id].map { "; \($0)" } ?? ""
+            let limit = (connectionLimit(view.id)?.sentence ?? limits[view.id]).map { "; \($0)" } ?? ""
             let silence = silenceText(view).map { "; \($0)" } ?? ""
             return Explanation(code: .armed, sentence: "armed\(next(view))\(last)\(silence)\(limit)", section: section)
         case .failed(let reason, let retryAt):

@@ -1,6 +1,7 @@
 import Schedule
 import ControlInterface
 import Engine
+import EventSources
 import LinuxSystem
 import Varlink
 import WatchFile
@@ -135,7 +136,8 @@ extension Runtime {
                 action: "READY waits for it (Required=yes)")
         case .opening, .armed, .waiting, .closed:
             // `RateLimit=` is what somebody wanted.
-            guard view.isHeld, view.suspensions.isEmpty, !view.isHeldByRate else { return nil }
+            guard view.isHeld else { return connectionLimit(view.id).flatMap { problem(view.id, $0) } }
+            guard view.suspensions.isEmpty, !view.isHeldByRate else { return nil }
             if view.isHeldByStore {
                 let failed = persistence?.failure.map { wireTime($0.since) } ?? since
                 return GetStatus.Problem(
@@ -146,6 +148,14 @@ extension Runtime {
                 object: view.id.description, since: since, problem: "held back: a queue of it is full",
                 action: "goes on when the backlog is below 7/8; nothing is lost")
         }
+    }
+
+    /// Where nobody waits it is what somebody wanted.
+    private func problem(_ id: SourceID, _ limit: ConnectionLimit) -> GetStatus.Problem? {
+        guard limit.hasWaiting else { return nil }
+        return GetStatus.Problem(
+            object: id.description, since: wireTime(limit.since), problem: limit.sentence,
+            action: "they are let in when others have ended", help: "a larger MaxConnections=")
     }
 
     private func problem(_ view: HandlerView, _ role: Peer.Role) -> GetStatus.Problem? {
