@@ -106,6 +106,9 @@ extension Manager {
         # Emit to a source that is not a [Custom] one.
         error NotCustom (name: string)
 
+        # Run or Retry of a handler that reads a descriptor which its source hands over (Accept=yes, Framing=ready): there is none to give it.
+        error NeedsDescriptor (handler: string)
+
         # The daemon stops; it accepts nothing new.
         error Draining ()
 

@@ -26,6 +26,8 @@ package enum ManagerError: Error, Hashable, Sendable {
     case timedOut(what: String, state: String)
     case notSuspended(name: String)
     case notCustom(name: String)
+    /// A handler reads a descriptor that its source hands over, and there is none for a run by hand or again.
+    case needsDescriptor(handler: String)
     /// It is no process that watchd starts itself.
     case notSupervised(name: String)
     /// What was asked of a process has not come about.
@@ -70,6 +72,7 @@ package enum ManagerError: Error, Hashable, Sendable {
             Self.make("TimedOut", ["what": .string(what), "state": .string(state)])
         case .notSuspended(let name): Self.make("NotSuspended", ["name": .string(name)])
         case .notCustom(let name): Self.make("NotCustom", ["name": .string(name)])
+        case .needsDescriptor(let handler): Self.make("NeedsDescriptor", ["handler": .string(handler)])
         case .notSupervised(let name): Self.make("NotSupervised", ["name": .string(name)])
         case .notUp(let name, let reason):
             Self.make("NotUp", ["name": .string(name), "reason": .string(reason)])
@@ -109,6 +112,7 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "TimedOut": self = .timedOut(what: text("what"), state: text("state"))
         case "NotSuspended": self = .notSuspended(name: text("name"))
         case "NotCustom": self = .notCustom(name: text("name"))
+        case "NeedsDescriptor": self = .needsDescriptor(handler: text("handler"))
         case "NotSupervised": self = .notSupervised(name: text("name"))
         case "NotUp": self = .notUp(name: text("name"), reason: text("reason"))
         case "Draining": self = .draining

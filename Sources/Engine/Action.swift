@@ -123,6 +123,8 @@ package enum CommandError: Error, Equatable, Sendable {
     case queueFull(queue: String, backlog: Int)
     case notSuspended(String)
     case notCustom(String)
+    /// This handler reads a descriptor that its source hands over, and there is none for it.
+    case needsDescriptor(handler: String)
     case draining
     /// Nobody has entered the group with that ticket.
     case noSuchTicket(group: String, ticket: UInt64)

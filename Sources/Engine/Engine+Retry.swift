@@ -10,6 +10,7 @@ extension Engine {
             if let queue = queues.index(of: stored.queue), !queues[queue].isRemoved { target.queue = queue }
             drafts.append((stored, target))
         }
+        try checkDescriptors(drafts.map(\.target.handler))
         try checkRoom(for: drafts)
         var ids: [UInt64] = []
         var refusal: Reply = .operations([])

@@ -25,6 +25,7 @@ extension Engine {
             // What it requires is started with it; what it only comes after is not.
             targets = TargetList(withRequired(target(handler: handlers[handler].name).map { [$0] } ?? []))
         }
+        try checkDescriptors(targets.map(\.handler))
         let facts = facts(command, source: source)
         try checkRoom(for: facts, source: source, targets)
         if command.waits, let caller = command.caller {
@@ -37,6 +38,12 @@ extension Engine {
         }
         let admissions = admit(facts, source: source, targets)
         answer(admissions, command, token, isSafe: !targets.contains { queues[$0.queue].definition.isDurable })
+    }
+
+    /// Nobody is started for a descriptor that only its source could have.
+    func checkDescriptors(_ handlers: [Int]) throws(CommandError) {
+        let needing = handlers.first { self.handlers[$0].definition.value.needsDescriptor }
+        if let needing { throw .needsDescriptor(handler: self.handlers[needing].name) }
     }
 
     private mutating func admit(_ facts: [Fact], source: Int, _ targets: TargetList) -> [Admission] {

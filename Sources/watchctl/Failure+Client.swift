@@ -113,6 +113,11 @@ extension Failure {
             )
         case .notSuspended(let name): ("“\(name)” is not suspended", nil)
         case .notCustom(let name): ("“\(name)” is not a [Custom] source", "watchctl run \(name) starts its handlers")
+        case .needsDescriptor(let handler):
+            (
+                "“\(handler)” reads a descriptor that its source hands over, and there is none to give it now",
+                "the source starts it with the next connection, or when its descriptor is ready"
+            )
         case .notSupervised(let name):
             ("\(name) is not started by watchd", "start and stop are for a [Process] with Command=")
         case .notUp(let name, let reason): ("\(name): \(reason)", "watchctl explain \(name)")

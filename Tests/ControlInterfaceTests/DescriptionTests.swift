@@ -91,7 +91,8 @@ struct DescriptionTests {
         .invalidWatchFile(diagnostics: ["a.watch:1:1: error: no"]), .queueFull(queue: "q", backlog: 10),
         .wouldDeadlock(chain: ["a waits for b", "b waits for a"]), .noSuchTicket(group: "group/g", ticket: 3),
         .noSuchProcess(pid: 77), .tooManyTickets(limit: 512), .timedOut(what: "images", state: "3 wait"),
-        .notSuspended(name: "a"), .notCustom(name: "a"), .notSupervised(name: "process/a"),
+        .notSuspended(name: "a"), .notCustom(name: "a"), .needsDescriptor(handler: "a"),
+        .notSupervised(name: "process/a"),
         .notUp(name: "process/a", reason: "exit 3 after 2s"), .draining,
         .notSupported(what: "plan"), .tooSlow,
     ]

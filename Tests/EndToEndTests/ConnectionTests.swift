@@ -3,6 +3,7 @@ import Glibc
 import LinuxSystem
 import ProgramKit
 import Testing
+import Varlink
 
 @Suite("Connections, end to end") struct ConnectionTests {
     private func connect(_ path: String) throws -> Int32 {
@@ -68,6 +69,37 @@ import Testing
             try watchd.call(Cancel.self, .init(id: running.id))
             #expect(try readToEnd(one) == "", "ended and closed")
             for socket in [one, two, three] { FileDescriptor(owning: socket).close() }
+        }
+    }
+
+    @Test func aConnectionThatIsGoneIsNotServedAgain() throws {
+        let text = """
+            [Descriptor talk]
+            ListenStream=@/in
+            Accept=yes
+            Exec=/bin/false
+            [Descriptor ready]
+            ListenFIFO=@/fifo
+            Framing=ready
+            Exec=/bin/false
+            """
+        try Watchd.run(text) { watchd in
+            FileDescriptor(owning: try connect(watchd.folder["in"])).close()
+            try watchd.waitUntilIdle()
+            try wait(for: "its end") { try watchd.status().recent.first?.result == .failed }
+            let failed = try #require(try watchd.status().recent.first)
+            #expect(throws: ClientError.remote(ManagerError.needsDescriptor(handler: "talk").reply)) {
+                try watchd.call(Retry.self, .init(id: failed.id))
+            }
+            for name in ["talk", "ready"] {
+                #expect(throws: ClientError.remote(ManagerError.needsDescriptor(handler: name).reply)) {
+                    try watchd.call(Run.self, .init(name: name))
+                }
+            }
+            let status = try watchd.status()
+            #expect(status.recent.count == 1, "nothing was started")
+            let help = "watchctl output \(failed.id) · watchctl forget \(failed.id)"
+            #expect(status.problems.map(\.help) == [help], "nor is it offered")
         }
     }
 

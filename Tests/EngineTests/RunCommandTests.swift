@@ -55,6 +55,26 @@ struct RunCommandTests {
         #expect(fixture.starts[0].origin == .run(handler: "report") && fixture.starts[0].queue == "q")
     }
 
+    /// Neither is anything else started that the handler requires.
+    @Test func aHandlerThatReadsADescriptorOfItsSourceIsNotStartedByHand() {
+        let fixture = EngineFixture(
+            .of(
+                handlers: [
+                    .exec("serve") {
+                        $0.standardInput = .socket
+                        $0.constraints.requires = ["ready"]
+                    },
+                    .exec("ready"),
+                ], sources: [.custom("c", to: "serve")]))
+        for name in ["serve", "custom/c"] {
+            #expect(error(fixture, run(fixture, name)) == .needsDescriptor(handler: "serve"))
+        }
+        let failed = StoredOperation(
+            id: 1, handler: "serve", queue: "default", origin: .source(SourceID(.custom, "c")), submitted: 0)
+        #expect(error(fixture, fixture.command(.retry([failed]))) == .needsDescriptor(handler: "serve"))
+        #expect(fixture.story.isEmpty && fixture.engine.operationViews.isEmpty)
+    }
+
     @Test func aTimerRunsAsIfItHadElapsed() {
         let fixture = fixture()
         _ = run(fixture, "timer/report")

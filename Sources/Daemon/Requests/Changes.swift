@@ -204,6 +204,7 @@ extension ManagerError {
             case .draining: .draining
             case .wouldDeadlock(let chain): .wouldDeadlock(chain: chain)
             case .noSuchTicket(let group, let ticket): .noSuchTicket(group: group, ticket: Int(clamping: ticket))
+            case .needsDescriptor(let handler): .needsDescriptor(handler: handler)
             case .notSupervised(let name): .notSupervised(name: name)
             case .notUp(let name, let reason): .notUp(name: name, reason: reason)
             case .badCount(let count): .notSupported(what: "a count of \(count)")

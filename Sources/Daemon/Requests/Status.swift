@@ -170,7 +170,10 @@ extension Runtime {
             object: "handler/\(view.definition.name)", since: wireTime(ended),
             problem: "its last run failed" + (how.map { $0.isEmpty ? "" : ", \($0)" } ?? ""),
             action: "runs again with the next event",
-            help: last.map { "watchctl output \($0.id) · watchctl retry \($0.id)" })
+            help: last.map { last in
+                let verb = view.definition.needsDescriptor ? "forget" : "retry"
+                return "watchctl output \(last.id) · watchctl \(verb) \(last.id)"
+            })
     }
 
     private func problem(_ view: QueueView) -> GetStatus.Problem? {

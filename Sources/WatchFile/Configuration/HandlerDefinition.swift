@@ -65,6 +65,12 @@ package struct HandlerDefinition: Equatable, Sendable {
         self.completions = completions
         self.conditions = conditions
     }
+
+    /// It reads a descriptor that its source hands over with an event, and that is closed when what was made of the
+    /// event has ended: there is none for a run by hand, nor for a failed operation that is to run again.
+    package var needsDescriptor: Bool {
+        if case .exec = action { standardInput == .socket } else { false }
+    }
 }
 
 /// What a handler does.

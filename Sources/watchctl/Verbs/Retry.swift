@@ -4,7 +4,10 @@ extension Verb {
     static let retry = Verb(
         name: "retry", operands: "ID|NAME…", operandCount: 1...Int.max,
         summary: "run failed operations again with the same events; of a handler, all of them",
-        notes: ["The exit status is 1 if there was nothing to try again."]
+        notes: [
+            "The exit status is 1 if there was nothing to try again.",
+            "What read a descriptor that its source handed over (Accept=yes, Framing=ready) cannot run again: it is gone.",
+        ]
     ) { (invocation, session) throws(Failure) in
         try forEachFailure(invocation) { target, name throws(Failure) in
             let reply = try session.show(Retry.self, target) { reply in

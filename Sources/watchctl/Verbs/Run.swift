@@ -4,7 +4,10 @@ import LinuxSystem
 extension Verb {
     static let run = Verb(
         name: "run", operands: "NAME [PATH…]", operandCount: 1...Int.max, options: [.wait],
-        summary: "start a handler, or the handlers of a source, now; for these paths"
+        summary: "start a handler, or the handlers of a source, now; for these paths",
+        notes: [
+            "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand."
+        ]
     ) { (invocation, session) throws(Failure) in
         let name = invocation.operands[0]
         let paths = try invocation.operands.dropFirst().map(absolute)
