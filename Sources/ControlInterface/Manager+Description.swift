@@ -84,7 +84,12 @@ extension Manager {
         )
 
         # Nobody has entered the group with this ticket, or has left already.
-        error NoSuchTicket (group: string, ticket: int)
+        error NoSuchTicket (
+          group: string,
+          ticket: int,
+          # It is none of this daemon's, but may be one of an earlier one's: with that ended who was in a group.
+          earlier: bool
+        )
 
         # No process has this number, so a ticket cannot be bound to it.
         error NoSuchProcess (pid: int)

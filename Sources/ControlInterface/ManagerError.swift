@@ -17,8 +17,8 @@ package enum ManagerError: Error, Hashable, Sendable {
     case queueFull(queue: String, backlog: Int)
     /// One sentence for each link, from what is waited for to the caller.
     case wouldDeadlock(chain: [String])
-    /// Nobody has entered the group with that ticket.
-    case noSuchTicket(group: String, ticket: Int)
+    /// Nobody has entered the group with that ticket. `isEarlier`: an earlier watchd may have given it.
+    case noSuchTicket(group: String, ticket: Int, isEarlier: Bool = false)
     /// A ticket cannot be bound to a process that does not run.
     case noSuchProcess(pid: Int)
     case tooManyTickets(limit: Int)
@@ -64,8 +64,10 @@ package enum ManagerError: Error, Hashable, Sendable {
         case .queueFull(let queue, let backlog):
             Self.make("QueueFull", ["queue": .string(queue), "backlog": .int(Int64(backlog))])
         case .wouldDeadlock(let chain): Self.make("WouldDeadlock", ["chain": .array(chain.map { .string($0) })])
-        case .noSuchTicket(let group, let ticket):
-            Self.make("NoSuchTicket", ["group": .string(group), "ticket": .int(Int64(ticket))])
+        case .noSuchTicket(let group, let ticket, let isEarlier):
+            Self.make(
+                "NoSuchTicket",
+                ["group": .string(group), "ticket": .int(Int64(ticket)), "earlier": .bool(isEarlier)])
         case .noSuchProcess(let pid): Self.make("NoSuchProcess", ["pid": .int(Int64(pid))])
         case .tooManyTickets(let limit): Self.make("TooManyTickets", ["limit": .int(Int64(limit))])
         case .timedOut(let what, let state):
@@ -106,7 +108,9 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "InvalidWatchFile": self = .invalidWatchFile(diagnostics: texts("diagnostics"))
         case "QueueFull": self = .queueFull(queue: text("queue"), backlog: number("backlog"))
         case "WouldDeadlock": self = .wouldDeadlock(chain: texts("chain"))
-        case "NoSuchTicket": self = .noSuchTicket(group: text("group"), ticket: number("ticket"))
+        case "NoSuchTicket":
+            self = .noSuchTicket(
+                group: text("group"), ticket: number("ticket"), isEarlier: parameters["earlier"] == .bool(true))
         case "NoSuchProcess": self = .noSuchProcess(pid: number("pid"))
         case "TooManyTickets": self = .tooManyTickets(limit: number("limit"))
         case "TimedOut": self = .timedOut(what: text("what"), state: text("state"))

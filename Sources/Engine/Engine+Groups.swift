@@ -87,7 +87,7 @@ extension Engine {
         // A group that was removed stays until its last client has left.
         let source = if let removed = removedGroup(name) { removed } else { try group(name) }
         guard sources[source].group.tickets.remove(ticket) != nil else {
-            throw .noSuchTicket(group: name, ticket: ticket)
+            throw .noSuchTicket(group: name, ticket: ticket, isEarlier: ticket <= ticketsBefore)
         }
         groupMayBeEmpty(source)
         releaseSourceIfUnused(source)

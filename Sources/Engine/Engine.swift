@@ -132,8 +132,11 @@ package struct Engine: Sendable {
 
     var lastEventID: UInt64 = 0
     var lastOperationID: UInt64 = 0
-    /// Of `EnterGroup`.
-    var lastTicket: UInt64 = 0
+    /// Of `EnterGroup`. Higher than any of an earlier watchd's, as far as the clock can tell: nobody leaves with a ticket
+    /// that is somebody else's now.
+    var lastTicket: UInt64
+    /// Tickets up to this one are of an earlier watchd.
+    var ticketsBefore: UInt64 { UInt64(max(0, started.realtime / 1000)) }
 
     var now: Moment
     var actions: [Action] = []
@@ -171,6 +174,7 @@ package struct Engine: Sendable {
         lapse.toWall = clockWatch.toWall
         started = now
         self.now = now
+        lastTicket = UInt64(max(0, now.realtime / 1000))
         _ = apply(configuration)
     }
 

@@ -165,10 +165,12 @@ extension Failure {
                 "timed out waiting for \(what): \(state)",
                 "watchctl explain \(what.split(separator: " ").last ?? "")"
             )
-        case .noSuchTicket(let group, let ticket):
+        case .noSuchTicket(let group, let ticket, let isEarlier):
             (
                 "nobody is in \(group) with ticket \(ticket)",
-                "it has been given back, or its process has ended"
+                isEarlier
+                    ? "watchd was started anew since it gave it, and who was in a group is in none any more"
+                    : "it has been given back, or its process has ended"
             )
         case .noSuchProcess(let pid): ("there is no process \(pid)", nil)
         case .tooManyTickets(let limit):

@@ -90,6 +90,7 @@ struct DescriptionTests {
         .storeFailing(reason: "no space left"),
         .invalidWatchFile(diagnostics: ["a.watch:1:1: error: no"]), .queueFull(queue: "q", backlog: 10),
         .wouldDeadlock(chain: ["a waits for b", "b waits for a"]), .noSuchTicket(group: "group/g", ticket: 3),
+        .noSuchTicket(group: "group/g", ticket: 3, isEarlier: true),
         .noSuchProcess(pid: 77), .tooManyTickets(limit: 512), .timedOut(what: "images", state: "3 wait"),
         .notSuspended(name: "a"), .notCustom(name: "a"), .needsDescriptor(handler: "a"),
         .notSupervised(name: "process/a"),

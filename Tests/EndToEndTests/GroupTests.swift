@@ -71,6 +71,19 @@ import Varlink
         }
     }
 
+    @Test func aTicketOfAWatchdThatWasKilledIsToldApart() throws {
+        try Lives.run(Self.text) { lives in
+            let pid = "\(Linux.processID)"
+            let ticket = try lives.watchd.control("group", "enter", "work", "--pid", pid).text
+            lives.kill()
+            try lives.start()
+            _ = try lives.watchd.control("group", "enter", "work", "--pid", pid)
+            let left = try lives.watchd.control("group", "leave", "work", String(ticket.dropLast()))
+            #expect(left.errorText.contains("watchd was started anew"), "\(left)")
+            #expect(try entered(lives.watchd) == 1, "nobody else has left")
+        }
+    }
+
     @Test func nobodyEntersWithoutAnEnd() throws {
         try Watchd.run(Self.text) { watchd in
             let absent = try watchd.error(EnterGroup.self, .init(name: "work", pid: Int(Int32.max)))

@@ -166,6 +166,20 @@ struct GroupTests {
         #expect(fixture.error(fixture.command(.enterGroup(name: "nobody"))) == .noSuchName("nobody", nearest: nil))
     }
 
+    /// It could be somebody else's by now.
+    @Test func aTicketOfAnEarlierWatchdIsNobodysAndToldApart() throws {
+        let before = fixture()
+        let ticket = try #require(enter(before))
+        before.advance(seconds: 1)
+        let fixture = EngineFixture(configuration(), at: before.now)
+        let another = try #require(enter(fixture))
+        #expect(another > ticket)
+        #expect(
+            fixture.error(fixture.command(.leaveGroup(name: "g", ticket: ticket)))
+                == .noSuchTicket(group: "g", ticket: ticket, isEarlier: true))
+        #expect(fixture.group("g")?.entered == 1)
+    }
+
     @Test func aSuspendedGroupKeepsWhatItHasToTell() {
         let fixture = fixture()
         fixture.suspend("group/g")

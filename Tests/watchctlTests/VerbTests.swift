@@ -265,6 +265,10 @@ struct VerbTests: VerbTesting {
             (ManagerError.queueFull(queue: "q", backlog: 10).reply, .failed, "full (Backlog=10)", "--queue q"),
             (ManagerError.invalidWatchFile(diagnostics: ["x"]).reply, .badWatchFile, "nothing was changed", nil),
             (ManagerError.noSuchTicket(group: "group/g", ticket: 3).reply, .failed, "group/g with ticket 3", "ended"),
+            (
+                ManagerError.noSuchTicket(group: "group/g", ticket: 3, isEarlier: true).reply, .failed,
+                "group/g with ticket 3", "started anew"
+            ),
             (ManagerError.noSuchProcess(pid: 77).reply, .failed, "no process 77", nil),
             (ManagerError.tooManyTickets(limit: 512).reply, .failed, "512 clients", "status"),
             (

@@ -203,7 +203,8 @@ extension ManagerError {
             case .notCustom(let name): .notCustom(name: name)
             case .draining: .draining
             case .wouldDeadlock(let chain): .wouldDeadlock(chain: chain)
-            case .noSuchTicket(let group, let ticket): .noSuchTicket(group: group, ticket: Int(clamping: ticket))
+            case .noSuchTicket(let group, let ticket, let isEarlier):
+                .noSuchTicket(group: group, ticket: Int(clamping: ticket), isEarlier: isEarlier)
             case .needsDescriptor(let handler): .needsDescriptor(handler: handler)
             case .notSupervised(let name): .notSupervised(name: name)
             case .notUp(let name, let reason): .notUp(name: name, reason: reason)
