@@ -189,9 +189,10 @@ extension Engine {
         guard sources.isInUse(source), !sources[source].isRemoved, phase != .draining, phase != .drained,
             case .source(let id) = sources[source].origin, let supervision = supervisions[source]
         else { return }
-        let condition = supervision.condition
-        guard sources[source].condition != condition else { return }
+        let condition = supervision.condition(at: now)
+        let before = sources[source].condition
         sources[source].condition = condition
+        guard !before.isSame(as: condition) else { return }
         startSilence(source)
         actions.append(.report(.condition(id, condition, processes: supervision.copies.compactMap { $0.life?.pid })))
     }

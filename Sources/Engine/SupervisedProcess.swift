@@ -85,9 +85,6 @@ struct SupervisedProcess: Sendable {
         }
     }
 
-    /// Microseconds of the pause it makes, or made last, before it starts again.
-    var pauseLength: Int64 { pause }
-
     var stage: SupervisedView.Stage {
         switch state {
         case .down: .down

@@ -4,20 +4,20 @@ import WatchFile
 /// What a supervised command looks like from outside.
 extension Supervision {
     /// That of the copy which is worst off.
-    var condition: SourceCondition {
-        let conditions = copies.prefix(command.workers).map { condition(of: $0) }
+    func condition(at now: Moment) -> SourceCondition {
+        let conditions = copies.prefix(command.workers).map { condition(of: $0, at: now) }
         for condition in conditions { if case .failed = condition { return condition } }
         if conditions.contains(.opening) { return .opening }
         return conditions.first { $0 != .armed } ?? .armed
     }
 
-    private func condition(of process: SupervisedProcess) -> SourceCondition {
+    private func condition(of process: SupervisedProcess, at now: Moment) -> SourceCondition {
         switch process.stage {
         case .up: return .armed
         case .starting: return .opening
         case .stopping: return .waiting("stopping")
         case .backingOff:
-            return .failed("\(process.outcome?.sentence ?? "down"); starts again in \(process.pauseLength.shortSpan)")
+            return .failed(process.outcome?.sentence ?? "down", retryAt: process.nextStart(at: now))
         case .down:
             guard process.wanted == .up else { return .waiting("stopped") }
             guard let outcome = process.outcome else { return .opening }
@@ -38,10 +38,16 @@ extension Supervision {
             return SupervisedView(
                 copy: index + 1, stage: process.stage, isWanted: process.wanted == .up && index < command.workers,
                 pid: process.life?.pid, since: process.since, restarts: process.restarts,
-                nextStart: process.stage == .backingOff
-                    ? process.deadline.map { now.realtime + $0 - now.monotonic } : nil,
+                nextStart: process.nextStart(at: now),
                 lastEnd: process.outcome?.sentence, lastEndTime: process.outcomeTime)
         }
+    }
+}
+
+extension SupervisedProcess {
+    /// Wall clock: when it starts again, while it makes a pause.
+    fileprivate func nextStart(at now: Moment) -> Int64? {
+        stage == .backingOff ? deadline.map { now.realtime + $0 - now.monotonic } : nil
     }
 }
 

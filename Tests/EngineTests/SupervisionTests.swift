@@ -85,10 +85,29 @@ import WatchFile
     @Test func whatCannotBeStartedIsTriedAgainAndSaysWhy() {
         let fixture = fixture(.supervised("web"))
         fixture.fail(toStart: fixture.runs[0], reason: "no such file")
-        #expect(condition(fixture) == .failed("could not be started: no such file; starts again in 100ms"))
+        #expect(
+            condition(fixture)
+                == .failed("could not be started: no such file", retryAt: fixture.now.realtime + 100_000))
         fixture.advance(seconds: 0.2)
         #expect(fixture.starts.count == 2)
         #expect(fixture.events.isEmpty, "no process has ended")
+    }
+
+    /// The same end of another copy is no news, but it starts again at another time.
+    @Test func whenItStartsAgainIsTrueAtEveryTime() {
+        let fixture = fixture(.supervised("web", workers: 2))
+        for run in fixture.runs { fixture.spawn(run) }
+        let (one, two) = (fixture.runs[0], fixture.runs[1])
+        fixture.advance(seconds: 1)
+        fixture.end(one, .exited(3))
+        let due = fixture.now.realtime + 100_000
+        #expect(condition(fixture) == .failed("exit 3 after 1s", retryAt: due))
+        fixture.end(two, .exited(3))
+        #expect(condition(fixture) == .failed("exit 3 after 1s", retryAt: due))
+        fixture.advance(seconds: 0.2)
+        #expect(condition(fixture) == .opening)
+        for run in fixture.runs { fixture.spawn(run) }
+        #expect(condition(fixture) == .armed)
     }
 
     @Test func explainTellsWhenItEndedThoughItRunsAgain() throws {

@@ -117,12 +117,13 @@ extension Runtime {
     private func problem(_ view: SourceView, _ role: Peer.Role) -> GetStatus.Problem? {
         let since = wireTime(conditions[view.id]?.since ?? engine.started.realtime)
         switch view.condition {
-        case .failed(let reason, _) where view.definition.command != nil:
-            let isBackingOff = view.processes.contains { $0.stage == .backingOff }
-            return GetStatus.Problem(
+        case .failed(let reason, let retryAt) where view.definition.command != nil:
+            var problem = GetStatus.Problem(
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "failed",
-                action: isBackingOff ? "watchd starts it again" : "it stays down",
+                action: retryAt == nil ? "it stays down" : "watchd starts it again",
                 help: "watchctl explain \(view.id) · watchctl start \(view.id.name)")
+            problem.nextTry = retryAt.map(wireTime)
+            return problem
         case .failed(let reason, let retryAt):
             let next = retryAt == nil ? "watchd tells when it is armed again" : "watchd tries again by itself"
             var problem = GetStatus.Problem(
