@@ -78,7 +78,9 @@ package final class ProcessSource: EventSource {
             return failed("\(error)")
         }
         guard let pid = PIDFile.parse(text) else {
-            return waiting("\(path.printable) holds no process number; waiting for it to change")
+            let what =
+                PIDFile.number(text) == 1 ? "names process 1, which nothing outlives" : "holds no process number"
+            return waiting("\(path.printable) \(what); waiting for it to change")
         }
         guard pid != Linux.processID else {
             return waiting("\(path.printable) names watchd itself; waiting for it to change")
@@ -168,11 +170,14 @@ package final class ProcessSource: EventSource {
 /// What stands in a pid file.
 enum PIDFile {
     /// A decimal number above 1, with space around it; `nil` for anything else.
-    static func parse(_ text: [UInt8]) -> Int32? {
+    static func parse(_ text: [UInt8]) -> Int32? { number(text).flatMap { $0 > 1 ? $0 : nil } }
+
+    /// The same of any decimal number.
+    static func number(_ text: [UInt8]) -> Int32? {
         let words = text.split { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
         guard let word = words.first, words.count == 1, word.allSatisfy({ (0x30...0x39).contains($0) }),
-            let pid = Int32(String(decoding: word, as: UTF8.self)), pid > 1
+            let number = Int32(String(decoding: word, as: UTF8.self))
         else { return nil }
-        return pid
+        return number
     }
 }

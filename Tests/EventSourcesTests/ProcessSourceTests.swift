@@ -13,6 +13,25 @@ import Testing
             ["sleep", "1000"].map(\.pathBytes), environment: Program.environment, descriptors: [null, null, null])
     }
 
+    @Test func whatIsRefusedIsNamed() throws {
+        try Folder.with { folder in
+            let path = folder["pid"].pathBytes
+            try folder.write("pid", "1\n")
+            try Rim.with {
+                ProcessSource($0, pidFile: path, $1)
+            } then: { rim, _ in
+                for (text, reason) in [
+                    ("1", "names process 1, which nothing outlives"), ("0", "holds no process number"),
+                    ("x", "holds no process number"), ("\(getpid())", "names watchd itself"),
+                ] {
+                    try folder.write("pid", text)
+                    let sentence = "\(folder["pid"]) \(reason); waiting for it to change"
+                    try wait(for: sentence) { rim.condition == .waiting(sentence) }
+                }
+            }
+        }
+    }
+
     @Test func oneThatIsNotWatchedAnyMoreIsTold() throws {
         try Folder.with { folder in
             let rim = try Rim()
