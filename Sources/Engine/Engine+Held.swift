@@ -68,6 +68,7 @@ extension Engine {
         let annulled = sources[source].held.add(event, merge: merge, keepsElapses: keepsElapses, limit: limit)
         if annulled != nil { saveHeld(event, source) }
         let kept = sources[source].held.count
+        if annulled == nil { sources[source].held.refused += event.count }
         for target in targets {
             if let annulled {
                 enter(event.count, at: .held, source: source, target)
@@ -116,6 +117,7 @@ extension Engine {
             passRate(source)
             letGoNext(source, mayDrop: true)
         }
+        if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
         isRoomNew = true
         if sources[source].isHeldInRim, case .source(let id) = sources[source].origin {
             sources[source].isHeldInRim = false
@@ -138,6 +140,7 @@ extension Engine {
     /// Lets go everything, room or not: its routes are about to change.
     mutating func letGoAll(_ source: Int) {
         while !sources[source].held.isEmpty { letGoNext(source, mayDrop: false) }
+        if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
     }
 
     /// What is held goes elsewhere, when it goes.

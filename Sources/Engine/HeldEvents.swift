@@ -17,6 +17,8 @@ struct HeldEvents: HasInitialValue {
     var events: [Event] { list.events }
     /// Events the store was told of one by one since it had all of them as a whole.
     var appended = 0
+    /// Events there was no room for since it holds any.
+    var refused = 0
 
     /// Adds what was held already: there is always room for it. `keepsElapses`: those of a timer do not fold. Returns the
     /// deliveries that came to nothing.

@@ -57,6 +57,8 @@ package struct SourceView: Sendable {
     package var isHeldByStore: Bool
     /// It is held back by its own `RateLimit=`.
     package var isHeldByRate: Bool
+    /// Events that were dropped since it is held back or suspended, as it can keep no more.
+    package var refusedWhileHeld: Int
     package var isRemoved: Bool
     /// It is in the watch file, or holds events for its resume.
     package var isListed: Bool { !isRemoved || !suspensions.isEmpty }
@@ -203,7 +205,8 @@ extension Engine {
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
                 isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
-                isHeldByRate: state.rateDeadline != nil, isRemoved: state.isRemoved,
+                isHeldByRate: state.rateDeadline != nil, refusedWhileHeld: state.held.refused,
+                isRemoved: state.isRemoved,
                 suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
                 lastEvent: state.lastEvent,

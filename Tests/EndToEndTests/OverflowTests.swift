@@ -183,6 +183,30 @@ import Varlink
         }
     }
 
+    @Test func whatIsMoreThanASourceKeepsIsDroppedAndSaid() throws {
+        let text = Self.queue("block") + "[Signal in]\nSignal=RTMIN\nCoalesce=no\nLog=x\nQueue=small\n"
+        try Watchd.run(text) { watchd in
+            func send(_ values: Range<Int32>) throws {
+                for value in values { #expect(sigqueue(watchd.processID, 34, sigval(sival_int: value)) == 0) }
+                try wait(for: "all signals") { try watchd.source("in").counters.accepted == Int(values.upperBound) }
+            }
+            func problem() throws -> GetStatus.Problem? {
+                try watchd.status().problems.first { $0.object == "signal/in" }
+            }
+            try send(0..<20)
+            #expect(try watchd.source("in").reason == "a queue of it is full")
+            #expect(try problem()?.action.hasSuffix("nothing is lost") == true)
+            try send(20..<4200)
+            let source = try watchd.source("in")
+            #expect((source.counters.pending, source.counters.held, source.counters.dropped) == (10, 4096, 94))
+            #expect(source.reason == "a queue of it is full; 94 more than it can keep were dropped")
+            #expect(try problem()?.action.contains("nothing is lost") == false)
+            try watchd.resume("small")
+            try wait(for: "the others to be done") { try watchd.source("in").counters.done == 4106 }
+            #expect(try watchd.source("in").reason == nil)
+        }
+    }
+
     @Test func anEmitWaitsForRoomOrIsRefusedAsTheQueueSays() throws {
         let source = "[Custom in]\nLog=%{data}\nKey=none\nCoalesce=no\nQueue=small\n"
         try Watchd.run(Self.queue("block") + source) { watchd in

@@ -100,6 +100,11 @@ struct OverflowTests {
         for value in 1...Int32(4097) { fixture.signal("s", 40, value: value) }
         #expect(fixture.counters(source: "signal/s")?[.held] == 4096)
         #expect(fixture.counters(source: "signal/s")?[.dropped] == 1)
+        var refused: Int? { fixture.engine.sourceViews.first { $0.id.name == "s" }?.refusedWhileHeld }
+        #expect(refused == 1)
+        fixture.endAll()
+        #expect(refused == 0, "it holds nothing any more")
+        #expect(fixture.counters(source: "signal/s")?[.done] == 4097)
     }
 
     @Test func theEndOfAProcessIsKept() {

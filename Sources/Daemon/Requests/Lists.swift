@@ -66,7 +66,9 @@ extension Runtime {
         // The descriptors of a supervised process are those of its run.
         source.descriptors = view.definition.command == nil ? descriptorCount(view.id) : nil
         if case .failed(_, let retryAt) = view.condition { source.nextTry = retryAt.map(wireTime) }
-        if view.condition == .armed { source.reason = connectionLimit(view.id)?.sentence }
+        if view.condition == .armed {
+            source.reason = heldText(view) ?? refusedText(view) ?? connectionLimit(view.id)?.sentence
+        }
         source.group = group.map(GroupState.init)
         source.processes = view.definition.command == nil ? nil : view.processes.map { SupervisedProcess($0, role) }
         if role == .administrator {

@@ -18,8 +18,8 @@ extension Runtime {
         let last = view.lastEvent.map { ", its last event came" + ago($0) } ?? ""
         switch view.condition {
         case .armed where view.isHeld && view.suspensions.isEmpty && !view.isHeldByRate:
-            let why = view.isHeldByStore ? "the store cannot be written" : "a queue of it is full"
-            return Explanation(code: .held, sentence: "held back: \(why)", section: section)
+            let sentence = heldText(view).map { "held back: \($0)" } ?? "held back"
+            return Explanation(code: .held, sentence: sentence, section: section)
         case .armed:
             let limit = (connectionLimit(view.id)?.sentence ?? limits[view.id]).map { "; \($0)" } ?? ""
             let silence = silenceText(view).map { "; \($0)" } ?? ""
@@ -32,6 +32,22 @@ extension Runtime {
         case .opening: return Explanation(code: .unarmed, sentence: "it is being armed", section: section)
         case .closed: return Explanation(code: .unarmed, sentence: "it will not fire any more", section: section)
         }
+    }
+
+    /// Why it is held back; `nil`: it is not, or somebody has suspended it.
+    func heldText(_ view: SourceView) -> String? {
+        guard view.isHeld, view.suspensions.isEmpty else { return nil }
+        let why =
+            view.isHeldByStore
+            ? "the store cannot be written"
+            : view.isHeldByRate ? "RateLimit= of it is used up" : "a queue of it is full"
+        return [why, refusedText(view)].compactMap { $0 }.joined(separator: "; ")
+    }
+
+    /// What it could not keep while it was held back or suspended.
+    func refusedText(_ view: SourceView) -> String? {
+        guard view.refusedWhileHeld > 0 else { return nil }
+        return "\(view.refusedWhileHeld) more than it can keep \(view.refusedWhileHeld == 1 ? "was" : "were") dropped"
     }
 
     /// How long there has been no event, where that matters.

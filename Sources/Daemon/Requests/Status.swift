@@ -136,19 +136,21 @@ extension Runtime {
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "waiting",
                 action: "READY waits for it (Required=yes)")
         case .opening, .armed, .waiting, .closed:
-            // `RateLimit=` is what somebody wanted.
             guard view.isHeld else { return connectionLimit(view.id).flatMap { problem(view.id, $0) } }
-            guard view.suspensions.isEmpty, !view.isHeldByRate else { return nil }
-            if view.isHeldByStore {
-                let failed = persistence?.failure.map { wireTime($0.since) } ?? since
-                return GetStatus.Problem(
-                    object: view.id.description, since: failed, problem: "held back: the store cannot be written",
-                    action: "goes on when the store works; nothing is lost")
-            }
-            return GetStatus.Problem(
-                object: view.id.description, since: since, problem: "held back: a queue of it is full",
-                action: "goes on when the backlog is below 7/8; nothing is lost")
+            return heldProblem(view, since)
         }
+    }
+
+    private func heldProblem(_ view: SourceView, _ since: String) -> GetStatus.Problem? {
+        // `RateLimit=` is what somebody wanted.
+        guard let why = heldText(view), !view.isHeldByRate || view.refusedWhileHeld > 0 else { return nil }
+        let failed = view.isHeldByStore ? persistence?.failure.map { wireTime($0.since) } : nil
+        let until =
+            view.isHeldByStore
+            ? "the store works" : view.isHeldByRate ? "its rate allows it" : "the backlog is below 7/8"
+        return GetStatus.Problem(
+            object: view.id.description, since: failed ?? since, problem: "held back: \(why)",
+            action: "goes on when \(until)" + (view.refusedWhileHeld == 0 ? "; nothing is lost" : ""))
     }
 
     /// Where nobody waits it is what somebody wanted.
