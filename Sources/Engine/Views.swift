@@ -115,6 +115,8 @@ package struct GroupView: Sendable {
     package var outstanding: Int
     /// Clients that have entered and not left.
     package var entered: Int
+    /// Operations that an earlier watchd lost, as far as it is known, and that its next event tells.
+    package var lost = 0
 }
 
 package struct HandlerView: Sendable {
@@ -267,7 +269,8 @@ extension Engine {
                 return nil
             }
             let group = sources[index].group
-            return GroupView(id: id, outstanding: group.outstanding, entered: group.tickets.count)
+            return GroupView(
+                id: id, outstanding: group.outstanding, entered: group.tickets.count, lost: group.tally.lost)
         }
     }
 

@@ -106,5 +106,6 @@ extension Runtime {
     static func standing(of group: GroupView) -> String {
         "\(group.outstanding) unfinished operation\(group.outstanding == 1 ? "" : "s"), "
             + "\(group.entered) client\(group.entered == 1 ? "" : "s") inside"
+            + (group.lost > 0 ? ", \(group.lost) lost when the last watchd ended" : "")
     }
 }
