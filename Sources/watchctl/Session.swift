@@ -86,9 +86,10 @@ struct Session: Sendable {
     ///   - parameters: those for the page after the one whose `next` it is given; `nil` for the first. Also how many
     ///     items are wanted still.
     ///   - limit: fetches no page after so many items; then the reply has a `next`.
+    ///   - isWanted: items that are not are left out.
     func showList<Method: ControlMethod>(
         _ method: Method.Type, atMost limit: Int = .max, _ parameters: (JSONValue?, Int) -> Method.Parameters,
-        _ render: (Method.Reply) -> [Styled]
+        keeping isWanted: (JSONValue) -> Bool = { _ in true }, _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) {
         let client = try connect()
         var all: [String: JSONValue] = [:]
@@ -100,12 +101,17 @@ struct Session: Sendable {
             }
             next = page["next"].flatMap { $0 == .null ? nil : $0 }
             for (name, value) in page where name != "next" {
-                guard case .array(let items) = value else {
+                guard case .array(let page) = value else {
                     all[name] = value
                     continue
                 }
-                left -= items.count
-                if case .array(let before) = all[name] { all[name] = .array(before + items) } else { all[name] = value }
+                left -= page.count
+                let items = page.filter(isWanted)
+                if case .array(let before) = all[name] {
+                    all[name] = .array(before + items)
+                } else {
+                    all[name] = .array(items)
+                }
             }
         } while next != nil && left > 0
         all["next"] = next

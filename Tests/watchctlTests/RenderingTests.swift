@@ -133,6 +133,26 @@ struct RenderingTests {
                 """)
     }
 
+    @Test func timersAreInTheOrderInWhichTheyFire() throws {
+        func timer(_ name: String, _ next: String?) -> ListSources.Source {
+            var timer = ListSources.Source(
+                name: "timer/\(name)", kind: "timer", state: next == nil ? .suspended : .armed, required: false,
+                handlers: [name], counters: Samples.counters)
+            (timer.nextElapse, timer.lastEvent) = (next, Samples.source.lastEvent)
+            timer.detail = "OnCalendar=*:0/12"
+            return timer
+        }
+        let timers = [timer("a", nil), timer("b", "2026-11-21T10:00:02Z"), timer("c", "2026-11-20T10:00:02Z")]
+        #expect(
+            try text(Lists(screen: try screen()).timers(timers)) == """
+                NEXT             IN      LAST  TIMER    STATE      PENDING  HANDLERS  WHEN
+                10:00      in 12min  3min ago  timer/c  armed            9  c         OnCalendar=*:0/12
+                Sat 10:00     in 1d  3min ago  timer/b  armed            9  b         OnCalendar=*:0/12
+                -                 -  3min ago  timer/a  suspended        9  a         OnCalendar=*:0/12
+
+                """)
+    }
+
     @Test func whatWasDroppedHasAColumnOfItsOwnWhereThereIsAny() throws {
         var source = Samples.plainSource
         (source.counters.failed, source.counters.dropped) = (0, 1904)

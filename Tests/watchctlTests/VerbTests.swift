@@ -56,6 +56,21 @@ struct VerbTests: VerbTesting {
         #expect(human.output.split(separator: "\n").count > 1 || human.output.contains("There"))
     }
 
+    @Test func timersAreAllThatIsListed() throws {
+        var timer = Samples.plainSource
+        (timer.name, timer.kind, timer.handlers) = ("timer/report", "timer", ["report"])
+        let all = ListSources.Reply(sources: [Samples.source, timer])
+        let answer: @Sendable (Call) -> SampleServer.Answer = { call in
+            let name = (try? call.parameters(as: NamedListParameters.self))?.name
+            return name == nil || name == "timer/report" ? .reply(Sample.json(all)) : .nothing
+        }
+        let json = try run(["timers", "--json"], answer: answer)
+        let reply = try JSON.decode(ListSources.Reply.self, from: Array(json.output.utf8))
+        #expect(reply == ListSources.Reply(sources: [timer]))
+        #expect(try run(["timers", "report"], answer: answer).output.split(separator: "\n").count == 2)
+        #expect(try run(["timers", "path/uploads"], answer: answer).failure?.exitCode == .usage)
+    }
+
     @Test func jsonIsSafeForATerminal() throws {
         let outcome = try run(["resume", "x", "--json"]) { _ in
             .reply(Sample.json(SuspensionCount(name: "\u{1b}\u{9b}\u{7f}ä", suspended: 0)))

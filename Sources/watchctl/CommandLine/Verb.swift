@@ -16,9 +16,9 @@ struct Verb: Sendable {
 
     /// In the order of the help; the first one is the default.
     static let all: [Verb] = [
-        .status, .sources, .queues, .semaphores, .handlers, .operations, .history, .failed, .show, .output, .explain,
-        .follow, .emit, .run, .signal, .group, .suspend, .resume, .cancel, .retry, .forget, .wait, .reload, .start,
-        .stop, .restart, .check, .calendar, .timespan, .help,
+        .status, .sources, .timers, .queues, .semaphores, .handlers, .operations, .history, .failed, .show, .output,
+        .explain, .follow, .emit, .run, .signal, .group, .suspend, .resume, .cancel, .retry, .forget, .wait, .reload,
+        .start, .stop, .restart, .check, .calendar, .timespan, .help,
     ]
 
     /// `emit [--data N] [--payload JSON] NAME`.

@@ -1,6 +1,6 @@
 import ControlInterface
 
-/// The tables of `watchctl sources`, `queues`, `handlers` and `operations`.
+/// The tables of `watchctl sources`, `timers`, `queues`, `handlers` and `operations`.
 struct Lists {
     let screen: Screen
 
@@ -34,6 +34,25 @@ struct Lists {
             }
         }
         return lines(table, none: "The watch file has no sources.") + reasons + processes
+    }
+
+    /// Those that fire next first, then those of which nobody knows when.
+    func timers(_ timers: [ListSources.Source]) -> [Styled] {
+        var table = Table([
+            .init(title: "NEXT"), .init(title: "IN", isNumber: true), .init(title: "LAST", isNumber: true, rank: 2),
+            .init(title: "TIMER", yields: true), .init(title: "STATE", rank: 1),
+            .init(title: "PENDING", isNumber: true, rank: 4), .init(title: "HANDLERS", isFlexible: true, rank: 3),
+            .init(title: "WHEN", isFlexible: true, rank: 5),
+        ])
+        for timer in timers.sorted(by: { ($0.nextElapse ?? "~", $0.name) < ($1.nextElapse ?? "~", $1.name) }) {
+            table.add([
+                Styled(screen.short(timer.nextElapse)), Styled(screen.ahead(timer.nextElapse)),
+                Styled(screen.ago(timer.lastEvent)), Styled(timer.name), state(of: timer),
+                number(timer.counters.pending + timer.counters.held),
+                Styled(timer.handlers.joined(separator: " ")), Styled(timer.detail ?? timer.description ?? ""),
+            ])
+        }
+        return lines(table, none: "There are no timers.")
     }
 
     func queues(_ queues: [ListQueues.Queue]) -> [Styled] {
