@@ -56,7 +56,9 @@ extension Engine {
             if isDelayStored { saveStamp(source) }
             return
         }
-        if sources[source].timer.isStampDue(rule, now: now) { saveStamp(source) }
+        // With what is durable the store is told anyway; so what was accepted is never caught up.
+        let isKnown = rule.trigger.catchUp != .none && isDurable(source: source)
+        if isKnown || sources[source].timer.isStampDue(rule, now: now) { saveStamp(source) }
         if elapses.hasBooted, case .source(let id) = sources[source].origin { noteBooted(id) }
         if !elapses.missed.isEmpty || elapses.tooOld > 0 {
             catchUp(elapses.missed, tooOld: elapses.tooOld, rule, source, "the machine slept, or the clock was set")

@@ -262,7 +262,8 @@ struct TimerState: Sendable {
 
     /// Elapses that come more often than this are not all stored: there would be no end of it.
     static let stampPeriod: Int64 = 10_000_000
-    /// The same where what was missed is caught up: a crash repeats what fired since the store was told.
+    /// The same where what was missed is caught up: a crash repeats what fired since the store was told, of queues that
+    /// are not durable.
     private static let catchUpStampPeriod: Int64 = 1_000_000
 
     /// Whether the store is told of its elapses: all of them where they are rare; else, where what was missed is caught

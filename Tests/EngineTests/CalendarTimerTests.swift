@@ -212,6 +212,36 @@ struct CalendarTimerTests {
         #expect(fixture.events.map(\.event.count) == [3])
     }
 
+    /// Also while its elapses wait for room in a queue.
+    @Test(arguments: [1000, 3], [CatchUp.one, .all])
+    func whatADurableQueueHasAcceptedIsNotCaughtUpAfterACrash(backlog: Int, catchUp: CatchUp) {
+        let timer = SourceDefinition.timer(
+            "t", to: "h", on: "kept", every: .milliseconds(100), key: KeyRule.none
+        ).timing { $0.catchUp = catchUp }
+        let configuration = Configuration.of(
+            queues: [QueueDefinition(name: "kept", backlog: backlog, isDurable: true)], handlers: [.exec("h")],
+            sources: [timer])
+        for crash in 1...20 {
+            let fixture = EngineFixture(configuration)
+            for _ in 0..<crash { fixture.advance(seconds: 0.07) }
+            let state = DurableTests.state(fixture.writes, ended: fixture.ended)
+            let known = state.operations.flatMap { $0.events } + state.held.flatMap { $0.events }
+            var now = fixture.now
+            now.realtime += 250_000
+            now.boottime += 250_000
+            now.monotonic += 250_000
+            let again = EngineFixture(configuration, at: now, restoring: state)
+            let after = DurableTests.state(again.writes, ended: again.ended)
+            let new = after.operations.flatMap { $0.events + $0.appended } + after.held.flatMap { $0.events }
+            let slots = { (events: [Event]) in
+                Set(events.compactMap { if case .timer(let scheduled) = $0.fact { scheduled } else { nil } })
+            }
+            #expect(slots(known).count == crash * 7 / 10, "crash \(crash)")
+            #expect(slots(new).subtracting(slots(known)).count >= (catchUp == .all ? 2 : 1), "crash \(crash)")
+            #expect(slots(new.filter { event in !known.contains { $0.id == event.id } }).isDisjoint(with: slots(known)))
+        }
+    }
+
     @Test func theStoreKnowsSinceWhenATimerIsWatched() {
         let fixture = fixture(.calendar("t", "weekly", catchUp: .one))
         let stamps = fixture.writes.compactMap { if case .timer(_, let stamp) = $0 { stamp } else { nil } }
