@@ -91,6 +91,11 @@ int64_t clinux_birth_time(int descriptor) {
     return status.stx_btime.tv_sec * INT64_C(1000000000) + status.stx_btime.tv_nsec;
 }
 
+int clinux_ask(const char *path) {
+    struct statx status;
+    return statx(AT_FDCWD, path, AT_STATX_FORCE_SYNC, STATX_TYPE | STATX_MODE, &status);
+}
+
 int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name); }
 
 int clinux_io_priority(void) { return (int)syscall(SYS_ioprio_get, 1, 0); } // IOPRIO_WHO_PROCESS

@@ -1,11 +1,15 @@
 import ControlInterface
 import Engine
+import EventSources
 import LinuxSystem
 import WatchFile
 
 /// What watchd says first in a terminal: what it watches, and what to type elsewhere to see it work.
 enum Announcement {
-    static func lines(_ configuration: Configuration, files: [String], socket: [UInt8]) -> [String] {
+    /// - Parameter isSilent: whether a path of these hangs.
+    static func lines(
+        _ configuration: Configuration, files: [String], socket: [UInt8], isSilent: ([[UInt8]]) -> Bool
+    ) -> [String] {
         let queues = configuration.queues.filter { !QueueDefinition.builtInNames.contains($0.name) }
         let counts = [
             counted(configuration.sources.count, "source"), counted(configuration.handlers.count, "handler"),
@@ -15,7 +19,7 @@ enum Announcement {
             "watchd \(Manager.softwareVersion), process \(Linux.processID): \(counts.joined(separator: ", ")) from "
                 + (files.isEmpty ? "no file" : files.joined(separator: " "))
         ]
-        let hints = configuration.sources.compactMap { source in
+        let hints = configuration.sources.filter { !isSilent($0.trigger.paths) }.compactMap { source in
             hint(source.trigger, source.id.name, socket).map { (source.id.description, $0) }
         }
         guard !hints.isEmpty else { return lines }

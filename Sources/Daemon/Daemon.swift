@@ -15,7 +15,7 @@ package import WatchFile
 ///     main thread      parses, blocks signals, starts the contexts, then only waits
 ///     watchd.core      the engine and every event source (`Runtime`)
 ///     watchd.lane.N    spawning
-///     watchd.slow      listing folders, reading watch files
+///     watchd.slow.N    looking at paths that may hang, listing folders, reading watch files
 ///     watchd.control   clients (`ControlServer`)
 ///     watchd.store     the store (`StoreWriter`); watchd.history reads it
 ///     watchd.log       the journal or the terminal
@@ -63,6 +63,9 @@ package struct Daemon {
         }
     }
 
+    /// Microseconds after which what may take long has another lane beside it.
+    private static let slowPatience: Int64 = 500_000
+
     private let options: Options
     private let configuration: Configuration
     private let files: [String]
@@ -98,12 +101,16 @@ package struct Daemon {
             nice: nice, kept: kept)
         let failure = Mutex<(any Error)?>(nil)
         core.async {
-            do {
-                let runtime = try Runtime(parts, core: core) { exit.signal() }
-                runtime.start()
-            } catch {
-                failure.withLock { $0 = error }
-                exit.signal()
+            let slow = Lanes(core: core, name: "watchd.slow", count: 4, replacement: Self.slowPatience)
+            let probes = PathProbes(core: core, lanes: slow)
+            probes.ask(parts.configuration.sources.flatMap(\.trigger.paths)) {
+                do {
+                    let runtime = try Runtime(parts, core: core, slow: slow, probes: probes) { exit.signal() }
+                    runtime.start()
+                } catch {
+                    failure.withLock { $0 = error }
+                    exit.signal()
+                }
             }
         }
         // Not dispatchMain(), which would unblock every signal (LIBDISPATCH, row 15).

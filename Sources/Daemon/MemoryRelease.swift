@@ -10,13 +10,13 @@ final class MemoryRelease {
     private static let patience = 10_000_000
 
     private let core: Context
-    private let slow: Context
+    private let slow: Lanes
     private let isQuiet: () -> Bool
     private var ended = 0
     private var isPlanned = false
 
     /// - Parameter isQuiet: whether nothing waits and nothing runs.
-    init(core: Context, slow: Context, isQuiet: @escaping () -> Bool) {
+    init(core: Context, slow: Lanes, isQuiet: @escaping () -> Bool) {
         self.core = core
         self.slow = slow
         self.isQuiet = isQuiet
@@ -34,6 +34,6 @@ final class MemoryRelease {
         isPlanned = false
         guard isQuiet() else { return }
         ended = 0
-        slow.async { Linux.trimMemory() }
+        slow.submit("giving memory back") { Linux.trimMemory() }
     }
 }

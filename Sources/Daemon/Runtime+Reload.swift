@@ -23,7 +23,7 @@ extension Runtime {
         manager.reloading()
         let done = QueueBound(done, to: core)
         let (options, localZone) = (parts.options, zones.local)
-        slow.async { [core, bound] in
+        slow.submit("a reload") { [core, bound] in
             let loaded = Daemon.load(options, localZone: localZone)
             core.async { bound.value.loaded(loaded.result, loaded.files, done.value) }
         }
@@ -35,7 +35,7 @@ extension Runtime {
     func plan(_ texts: [WatchFileText]?, _ done: @escaping (ReloadOutcome) -> Void) {
         let done = QueueBound(done, to: core)
         let options = parts.options
-        slow.async { [core, bound] in
+        slow.submit("the plan of a reload") { [core, bound] in
             let result = texts.map { Daemon.load($0) } ?? Daemon.load(options).result
             core.async {
                 guard let configuration = result.configuration else {
@@ -83,7 +83,8 @@ extension Runtime {
             }
             manager.reloaded(statusLine)
         }
-        handle(.reload(configuration, token))
+        // What does not answer is not touched.
+        sources?.probe(configuration.sources) { [unowned self] in handle(.reload(configuration, token)) }
     }
 
     /// What a reload does not change.

@@ -13,7 +13,8 @@ import WatchFile
 final class Runtime {
     let parts: Daemon.Parts
     let core: Context
-    let slow = Context("watchd.slow")
+    let slow: Lanes
+    private let probes: PathProbes
     let logger: Logger
     let manager: ServiceManager
     private(set) var engine: Engine
@@ -94,9 +95,12 @@ final class Runtime {
     private var inputs: [Input] = []
     private var isHandling = false
 
-    init(_ parts: Daemon.Parts, core: Context, exit: @escaping () -> Void) throws {
+    /// - Parameter probes: knows of the paths of the sources whether they answer.
+    init(_ parts: Daemon.Parts, core: Context, slow: Lanes, probes: PathProbes, exit: @escaping () -> Void) throws {
         self.parts = parts
         self.core = core
+        self.slow = slow
+        self.probes = probes
         self.exit = exit
         logger = parts.logger
         files = parts.files
@@ -125,7 +129,7 @@ final class Runtime {
         self.lanes = lanes
         sources = try SourceSet(
             SourceEnvironment(
-                core: core, slow: slow, epoll: epoll, inotify: inotify,
+                core: core, slow: slow, probes: probes, epoll: epoll, inotify: inotify,
                 whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget,
                 keepsConnections: manager.isManaged ? KeptConnections.limit : 0, handovers: handovers,
                 position: { [unowned self] in positions[$0] },
@@ -260,13 +264,15 @@ final class Runtime {
     func descriptorCount(_ id: SourceID) -> Int { sources?.descriptorCount(id) ?? 0 }
     func connectionLimit(_ id: SourceID) -> ConnectionLimit? { sources?.connectionLimit(id) }
     var hungLanes: [String] { lanes?.hung ?? [] }
+    var starvingJobs: Int { slow.starving + (lanes?.starving ?? 0) }
     var delayedRuns: [(name: String, reason: String)] { runs?.delays ?? [] }
 
     private func announce() {
         guard !logger.isJournal else { return }
-        for line in Announcement.lines(parts.configuration, files: files, socket: parts.listener.path) {
-            logger.print(line)
+        let lines = Announcement.lines(parts.configuration, files: files, socket: parts.listener.path) {
+            probes.silence(of: $0) != nil
         }
+        for line in lines { logger.print(line) }
     }
 }
 

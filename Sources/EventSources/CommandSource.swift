@@ -76,7 +76,7 @@ package final class CommandSource: EventSource {
         let bound = QueueBound(self, to: environment.core)
         environment.commands.add(self)
         // Reading the program's file may block.
-        environment.slow.async { [core = environment.core] in
+        environment.slow.submit(id.description, inOrder: true) { [core = environment.core] in
             let result = Swift.Result { () throws(CommandStart.Failure) in try start.run() }
             core.async { bound.value.took(result) }
         }

@@ -73,7 +73,7 @@ package final class DatagramSource: EventSource {
     package var keptName: KeptDescriptor? { .socket(id) }
 
     package func open() {
-        FileOwner.of(trigger, environment) { [weak self] owner in
+        FileOwner.of(id, trigger, environment) { [weak self] owner in
             guard let self, let socket, !isClosing else { return }
             if isLost, isBack { isLost = false }
             // What was told of it is in the old one.
@@ -153,7 +153,7 @@ package final class DatagramSource: EventSource {
 
     private func failed(_ error: SystemError) {
         guard socket != nil else { return }
-        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
         environment.send(.source(id, retry.condition("\(error)")))
     }
 

@@ -47,8 +47,10 @@ extension EventSource {
 /// What sources share.
 package struct SourceEnvironment {
     package let core: Context
-    /// For work that may block: listing a folder.
-    package let slow: Context
+    /// For work that may block, as listing a folder.
+    package let slow: Lanes
+    /// To be asked before a path is touched on the core.
+    let probes: PathProbes
     package let epoll: EpollSet
     package let inotify: InotifyHub
     /// Calls back on the core when everything that was told so far is safely stored, in the order of the calls; at once
@@ -85,7 +87,7 @@ package struct SourceEnvironment {
     package let send: (Input) -> Void
 
     package init(
-        core: Context, slow: Context, epoll: EpollSet, inotify: InotifyHub,
+        core: Context, slow: Lanes, probes: PathProbes, epoll: EpollSet, inotify: InotifyHub,
         whenSafe: @escaping (@escaping () -> Void) -> Void = { $0() },
         keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, keepsConnections: Int = KeptConnections.limit,
@@ -100,6 +102,7 @@ package struct SourceEnvironment {
     ) {
         self.core = core
         self.slow = slow
+        self.probes = probes
         self.epoll = epoll
         self.inotify = inotify
         self.whenSafe = whenSafe
@@ -154,6 +157,11 @@ package struct Retry {
     private final class Attempt {
         var isCancelled = false
         var isPending = false
+
+        func happen(_ work: () -> Void) {
+            isPending = false
+            if !isCancelled { work() }
+        }
     }
 
     /// What `schedule` took has not happened yet.
@@ -167,17 +175,33 @@ package struct Retry {
 
     /// Only the newest attempt happens.
     package mutating func schedule(on context: Context, _ work: @escaping () -> Void) {
+        schedule(on: context) { attempt in attempt.happen(work) }
+    }
+
+    /// The same, when these paths of a source answer. While they do not, the source says so.
+    mutating func schedule(
+        _ id: SourceID, _ paths: [[UInt8]], _ environment: SourceEnvironment, _ work: @escaping () -> Void
+    ) {
+        schedule(on: environment.core) { attempt in
+            environment.probes.whenAnswered(paths) { reason in
+                if !attempt.isCancelled { environment.send(.source(id, .failed(reason))) }
+            } then: {
+                attempt.happen(work)
+            }
+        }
+    }
+
+    private mutating func schedule(on context: Context, due: @escaping (Attempt) -> Void) {
         attempt.isCancelled = true
         let current = Attempt()
         current.isPending = true
         attempt = current
         description = "\(delay / 1_000_000)s"
         nextTry = Linux.now(.realtime) + Int64(delay)
-        let bound = QueueBound((current, work), to: context)
+        let bound = QueueBound((current, due), to: context)
         context.after(delay) {
-            let (attempt, work) = bound.value
-            attempt.isPending = false
-            if !attempt.isCancelled { work() }
+            let (attempt, due) = bound.value
+            if attempt.isCancelled { attempt.isPending = false } else { due(attempt) }
         }
         delay = min(2 * delay, longest)
     }

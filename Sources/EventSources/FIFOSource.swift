@@ -56,7 +56,7 @@ package final class FIFOSource: EventSource {
     package var keptName: KeptDescriptor? { .fifo(id) }
 
     package func open() {
-        FileOwner.of(trigger, environment) { [weak self] owner in
+        FileOwner.of(id, trigger, environment) { [weak self] owner in
             guard let self, let pipe else { return }
             var resumed: [LineFact] = []
             do throws(SystemError) {
@@ -90,7 +90,7 @@ package final class FIFOSource: EventSource {
 
     private func failed(_ error: SystemError) {
         guard pipe != nil else { return }
-        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
         environment.send(.source(id, retry.condition("\(error)")))
     }
 

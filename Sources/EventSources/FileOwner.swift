@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 import WatchFile
 
@@ -11,18 +12,18 @@ struct FileOwner: Sendable {
     ///
     /// - Parameter then: an unknown name is ENOENT.
     static func of(
-        _ trigger: DescriptorTrigger, _ environment: SourceEnvironment,
+        _ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment,
         then: @escaping (Swift.Result<FileOwner, SystemError>) -> Void
     ) {
         if let known = known(trigger) { return then(.success(known)) }
         let (mode, user, group) = (trigger.mode, trigger.user, trigger.group)
         let then = QueueBound(then, to: environment.core)
-        environment.slow.async { [core = environment.core] in
+        environment.slow.submit(id.description, inOrder: true) { [core = environment.core] in
             let owner = Swift.Result { () throws(SystemError) in
                 FileOwner(
                     mode: mode,
-                    user: try id(user, "user") { name throws(SystemError) in try Linux.userID(named: name) },
-                    group: try id(group, "group") { name throws(SystemError) in try Linux.groupID(named: name) })
+                    user: try Self.id(user, "user") { name throws(SystemError) in try Linux.userID(named: name) },
+                    group: try Self.id(group, "group") { name throws(SystemError) in try Linux.groupID(named: name) })
             }
             core.async { then.value(owner) }
         }

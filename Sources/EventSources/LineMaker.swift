@@ -5,7 +5,7 @@ import WatchFile
 /// Makes facts of bytes that were read: cut by `Framing=`, sifted by `Include=` and `Exclude=`; counts what it refuses
 /// and what it cuts. Confined to its context.
 final class LineMaker {
-    private let id: SourceID
+    let id: SourceID
     private let trigger: DescriptorTrigger
     private let send: (Input) -> Void
     private let warn: (String) -> Void

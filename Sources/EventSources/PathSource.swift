@@ -82,13 +82,13 @@ package final class PathSource: EventSource {
 
     // MARK: What the roots need
 
-    /// Lists on the context for slow work and comes back.
+    /// Lists beside the core and comes back; one listing at a time.
     func list(
         _ work: @escaping @Sendable () throws(SystemError) -> FolderSnapshot,
         then: @escaping (Swift.Result<FolderSnapshot, SystemError>) -> Void
     ) {
         let bound = QueueBound(then, to: environment.core)
-        environment.slow.async { [core = environment.core] in
+        environment.slow.submit(id.description, inOrder: true) { [core = environment.core] in
             let result = Swift.Result { () throws(SystemError) in try work() }
             core.async { bound.value(result) }
         }
@@ -112,7 +112,7 @@ package final class PathSource: EventSource {
 
     func failed(_ error: SystemError) {
         failure = error
-        retry.schedule(on: environment.core) { [weak self] in self?.arm() }
+        retry.schedule(id, trigger.paths, environment) { [weak self] in self?.arm() }
         rootChanged()
     }
 

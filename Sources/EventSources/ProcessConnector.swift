@@ -301,7 +301,7 @@ final class ProcessConnector {
         }
         isScanning = true
         (movedSinceScan, endedSinceScan) = ([], [:])
-        environment.slow.async { [bound, core = environment.core] in
+        environment.slow.submit("the list of processes") { [bound, core = environment.core] in
             do throws(SystemError) {
                 let found = try Self.all()
                 core.async { bound.value.scanned(found) }

@@ -61,7 +61,7 @@ package final class ProcessSource: EventSource {
     }
 
     private func failed(_ reason: String) {
-        retry.schedule(on: environment.core) { [weak self] in self?.arm() }
+        retry.schedule(id, [path], environment) { [weak self] in self?.arm() }
         environment.send(.source(id, retry.condition(reason)))
     }
 

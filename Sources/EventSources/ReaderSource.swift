@@ -48,7 +48,7 @@ package final class ReaderSource: EventSource {
     package var descriptorCount: Int { reader?.isOpen == true ? 1 : 0 }
 
     package func open() {
-        FileOwner.of(trigger, environment) { [weak self] owner in
+        FileOwner.of(id, trigger, environment) { [weak self] owner in
             guard let self, let reader else { return }
             do throws(SystemError) {
                 try reader.open(try opening(owner.get()))
@@ -64,7 +64,7 @@ package final class ReaderSource: EventSource {
 
     private func failed(_ reason: String) {
         guard reader != nil else { return }
-        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
         environment.send(.source(id, retry.condition(reason)))
     }
 

@@ -48,7 +48,7 @@ package final class ReadySource: EventSource {
     package func open() {
         guard !isOpening else { return }
         isOpening = true
-        FileOwner.of(trigger, environment) { [weak self] owner in
+        FileOwner.of(id, trigger, environment) { [weak self] owner in
             self?.isOpening = false
             guard let self, !isClosed else { return }
             do throws(SystemError) {
@@ -90,7 +90,7 @@ package final class ReadySource: EventSource {
 
     private func failed(_ reason: String) {
         guard !isClosed else { return }
-        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
         environment.send(.source(id, retry.condition(reason)))
     }
 

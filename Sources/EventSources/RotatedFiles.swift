@@ -72,7 +72,7 @@ final class RotatedFiles {
         isRestored = true
         files = places.suffix(Self.limit).map { make(nil, $0) }
         let bound = QueueBound(WeakFiles(files: self), to: environment.core)
-        environment.slow.async { [core = environment.core] in
+        environment.slow.submit(maker.id.description, inOrder: true) { [core = environment.core] in
             let found = places.map { place in place.find().map { RotatedPlace(path: $0, position: place.position) } }
             core.async {
                 guard let files = bound.value.files else { return }

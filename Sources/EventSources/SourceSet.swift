@@ -19,10 +19,17 @@ package final class SourceSet {
     /// How many of that name were closed before all that they told was safe, and so consumed.
     private var unsettled: [SourceID: Int] = [:]
     /// Sources that are opened when that is done.
-    private var unopened: Set<SourceID> = []
+    private var unopened: [SourceID: SourceDefinition] = [:]
+    /// Sources that are opened when their paths answer.
+    private var silent: [SourceID: Silent] = [:]
     /// Closed just now: a reload that changes one opens it again at once.
     private var parting: [SourceID: PathSource] = [:]
     private var bound: QueueBound<SourceSet> { QueueBound(self, to: environment.core) }
+
+    private struct Silent {
+        let source: any EventSource
+        var isHeld = false
+    }
 
     /// - Parameters:
     ///   - stored: FIFOs and sockets of an earlier watchd, to be owned from here on.
@@ -65,21 +72,22 @@ package final class SourceSet {
         let id = definition.id
         switch definition.trigger {
         case .timer, .custom, .group: break
-        case .unit(let trigger): if let source = environment.unitSource(id, trigger) { start(source, id) }
+        case .unit(let trigger): if let source = environment.unitSource(id, trigger) { start(source, definition) }
         case .signal(let trigger): openSignals(id, trigger)
-        case .path(let trigger): openPath(id, trigger)
-        case .process(.pidFile(let path)): start(ProcessSource(id, pidFile: path, environment), id)
-        case .process(.match(let match)): start(MatchSource(id, match, connector), id)
+        case .path(let trigger): openPath(definition, trigger)
+        case .process(.pidFile(let path)): start(ProcessSource(id, pidFile: path, environment), definition)
+        case .process(.match(let match)): start(MatchSource(id, match, connector), definition)
         // It lives in the engine.
         case .process(.command): break
         case .descriptor(let trigger):
-            startWhenSettled(descriptorSource(id, trigger, isDurable: isDurable), id)
+            startWhenSettled(descriptorSource(id, trigger, isDurable: isDurable), definition)
         }
     }
 
-    private func openPath(_ id: SourceID, _ trigger: PathTrigger) {
-        guard let source = parting.removeValue(forKey: id) else {
-            return start(PathSource(id, trigger, environment), id)
+    private func openPath(_ definition: SourceDefinition, _ trigger: PathTrigger) {
+        let id = definition.id
+        guard environment.probes.silence(of: trigger.paths) == nil, let source = parting.removeValue(forKey: id) else {
+            return start(PathSource(id, trigger, environment), definition)
         }
         sources[id] = source
         source.reopen(trigger)
@@ -91,34 +99,63 @@ package final class SourceSet {
         environment.core.async { [bound] in bound.value.parting.removeValue(forKey: id)?.close() }
     }
 
-    private func start(_ source: any EventSource, _ id: SourceID) {
-        sources[id] = source
-        source.open()
+    private func start(_ source: any EventSource, _ definition: SourceDefinition) {
+        sources[definition.id] = source
+        whenAnswered(source, definition) { source.open() }
     }
 
     /// What a source that was closed has told must be consumed before another one may look into the same descriptor.
-    private func startWhenSettled(_ source: any EventSource, _ id: SourceID) {
+    private func startWhenSettled(_ source: any EventSource, _ definition: SourceDefinition) {
+        let id = definition.id
         sources[id] = source
-        guard unsettled[id] != nil else { return open(source, id) }
-        unopened.insert(id)
+        guard unsettled[id] != nil else { return open(source, definition) }
+        unopened[id] = definition
         let isCommand = environment.commands.all.contains { $0.id == id }
         let reason = isCommand ? "its command is being ended" : "what was read of it before is being stored"
         environment.send(.source(id, .waiting(reason)))
     }
 
-    private func open(_ source: any EventSource, _ id: SourceID) {
-        environment.tell(id, spare.takeLines(of: id))
-        source.open()
-        // It has taken what it can use, or takes it when it knows whose file it is to be.
-        spare.discard(of: id, but: source.keptName)
+    private func open(_ source: any EventSource, _ definition: SourceDefinition) {
+        let id = definition.id
+        whenAnswered(source, definition) { [self] in
+            environment.tell(id, spare.takeLines(of: id))
+            source.open()
+            // It has taken what it can use, or takes it when it knows whose file it is to be.
+            spare.discard(of: id, but: source.keptName)
+        }
+    }
+
+    // MARK: Paths that do not answer
+
+    /// Finds out which paths of these do not answer, for `open`; calls back when that is known, at once where they have
+    /// none. It takes a second if one does not.
+    package func probe(_ definitions: [SourceDefinition], then: @escaping () -> Void) {
+        environment.probes.ask(definitions.flatMap(\.trigger.paths), then: then)
+    }
+
+    /// At once, where nothing is known to be silent.
+    private func whenAnswered(_ source: any EventSource, _ definition: SourceDefinition, open: @escaping () -> Void) {
+        let (id, paths) = (definition.id, definition.trigger.paths)
+        guard environment.probes.silence(of: paths) != nil else { return open() }
+        silent[id] = Silent(source: source)
+        environment.probes.whenAnswered(paths) { [weak self] reason in
+            guard let self, silent[id]?.source === source else { return }
+            environment.send(.source(id, .failed(reason)))
+        } then: { [weak self] in
+            guard let self, let waiting = silent[id], waiting.source === source else { return }
+            silent[id] = nil
+            open()
+            if waiting.isHeld { source.hold() }
+        }
     }
 
     package func close(_ id: SourceID) {
         signals = signals.filter { $0.value != id }
         watchSignals()
+        silent[id] = nil
         guard let source = sources.removeValue(forKey: id) else { return }
         if let source = source as? PathSource { return part(source, id) }
-        unopened.remove(id)
+        unopened[id] = nil
         unsettled[id, default: 0] += 1
         source.close { [weak self] in self?.settled(id) }
     }
@@ -151,8 +188,10 @@ package final class SourceSet {
         let left = (unsettled[id] ?? 1) - 1
         unsettled[id] = left > 0 ? left : nil
         guard left == 0 else { return }
-        guard unopened.remove(id) != nil, let source = sources[id] else { return discardSpareLater(id) }
-        open(source, id)
+        guard let definition = unopened.removeValue(forKey: id), let source = sources[id] else {
+            return discardSpareLater(id)
+        }
+        open(source, definition)
     }
 
     /// Unless the source is opened anew, as a reload does.
@@ -174,10 +213,15 @@ package final class SourceSet {
     /// The end, where the service manager keeps the descriptors: what else is left is named.
     package func closeUnkept() { spare.discardLines() }
 
-    package func hold(_ id: SourceID) { sources[id]?.hold() }
+    package func hold(_ id: SourceID) {
+        if silent[id] == nil { sources[id]?.hold() } else { silent[id]?.isHeld = true }
+    }
     /// What is kept for the next daemon is left as it is; nothing else of the source goes on.
-    package func rest(_ id: SourceID) { sources[id]?.rest() }
-    package func release(_ id: SourceID) { sources[id]?.release() }
+    package func rest(_ id: SourceID) { if silent.removeValue(forKey: id) == nil { sources[id]?.rest() } }
+
+    package func release(_ id: SourceID) {
+        if silent[id] == nil { sources[id]?.release() } else { silent[id]?.isHeld = false }
+    }
     /// The store could not be opened before: what stands in it of the positions is known now.
     package func positionsCame() { for source in sources.values { source.positionsCame() } }
 

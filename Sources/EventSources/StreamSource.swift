@@ -86,7 +86,7 @@ package final class StreamSource: EventSource {
 
     package func open() {
         takeUpConnections()
-        FileOwner.of(trigger, environment) { [weak self] owner in
+        FileOwner.of(id, trigger, environment) { [weak self] owner in
             guard let self, !isClosed else { return }
             do throws(SystemError) {
                 try open(owner.get())
@@ -107,7 +107,7 @@ package final class StreamSource: EventSource {
     private func failed(_ error: SystemError) {
         guard !isClosed else { return }
         isExhausted = false
-        retry.schedule(on: environment.core) { [weak self] in self?.open() }
+        retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
         environment.send(.source(id, retry.condition("\(error)")))
     }
 

@@ -1,5 +1,6 @@
 import Engine
 import LinuxSystem
+import WatchFile
 
 /// Where it goes on when another file has come in the place of the one that is open, or that one has gone.
 extension TailSource {
@@ -8,7 +9,7 @@ extension TailSource {
         isSearching = true
         let bound = QueueBound(self, to: environment.core)
         let known = rotated?.places ?? []
-        environment.slow.async { [core = environment.core, path] in
+        environment.slow.submit(id.description, inOrder: true) { [core = environment.core, path] in
             let result = Swift.Result { () throws(SystemError) in
                 try TailRotation(of: path, after: position, isRead: isRead, known: known)
             }

@@ -112,7 +112,7 @@ package final class TailSource: EventSource {
         guard anchor != nil else { return }
         searched = nil
         // What was tried because something happened does not make the pauses longer.
-        if !retry.isPending { retry.schedule(on: environment.core) { [weak self] in self?.arm() } }
+        if !retry.isPending { retry.schedule(id, [path], environment) { [weak self] in self?.arm() } }
         environment.send(.source(id, retry.condition("\(error)")))
     }
 

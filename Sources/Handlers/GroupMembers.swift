@@ -9,11 +9,11 @@ final class GroupMembers {
     typealias Answer = ([Int32]) -> Void
 
     private let core: Context
-    private let slow: Context
+    private let slow: Lanes
     private var questions: [(leader: Int32, answer: Answer)] = []
     private var isLooking = false
 
-    init(core: Context, slow: Context) {
+    init(core: Context, slow: Lanes) {
         self.core = core
         self.slow = slow
     }
@@ -29,7 +29,7 @@ final class GroupMembers {
         let leaders = Set(questions.map(\.leader))
         let bound = QueueBound((self, questions), to: core)
         questions = []
-        slow.async { [core] in
+        slow.submit("the list of process groups") { [core] in
             let found = Self.members(of: leaders)
             core.async {
                 let (looker, questions) = bound.value

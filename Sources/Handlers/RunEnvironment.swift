@@ -4,10 +4,11 @@ package import EventSources
 /// What runs share.
 package struct RunEnvironment {
     package let core: Context
-    /// For work that may take long.
-    package let slow: Context
+    /// For work that may take long, but for spawning.
+    package let slow: Lanes
     package let epoll: EpollSet
     let groups: GroupMembers
+    /// Where processes are spawned.
     package let lanes: Lanes
     package let logger: Logger
     /// The daemon's own, which Dispatch changes on its threads (LIBDISPATCH, row 17).
@@ -24,7 +25,7 @@ package struct RunEnvironment {
     package let send: (Input) -> Void
 
     package init(
-        core: Context, slow: Context, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
+        core: Context, slow: Lanes, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
         instance: @escaping () -> String = { "" }, keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
         send: @escaping (Input) -> Void

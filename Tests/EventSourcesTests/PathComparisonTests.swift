@@ -28,7 +28,7 @@ import WatchFile
                 try change()
                 source.value.release()
                 // The listing has been made: what is read from here on comes after it.
-                rim.parts.value.environment.slow.sync {}
+                for lane in rim.parts.value.environment.slow.lanes.values { lane.context.sync {} }
             }
             try wait(for: "the listing") { rim.core.queue.sync { said.contains { $0.hasSuffix("in/dirty") } } }
             try waitUntilRead()
@@ -124,7 +124,7 @@ import WatchFile
             try setup.rim.core.queue.sync {
                 try Linux.rename(setup.folder["in/a"], to: setup.folder["in/b"])
                 setup.source.value.release()
-                setup.rim.parts.value.environment.slow.sync {}
+                for lane in setup.rim.parts.value.environment.slow.lanes.values { lane.context.sync {} }
             }
             try wait(for: "the rename") { setup.told.contains("renamed in/b") }
             #expect(setup.rim.paths.dropFirst(facts).contains { $0.change == .renamed && !$0.hasReplaced })

@@ -14,10 +14,13 @@ final class Rim: Sendable {
     /// A test that fails may leave one open.
     private static let sources = Mutex<[QueueBound<any EventSource>]>([])
 
-    /// - Parameter inotify: a descriptor to be adopted.
+    /// - Parameters:
+    ///   - inotify: a descriptor to be adopted.
+    ///   - probe: returns when the path has answered.
     init(
         adopting inotify: Int32? = nil, isCommittedByHand: Bool = false, position: [UInt8]? = nil,
-        positionsMissing: @escaping @Sendable () -> String? = { nil }, keepsConnections: Int = KeptConnections.limit
+        positionsMissing: @escaping @Sendable () -> String? = { nil }, keepsConnections: Int = KeptConnections.limit,
+        probe: @escaping @Sendable ([UInt8]) -> Void = { Linux.waitForAnswer(of: $0) }
     ) throws {
         let core = Context("test.core")
         let said = RimNotes()
@@ -27,8 +30,10 @@ final class Rim: Sendable {
             let hub = try InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) })
             let epoll = try EpollSet(on: core)
             let safety = Safety(isByHand: isCommittedByHand)
+            let slow = Lanes(core: core, name: "test.slow", count: 2)
             let environment = SourceEnvironment(
-                core: core, slow: Context("test.slow"), epoll: epoll, inotify: hub, whenSafe: safety.whenSafe,
+                core: core, slow: slow, probes: PathProbes(core: core, lanes: slow, probe: probe), epoll: epoll,
+                inotify: hub, whenSafe: safety.whenSafe,
                 keep: { name, number in said.keep(name, number) }, forget: { name in said.forget(name) },
                 keepsConnections: keepsConnections,
                 position: { _ in positionsMissing() == nil ? said.positions.withLock { $0.last } ?? position : nil },

@@ -32,7 +32,7 @@ final class Rim: Sendable {
         (runs, epoll) = try core.queue.sync { [core, said] in
             let epoll = try EpollSet(on: core)
             let environment = RunEnvironment(
-                core: core, slow: Context("test.slow"), epoll: epoll, lanes: Lanes(core: core, count: 2),
+                core: core, slow: Lanes(core: core, count: 2), epoll: epoll, lanes: Lanes(core: core, count: 2),
                 logger: Logger(level: .emerg), nice: Linux.nice, instance: { Self.instance },
                 keep: { name, _ in said.kept.withLock { $0.append("keep \(name.name)") } },
                 forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } }

@@ -57,6 +57,9 @@ int clinux_peer_credentials(int socket, int *_Nonnull pid, unsigned *_Nonnull ui
 /// The processors this process may run on (`sched_getaffinity(2)`), at least 1; never fails.
 int clinux_processor_count(void);
 
+/// `statx(2)` AT_STATX_FORCE_SYNC: returns when the file system has answered, whatever the answer.
+int clinux_ask(const char *_Nonnull path);
+
 /// `statx(2)` STATX_BTIME: when the open file was made, in nanoseconds since the epoch; 0: not known.
 int64_t clinux_birth_time(int descriptor);
 

@@ -200,7 +200,23 @@ extension Runtime {
                 object: "run \($0.name)", since: now,
                 problem: role == .administrator ? $0.reason : "something it needs is used up", action: "the run waits")
         }
-        return hung + delayed + (slots.map { [$0] } ?? [])
+        let listing = slow.hung.map {
+            GetStatus.Problem(
+                object: $0, since: now, problem: "what it needs from a file system, or a name service, hangs",
+                action: "everything else goes on beside it", help: "does a mount not answer?")
+        }
+        return hung + listing + starving(now) + delayed + (slots.map { [$0] } ?? [])
+    }
+
+    private func starving(_ now: String) -> [GetStatus.Problem] {
+        guard starvingJobs > 0 else { return [] }
+        return [
+            GetStatus.Problem(
+                object: "watchd", since: now,
+                problem: "\(Lanes.hungLimit) threads hang on file systems that do not answer, and are not replaced",
+                action: "\(Self.count(starvingJobs, "job")) waiting until one comes back",
+                help: "umount --force the mounts that do not answer")
+        ]
     }
 
     /// Every process slot taken, and for how long that is nobody's worry.

@@ -4,8 +4,6 @@ import ProgramKit
 import Synchronization
 import Testing
 
-@testable import Handlers
-
 @Suite("Lanes") struct LaneTests {
     @Test func aHungLaneIsNamedAndReplacedAndTheOthersGoOn() throws {
         let core = Context("test.core")

@@ -1,0 +1,152 @@
+import LinuxSystem
+
+/// A set of serial contexts for work that may block, or hang for ever: spawning, listing folders, looking at paths.
+///
+/// A lane has one job at a time and gets the next when it comes back, so no job stands behind a hung one (an exec from
+/// a hung mount); a lane that has not come back in time is given up and replaced. Confined to the core.
+package final class Lanes {
+    /// Microseconds after which a job counts as hung.
+    package static let patience: Int64 = 5_000_000
+    /// Lanes given up at once: each is a thread that may never end.
+    package static let hungLimit = 32
+
+    struct Lane {
+        let context: Context
+        /// Monotonic microsecond at which its job began; `nil`: idle.
+        fileprivate(set) var busySince: Int64?
+        fileprivate var job: Job?
+    }
+
+    fileprivate struct Job {
+        var name: String?
+        var isInOrder: Bool
+        var work: @Sendable () -> Void
+    }
+
+    private let core: Context
+    private(set) var lanes: [Int: Lane] = [:]
+    private var idle: [Int] = []
+    private var waiting = Waiting()
+    /// Behind the one of that name which waits, or has a lane.
+    private var following: [String: [Job]] = [:]
+    private var lastLane = 0
+    private var isCheckPlanned = false
+    private let name: String
+    private let count: Int
+    private let replacement: Int64
+    private var bound: QueueBound<Lanes> { QueueBound(self, to: core) }
+
+    private struct Waiting {
+        private var jobs: [Job] = []
+        private var head = 0
+
+        var isEmpty: Bool { head == jobs.count }
+        var count: Int { jobs.count - head }
+
+        mutating func append(_ job: Job) { jobs.append(job) }
+
+        mutating func popFirst() -> Job? {
+            guard head < jobs.count else { return nil }
+            defer {
+                head += 1
+                if head == jobs.count {
+                    jobs.removeAll(keepingCapacity: true)
+                    head = 0
+                }
+            }
+            return jobs[head]
+        }
+    }
+
+    /// - Parameters:
+    ///   - name: of the contexts, which get numbers.
+    ///   - count: of lanes that have not been given up.
+    ///   - replacement: microseconds after which a lane is replaced if somebody waits for one.
+    package init(core: Context, name: String = "watchd.lane", count: Int, replacement: Int64 = Lanes.patience) {
+        self.core = core
+        self.name = name
+        self.count = count
+        self.replacement = replacement
+        for _ in 0..<count { addLane() }
+    }
+
+    /// Runs `work` on a lane.
+    ///
+    /// - Parameters:
+    ///   - name: whose it is, for people; `nil`: somebody else says when it hangs.
+    ///   - inOrder: one at a time of those of that name, in the order of the calls.
+    package func submit(_ name: String?, inOrder: Bool = false, _ work: @escaping @Sendable () -> Void) {
+        let job = Job(name: name, isInOrder: inOrder && name != nil, work: work)
+        if job.isInOrder, let name {
+            guard following[name] == nil else { return following[name, default: []].append(job) }
+            following[name] = []
+        }
+        waiting.append(job)
+        assign()
+    }
+
+    /// What has hung for longer than the patience, for people.
+    package var hung: [String] {
+        let now = Linux.now(.monotonic)
+        return lanes.values.filter { ($0.busySince ?? now) + Self.patience < now }.compactMap(\.job?.name).sorted()
+    }
+
+    /// Jobs that wait for one of so many hung lanes that none is added.
+    package var starving: Int { lanes.count - count >= Self.hungLimit ? waiting.count : 0 }
+
+    private func addLane() {
+        lastLane += 1
+        lanes[lastLane] = Lane(context: Context("\(name).\(lastLane)"))
+        idle.append(lastLane)
+    }
+
+    private func assign() {
+        while !waiting.isEmpty, let number = idle.popLast(), let job = waiting.popFirst() {
+            lanes[number]?.busySince = Linux.now(.monotonic)
+            lanes[number]?.job = job
+            lanes[number]?.context.async { [core, bound] in
+                job.work()
+                core.async { bound.value.finished(number) }
+            }
+        }
+        planCheck()
+    }
+
+    private func finished(_ number: Int) {
+        guard let job = lanes[number]?.job else { return }
+        lanes[number]?.busySince = nil
+        lanes[number]?.job = nil
+        if job.isInOrder, let name = job.name { nextInOrder(name) }
+        // One that was given up and has come back after all is one too many.
+        if lanes.values.count(where: { $0.busySince == nil }) > count {
+            lanes[number] = nil
+        } else {
+            idle.append(number)
+        }
+        assign()
+    }
+
+    private func nextInOrder(_ name: String) {
+        guard var behind = following[name], !behind.isEmpty else { return following[name] = nil }
+        waiting.append(behind.removeFirst())
+        following[name] = behind
+    }
+
+    /// One look for all lanes, and only while jobs wait: a hung lane that nobody waits for does no harm.
+    private func planCheck() {
+        guard !isCheckPlanned, !waiting.isEmpty else { return }
+        isCheckPlanned = true
+        core.after(Int(replacement)) { [bound] in
+            bound.value.isCheckPlanned = false
+            bound.value.replaceHung()
+        }
+    }
+
+    private func replaceHung() {
+        let now = Linux.now(.monotonic)
+        let hung = lanes.values.count { ($0.busySince ?? now) + replacement <= now }
+        let missing = min(hung, Self.hungLimit) - (lanes.count - count)
+        for _ in 0..<max(0, missing) { addLane() }
+        assign()
+    }
+}

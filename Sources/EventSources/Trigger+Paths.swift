@@ -1,0 +1,24 @@
+package import WatchFile
+
+extension Trigger {
+    /// What its source looks up in file systems on the core.
+    package var paths: [[UInt8]] {
+        switch self {
+        case .path(let trigger): trigger.paths
+        case .process(.pidFile(let path)): [path]
+        case .descriptor(let trigger): trigger.paths
+        case .timer, .signal, .process, .unit, .custom, .group: []
+        }
+    }
+}
+
+extension DescriptorTrigger {
+    /// The same.
+    var paths: [[UInt8]] {
+        switch listener {
+        case .fifo(let path), .special(let path), .tail(let path): [path]
+        case .datagram(.unix(let path)), .stream(.unix(let path)), .sequentialPacket(.unix(let path)): [path]
+        case .datagram, .stream, .sequentialPacket, .netlink, .messageQueue, .passed, .command, .pressure: []
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import ControlInterface
+import LinuxSystem
+import ProgramKit
+import Testing
+
+@Suite("A file system that hangs, end to end", .enabled(if: Linux.effectiveUserID == 0, "needs root for a mount"))
+struct HungMountTests {
+    private static let text = """
+        [Descriptor tail]
+        Tail=@/mnt/log
+        Log=%{line}
+        [Process pid]
+        PIDFile=@/mnt/pid
+        Log=ended
+        [Path folder]
+        Path=@/mnt/in
+        Log=changed
+        [Descriptor socket]
+        ListenStream=@/mnt/socket
+        Log=%{line}
+        [Descriptor healthy]
+        Tail=@/ok
+        Log=%{line}
+        """
+    private static let hung = ["descriptor/socket", "descriptor/tail", "path/folder", "process/pid"]
+
+    private func with(_ text: String = text, _ body: (Watchd) throws -> Void) throws {
+        try HungMount.with { folder in
+            try folder.write("ok", "")
+            let watchd = try Watchd(folder, text, launcher: HungMount.launcher(folder))
+            do {
+                try body(watchd)
+                try watchd.stop()
+            } catch {
+                Issue.record("\(error)\nThe log of watchd ends:\n\(watchd.logText.suffix(6000))")
+            }
+        }
+    }
+
+    private func sentence(_ watchd: Watchd) -> String {
+        "\(watchd.folder["mnt"]) does not answer (a hung file system?)"
+    }
+
+    private func expectTheOthersWork(_ watchd: Watchd, _ line: String) throws {
+        try watchd.folder.append("ok", "\(line)\n")
+        try wait(for: "the line of the healthy one") { watchd.logText.contains("healthy: \(line)") }
+    }
+
+    @Test func onlyTheSourcesThatNeedItFailAndTheyHealByThemselves() throws {
+        try with { watchd in
+            try watchd.waitUntilReady()
+            for name in Self.hung {
+                let source = try watchd.source(name)
+                #expect(source.state == .failed && source.reason == sentence(watchd), "\(source)")
+            }
+            #expect(try watchd.status().problems.map(\.object).sorted() == Self.hung)
+            let steps = try watchd.call(Explain.self, .init(name: "descriptor/tail")).steps
+            #expect(steps.contains { $0.sentence.contains(sentence(watchd)) }, "\(steps)")
+            try expectTheOthersWork(watchd, "one")
+            #expect(try Self.threadsThatHang(watchd) == 1)
+
+            HungMount.end(watchd.folder)
+            for name in Self.hung {
+                try wait(for: "\(name) to say it") {
+                    try watchd.source(name).reason?.contains("ENOTCONN") == true
+                }
+            }
+            #expect(try HungMount.unmount(watchd.folder, of: watchd).code == 0)
+            try wait(for: "the socket") { try watchd.source("descriptor/socket").state == .armed }
+            for name in Self.hung.dropFirst() {
+                try wait(for: "\(name) to wait") { try watchd.source(name).state == .waiting }
+            }
+            try watchd.folder.write("mnt/log", "here\n")
+            try wait(for: "the line") { watchd.logText.contains("tail: here") }
+        }
+    }
+
+    /// In the kernel, where it waits for the file system.
+    private static func threadsThatHang(_ watchd: Watchd) throws -> Int {
+        let folder = "/proc/\(watchd.processID)/task/"
+        return try Linux.readFolder(folder).count { entry in
+            let place = (try? Linux.readFile(folder + String(decoding: entry.name, as: UTF8.self) + "/wchan")) ?? []
+            return String(decoding: place, as: UTF8.self).contains("fuse")
+        }
+    }
+
+    @Test func aReloadAndAStopGoOnWhileItHangs() throws {
+        try with { watchd in
+            try watchd.waitUntilReady()
+            let more =
+                Self.text.replacing("Log=changed", with: "Log=changed otherwise") + "\n[Custom poke]\nLog=poked\n"
+            let fewer = more.replacing("[Process pid]\nPIDFile=@/mnt/pid\nLog=ended\n", with: "")
+            try Watchd.write(fewer, to: watchd.folder)
+            #expect(try watchd.control("reload").code == 0)
+            let names = try watchd.call(ListSources.self, .init()).sources.map(\.name)
+            #expect(!names.contains("process/pid") && names.contains("custom/poke"))
+            for name in ["descriptor/tail", "path/folder"] {
+                #expect(try watchd.source(name).reason == sentence(watchd))
+            }
+            try expectTheOthersWork(watchd, "two")
+            #expect(try Self.threadsThatHang(watchd) == 1)
+
+            let began = Linux.now(.monotonic)
+            watchd.send(15)
+            watchd.waitForEnd()
+            #expect(Linux.now(.monotonic) - began < 10_000_000, "it waits for nothing that hangs")
+        }
+    }
+
+    @Test func readyWaitsForOneThatIsRequired() throws {
+        let text = Self.text.replacing("Log=ended", with: "Log=ended\nRequired=yes")
+        try with(text) { watchd in
+            try watchd.waitForNotification("STATUS=starting, waiting for process/pid to be armed (Required=yes)")
+            try expectTheOthersWork(watchd, "three")
+            HungMount.end(watchd.folder)
+            try wait(for: "the reason") { try watchd.source("process/pid").reason?.contains("ENOTCONN") == true }
+            #expect(try HungMount.unmount(watchd.folder, of: watchd).code == 0)
+            try watchd.folder.write("mnt/pid", "\(Linux.processID)\n")
+            try watchd.waitUntilReady()
+        }
+    }
+}
