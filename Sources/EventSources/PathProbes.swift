@@ -1,4 +1,4 @@
-import LinuxSystem
+package import LinuxSystem
 
 /// Finds out on lanes whether paths answer, before the core touches them: one on a file system that hangs (NFS without
 /// its server, FUSE without its daemon) would stop everything.
@@ -11,16 +11,20 @@ package final class PathProbes {
     package static let patience: Int64 = 1_000_000
     /// Microseconds after which the others are asked beside it.
     private static let pause: Int64 = 100_000
+    /// Microseconds after which it is looked whether something else is mounted where a path is silent.
+    private static let remountPause = 5_000_000
 
     private let core: Context
     private let lanes: Lanes
     private let probe: @Sendable ([UInt8]) -> Void
+    private let mounts: () -> MountTable
     private var walks: [Int: Walk] = [:]
     private var lastWalk = 0
     private var questions: [Question] = []
     /// What has not answered for a moment.
     private var stuck: [[UInt8]: Stuck] = [:]
     private var isLookPlanned = false
+    private var isMountLookPlanned = false
     private var bound: QueueBound<PathProbes> { QueueBound(self, to: core) }
 
     /// Steps of a question on a lane.
@@ -44,17 +48,21 @@ package final class PathProbes {
 
     private struct Stuck {
         var reason: String
+        /// That it is on.
+        var mount: Int?
         var isSilent = false
         var waiting: [() -> Void] = []
     }
 
     /// - Parameter probe: returns when the path has answered; called on a lane.
     package init(
-        core: Context, lanes: Lanes, probe: @escaping @Sendable ([UInt8]) -> Void = { Linux.waitForAnswer(of: $0) }
+        core: Context, lanes: Lanes, probe: @escaping @Sendable ([UInt8]) -> Void = { Linux.waitForAnswer(of: $0) },
+        mounts: @escaping () -> MountTable = { .current }
     ) {
         self.core = core
         self.lanes = lanes
         self.probe = probe
+        self.mounts = mounts
     }
 
     /// Calls back when each of the paths (absolute) has answered or is silent; at once where there are none.
@@ -187,7 +195,7 @@ package final class PathProbes {
         guard walks[number]?.stuckAt == nil else { return }
         walks[number]?.stuckAt = place
         let reason = reason ?? "\(place.printable) does not answer (a hung file system?)"
-        if stuck[place] == nil { stuck[place] = Stuck(reason: reason) }
+        if stuck[place] == nil { stuck[place] = Stuck(reason: reason, mount: mounts().mount(of: place)) }
         for (other, walk) in walks {
             let left = walk.steps.takeLeft(below: other == number ? nil : place)
             self.walk(left, for: walk.question)
@@ -198,6 +206,23 @@ package final class PathProbes {
         walks[number]?.isSilent = true
         walks[number]?.question.walks -= 1
         stuck[place]?.isSilent = true
+        planMountLook()
+    }
+
+    /// What was taken away from its place (`umount --lazy`) may never answer; what is there now is asked anew.
+    private func planMountLook() {
+        guard !isMountLookPlanned, !stuck.isEmpty else { return }
+        isMountLookPlanned = true
+        core.after(Self.remountPause) { [bound] in
+            bound.value.isMountLookPlanned = false
+            bound.value.lookAtMounts()
+        }
+    }
+
+    private func lookAtMounts() {
+        let now = mounts()
+        for (place, silent) in stuck where silent.isSilent && now.mount(of: place) != silent.mount { answered(place) }
+        planMountLook()
     }
 }
 

@@ -65,7 +65,7 @@ struct HungMountTests {
                     try watchd.source(name).reason?.contains("ENOTCONN") == true
                 }
             }
-            #expect(try HungMount.unmount(watchd.folder, of: watchd).code == 0)
+            #expect(try HungMount.unmount(watchd).code == 0)
             try wait(for: "the socket") { try watchd.source("descriptor/socket").state == .armed }
             for name in Self.hung.dropFirst() {
                 try wait(for: "\(name) to wait") { try watchd.source(name).state == .waiting }
@@ -107,6 +107,19 @@ struct HungMountTests {
         }
     }
 
+    @Test func whatWasTakenAwayThoughItHangsIsNotWaitedFor() throws {
+        try with { watchd in
+            try watchd.waitUntilReady()
+            #expect(try HungMount.unmount(watchd, isLazy: true).code == 0)
+            try wait(for: "the socket") { try watchd.source("descriptor/socket").state == .armed }
+            try watchd.folder.write("mnt/log", "")
+            try wait(for: "the file") { try watchd.source("descriptor/tail").state == .armed }
+            try watchd.folder.append("mnt/log", "four\n")
+            try wait(for: "the line") { watchd.logText.contains("tail: four") }
+            #expect(try Self.threadsThatHang(watchd) == 1)
+        }
+    }
+
     @Test func readyWaitsForOneThatIsRequired() throws {
         let text = Self.text.replacing("Log=ended", with: "Log=ended\nRequired=yes")
         try with(text) { watchd in
@@ -114,7 +127,7 @@ struct HungMountTests {
             try expectTheOthersWork(watchd, "three")
             HungMount.end(watchd.folder)
             try wait(for: "the reason") { try watchd.source("process/pid").reason?.contains("ENOTCONN") == true }
-            #expect(try HungMount.unmount(watchd.folder, of: watchd).code == 0)
+            #expect(try HungMount.unmount(watchd).code == 0)
             try watchd.folder.write("mnt/pid", "\(Linux.processID)\n")
             try watchd.waitUntilReady()
         }

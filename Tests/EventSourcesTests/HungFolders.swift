@@ -7,13 +7,15 @@ import Synchronization
 /// Paths that do not answer until they are told to.
 final class HungFolders: Sendable {
     private let gates: Mutex<[[UInt8]: DispatchSemaphore]>
+    /// Of what is there no longer.
+    private let lost = Mutex<[DispatchSemaphore]>([])
     private let asked = Mutex<[[UInt8]]>([])
 
     init(_ paths: some Sequence<String>) {
         gates = Mutex(Dictionary(uniqueKeysWithValues: paths.map { (Array($0.utf8), DispatchSemaphore(value: 0)) }))
     }
 
-    /// Whoever is asked, by how many threads.
+    /// How often it was asked.
     func count(_ path: String) -> Int { asked.withLock { $0.count { $0 == Array(path.utf8) } } }
 
     var all: [String] { asked.withLock { $0.map { String(decoding: $0, as: UTF8.self) } } }
@@ -32,10 +34,18 @@ final class HungFolders: Sendable {
     /// From now on it answers.
     func heal(_ path: String) { gates.withLock { $0.removeValue(forKey: Array(path.utf8)) }?.signal() }
 
+    /// Something that answers comes in its place. Who has been asked does not come back.
+    func replace(_ path: String) {
+        guard let gate = gates.withLock({ $0.removeValue(forKey: Array(path.utf8)) }) else { return }
+        lost.withLock { $0.append(gate) }
+    }
+
+    /// Nobody hangs any longer.
     func healAll() {
-        for gate in gates.withLock({ gates in
+        let all = gates.withLock { gates in
             defer { gates = [:] }
             return gates.values.map(\.self)
-        }) { gate.signal() }
+        }
+        for gate in all + lost.withLock({ $0 }) { gate.signal() }
     }
 }

@@ -127,6 +127,35 @@ import Testing
         }
     }
 
+    @Test func whereSomethingElseIsMountedItIsAskedAnew() throws {
+        let (core, folders) = (Context("test.core"), HungFolders(["/mnt"]))
+        defer { folders.healAll() }
+        let mount = Mutex(7)
+        let done = Mutex(false)
+        let probes = core.queue.sync {
+            let lanes = Lanes(core: core, name: "test.slow", count: 2, replacement: 100_000)
+            let probes = PathProbes(core: core, lanes: lanes) {
+                folders.probe($0)
+            } mounts: {
+                MountTable(Array("\(mount.withLock { $0 }) 1 0:1 / /mnt rw - nfs x rw\n".utf8))
+            }
+            probes.whenAnswered([Array("/mnt/log".utf8)]) { _ in
+            } then: {
+                done.withLock { $0 = true }
+            }
+            return QueueBound(probes, to: core)
+        }
+        try wait(for: "it to be silent") { silence(of: "/mnt/log", probes) != nil }
+        folders.hang("/mnt/log")
+        folders.replace("/mnt")
+        mount.withLock { $0 = 8 }
+        try wait(for: "the other mount to be asked") { folders.count("/mnt/log") == 1 }
+        #expect(!done.withLock { $0 })
+        folders.heal("/mnt/log")
+        try wait(for: "its answer") { done.withLock { $0 } }
+        #expect(folders.count("/mnt") == 2)
+    }
+
     @Test func aRealPathAnswersAndSoDoesWhatIsNotThere() throws {
         Linux.waitForAnswer(of: "/proc/self/status")
         Linux.waitForAnswer(of: "/nowhere/at/all")

@@ -11,8 +11,8 @@ enum HungMount {
 
     private static let script = """
         cd "$0" && exec 9<>/dev/fuse \
-        && mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung mnt && { sleep 300 </dev/null >/dev/null 2>&1 & echo $! > holder; } \
-        && cd /
+        && mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung mnt \
+        && { sleep 300 </dev/null >/dev/null 2>&1 & echo $! > holder; } && cd /
         """
 
     /// Runs `body` with a folder where that can be done.
@@ -35,7 +35,10 @@ enum HungMount {
     }
 
     /// Takes it away from that watchd.
-    static func unmount(_ folder: Folder, of watchd: Watchd) throws -> Finished {
-        try Program.run(["nsenter", "--target", "\(watchd.processID)", "--mount", "umount", folder["mnt"]])
+    ///
+    /// - Parameter isLazy: though it is in use.
+    static func unmount(_ watchd: Watchd, isLazy: Bool = false) throws -> Finished {
+        let words = ["nsenter", "--target", "\(watchd.processID)", "--mount", "umount"] + (isLazy ? ["--lazy"] : [])
+        return try Program.run(words + [watchd.folder["mnt"]])
     }
 }
