@@ -20,8 +20,16 @@ extension Runtime {
         core.after(1_000_000) { [bound] in
             let runtime = bound.value
             guard !runtime.hasStarted, runtime.engine.phase == .running || runtime.isReloading else { return }
+            runtime.tellOfHung()
             runtime.manager.starting(runtime.startText)
             runtime.startMayTakeLong()
+        }
+    }
+
+    /// What hangs beside the core has been tried.
+    private func tellOfHung() {
+        for case let id? in slow.hung.map({ SourceID(description: $0) }) where untried[id] == false {
+            handle(.source(id, .failed("what it needs does not answer (a hung file system?)")))
         }
     }
 

@@ -25,6 +25,9 @@ struct CommandStart: Sendable {
         }
     }
 
+    /// Its file; `nil`: it is looked for in `PATH`.
+    var program: [UInt8]? { words.first.flatMap { $0.first == UInt8(ascii: "/") ? $0 : nil } }
+
     func run() throws(Failure) -> Started {
         do throws(SystemError) {
             let input = try Linux.open("/dev/null")

@@ -51,7 +51,13 @@ package final class PathProbes {
         /// That it is on.
         var mount: Int?
         var isSilent = false
-        var waiting: [() -> Void] = []
+        var waiting: [Waiter] = []
+    }
+
+    private struct Waiter {
+        let paths: [[UInt8]]
+        let tell: (String) -> Void
+        let then: () -> Void
     }
 
     /// - Parameter probe: returns when the path has answered; called on a lane.
@@ -78,11 +84,13 @@ package final class PathProbes {
 
     /// Calls back when all of the paths answer; before that, when one is silent, with a sentence that says so.
     func whenAnswered(_ paths: [[UInt8]], silent tell: @escaping (String) -> Void, then: @escaping () -> Void) {
-        ask(paths) { [self] in
-            guard let (place, reason) = silent(paths) else { return then() }
-            tell(reason)
-            stuck[place]?.waiting.append { [self] in whenAnswered(paths, silent: tell, then: then) }
-        }
+        ask(paths) { [self] in goOn(Waiter(paths: paths, tell: tell, then: then)) }
+    }
+
+    private func goOn(_ waiter: Waiter) {
+        guard let (place, reason) = silent(waiter.paths) else { return waiter.then() }
+        waiter.tell(reason)
+        stuck[place]?.waiting.append(waiter)
     }
 
     private func silent(_ paths: [[UInt8]]) -> (place: [UInt8], reason: String)? {
@@ -143,7 +151,8 @@ package final class PathProbes {
             walk(steps, for: question)
             settle(question)
         }
-        for work in gone.waiting { work() }
+        // All at once: one thread is enough if it hangs again.
+        ask(gone.waiting.flatMap(\.paths)) { [self] in for waiter in gone.waiting { goOn(waiter) } }
     }
 
     /// It is answered when only what is silent is left.

@@ -1,7 +1,7 @@
 package import WatchFile
 
 extension Trigger {
-    /// What its source looks up in file systems on the core.
+    /// Without which its source cannot be armed, in whatever file system they are.
     package var paths: [[UInt8]] {
         switch self {
         case .path(let trigger): trigger.paths
@@ -18,7 +18,8 @@ extension DescriptorTrigger {
         switch listener {
         case .fifo(let path), .special(let path), .tail(let path): [path]
         case .datagram(.unix(let path)), .stream(.unix(let path)), .sequentialPacket(.unix(let path)): [path]
-        case .datagram, .stream, .sequentialPacket, .netlink, .messageQueue, .passed, .command, .pressure: []
+        case .datagram, .stream, .sequentialPacket, .netlink, .messageQueue, .passed, .pressure: []
+        case .command(let command): CommandStart(command).program.map { [$0] } ?? []
         }
     }
 }

@@ -18,15 +18,22 @@ struct HungMountTests {
         [Descriptor socket]
         ListenStream=@/mnt/socket
         Log=%{line}
+        [Descriptor command]
+        Command=@/mnt/program
+        Log=%{line}
         [Descriptor healthy]
         Tail=@/ok
         Log=%{line}
         """
-    private static let hung = ["descriptor/socket", "descriptor/tail", "path/folder", "process/pid"]
+    private static let hung = [
+        "descriptor/socket", "descriptor/command", "descriptor/tail", "path/folder", "process/pid",
+    ]
 
     private func with(_ text: String = text, _ body: (Watchd) throws -> Void) throws {
         try HungMount.with { folder in
             try folder.write("ok", "")
+            try folder.write("script", "#!\(folder["mnt"])/sh\n")
+            try Linux.chmod(folder["script"], 0o755)
             let watchd = try Watchd(folder, text, launcher: HungMount.launcher(folder))
             do {
                 try body(watchd)
@@ -53,21 +60,21 @@ struct HungMountTests {
                 let source = try watchd.source(name)
                 #expect(source.state == .failed && source.reason == sentence(watchd), "\(source)")
             }
-            #expect(try watchd.status().problems.map(\.object).sorted() == Self.hung)
+            #expect(try watchd.status().problems.map(\.object).sorted() == Self.hung.sorted())
             let steps = try watchd.call(Explain.self, .init(name: "descriptor/tail")).steps
             #expect(steps.contains { $0.sentence.contains(sentence(watchd)) }, "\(steps)")
             try expectTheOthersWork(watchd, "one")
             #expect(try Self.threadsThatHang(watchd) == 1)
 
             HungMount.end(watchd.folder)
-            for name in Self.hung {
+            for name in Self.hung where name != "descriptor/command" {
                 try wait(for: "\(name) to say it") {
                     try watchd.source(name).reason?.contains("ENOTCONN") == true
                 }
             }
             #expect(try HungMount.unmount(watchd).code == 0)
             try wait(for: "the socket") { try watchd.source("descriptor/socket").state == .armed }
-            for name in Self.hung.dropFirst() {
+            for name in Self.hung.dropFirst(2) {
                 try wait(for: "\(name) to wait") { try watchd.source(name).state == .waiting }
             }
             try watchd.folder.write("mnt/log", "here\n")
@@ -117,6 +124,20 @@ struct HungMountTests {
             try watchd.folder.append("mnt/log", "four\n")
             try wait(for: "the line") { watchd.logText.contains("tail: four") }
             #expect(try Self.threadsThatHang(watchd) == 1)
+        }
+    }
+
+    /// Its file answers, and what it needs does not.
+    @Test func whatHangsBesideTheCoreIsNamedAndReadyComesAllTheSame() throws {
+        try with(Self.text.replacing("Command=@/mnt/program", with: "Command=@/script")) { watchd in
+            try watchd.waitUntilReady()
+            let source = try watchd.source("descriptor/command")
+            #expect(source.reason == "what it needs does not answer (a hung file system?)", "\(source)")
+            let problems = try watchd.status().problems.filter { $0.object == "descriptor/command" }
+            #expect(problems.contains { $0.problem.hasSuffix("hangs") }, "\(problems)")
+            try expectTheOthersWork(watchd, "five")
+            HungMount.end(watchd.folder)
+            try wait(for: "its end") { try watchd.source("descriptor/command").reason?.contains("ENOTCONN") == true }
         }
     }
 

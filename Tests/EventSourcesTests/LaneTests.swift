@@ -20,4 +20,27 @@ import Testing
         for _ in 0..<2 { gate.signal() }
         try wait(for: "them to come back") { core.queue.sync { lanes.value.hung }.isEmpty }
     }
+
+    @Test func whatIsInOrderIsDoneOneByOneAndNobodyElseWaitsForIt() throws {
+        let core = Context("test.core")
+        let lanes = core.queue.sync { QueueBound(Lanes(core: core, count: 2), to: core) }
+        let gate = DispatchSemaphore(value: 0)
+        let done = Mutex<[String]>([])
+        core.queue.sync {
+            for number in 0..<5 {
+                lanes.value.submit("path/a", inOrder: true) {
+                    gate.wait()
+                    done.withLock { $0.append("\(number)") }
+                }
+            }
+            lanes.value.submit("path/b", inOrder: true) { done.withLock { $0.append("other") } }
+            lanes.value.submit(nil, inOrder: true) { done.withLock { $0.append("nobody's") } }
+        }
+        try wait(for: "the others") { done.withLock { Set($0) } == ["other", "nobody's"] }
+        for _ in 0..<5 { gate.signal() }
+        try wait(for: "all") { done.withLock { $0.count } == 7 }
+        #expect(done.withLock { $0.suffix(5) } == ["0", "1", "2", "3", "4"])
+        core.queue.sync { lanes.value.submit("path/a", inOrder: true) { done.withLock { $0.append("again") } } }
+        try wait(for: "the next one") { done.withLock { $0.last } == "again" }
+    }
 }
