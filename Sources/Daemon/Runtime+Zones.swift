@@ -13,7 +13,7 @@ extension Runtime {
     /// What cannot be read stays as it was.
     func readZones() {
         let old = zones
-        slow.submit("the time zones") { [core, bound] in
+        slow.submit("the time zones", inOrder: true) { [core, bound] in
             let database = TimeZoneDatabase()
             var new = old
             new.local = database.local(else: old.local)
