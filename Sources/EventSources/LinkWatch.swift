@@ -8,6 +8,8 @@ package final class LinkWatch {
     struct Place: Hashable {
         var folder: [UInt8]
         var name: [UInt8]
+
+        var path: [UInt8] { folder.count == 1 ? folder + name : folder + [UInt8(ascii: "/")] + name }
     }
 
     private static let mask: InotifyMask = [
@@ -16,7 +18,7 @@ package final class LinkWatch {
     /// Links of one path, as for the kernel (`path_resolution(7)`).
     private static let linkLimit = 40
     /// Looks at a path that changes all the while.
-    private static let looks = 8
+    static let looks = 8
 
     private let path: [UInt8]
     private let failed: (SystemError) -> Void

@@ -15,8 +15,8 @@ package final class TailSource: EventSource {
     let environment: SourceEnvironment
     let maker: LineMaker
     var anchor: PathAnchor?
-    /// What a link at the path leads to.
-    private var target: PathAnchor?
+    /// What links at the path lead to: who rotates that leaves them as they are.
+    private(set) var links: LinkAnchors?
     /// Of the file that is open.
     private var watch: FileWatch?
     var file: TailFile?
@@ -37,7 +37,11 @@ package final class TailSource: EventSource {
     var isHeld = false
     private var isContinuing = false
     private var isContinuingRotated = false
-    private var retry = Retry()
+    var retry = Retry()
+    /// What was said last of it.
+    private(set) var condition: SourceCondition?
+    /// What the log was told of them.
+    var linkFailure: SystemError?
 
     /// - Parameter patience: microseconds that a file which was rotated away may be still until it is not followed any
     ///   longer.
@@ -59,7 +63,7 @@ package final class TailSource: EventSource {
     }
 
     package var watchCount: Int {
-        (anchor?.watchCount ?? 0) + (target?.watchCount ?? 0) + (watch == nil ? 0 : 1) + (rotated?.watchCount ?? 0)
+        (anchor?.watchCount ?? 0) + (links?.watchCount ?? 0) + (watch == nil ? 0 : 1) + (rotated?.watchCount ?? 0)
     }
 
     package var descriptorCount: Int { (file?.number == nil ? 0 : 1) + (rotated?.descriptorCount ?? 0) }
@@ -70,11 +74,16 @@ package final class TailSource: EventSource {
             switch change {
             case .entry(let event):
                 arrivals.note(event.change, file?.position) { current }
+                if event.change.isOfName { followLinks() }
                 look()
             case .moved, .overflowed:
                 arrivals.losesSight()
                 arm()
             }
+        }
+        links = LinkAnchors(path, hub: environment.inotify) { [weak self] in
+            self?.linksFollowed()
+            self?.look()
         }
         arm()
     }
@@ -82,8 +91,8 @@ package final class TailSource: EventSource {
     package func close() {
         retry.cancel()
         anchor?.disarm()
-        target?.disarm()
-        (anchor, target) = (nil, nil)
+        links?.disarm()
+        (anchor, links) = (nil, nil)
         closeFile()
         rotated?.close()
         rotated = nil
@@ -102,6 +111,7 @@ package final class TailSource: EventSource {
     private func arm() {
         do throws(SystemError) {
             _ = try anchor?.arm([.modified, .closedAfterWriting, .attributes])
+            followLinks()
             look()
         } catch {
             failed(error)
@@ -113,7 +123,12 @@ package final class TailSource: EventSource {
         searched = nil
         // What was tried because something happened does not make the pauses longer.
         if !retry.isPending { retry.schedule(id, [path], environment) { [weak self] in self?.arm() } }
-        environment.send(.source(id, retry.condition("\(error)")))
+        say(retry.condition("\(error)"))
+    }
+
+    func say(_ condition: SourceCondition) {
+        self.condition = condition
+        environment.send(.source(id, condition))
     }
 
     // MARK: Looking
@@ -159,8 +174,7 @@ package final class TailSource: EventSource {
             beginning = TailProgress(of: path, position)
         }
         retry.reset()
-        environment.send(
-            .source(id, .waiting("how far it was read is in the store, which cannot be opened: \(reason)")))
+        say(.waiting("how far it was read is in the store, which cannot be opened: \(reason)"))
     }
 
     private func openFirst() throws(SystemError) {
@@ -171,7 +185,7 @@ package final class TailSource: EventSource {
             hasSeenNone = true
             if progress == nil { tell([]) }
             retry.reset()
-            return environment.send(.source(id, .waiting("\(path.printable) does not exist yet")))
+            return say(.waiting(missing))
         }
         guard let stored = progress?.current else {
             var position = TailPosition(beginningOf: opened, status)
@@ -204,9 +218,8 @@ package final class TailSource: EventSource {
         searched = nil
         hasSeenNone = true
         retry.reset()
-        watchTarget()
         watchFile()
-        environment.send(.source(id, .armed))
+        say(.armed)
     }
 
     func closeFile() {
@@ -216,28 +229,11 @@ package final class TailSource: EventSource {
         file = nil
     }
 
-    /// Who rotates the file that a link leads to leaves the link as it is.
-    private func watchTarget() {
-        guard let file, (try? Linux.stat(path)).map(file.position.isOf) == true, let real = file.path else { return }
-        if real == (target?.path ?? path) { return }
-        target?.disarm()
-        target = nil
-        guard real != path else { return }
-        target = PathAnchor(real, hub: environment.inotify) { [weak self] change in
-            if case .entry = change {} else { self?.armTarget() }
-            self?.look()
-        }
-        armTarget()
-    }
-
-    // Without a watch for it, it is looked at whenever something happens at the path.
-    private func armTarget() { _ = try? target?.arm([.modified, .attributes]) }
-
     /// What is appended by the name that is watched need not be told twice: the file itself tells it only where it has
     /// another name.
     func watchFile() {
         guard let file, let number = file.number else { return }
-        let hasOtherNames = file.isRotated || (try? Linux.fstat(number))?.links != 1
+        let hasOtherNames = file.isRotated || links?.failure != nil || (try? Linux.fstat(number))?.links != 1
         let mask: InotifyMask = hasOtherNames ? [.attributes, .selfMoved, .modified] : [.attributes, .selfMoved]
         if watch?.mask == mask { return }
         watch?.cancel()

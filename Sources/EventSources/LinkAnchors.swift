@@ -1,0 +1,81 @@
+import LinuxSystem
+
+/// Keeps sight of where the symbolic links on the way to a log lead: each link, and the end of the way, which need not be
+/// there yet. What the log's own anchor sees is left to it. Confined to its context.
+final class LinkAnchors {
+    private let path: [UInt8]
+    private let hub: InotifyHub
+    private let changed: () -> Void
+    private var anchors: [[UInt8]: PathAnchor] = [:]
+    private var unwatched: [[UInt8]: SystemError] = [:]
+
+    /// - Parameter changed: called on the context after something happened at a link, or where one leads.
+    init(_ path: [UInt8], hub: InotifyHub, changed: @escaping () -> Void) {
+        self.path = path
+        self.hub = hub
+        self.changed = changed
+    }
+
+    var watchCount: Int { anchors.values.reduce(0) { $0 + $1.watchCount } }
+
+    /// Why one of them is not watched.
+    var failure: SystemError? { unwatched.values.first }
+
+    /// The end of the way, or the first name on it that is not there.
+    var end: [UInt8] { LinkWatch.places(path).last?.path ?? path }
+
+    /// Watches what is on the way now; to be called when something happened to the log's own entry, or above it. Until
+    /// the way is the same after it is watched as before: nothing is missed between.
+    func follow() {
+        for _ in 0..<LinkWatch.looks {
+            let places = places
+            for place in places where anchors[place] == nil || unwatched[place] != nil { watch(place) }
+            for gone in Set(anchors.keys).subtracting(places) {
+                anchors.removeValue(forKey: gone)?.disarm()
+                unwatched[gone] = nil
+            }
+            if self.places == places { return }
+        }
+    }
+
+    func disarm() {
+        for anchor in anchors.values { anchor.disarm() }
+        (anchors, unwatched) = ([:], [:])
+    }
+
+    private var places: [[UInt8]] {
+        LinkWatch.places(path).map(\.path).filter { !path.starts(with: $0 + [UInt8(ascii: "/")]) && $0 != path }
+    }
+
+    private func watch(_ place: [UInt8]) {
+        let anchor =
+            anchors[place] ?? PathAnchor(place, hub: hub) { [weak self] change in self?.happened(at: place, change) }
+        anchors[place] = anchor
+        do throws(SystemError) {
+            _ = try anchor.arm([.modified, .attributes])
+            unwatched[place] = nil
+        } catch {
+            unwatched[place] = error
+        }
+    }
+
+    private func happened(at place: [UInt8], _ change: PathAnchor.Change) {
+        switch change {
+        case .entry(let event): if event.change.isOfName { follow() }
+        case .moved, .overflowed:
+            watch(place)
+            follow()
+        }
+        changed()
+    }
+}
+
+extension FolderEvent.Change {
+    /// Something else may stand there by that name now.
+    var isOfName: Bool {
+        switch self {
+        case .modified, .closedAfterWriting, .attributes: false
+        case .created, .deleted, .movedIn, .movedOut, .renamed, .selfChanged, .overflowed: true
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import Engine
+import LinuxSystem
+
+/// What stands at the path, and where links there lead.
+extension TailSource {
+    var missing: String {
+        guard (try? Linux.lstat(path)) != nil, let end = links?.end else {
+            return "\(path.printable) does not exist yet"
+        }
+        return "\(path.printable) leads to \(end.printable), which does not exist yet"
+    }
+
+    func followLinks() {
+        links?.follow()
+        linksFollowed()
+    }
+
+    func linksFollowed() {
+        let failure = links?.failure
+        defer { linkFailure = failure }
+        guard let failure, failure != linkFailure else { return }
+        environment.warn(id, "where links at \(path.printable) lead is not watched: \(failure)")
+    }
+}
