@@ -180,17 +180,3 @@ package struct ConfigurationFiles: Sendable {
         return name.first != UInt8(ascii: ".") && name.count > suffix.count && name.suffix(suffix.count) == suffix[...]
     }
 }
-
-extension FileStatus.Kind {
-    fileprivate var phrase: String {
-        switch self {
-        case .regular: "a file"
-        case .folder: "a folder"
-        case .symbolicLink: "a symbolic link"
-        case .fifo: "a FIFO"
-        case .socket: "a socket"
-        case .characterDevice, .blockDevice: "a device"
-        case .unknown: "something unknown"
-        }
-    }
-}

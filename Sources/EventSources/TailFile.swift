@@ -30,11 +30,12 @@ final class TailFile {
     static func open(_ path: [UInt8]) throws(SystemError) -> (number: Int32, status: FileStatus)? {
         do throws(SystemError) {
             let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
-            if let status = try? Linux.fstat(opened.rawValue), status.kind == .regular {
-                return (opened.release(), status)
-            }
+            let status = try? Linux.fstat(opened.rawValue)
+            if let status, status.kind == .regular { return (opened.release(), status) }
             opened.close()
-            throw SystemError(call: "Tail", detail: "\(path.printable), no regular file", errno: .invalidArgument)
+            let what = status.map { "\($0.kind.phrase) and " } ?? ""
+            throw SystemError(
+                call: "Tail", detail: "\(path.printable), \(what)no regular file", errno: .invalidArgument)
         } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
             return nil
         }

@@ -10,6 +10,17 @@ extension TailSource {
         return "\(path.printable) leads to \(end.printable), which does not exist yet"
     }
 
+    /// There is nothing to go on with: what is open is followed, and what stands at the path instead is no log.
+    func restsHere() {
+        var now = SourceCondition.armed
+        if let kind = (try? Linux.stat(path))?.kind, kind != .regular {
+            now = .failed("\(path.printable) is \(kind.phrase), and no regular file")
+        }
+        guard now != condition else { return }
+        retry.reset()
+        say(now)
+    }
+
     func followLinks() {
         links?.follow()
         linksFollowed()

@@ -33,7 +33,7 @@ extension TailSource {
                 return later()
             }
             // Who wrote the file that was read may do so still.
-            if isRead, rotation.next == nil, try !successor() { return }
+            if isRead, rotation.next == nil, try !successor() { return restsHere() }
             try goOn(rotation, position, isRead: isRead)
         } catch {
             failed(error)

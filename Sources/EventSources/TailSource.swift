@@ -262,7 +262,7 @@ package final class TailSource: EventSource {
             if other != nil, !isElsewhere { tellOfArrivals() }
             watchFile()
             // Once for each file that comes, until something is written to it.
-            guard successor || isElsewhere && other?.inode != searched else { return }
+            guard successor || isElsewhere && other?.inode != searched else { return restsHere() }
             searched = other?.inode
             search(after: file.position, isRead: true)
         }

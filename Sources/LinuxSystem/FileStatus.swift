@@ -50,6 +50,19 @@ extension FileStatus.Kind {
             default: .unknown
             }
     }
+
+    /// `a folder`, for messages.
+    package var phrase: String {
+        switch self {
+        case .regular: "a file"
+        case .folder: "a folder"
+        case .symbolicLink: "a symbolic link"
+        case .fifo: "a FIFO"
+        case .socket: "a socket"
+        case .characterDevice, .blockDevice: "a device"
+        case .unknown: "something unknown"
+        }
+    }
 }
 
 extension Linux {

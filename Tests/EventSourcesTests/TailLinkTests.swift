@@ -97,4 +97,21 @@ import WatchFile
             try wait(for: "two, got \(rim.texts)") { rim.texts == ["one", "two"] }
         }
     }
+
+    @Test func thatAFolderStandsAtThePathIsSaid() throws {
+        try with({ try $0.write("log", "") }) { rim, folder in
+            try rim.waitUntilArmed()
+            try Linux.rename(folder["log"], to: folder["log.1"])
+            try folder.makeFolder("log")
+            let sentence = SourceCondition.failed("\(folder["log"]) is a folder, and no regular file")
+            try wait(for: "it to say so, got \(rim.condition as Any)") { rim.condition == sentence }
+            try folder.append("log.1", "one\n")
+            try wait(for: "one") { rim.texts == ["one"] }
+            #expect(rim.condition == sentence)
+            try Linux.rename(folder["log"], to: folder["folder"])
+            try wait(for: "it to be armed, got \(rim.condition as Any)") { rim.condition == .armed }
+            try folder.write("log", "two\n")
+            try wait(for: "two") { rim.texts == ["one", "two"] }
+        }
+    }
 }
