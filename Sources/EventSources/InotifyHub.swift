@@ -113,6 +113,12 @@ package final class InotifyHub {
         tellCaughtUp()
     }
 
+    /// Calls back on the context after this many microseconds.
+    func after(_ delay: Int, _ work: @escaping () -> Void) {
+        let bound = QueueBound(work, to: context)
+        context.after(delay) { bound.value() }
+    }
+
     private func tellCaughtUp() {
         guard !whenTold.isEmpty, moved == nil, isCaughtUp else { return }
         let works = whenTold
@@ -130,7 +136,13 @@ package final class InotifyHub {
         _ folder: [UInt8], _ mask: InotifyMask, name: [UInt8]? = nil, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
         if isOver { throw SystemError(call: "inotify_add_watch", detail: folder.printable, errno: .badDescriptor) }
-        let number = try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
+        let number: Int32
+        do throws(SystemError) {
+            number = try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
+        } catch  where error.errno == .accessDenied {
+            let detail = "\(folder.printable), which takes read permission on that folder"
+            throw SystemError(call: error.call, detail: detail, errno: error.errno)
+        }
         // What was made meanwhile matters to who would watch for it only where it is missing.
         watches[number, default: FolderObservers()].add(owner, isReplaying ? mask.union(.created) : mask, of: name)
         return number

@@ -21,6 +21,9 @@ final class LinkAnchors {
     /// Why one of them is not watched.
     var failure: SystemError? { unwatched.values.first }
 
+    /// Why less is seen than there may be: a sentence.
+    var limit: String? { anchors.values.lazy.compactMap(\.limit).first }
+
     /// The end of the way, or the first name on it that is not there.
     var end: [UInt8] { LinkWatch.places(path).last?.path ?? path }
 

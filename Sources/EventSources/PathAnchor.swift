@@ -4,7 +4,8 @@ package import LinuxSystem
 ///
 /// The folder the path stands in is watched for its name; every folder above it for the going, and the replacement, of
 /// the next one; where one is missing, the last one there for its coming. Check, arm, check again: what appears between
-/// two steps is found. Confined to its context.
+/// two steps is found. A folder that may be passed but not read cannot be watched (`inotify(7)`): the way goes on
+/// behind it without, and where it leads is looked at from time to time. Confined to its context.
 package final class PathAnchor: FolderObserver {
     package let path: [UInt8]
     private let hub: InotifyHub
@@ -14,6 +15,12 @@ package final class PathAnchor: FolderObserver {
     /// The watch of the folder the path stands in.
     package private(set) var parent: Int32?
     private let components: [[UInt8]]
+    /// The first folder on the way that may not be watched.
+    private var unreadable: [UInt8]?
+    /// Where one is, the folder the path stands in is looked at this often: microseconds.
+    private let interval: Int
+    private var parentSeen: [UInt64] = []
+    private var isLooking = false
 
     /// A folder that is watched, and the name that matters in it.
     package struct Level: Equatable {
@@ -29,8 +36,12 @@ package final class PathAnchor: FolderObserver {
         case overflowed
     }
 
-    package init(_ path: [UInt8], hub: InotifyHub, handler: @escaping (Change) -> Void) {
+    /// - Parameter interval: microseconds from look to look where a folder on the way may not be watched.
+    package init(
+        _ path: [UInt8], hub: InotifyHub, interval: Int = 60_000_000, handler: @escaping (Change) -> Void
+    ) {
         self.path = path
+        self.interval = interval
         self.hub = hub
         self.handler = handler
         components = path.split(separator: UInt8(ascii: "/")).map(Array.init)
@@ -40,6 +51,13 @@ package final class PathAnchor: FolderObserver {
     package var name: [UInt8] { components.last ?? [] }
     package var watchCount: Int { levels.count }
 
+    /// Why less is seen than there may be: a sentence.
+    package var limit: String? {
+        unreadable.map {
+            "what replaces a folder in \($0.printable) may be noticed a minute late, as watchd may not read that"
+        }
+    }
+
     /// Arms it; throws when a watch cannot be had. True: the folder the path stands in exists.
     ///
     /// - Parameter entryMask: what to be told of the path's own entry, besides its coming and going.
@@ -47,7 +65,10 @@ package final class PathAnchor: FolderObserver {
         // A folder that is watched still keeps its number, and so what is unread of it.
         var old = levels
         levels = []
-        defer { unwatch(old) }
+        defer {
+            unwatch(old)
+            lookLater()
+        }
         for _ in 0..<100 {
             disarm()
             do throws(SystemError) {
@@ -65,6 +86,7 @@ package final class PathAnchor: FolderObserver {
         unwatch(levels)
         levels = []
         parent = nil
+        unreadable = nil
     }
 
     private func unwatch(_ levels: [Level]) {
@@ -82,18 +104,46 @@ package final class PathAnchor: FolderObserver {
             var mask = replacing
             if isParent { mask.formUnion(entryMask.union(.created)) }
             if isMissing { mask.formUnion([.created, .attributes]) }
-            let watch: Int32
             do throws(SystemError) {
-                watch = try hub.watch(folder, mask, name: component, for: self)
+                let watch = try hub.watch(folder, mask, name: component, for: self)
+                levels.append(Level(watch: watch, name: component))
+                if isParent { parent = watch }
             } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
                 return false
+            } catch  where error.errno == .accessDenied && !isParent && !isMissing {
+                unreadable = unreadable ?? folder
             }
-            levels.append(Level(watch: watch, name: component))
-            if isParent { parent = watch }
             if isMissing { return !isFolder(next) }
             folder = next
         }
         return true
+    }
+
+    // MARK: Behind what may not be watched
+
+    /// The folder the path stands in; empty: there is none.
+    private var parentFolder: [UInt64] {
+        let folder = components.dropLast().flatMap { [UInt8(ascii: "/")] + $0 }
+        guard let status = try? Linux.stat(folder) else { return [] }
+        return [status.device, status.inode]
+    }
+
+    private func lookLater() {
+        guard unreadable != nil else { return }
+        parentSeen = parentFolder
+        guard !isLooking else { return }
+        isLooking = true
+        hub.after(interval) { [weak self] in
+            self?.isLooking = false
+            self?.lookAgain()
+        }
+    }
+
+    private func lookAgain() {
+        guard unreadable != nil else { return }
+        let isSame = parentFolder == parentSeen
+        lookLater()
+        if !isSame { handler(.moved) }
     }
 
     private func isFolder(_ path: [UInt8]) -> Bool { (try? Linux.stat(path))?.kind == .folder }

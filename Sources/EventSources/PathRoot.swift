@@ -49,6 +49,7 @@ final class PathRoot: FolderObserver {
     }
 
     var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) }
+    var limit: String? { anchor?.limit }
     var isListing: Bool { listing != nil }
     var isOver: Bool { anchor == nil }
 

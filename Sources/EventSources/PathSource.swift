@@ -126,6 +126,7 @@ package final class PathSource: EventSource {
             environment.send(.source(id, .waiting("\(missing.path.printable) does not exist yet")))
         } else {
             retry.reset()
+            if let limit = roots.lazy.compactMap(\.limit).first { environment.limited(id, limit) }
             environment.send(.source(id, .armed))
         }
     }

@@ -111,6 +111,7 @@ package final class TailSource: EventSource {
     private func arm() {
         do throws(SystemError) {
             _ = try anchor?.arm([.modified, .closedAfterWriting, .attributes])
+            if let limit = anchor?.limit { environment.limited(id, limit) }
             followLinks()
             look()
         } catch {

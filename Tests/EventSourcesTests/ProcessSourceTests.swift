@@ -1,7 +1,9 @@
+import Dispatch
 import Engine
 import Glibc
 import LinuxSystem
 import ProgramKit
+import Synchronization
 import Testing
 @testable import EventSources
 
@@ -53,6 +55,73 @@ import Testing
             for program in programs { program.send(SIGKILL) }
             for program in programs { program.wait() }
             try wait(for: "the ends of the others") { rim.facts.count == 64 }
+        }
+    }
+
+    /// As somebody whom permissions bind: this thread alone (`setfsuid(2)`, which the Glibc module does not have).
+    private func bound<Value>(_ body: () throws -> Value) throws -> Value {
+        typealias SetUser = @convention(c) (UInt32) -> Int32
+        guard geteuid() == 0 else { return try body() }
+        let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
+        _ = setUser(65534)
+        defer { _ = setUser(0) }
+        return try body()
+    }
+
+    /// Runs `body` on the core of a rim beside `passable/one` and `passable/two`, and `passable/way`, which leads to one.
+    private func withPassable(_ body: (Rim, Folder) throws -> Void) throws {
+        try Folder.with { folder in
+            let owner: UInt32? = geteuid() == 0 ? 65534 : nil
+            for name in ["passable", "passable/one", "passable/two"] {
+                try folder.makeFolder(name)
+                if let owner { try Linux.chown(folder[name], user: owner, group: nil) }
+            }
+            try Linux.symlink(folder["passable/way"], to: "one")
+            try Linux.symlink(folder["passable/new"], to: "two")
+            try Linux.chmod(folder["passable"], 0o311)
+            defer { try? Linux.chmod(folder["passable"], 0o755) }
+            try body(try Rim(), folder)
+        }
+    }
+
+    @Test func aFolderAboveMayBePassableOnly() throws {
+        try withPassable { rim, folder in
+            try rim.core.queue.sync {
+                let hub = rim.parts.value.environment.inotify
+                let anchor = PathAnchor(folder["passable/one/pid"].pathBytes, hub: hub) { _ in }
+                let isThere = try bound { try anchor.arm([]) }
+                #expect(isThere)
+                let passable = folder["passable"]
+                let limit =
+                    "what replaces a folder in \(passable) may be noticed a minute late, as watchd may not read that"
+                #expect(anchor.limit == limit)
+                anchor.disarm()
+                #expect(anchor.limit == nil)
+                let inside = PathAnchor(folder["passable/pid"].pathBytes, hub: hub) { _ in }
+                let sentence =
+                    "inotify_add_watch \(passable), which takes read permission on that folder: "
+                    + "Permission denied (EACCES)"
+                let error = #expect(throws: SystemError.self) { _ = try bound { try inside.arm([]) } }
+                #expect(error?.description == sentence)
+                inside.disarm()
+            }
+        }
+    }
+
+    @Test func whatIsReplacedInAFolderThatMayNotBeReadIsFound() throws {
+        try withPassable { rim, folder in
+            let path = folder["passable/way/pid"].pathBytes
+            let moves = Mutex(0)
+            let anchor = try rim.core.queue.sync {
+                let anchor = PathAnchor(path, hub: rim.parts.value.environment.inotify, interval: 1000) { change in
+                    if case .moved = change { moves.withLock { $0 += 1 } }
+                }
+                _ = try bound { try anchor.arm([]) }
+                return QueueBound(anchor, to: rim.core)
+            }
+            try Linux.rename(folder["passable/new"], to: folder["passable/way"])
+            try wait(for: "it to be found") { moves.withLock { $0 } == 1 }
+            rim.core.queue.sync { anchor.value.disarm() }
         }
     }
 }
