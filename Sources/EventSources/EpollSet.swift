@@ -37,6 +37,9 @@ package final class EpollSet {
         return lastToken
     }
 
+    /// Throws for what could not be added: whatever is always ready.
+    func check(_ descriptor: Int32) throws(SystemError) { remove(try add(descriptor, []) { _ in }) }
+
     package func modify(_ token: UInt64, _ events: EpollEvents) throws(SystemError) {
         guard let entry = entries[token] else { return }
         try Linux.epollModify(epoll, entry.descriptor, events, token: token)

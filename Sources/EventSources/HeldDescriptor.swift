@@ -60,6 +60,8 @@ final class HeldDescriptor<Item> {
         descriptor.take()?.close()
         descriptor = consume new
         hasEnded = false
+        // What can never be waited for is refused at once, not when it is released.
+        if isHeld, let number = descriptor.number { try epoll.check(number) }
         try watch()
     }
 

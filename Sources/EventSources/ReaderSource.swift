@@ -54,10 +54,8 @@ package final class ReaderSource: EventSource {
                 try reader.open(try opening(owner.get()))
                 retry.reset()
                 environment.send(.source(id, .armed))
-            } catch  where error.call == "epoll_ctl" && error.errno == .notPermitted {
-                failed("it cannot be waited for: it is always ready, as a file is (Tail= reads files)")
             } catch {
-                failed("\(error)")
+                failed(error.reason)
             }
         }
     }
@@ -85,7 +83,7 @@ package final class ReaderSource: EventSource {
     }
 
     package func release() {
-        do throws(SystemError) { try reader?.release() } catch { failed("\(error)") }
+        do throws(SystemError) { try reader?.release() } catch { failed(error.reason) }
     }
 
     private func read(_ number: Int32) throws(SystemError) -> HeldDescriptor<LineFact>.Reading {

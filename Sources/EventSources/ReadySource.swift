@@ -57,6 +57,8 @@ package final class ReadySource: EventSource {
                 descriptor.take()?.close()
                 descriptor = consume opened
                 isLost = false
+                // What can never be waited for is refused at once, not when it is released.
+                if isHeld, let number = descriptor.number { try environment.epoll.check(number) }
                 try watch()
                 environment.send(.source(id, .armed))
                 guardian?.watch()
@@ -86,7 +88,7 @@ package final class ReadySource: EventSource {
         (try? Linux.poll(number, .readable, timeout: 0))?.contains(.readable) ?? false
     }
 
-    private func failed(_ error: SystemError) { failed("\(error)") }
+    private func failed(_ error: SystemError) { failed(error.reason) }
 
     private func failed(_ reason: String) {
         guard !isClosed else { return }

@@ -92,4 +92,29 @@ import WatchFile
             }
         }
     }
+
+    @Test(arguments: [DescriptorTrigger.Framing.chunk, .ready])
+    func whatCannotBeWaitedForIsRefusedWhileItIsHeld(framing: DescriptorTrigger.Framing) throws {
+        let trigger = DescriptorTrigger(listener: .special("/dev/zero".pathBytes), framing: framing)
+        let id = SourceID(.descriptor, "d")
+        let rim = try Rim()
+        let set = try rim.core.queue.sync {
+            let set = try SourceSet(rim.parts.value.environment, ownSignals: []) { _ in }
+            set.open(SourceDefinition(id: id, routes: [], trigger: .descriptor(trigger)))
+            set.hold(id)
+            return QueueBound(set, to: rim.core)
+        }
+        func reasons() -> [String] {
+            rim.inputs.compactMap {
+                guard case .source(_, let condition) = $0 else { return nil }
+                if case .failed(let reason, _) = condition { return reason }
+                return "\(condition)"
+            }
+        }
+        try wait(for: "another try") { reasons().count >= 2 }
+        rim.core.queue.sync { set.value.release(id) }
+        try wait(for: "the next one") { reasons().count >= 3 }
+        rim.core.queue.sync { set.value.close(id) }
+        #expect(Set(reasons()) == ["it cannot be waited for: it is always ready, as a file is (Tail= reads files)"])
+    }
 }
