@@ -191,7 +191,7 @@ enum FIFO {
     ) throws(SystemError) -> FileDescriptor {
         // Nobody gets at it before it is as it should be.
         let made = Swift.Result { () throws(SystemError) in try Linux.mkfifo(path, mode: owner.mode & 0o600) }
-        if case .failure(let error) = made, error.errno != .fileExists { throw error }
+        if case .failure(let error) = made, error.errno != .fileExists { throw error.making(path) }
         let opened = try Linux.open(
             path, [isWritten ? .readingAndWriting : .reading, .nonBlocking, .noControllingTerminal])
         do throws(SystemError) {

@@ -118,7 +118,12 @@ package final class PassedDescriptors {
 
     func number(_ name: String) throws(SystemError) -> Int32 {
         guard let found = numbers[name], let first = found.first else {
-            throw SystemError(call: "FileDescriptorName=\(name)", detail: "nothing was passed", errno: .badDescriptor)
+            throw SystemError(
+                call: "FileDescriptorName=\(name)",
+                detail:
+                    "nothing was passed under this name; a socket unit passes it that has FileDescriptorName=\(name) "
+                    + "and Service=watchd.service (systemd.socket(5)), and is started before watchd",
+                errno: .badDescriptor)
         }
         guard found.count == 1 else {
             throw SystemError(

@@ -62,7 +62,7 @@ struct SocketOpening {
             if type != .datagram { try Linux.listen(made.rawValue, backlog: Self.waitingInKernel) }
         } catch {
             made.close()
-            throw error
+            throw path.map(error.making) ?? error
         }
         return made
     }

@@ -93,6 +93,17 @@ import WatchFile
         }
     }
 
+    @Test func whatWasNotPassedIsSaidWithWhatToDo() throws {
+        try Rim.with(DescriptorTrigger(listener: .passed("out"), framing: .line)) { rim in
+            let sentence =
+                "FileDescriptorName=out: nothing was passed under this name; a socket unit passes it that has "
+                + "FileDescriptorName=out and Service=watchd.service (systemd.socket(5)), and is started before watchd"
+            try wait(for: "it to be said, got \(rim.condition as Any)") {
+                if case .failed(sentence, _) = rim.condition { true } else { false }
+            }
+        }
+    }
+
     @Test(arguments: [DescriptorTrigger.Framing.chunk, .ready])
     func whatCannotBeWaitedForIsRefusedWhileItIsHeld(framing: DescriptorTrigger.Framing) throws {
         let trigger = DescriptorTrigger(listener: .special("/dev/zero".pathBytes), framing: framing)
@@ -116,5 +127,30 @@ import WatchFile
         try wait(for: "the next one") { reasons().count >= 3 }
         rim.core.queue.sync { set.value.close(id) }
         #expect(Set(reasons()) == ["it cannot be waited for: it is always ready, as a file is (Tail= reads files)"])
+    }
+
+    @Test func whatStandsInTheWayOfASocketIsNamed() throws {
+        try Folder.with { folder in
+            try folder.write("file", "")
+            let (missing, file, dangling) = (folder["none/x"], folder["file"], folder["link"])
+            try Linux.symlink(dangling, to: "nowhere")
+            let socket = { DescriptorTrigger.Listener.stream(.unix(Array($0.utf8))) } as (String) -> _
+            let noFolder = "whose folder does not exist: No such file or directory (ENOENT)"
+            for (listener, sentence) in [
+                (socket(missing), "bind \(missing), \(noFolder)"),
+                (.fifo(missing.pathBytes), "mkfifo \(missing), \(noFolder)"),
+                (socket(file), "bind \(file), where a file stands: Address already in use (EADDRINUSE)"),
+                (
+                    socket(dangling),
+                    "bind \(dangling), where a symbolic link stands: Address already in use (EADDRINUSE)"
+                ),
+            ] {
+                try Rim.with(DescriptorTrigger(listener: listener, framing: .line)) { rim in
+                    try wait(for: "\(sentence), got \(rim.condition as Any)") {
+                        if case .failed(sentence, _) = rim.condition { true } else { false }
+                    }
+                }
+            }
+        }
     }
 }
