@@ -30,6 +30,8 @@ import Testing
             ("*a", "Invalid preceding regular expression"),
             ("(a)\\1", "\\1 to \\9 are not supported: they may take for ever"),
             ("(a{50}){50}", "its repetitions come to"), ("a{600,}", "its repetitions come to"),
+            ("x{1001}", "its repetitions come to 1001 parts, and 500 is the limit"),
+            ("x{99999999999}", "its repetitions come to more than 1000000 parts, and 500 is the limit"),
             ("((((a{9}){9}){9}){9}){9}", "its repetitions come to"), ("[[:digit:]]{1,3}(\\.[[:digit:]]{1,3}){3}", nil),
             ("a{2,1}", "Invalid content of \\{\\}"),
         ] as [(String, String?)])
@@ -41,6 +43,42 @@ import Testing
             #expect(error.reason.hasPrefix(reason ?? "nothing"), "\(pattern): \(error.reason)")
         }
         #expect(throws: LinePattern.Failure.self) { try LinePattern(Array(repeating: 0x61, count: 1001)) }
+    }
+
+    /// Each would be taken for the letter without a word.
+    @Test(
+        arguments: [
+            ("\\d+ms", "\\d is not known, and would be a plain d: write [0-9]"),
+            ("a\\tb", "\\t is not known, and would be a plain t: write [[:blank:]]"),
+            ("\\x41", "\\x is not known, and would be a plain x: write the character itself"),
+            ("\\Qa.b", "\\Q is not known, and would be a plain Q: write a backslash before each sign"),
+            ("\\0", "\\0 is not known, and would be a plain 0: write 0 if that is meant"),
+            (
+                "[\\d.]",
+                "within […] a backslash is a plain character, so that \\d is a backslash or d: write 0-9 within"
+            ),
+            (
+                "[^]\\w]",
+                "within […] a backslash is a plain character, so that \\w is a backslash or w: write [:alnum:]_"
+            ),
+            ("[a\\q]", "within […] a backslash is a plain character, so that \\q is a backslash or q; where both"),
+        ])
+    func anEscapeThatGlibcDoesNotKnowIsRefused(pattern: String, reason: String) {
+        do throws(LinePattern.Failure) {
+            _ = try LinePattern(Array(pattern.utf8))
+            Issue.record("\(pattern) is taken")
+        } catch {
+            #expect(error.reason.hasPrefix(reason), "\(pattern): \(error.reason)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("\\w\\W", "a-"), ("\\s\\S", " x"), ("\\ba\\b", "a"), ("\\Bb", "ab"), ("\\<a\\>", "a"), ("\\`a\\'", "a"),
+            ("\\.\\[\\(\\\\d", ".[(\\d"), ("^[\\\\n]+$", "\\n"), ("^[.\\]d$", "\\d"), ("^[[:alpha:]\\-]d$", "\\d"),
+        ])
+    func anEscapeThatGlibcKnowsStays(pattern: String, line: String) throws {
+        #expect(try match(pattern, line) != nil, "\(pattern)")
     }
 
     /// Each of these takes glibc minutes for such a line when it is asked as it stands.

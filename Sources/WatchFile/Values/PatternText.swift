@@ -6,10 +6,12 @@ enum PatternText {
         var scan = Scan(pattern)
         scan.run()
         if scan.hasBackReference { return "\\1 to \\9 are not supported: they may take for ever" }
+        if let escape = scan.unknownEscape { return escape.refusal }
         if scan.hasNUL { return "it has a NUL" }
         if scan.isUnbalanced { return "Unmatched ) or \\)" }
         if scan.size > LinePattern.maximumExpansion {
-            return "its repetitions come to \(scan.size) parts, and \(LinePattern.maximumExpansion) is the limit"
+            let size = scan.total > Scan.mostTold ? "more than \(Scan.mostTold)" : "\(scan.total)"
+            return "its repetitions come to \(size) parts, and \(LinePattern.maximumExpansion) is the limit"
         }
         return nil
     }
@@ -31,15 +33,21 @@ enum PatternText {
         private var last = 0
         private(set) var hasBackReference = false
         private(set) var hasNUL = false
+        /// The first.
+        private(set) var unknownEscape: PatternEscape?
         private(set) var isUnbalanced = false
         private(set) var hasAlternatives = false
 
         init(_ pattern: [UInt8]) { self.pattern = pattern }
 
+        /// The parts of the pattern when its repetitions are written out.
+        var total: Int { sums.reduce(0, Self.add) }
+
         /// Parts that a repetition multiplies; those that stand for themselves are bounded by the length.
-        var size: Int { max(0, sums.reduce(0, Self.add) - pattern.count) }
+        var size: Int { max(0, total - pattern.count) }
 
         private static let most = 1 << 30
+        static let mostTold = 1_000_000
 
         private static func add(_ left: Int, _ right: Int) -> Int { min(most, left + right) }
 
@@ -69,10 +77,13 @@ enum PatternText {
         private mutating func escape() {
             if index < pattern.count {
                 if (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(pattern[index]) { hasBackReference = true }
+                note(PatternEscape(pattern[index], isInBrackets: false))
                 index += 1
             }
             part(1)
         }
+
+        private mutating func note(_ escape: PatternEscape?) { unknownEscape = unknownEscape ?? escape }
 
         /// `[…]`: a `]` that stands first is a member, and so is one within `[:…:]`, `[.….]`, `[=…=]`.
         private mutating func bracket() {
@@ -88,6 +99,10 @@ enum PatternText {
                         index += 1
                     }
                     index += 1
+                } else if pattern[index] == UInt8(ascii: "\\"), index + 1 < pattern.count {
+                    note(PatternEscape(pattern[index + 1], isInBrackets: true))
+                    // Two of them are one.
+                    if pattern[index + 1] == UInt8(ascii: "\\") { index += 1 }
                 }
                 index += 1
             }
@@ -106,7 +121,7 @@ enum PatternText {
             var (number, largest) = (0, 0)
             while index < pattern.count, pattern[index] != UInt8(ascii: "}") {
                 let byte = pattern[index]
-                number = byte.isDigit ? min(100_000, number * 10 + Int(byte - 0x30)) : 0
+                number = byte.isDigit ? min(Self.most, number * 10 + Int(byte - 0x30)) : 0
                 largest = max(largest, number)
                 index += 1
             }
