@@ -22,10 +22,14 @@ package struct Call: Sendable {
     }
 
     /// - Throws: `org.varlink.service.InvalidParameter`, naming the parameter that is unknown, missing or of the wrong
-    ///   type. No parameters, `null` and `{}` are the same.
+    ///   type, or that could not be kept as it is written (`JSONFault`). No parameters, `null` and `{}` are the same.
     package func parameters<Parameters: CallParameters>(
         as type: Parameters.Type = Parameters.self
     ) throws(ErrorReply) -> Parameters {
+        if let fault = JSONFault.first(in: message) {
+            let path = fault.path.drop { $0 == Envelope.CodingKeys.parameters.stringValue }
+            throw .invalidParameter(path.first ?? "parameters")
+        }
         do {
             return try JSON.decode(ParametersOfMessage<Parameters>.self, from: message).parameters
         } catch let error as DecodingError {

@@ -2,6 +2,7 @@ import ControlInterface
 import LinuxSystem
 import ProgramKit
 import Testing
+import Varlink
 
 /// What is said of how things stand is true, and not less than is known.
 @Suite("What is said, end to end") struct WordingTests {
@@ -14,6 +15,27 @@ import Testing
             #expect(!watchd.logText.contains("data 7 →"))
             try watchd.resume("custom/poke")
             _ = try watchd.waitForRuns(1)
+        }
+    }
+
+    @Test func anEmitThatWaitsForASuspendedSourceSaysSo() throws {
+        try Watchd.run("[Queue small]\nBacklog=1\n[Custom poke]\nExec=@/record\nQueue=small\n") { watchd in
+            try watchd.suspend("custom/poke")
+            try watchd.emit("poke", payload: .object([:]))
+            let said = try Linux.open(watchd.folder["said"], [.writing, .creating, .appending]).release()
+            defer { FileDescriptor(owning: said).close() }
+            let words = [
+                try Products.path("watchctl"), "--socket", watchd.socket, "emit", "poke", "--payload", "{}",
+            ]
+            let emit = try Program(
+                words.map { Array($0.utf8) }, environment: Program.environment, descriptors: [said, said, said])
+            let sentence =
+                "watchctl: custom/poke is suspended and keeps 1 event, as many as it can (watchctl resume custom/poke); "
+                + "waiting until the event is accepted"
+            try wait(for: "the sentence") { watchd.folder.text("said").contains(sentence) }
+            try watchd.resume("custom/poke")
+            #expect(emit.wait(seconds: 90) != nil)
+            _ = try watchd.waitForRuns(2)
         }
     }
 

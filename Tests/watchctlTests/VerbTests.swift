@@ -217,6 +217,34 @@ struct VerbTests: VerbTesting {
         #expect(outcome.code == .done)
     }
 
+    @Test(
+        arguments: [
+            (
+                #"{"id":18446744073709551615}"#,
+                "“id” is 18446744073709551615, and whole numbers have 64 bits with their sign: write it as a string"
+            ), (#"{"a":1,"a":2}"#, "it has “a” twice"),
+            (#"{"y":1e400}"#, "“y” is 1e400, which no number of 64 bits comes near: write it as a string"),
+            (#"{"s":"\ud800"}"#, #"“s” has \ud800, which is half of a character"#),
+        ])
+    func aPayloadThatCannotBeKeptIsRefused(payload: String, reason: String) throws {
+        let outcome = try run(["emit", "x", "--payload", payload], answer: Self.anySample)
+        #expect(outcome.failure?.message == "--payload cannot be kept as it is written: \(reason)")
+        #expect(outcome.failure?.exitCode == .usage)
+    }
+
+    @Test func anEventThatIsNoneIsSaidToBeNone() throws {
+        let outcome = try run(["emit", "poke", "--data", "0"]) { _ in .reply(Sample.json(Emit.Reply(event: 0))) }
+        #expect(outcome.output == "no event: data 0 is none for a source with Merge=add or Merge=or\n")
+        #expect(outcome.code == .done)
+    }
+
+    @Test func aNearEndOfASuspensionHasItsSeconds() throws {
+        let outcome = try run(["suspend", "images", "--for", "20s"]) { _ in
+            .reply(Sample.json(SuspensionCount(name: "queue/images", suspended: 1)))
+        }
+        #expect(outcome.output == "queue/images is suspended until 09:48:22\n")
+    }
+
     @Test func aSuspensionEndsAfterItsSpan() throws {
         let outcome = try run(["suspend", "images", "--for", "1h 12min", "--reason", "pg"]) { call in
             let parameters = try? call.parameters(as: Suspend.Parameters.self)

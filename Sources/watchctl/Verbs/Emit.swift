@@ -10,9 +10,14 @@ extension Verb {
             name: invocation.operands[0], data: try invocation.number(.data), payload: try payload(invocation))
         // A source that is held back accepts the event when its queue has room again; a durable one when it is stored.
         try session.show(Emit.self, parameters) {
-            "\(obstacle(session)); waiting until the event is accepted (Ctrl-C ends that)"
+            "\(obstacle(invocation.operands[0], session)); waiting until the event is accepted (Ctrl-C ends that)"
         } _: {
-            [Styled("event \($0.event)")]
+            // Only data 0 makes none.
+            [
+                Styled(
+                    $0.event == 0
+                        ? "no event: data 0 is none for a source with Merge=add or Merge=or" : "event \($0.event)")
+            ]
         }
         return .done
     }
@@ -21,18 +26,26 @@ extension Verb {
     private static let patienceForStatus = 5_000
 
     /// Why an event is not accepted yet.
-    private static func obstacle(_ session: Session) -> String {
+    private static func obstacle(_ name: String, _ session: Session) -> String {
         let client = try? session.connect()
         let reply = try? client?.call(GetStatus.fullName, timeout: patienceForStatus)
         let status: GetStatus.Reply? = try? reply?.parameters()
         if let store = status?.store, store.state == .failing {
             return "watchd's store cannot be used now: \(store.reason ?? "nobody knows why")"
         }
+        let source = name.contains("/") ? name : "custom/\(name)"
+        if let pause = status?.pauses.first(where: { $0.object == source }) {
+            let kept = Phrases.count(pause.kept, "event")
+            return "\(source) is suspended and keeps \(kept), as many as it can (watchctl resume \(source))"
+        }
         return "the event is not accepted yet: its queue may be full (watchctl queues)"
     }
 
     private static func payload(_ invocation: Invocation) throws(Failure) -> JSONValue? {
         guard let text = invocation.options[.payload] else { return nil }
+        if let fault = JSONFault.first(in: Array(text.utf8)) {
+            throw .usage("--payload cannot be kept as it is written: \(fault.reason)")
+        }
         guard let value = try? JSON.decode([String: JSONValue].self, from: Array(text.utf8)) else {
             throw .usage("--payload takes a JSON object, not “\(text)”", help: #"such as --payload '{"name":"value"}'"#)
         }
