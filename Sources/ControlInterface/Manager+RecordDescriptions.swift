@@ -90,6 +90,8 @@ extension Manager {
           last_event: ?string,
           # When it fires next.
           next_elapse: ?string,
+          # Of an armed timer: no elapse of it is to come.
+          never_elapses: ?bool,
           # When watchd tries to arm it again, where it failed.
           next_try: ?string,
           # inotify watches it uses.

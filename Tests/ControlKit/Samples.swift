@@ -175,6 +175,7 @@ package enum Samples {
         source.suspendedBy = [suspension]
         source.lastEvent = "2026-11-20T09:44:10.000000Z"
         source.nextElapse = "2026-11-20T10:00:02.000000Z"
+        source.neverElapses = false
         source.nextTry = "2026-11-20T09:48:07.000000Z"
         source.watches = 12
         source.descriptors = 1

@@ -57,6 +57,10 @@ import Varlink
                 let steps = try watchd.call(Explain.self, .init(name: "timer/\(name)")).steps
                 return try #require(steps.first { $0.code == "armed" }).sentence
             }
+            #expect(try watchd.source("past").neverElapses == true)
+            #expect(try watchd.source("after").neverElapses == nil)
+            #expect(try watchd.source("later").neverElapses == nil)
+            #expect(try watchd.control("status", "timer/past").text.contains("never"))
             #expect(try standing("past") == "armed, and no elapse of it is to come")
             #expect(try standing("after").hasPrefix("armed, fires next when its operations have ended"))
             #expect(try standing("later").hasPrefix("armed, fires next in "))

@@ -153,6 +153,18 @@ struct RenderingTests {
                 """)
     }
 
+    @Test func aTimerThatNeverElapsesSaysSo() throws {
+        var timer = ListSources.Source(
+            name: "timer/a", kind: "timer", state: .armed, required: false, handlers: ["a"], counters: Samples.counters)
+        timer.neverElapses = true
+        let screen = try screen()
+        let (timers, sources) = (Lists(screen: screen).timers([timer]), Lists(screen: screen).sources([timer]))
+        #expect(try text(timers).split(separator: "\n").last?.hasPrefix("never") == true)
+        #expect(try text(sources).split(separator: "\n").last?.contains(" never ") == true)
+        let lines = try text(SourceScreen(source: timer, screen: screen).lines).split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("  next event") && $0.hasSuffix("  never") })
+    }
+
     @Test func whatWasDroppedHasAColumnOfItsOwnWhereThereIsAny() throws {
         var source = Samples.plainSource
         (source.counters.failed, source.counters.dropped) = (0, 1904)

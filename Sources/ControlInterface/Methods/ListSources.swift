@@ -26,6 +26,7 @@ package enum ListSources: ControlMethod {
             case suspendedBy = "suspended_by"
             case lastEvent = "last_event"
             case nextElapse = "next_elapse"
+            case neverElapses = "never_elapses"
             case nextTry = "next_try"
         }
 
@@ -42,6 +43,8 @@ package enum ListSources: ControlMethod {
         package var counters: Counters
         package var lastEvent: String?
         package var nextElapse: String?
+        /// Of an armed timer: no elapse is to come.
+        package var neverElapses: Bool?
         /// When watchd tries to arm it again.
         package var nextTry: String?
         /// inotify watches it uses.

@@ -63,6 +63,7 @@ extension Runtime {
         source.lastEvent = view.lastEvent.map(wireTime)
         source.nextElapse = view.nextElapse.map(wireTime)
         source.watches = watchCount(view.id)
+        source.neverElapses = neverElapses(view) ? true : nil
         // The descriptors of a supervised process are those of its run.
         source.descriptors = view.definition.command == nil ? descriptorCount(view.id) : nil
         if case .failed(_, let retryAt) = view.condition { source.nextTry = retryAt.map(wireTime) }

@@ -65,9 +65,15 @@ extension Runtime {
 
     private func next(_ view: SourceView) -> String {
         if let next = view.nextElapse { return ", fires next" + ahead(next) }
-        guard case .timer(let timer) = view.definition.trigger, view.suspensions.isEmpty else { return "" }
-        return timer.after == nil
+        guard case .timer = view.definition.trigger, view.suspensions.isEmpty else { return "" }
+        return neverElapses(view)
             ? ", and no elapse of it is to come" : ", fires next when its operations have ended and AfterSec= is over"
+    }
+
+    /// An armed timer whose elapses are all past, or that has none.
+    func neverElapses(_ view: SourceView) -> Bool {
+        guard case .timer(let timer) = view.definition.trigger, view.condition == .armed else { return false }
+        return view.suspensions.isEmpty && view.nextElapse == nil && timer.after == nil
     }
 
     private func ahead(_ time: Int64) -> String {

@@ -16,7 +16,7 @@ struct Lists {
         for source in sources {
             table.add([
                 Styled(source.name), state(of: source), Styled(screen.ago(source.lastEvent)),
-                Styled(screen.ahead(source.nextElapse)), number(source.counters.accepted),
+                next(source, screen.ahead), number(source.counters.accepted),
                 number(source.counters.coalesced), number(source.counters.pending + source.counters.held),
                 failed(source.counters), dropped(source.counters),
                 Styled(source.handlers.joined(separator: " ")), Styled(source.detail ?? source.description ?? ""),
@@ -46,7 +46,7 @@ struct Lists {
         ])
         for timer in timers.sorted(by: { ($0.nextElapse ?? "~", $0.name) < ($1.nextElapse ?? "~", $1.name) }) {
             table.add([
-                Styled(screen.short(timer.nextElapse)), Styled(screen.ahead(timer.nextElapse)),
+                next(timer, screen.short), Styled(screen.ahead(timer.nextElapse)),
                 Styled(screen.ago(timer.lastEvent)), Styled(timer.name), state(of: timer),
                 number(timer.counters.pending + timer.counters.held),
                 Styled(timer.handlers.joined(separator: " ")), Styled(timer.detail ?? timer.description ?? ""),
@@ -150,6 +150,11 @@ struct Lists {
 
     private func dropped(_ counters: Counters) -> Styled {
         counters.dropped > 0 ? Styled(Phrases.count(counters.dropped), .red) : Styled("")
+    }
+
+    /// When it fires next, in the words of `phrase`.
+    private func next(_ source: ListSources.Source, _ phrase: (String?) -> String) -> Styled {
+        source.neverElapses == true ? Styled("never", .yellow) : Styled(phrase(source.nextElapse))
     }
 
     func state(of source: ListSources.Source) -> Styled {

@@ -27,7 +27,8 @@ struct SourceScreen {
             add(processes.count > 1 ? "copy \(process.copy)" : "process", ProcessText.standing(process, screen))
         }
         add("last event", source.lastEvent.map { screen.full($0) } ?? "none yet")
-        add("next event", source.nextElapse.map { "\(screen.short($0)), \(screen.ahead($0))" })
+        let never = source.neverElapses == true ? "never" : nil
+        add("next event", source.nextElapse.map { "\(screen.short($0)), \(screen.ahead($0))" } ?? never)
         add("events", StatusScreen.totals(source.counters))
         add("costs", costs)
         return facts
