@@ -201,7 +201,7 @@ enum EventText {
         case .completion(let completion):
             "operation \(completion.operation) \(completion.result.rawValue)"
         case .silence(let silence):
-            silence.isOver ? "heard again" : "no event for \(TimeSpan(microseconds: UInt64(max(0, silence.silent))))"
+            silence.isOver ? "heard again" : "no event for \(silence.silent.shortSpan)"
         }
     }
 

@@ -130,7 +130,8 @@ extension Engine {
         report(ref)
         note(
             .retried, ref,
-            detail: .text("attempt \(operation.attempt) failed, the next in \(TimeSpan(microseconds: UInt64(pause)))"))
+            detail: .text(
+                "attempt \(operation.attempt) failed, the next in \(TimeSpan(microseconds: UInt64(pause)).brief)"))
         areRestartsMoved = true
         let definition = handlers[operation.handler].definition.value
         startCompletions(definition.completions.retry, .retry, operation, view)

@@ -129,7 +129,7 @@ extension Engine {
     func span(_ microseconds: Int64) -> String {
         // Nobody wants to read more than seconds, tenths of them below ten, or milliseconds below one.
         let unit: Int64 = microseconds >= 10_000_000 ? 1_000_000 : microseconds >= 1_000_000 ? 100_000 : 1000
-        return TimeSpan(microseconds: UInt64(max(0, microseconds + unit - 1) / unit * unit)).description
+        return TimeSpan(microseconds: UInt64(max(0, microseconds + unit - 1) / unit * unit)).brief
     }
 
     private func waitsBeforeSubmission(_ ref: OperationRef) -> [Explanation] {
@@ -201,7 +201,7 @@ extension Engine {
             waits.append(wait(ref, .barrier, sentence, section: section))
         }
         if let limit = queues[queue].definition.rateLimit, let time = queues[queue].rateDeadline {
-            let sentence = "RateLimit=\(limit.count)/\(limit.span), \(span(time - now.monotonic)) more"
+            let sentence = "RateLimit=\(limit.count)/\(limit.span.brief), \(span(time - now.monotonic)) more"
             waits.append(wait(ref, .rateLimit, sentence, section: "queue/\(queues[queue].definition.name)"))
         }
         return waits

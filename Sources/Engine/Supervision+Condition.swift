@@ -73,7 +73,7 @@ extension Exit {
 
 extension Int64 {
     /// Microseconds for people: `400ms`, `1.6s`, `14min 3s`. Nobody wants to read more than that.
-    var shortSpan: String {
+    package var shortSpan: String {
         switch self {
         case ..<1_000_000: return "\(Swift.max(0, self) / 1000)ms"
         case ..<60_000_000:

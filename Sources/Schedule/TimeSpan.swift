@@ -45,6 +45,17 @@ extension TimeSpan: CustomStringConvertible {
         return words.joined(separator: " ")
     }
 
+    /// As `description`, and a fraction without the zeros at its end: `2.5ms`.
+    package var brief: String {
+        let text = description
+        guard let point = text.firstIndex(of: "."), let unit = text[point...].firstIndex(where: \.isLetter) else {
+            return text
+        }
+        let digits = text[text.index(after: point)..<unit]
+        let kept = digits.lastIndex { $0 != "0" }.map { "." + digits[...$0] } ?? ""
+        return text[..<point] + kept + text[unit...]
+    }
+
     private static let humanUnits: [(name: String, microseconds: UInt64)] = [
         ("y", Unit.year), ("month", Unit.month), ("w", Unit.week), ("d", Unit.day), ("h", Unit.hour),
         ("min", Unit.minute), ("s", Unit.second), ("ms", Unit.millisecond), ("us", 1),

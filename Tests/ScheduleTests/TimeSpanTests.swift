@@ -29,6 +29,18 @@ struct TimeSpanTests {
         }
     }
 
+    @Test(
+        arguments: [
+            (0, "0"), (1, "1us"), (2_500, "2.5ms"), (2_000_059, "2.000059s"), (1_500_000, "1.5s"),
+            (10_200_000, "10.2s"),
+            (90_000_000, "1min 30s"), (.max, "infinity"),
+        ] as [(UInt64, String)])
+    func inBriefAFractionHasNoZerosAtItsEnd(microseconds: UInt64, text: String) {
+        let span = TimeSpan(microseconds: microseconds)
+        #expect(span.brief == text)
+        #expect((try? TimeSpan(parsing: span.brief)) == span)
+    }
+
     @Test(arguments: [
         ("", TimeSpan.ParseError.Reason.empty, 0..<0), ("  ", .empty, 2..<2), ("foo", .notANumber, 0..<3),
         ("5x", .unknownUnit, 1..<2), ("1h x", .notANumber, 3..<4), ("5.", .missingFraction, 2..<2),

@@ -2,6 +2,7 @@ import ControlInterface
 import Engine
 import EventSources
 import LinuxSystem
+import Schedule
 import Varlink
 import WatchFile
 
@@ -62,8 +63,8 @@ extension Runtime {
         source.suspendedBy = view.suspensions.map(ControlInterface.Suspension.init)
         source.lastEvent = view.lastEvent.map(wireTime)
         source.nextElapse = view.nextElapse.map(wireTime)
-        source.watches = watchCount(view.id)
         source.neverElapses = neverElapses(view) ? true : nil
+        source.watches = watchCount(view.id)
         // The descriptors of a supervised process are those of its run.
         source.descriptors = view.definition.command == nil ? descriptorCount(view.id) : nil
         if case .failed(_, let retryAt) = view.condition { source.nextTry = retryAt.map(wireTime) }
@@ -219,7 +220,7 @@ extension TimerTrigger {
     fileprivate var text: String {
         let elapses = calendars.map { "OnCalendar=\($0)" } + crons.map { "OnCron=\($0)" }
         let spans = [("EverySec", every), ("AfterSec", after), ("OnStartupSec", onStartup), ("OnBootSec", onBoot)]
-            .compactMap { name, span in span.map { "\(name)=\($0)" } }
+            .compactMap { name, span in span.map { "\(name)=\($0.brief)" } }
         return (elapses + spans).joined(separator: " ")
     }
 }

@@ -55,8 +55,8 @@ extension Runtime {
         guard let silence = view.silence else { return nil }
         let (quiet, span) = (Self.seconds(silence.quiet), TimeSpan(microseconds: UInt64(silence.span)))
         return silence.isTold
-            ? "silent for \(quiet), more than SilenceSec=\(span)"
-            : "\(quiet) of SilenceSec=\(span) without an event"
+            ? "silent for \(quiet), more than SilenceSec=\(span.brief)"
+            : "\(quiet) of SilenceSec=\(span.brief) without an event"
     }
 
     private static func seconds(_ time: Int64) -> TimeSpan {

@@ -1,3 +1,5 @@
+import Schedule
+
 extension Checker {
     mutating func readHandlersAndSources() {
         for section in sections {
@@ -100,7 +102,7 @@ extension Checker {
         // What the handler says itself is what has to be changed.
         let place = longest.isDefault ? first ?? longest : longest
         problems.error(
-            "RetryMaxSec=\(policy.maxDelay) is shorter than RetrySec=\(policy.delay)"
+            "RetryMaxSec=\(policy.maxDelay.brief) is shorter than RetrySec=\(policy.delay.brief)"
                 + (first == nil ? ", its default" : ""), at: place.text)
     }
 

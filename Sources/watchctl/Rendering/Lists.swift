@@ -168,7 +168,7 @@ struct Lists {
 
     private func state(of queue: ListQueues.Queue) -> Styled {
         if let newest = queue.suspendedBy.last {
-            let until = newest.until.map { " until \(screen.short($0))" } ?? ""
+            let until = newest.until.map { " until \(screen.until($0))" } ?? ""
             return Styled("suspended by \(newest.by)\(until)", .yellow)
         }
         if queue.suspended > 0 { return Styled("suspended", .yellow) }

@@ -33,6 +33,11 @@ struct LocalTime: Sendable {
         }
     }
 
+    /// As `short`, but `09:48:02` where it is less than ten minutes away.
+    func until(_ instant: Timestamp, now: Timestamp) -> String {
+        instant.microseconds - now.microseconds < 600_000_000 ? clock(instant) : short(instant, now: now)
+    }
+
     /// Days since the epoch; the same for two instants of one local day.
     func dayNumber(_ instant: Timestamp) -> Int { Int(shifted(instant).microseconds / 86_400_000_000) }
 

@@ -56,7 +56,7 @@ enum Phrases {
 
     /// `by root 40min ago until 11:00, “pg upgrade”`.
     static func suspension(_ suspension: Suspension, _ screen: Screen) -> String {
-        let until = suspension.until.map { " until \(screen.short($0))" } ?? ""
+        let until = suspension.until.map { " until \(screen.until($0))" } ?? ""
         let reason = suspension.reason.map { ", “\($0)”" } ?? ""
         return "by \(suspension.by) \(screen.ago(suspension.since))\(until)\(reason)"
     }

@@ -33,6 +33,9 @@ struct Screen: Sendable {
     /// `09:48`, `Wed 08:12`; `-` for no time.
     func short(_ text: String?) -> String { instant(text).map { local.short($0, now: now) } ?? "-" }
 
+    /// `09:48`, and `09:48:02` where that is near.
+    func until(_ text: String) -> String { instant(text).map { local.until($0, now: now) } ?? "-" }
+
     /// `09:48:02`; `-` for no time.
     func clock(_ text: String?) -> String { instant(text).map { local.clock($0) } ?? "-" }
 

@@ -12,7 +12,7 @@ extension Verb {
             .init(name: invocation.operands[0], reason: invocation.options[.reason], until: until?.description)
         ) { reply in
             let often = reply.suspended == 1 ? "" : " \(reply.suspended) times"
-            let till = until.map { " until \(session.screen.local.short($0, now: session.screen.now))" } ?? ""
+            let till = until.map { " until \(session.screen.local.until($0, now: session.screen.now))" } ?? ""
             return [Styled("\(reply.name) is suspended\(often)\(till)")]
         }
         return .done
