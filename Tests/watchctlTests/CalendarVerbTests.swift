@@ -3,6 +3,8 @@ import ProgramKit
 import Testing
 import Varlink
 
+@testable import watchctl
+
 /// `calendar` and `timespan`, as a shell sees them: they ask no daemon.
 @Suite("Calendar verbs")
 struct CalendarVerbTests {
@@ -60,6 +62,22 @@ struct CalendarVerbTests {
         let escaped = try watchctl("calendar", "12:00\u{1b}[31m")
         #expect(!escaped.errorText.contains("\u{1b}"))
     }
+
+    @Test func aLineOfACrontabIsSaidToBeOne() throws {
+        let end = try watchctl("calendar", "*/5 * * * *")
+        #expect(end.code == 1)
+        #expect(end.errorText.hasPrefix("“*/5 * * * *”: this is a line of crontab(5), which OnCron= takes\n"))
+    }
+
+    /// As systemd-analyze says it.
+    @Test(
+        arguments: [
+            (1, "1us"), (2_500, "2ms"), (1_000_000, "1s"), (61_000_000, "1min 1s"), (300_000_000, "5min"),
+            (3_660_000_000, "1h 1min"), (21_700_000_000, "6h"), (86_400_000_000, "24h"), (93_600_000_000, "1 day 2h"),
+            (172_800_000_000, "2 days"), (691_200_000_000, "1 week 1 day"), (2_716_200_000_000, "1 month 1 day"),
+            (31_557_600_000_000, "1 year 0 months"), (544_900_000_000_000, "17 years 3 months"),
+        ])
+    func theDistanceIsThatOfSystemd(span: Int64, text: String) { #expect(CalendarScreen.relative(span) == text) }
 
     @Test func aNarrowTerminalIsRespected() throws {
         let long = "Mon..Fri *-*-* 02:30:00,10,20,30,40,50 Europe/Berlin"

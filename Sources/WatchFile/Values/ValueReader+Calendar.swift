@@ -6,7 +6,11 @@ extension ValueReader {
         do throws(CalendarExpression.ParseError) {
             return try CalendarExpression(parsing: text.string, zones: zones)
         } catch {
-            refuse("is no calendar expression", "\(error)", at: error.range, of: text, &problems)
+            let isCron = (try? CronExpression(parsing: text.string)) != nil
+            let reason = isCron ? "it is a line of crontab(5), which OnCron= takes" : "\(error)"
+            refuse(
+                "is no calendar expression", reason, at: isCron ? 0..<text.bytes.count : error.range, of: text,
+                &problems)
             return nil
         }
     }

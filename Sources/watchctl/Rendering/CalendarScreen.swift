@@ -45,9 +45,33 @@ struct CalendarScreen {
 
     private func distance(_ instant: Int64) -> String {
         let left = instant - screen.now.microseconds
-        return left > 0
-            ? "\(Phrases.span(microseconds: left)) left" : "\(Phrases.span(microseconds: -left)) ago"
+        return left == 0 ? "now" : left > 0 ? "\(Self.relative(left)) left" : "\(Self.relative(-left)) ago"
     }
+
+    /// `17 years 3 months`, `1 day 5h`, `2min 3s`: as systemd's `format_timestamp_relative()`. Of more than 0 us.
+    static func relative(_ span: Int64) -> String {
+        func count(_ unit: Int64, of span: Int64, _ name: String) -> String {
+            "\(span / unit) \(name)\(span / unit == 1 ? "" : "s")"
+        }
+        let (second, minute, hour, day): (Int64, Int64, Int64, Int64) = (1_000_000, 60_000_000, 3_600_000_000, Self.day)
+        let (week, month, year) = (7 * day, 2_629_800 * second, 31_557_600 * second)
+        switch span {
+        case year...: return count(year, of: span, "year") + " " + count(month, of: span % year, "month")
+        case month...: return count(month, of: span, "month") + " " + count(day, of: span % month, "day")
+        case week...: return count(week, of: span, "week") + " " + count(day, of: span % week, "day")
+        case (2 * day)...: return count(day, of: span, "day")
+        case (25 * hour)...: return "1 day \((span - day) / hour)h"
+        case (6 * hour)...: return "\(span / hour)h"
+        case hour...: return "\(span / hour)h \(span % hour / minute)min"
+        case (5 * minute)...: return "\(span / minute)min"
+        case minute...: return "\(span / minute)min \(span % minute / second)s"
+        case second...: return "\(span / second)s"
+        case 1000...: return "\(span / 1000)ms"
+        default: return "\(span)us"
+        }
+    }
+
+    private static let day: Int64 = 86_400_000_000
 }
 
 extension Styled {

@@ -96,7 +96,10 @@ struct CalendarAnswer {
                 base = next
             }
         } catch {
-            problem = TextProblem(text: text, sentence: error.description, range: error.range)
+            let isCron = (try? CronExpression(parsing: text)) != nil
+            problem = TextProblem(
+                text: text, sentence: isCron ? "this is a line of crontab(5), which OnCron= takes" : error.description,
+                range: isCron ? 0..<text.utf8.count : error.range)
         }
     }
 
