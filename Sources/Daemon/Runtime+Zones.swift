@@ -24,6 +24,12 @@ extension Runtime {
         }
     }
 
+    /// At the start: what the local zone should be cannot be told.
+    func warnOfZone() {
+        guard let problem = TimeZoneDatabase().localProblem else { return }
+        logger.log(.warning, "the time zone is taken to be UTC: \(problem)")
+    }
+
     private func zonesAreRead(_ new: ZoneTable, insteadOf old: ZoneTable) {
         // A reload has read them meanwhile, or an earlier reading of two was told: which of them is right is looked up.
         guard zones == old else { return readZones() }

@@ -177,6 +177,7 @@ final class Runtime {
     func start() {
         control = ControlServer(parts.listener, answers: answers, core: core, runtime: bound, logger: logger)
         announce()
+        warnOfZone()
         for source in parts.configuration.sources { mustBeTried(source) }
         perform(engine.start())
         drainInputs()

@@ -57,6 +57,20 @@ package struct TimeZoneDatabase: Sendable {
         }
     }
 
+    /// Why `local()` is UTC where something else is meant: a sentence that names `TZ`, or the file. `nil`: it is as meant;
+    /// without `TZ` and `/etc/localtime` UTC is.
+    package var localProblem: String? {
+        do throws(TimeZoneFileError) {
+            _ = try localRules()
+            return nil
+        } catch {
+            if let variable { return "TZ=\(String(decoding: variable, as: UTF8.self)): \(error)" }
+            // A link to nothing is no absence.
+            if error.isAbsence, localName == nil { return nil }
+            return "\(String(decoding: localFile, as: UTF8.self)): \(error)"
+        }
+    }
+
     private func localRules() throws(TimeZoneFileError) -> TimeZoneRules {
         guard let variable else { return try Self.read(localFile) }
         let path = variable.first == UInt8(ascii: ":") ? Array(variable.dropFirst()) : variable

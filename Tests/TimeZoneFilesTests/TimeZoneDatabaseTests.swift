@@ -35,6 +35,19 @@ struct TimeZoneDatabaseTests {
         #expect(database(["TZ": variable]).local().localTime(at: Self.july).offset == 0)
     }
 
+    @Test func whyItIsUTCIsTold() throws {
+        #expect(database(["TZ": "Nowhere/Land"]).localProblem?.hasPrefix("TZ=Nowhere/Land: cannot be read: ") == true)
+        #expect(database(["TZ": "?"]).localProblem == "TZ=?: not the name of a time zone")
+        for zone in ["", ":", "UTC", "Europe/Berlin", "XYZ4"] { #expect(database(["TZ": zone]).localProblem == nil) }
+        #expect(database([:]).localProblem == nil)
+        try Folder.with { folder in
+            let local = folder["localtime"]
+            try folder.write("localtime", "garbage")
+            #expect(database([:], localFile: local).localProblem?.hasPrefix("\(local): ") == true)
+            #expect(database(["TZ": "UTC"], localFile: local).localProblem == nil)
+        }
+    }
+
     @Test func withoutTheVariableItIsTheFileOfTheMachine() throws {
         try Folder.with { folder in
             let link = folder["localtime"]
