@@ -29,6 +29,8 @@ struct UnitTests {
         ("Unit=a/b", "Unit=a/b is not the name of a unit"),
         ("Unit=/srv", "Unit=/srv is not the name of a unit: systemd-escape --path --suffix=mount (or device) gives it"),
         ("Unit=ä", "Unit=ä is not the name of a unit"),
+        ("Unit=[.service", "Unit=[.service has a [ without its ]"),
+        ("Unit=a[!]b*", "Unit=a[!]b* has a [ without its ]"),
         ("Unit=.service", "Unit=.service is not the name of a unit"),
         ("Unit=@x.service", "Unit=@x.service is not the name of a unit"),
         ("Unit=nginx.servce", "Unit=nginx.servce has the suffix of no kind of unit; did you mean nginx.service?"),

@@ -18,6 +18,10 @@ extension ValueReader {
             refuse(&problems, "is not the name of a unit\(advice)", at: word)
             return nil
         }
+        guard !isGlob || Self.areBracketsClosed(letters) else {
+            refuse(&problems, "has a [ without its ]", at: word)
+            return nil
+        }
         let name = isGlob ? word.string : suffixed(word, &problems)
         guard let name else { return nil }
         guard name.utf8.count <= Self.longestUnitName else {
@@ -25,6 +29,18 @@ extension ValueReader {
             return nil
         }
         return name
+    }
+
+    /// As fnmatch(3) with FNM_NOESCAPE, as systemd calls it: a `]` that stands first is a member.
+    private static func areBracketsClosed(_ glob: [UInt8]) -> Bool {
+        var rest = glob[...]
+        while let start = rest.firstIndex(of: UInt8(ascii: "[")) {
+            rest = rest[(start + 1)...]
+            if let sign = rest.first, "!^".utf8.contains(sign) { rest = rest.dropFirst() }
+            guard let end = rest.dropFirst().firstIndex(of: UInt8(ascii: "]")) else { return false }
+            rest = rest[(end + 1)...]
+        }
+        return true
     }
 
     private func isUnitLetter(_ letter: UInt8) -> Bool {
