@@ -132,6 +132,8 @@ final class ProcessConnector {
             "Match= needs the kernel's process connector, which is for root (CAP_NET_ADMIN): \(error)"
         case .protocolNotSupported:
             "Match= needs the kernel's process connector, and this kernel has none (CONFIG_PROC_EVENTS): \(error)"
+        case .connectionRefused:
+            "Match= needs the kernel's process connector, which only the initial network namespace has: \(error)"
         default: "the kernel's process connector: \(error)"
         }
     }
