@@ -31,24 +31,28 @@ package struct Daemon {
 
     /// What the watch files say, or why they cannot be used.
     ///
-    /// - Parameter localZone: the local zone while it cannot be read.
+    /// - Parameters:
+    ///   - localZone: the local zone while it cannot be read.
+    ///   - looksUpOwners: warns of users and groups that there are not; asks the name service, which may block.
     package static func load(
-        _ options: Options, localZone: TimeZoneRules = .utc
+        _ options: Options, localZone: TimeZoneRules = .utc, looksUpOwners: Bool = false
     ) -> (result: LoadResult, files: [String]) {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
-        return (load(texts, diagnostics, localZone: localZone), texts.map(\.file))
+        return (load(texts, diagnostics, localZone: localZone, looksUpOwners: looksUpOwners), texts.map(\.file))
     }
 
     /// - Parameter diagnostics: of those who have read the texts.
     static func load(
-        _ texts: [WatchFileText], _ diagnostics: [Diagnostic] = [], localZone: TimeZoneRules = .utc
+        _ texts: [WatchFileText], _ diagnostics: [Diagnostic] = [], localZone: TimeZoneRules = .utc,
+        looksUpOwners: Bool = false
     ) -> LoadResult {
         let zones = TimeZoneDatabase()
-        let context = LoadContext(
+        var context = LoadContext(
             processors: Linux.processorCount, localZone: zones.local(else: localZone), now: Linux.now(.realtime)
         ) {
             try? zones.rules(named: $0)
         }
+        if looksUpOwners { context.lookUpOwners() }
         var result = WatchFile.load(texts, context: context)
         result.diagnostics = diagnostics + result.diagnostics
         if diagnostics.contains(where: { $0.severity == .error }) { result.configuration = nil }

@@ -59,7 +59,7 @@ while let argument = options.popFirst() {
 }
 
 let daemonOptions = Daemon.Options(arguments: paths)
-let (result, files) = Daemon.load(daemonOptions)
+let (result, files) = Daemon.load(daemonOptions, looksUpOwners: onlyChecks)
 for diagnostic in result.diagnostics { say(diagnostic.rendered(), to: 2) }
 guard let configuration = result.configuration else { exit(78) }
 if onlyChecks { exit(0) }

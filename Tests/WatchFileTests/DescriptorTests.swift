@@ -64,6 +64,25 @@ import WatchFile
         #expect(found.count == 1 && found.first?.hasPrefix(start) == true, "\(lines): \(found)")
     }
 
+    @Test func anOwnerThatThereIsNotIsWarnedOf() {
+        func sentences(_ lines: String) -> [String] {
+            var context = LoadContext(processors: 1)
+            context.isUser = { $0 == "root" }
+            context.isGroup = { $0 == "adm" }
+            let text = "[Descriptor d]\nListenFIFO=/f\nLog=d\n" + lines
+            let loaded = WatchFile.load([WatchFileText(file: "f", bytes: Array(text.utf8))], context: context)
+            #expect(loaded.configuration != nil)
+            return loaded.diagnostics.map(\.sentence)
+        }
+        #expect(sentences("SocketUser=root\nSocketGroup=adm\n") == [])
+        #expect(sentences("SocketUser=1234\n") == [])
+        #expect(
+            sentences("SocketUser=nosuch\nSocketGroup=nor\n") == [
+                "SocketUser=nosuch: there is no such user now; the source fails until there is",
+                "SocketGroup=nor: there is no such group now; the source fails until there is",
+            ])
+    }
+
     @Test func aHandlerThatIsHandedADescriptorReadsAndWritesIt() {
         let load = load("[Descriptor d]\nListenStream=/f\nAccept=yes\nExec=/bin/cat\n")
         let handler = load.configuration?.handlers.first

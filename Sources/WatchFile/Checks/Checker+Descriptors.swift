@@ -31,6 +31,7 @@ extension Checker {
         trigger.maxConnections = entries["MaxConnections"]?.number ?? trigger.maxConnections
         checkFraming(trigger, first, entries)
         checkKeys(of: trigger, first, entries)
+        checkFileOwner(entries)
         return .descriptor(trigger)
     }
 
@@ -85,6 +86,19 @@ extension Checker {
             }
         }
         return .command(command.command)
+    }
+
+    // MARK: Owner
+
+    /// They may come later, so it is no error.
+    private mutating func checkFileOwner(_ entries: Entries) {
+        for (key, what, isKnown) in [("SocketUser", "user", context.isUser), ("SocketGroup", "group", context.isGroup)]
+        {
+            guard let isKnown, let entry = entries.entry(key), let name = entry.value?.text else { continue }
+            guard !name.isEmpty, UInt32(name) == nil, !isKnown(name) else { continue }
+            problems.warning(
+                "\(key)=\(name): there is no such \(what) now; the source fails until there is", at: entry.text)
+        }
     }
 
     // MARK: Framing

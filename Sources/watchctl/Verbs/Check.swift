@@ -12,11 +12,12 @@ extension Verb {
     ) { (invocation, session) throws(Failure) in
         let read = ConfigurationFiles.read(arguments: invocation.operands)
         let zones = TimeZoneDatabase()
-        let context = LoadContext(
+        var context = LoadContext(
             processors: Linux.processorCount, localZone: zones.local(), now: Linux.now(.realtime)
         ) {
             try? zones.rules(named: $0)
         }
+        context.lookUpOwners()
         let loaded = WatchFile.load(read.texts, context: context)
         let diagnostics = read.diagnostics + loaded.diagnostics
         if session.isJSON {
