@@ -4,7 +4,8 @@
 //   - Names are taken in the order of their bytes; those that begin with a dot are not looked at, as in a shell.
 //   - What cannot be read is a diagnostic and the rest is read all the same, so that everything is reported at once.
 //   - Nothing here waits: what is not a regular file is refused before it is opened.
-//   - To root, a file or folder that others may write is not a configuration: who can write it can run anything as root.
+//   - To root, a file or folder that others may write is not a configuration: who can write it can run anything as
+//     root.
 
 import LinuxSystem
 package import WatchFile

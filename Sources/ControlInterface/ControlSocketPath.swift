@@ -1,11 +1,12 @@
-/// Where the control socket is when nobody says: one rule for the daemon, which makes it, and the client, which looks for it.
+/// Where the control socket is when nobody says: one rule for the daemon, which makes it, and the client, which looks
+/// for it.
 package struct ControlSocketPath: Equatable, Sendable {
     package static let system = "/run/watchd/" + Manager.name
 
     /// What a daemon of this user makes.
     ///
-    /// In `/tmp` another user may have made the folder first: the daemon makes it with mode 0700 and refuses one that it does
-    /// not own.
+    /// In `/tmp` another user may have made the folder first: the daemon makes it with mode 0700 and refuses one that
+    /// it does not own.
     package var own: String
     /// What a client of this user connects to: `own` if it exists, else the system's.
     package var path: String
@@ -15,8 +16,9 @@ package struct ControlSocketPath: Equatable, Sendable {
         self.path = path
     }
 
-    /// Root: the system's socket. Others: `$XDG_RUNTIME_DIR/watchd/`; without it (or when it is not absolute, as the XDG Base
-    /// Directory Specification says) `/run/user/UID/watchd/` if `/run/user/UID` exists, else `/tmp/watchd-UID/`.
+    /// Root: the system's socket. Others: `$XDG_RUNTIME_DIR/watchd/`; without it (or when it is not absolute, as the
+    /// XDG Base Directory Specification says) `/run/user/UID/watchd/` if `/run/user/UID` exists, else
+    /// `/tmp/watchd-UID/`.
     package static func `default`(
         uid: UInt32, environment: [String: String], exists: (String) -> Bool
     ) -> ControlSocketPath {

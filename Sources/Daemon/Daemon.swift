@@ -124,8 +124,8 @@ package struct Daemon {
         if let error = failure.withLock({ $0 }) { throw error }
     }
 
-    /// Dispatch makes its timer descriptors when the first timer of a clock is armed, and without a free descriptor then
-    /// its timers would never fire (LIBDISPATCH, row 27).
+    /// Dispatch makes its timer descriptors when the first timer of a clock is armed, and without a free descriptor
+    /// then its timers would never fire (LIBDISPATCH, row 27).
     private func armDispatchTimers(_ context: Context) {
         context.queue.asyncAfter(deadline: .now() + .seconds(3_000_000_000)) {}
         context.queue.asyncAfter(wallDeadline: .now() + .seconds(3_000_000_000)) {}

@@ -37,8 +37,8 @@ final class FollowHub {
         var missed: Missed?
     }
 
-    /// The numbers of records that are gone. `last` is below `first` where watchd was started anew, and its numbers with it,
-    /// after the record before `first`.
+    /// The numbers of records that are gone. `last` is below `first` where watchd was started anew, and its numbers
+    /// with it, after the record before `first`.
     struct Missed: Sendable {
         var first: Int
         var last: Int
@@ -148,7 +148,8 @@ final class FollowHub {
         done(Batch(records: (news ?? batch).map(whole), missed: missed))
     }
 
-    /// A record with all that is known of its operation: as it is now, or as it was at the end, which stands further on.
+    /// A record with all that is known of its operation: as it is now, or as it was at the end, which stands further
+    /// on.
     private func whole(_ record: Record) -> Record {
         guard case .state(let id, let state) = record.content else { return record }
         var whole = record

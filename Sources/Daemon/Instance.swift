@@ -3,8 +3,8 @@ import LinuxSystem
 /// Which watchd it is: what its processes have as `WATCHD_INSTANCE`, by which a later one finds those that were left
 /// running.
 ///
-/// A part of it is a secret. What a process says of itself would else be believed of anybody who starts a program that is
-/// set-user-ID: such a one is root's, and has the environment that he gave it.
+/// A part of it is a secret. What a process says of itself would else be believed of anybody who starts a program that
+/// is set-user-ID: such a one is root's, and has the environment that he gave it.
 struct Instance {
     /// Bytes of the secret.
     private static let size = 16

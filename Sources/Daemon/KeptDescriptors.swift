@@ -2,8 +2,8 @@ import EventSources
 import LinuxSystem
 import Systemd
 
-/// Descriptors of an earlier watchd that the service manager has kept (`FileDescriptorStoreMax=`). Owned here until they
-/// are taken.
+/// Descriptors of an earlier watchd that the service manager has kept (`FileDescriptorStoreMax=`). Owned here until
+/// they are taken.
 struct KeptDescriptors: Sendable {
     private(set) var numbers: [KeptDescriptor: Int32] = [:]
     /// Names of an earlier or later version.

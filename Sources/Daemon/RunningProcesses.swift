@@ -18,8 +18,8 @@ struct RunningProcesses {
         }
     }
 
-    /// The operation of whose run a client is a part: that of its nearest ancestor that a run was started with; else what
-    /// the nearest environment names, if that is executing.
+    /// The operation of whose run a client is a part: that of its nearest ancestor that a run was started with; else
+    /// what the nearest environment names, if that is executing.
     func operation(of client: Ancestry, isExecuting: (UInt64) -> Bool) -> UInt64? {
         if let run = client.processes.lazy.compactMap({ runs[$0.id] }).first { return run.operation }
         return client.processes.lazy.compactMap(\.operation).first(where: isExecuting)

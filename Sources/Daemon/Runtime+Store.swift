@@ -126,8 +126,8 @@ extension Runtime {
         return state
     }
 
-    /// Operations that others require and that are not among them. By index: there may be very many, and hardly one that
-    /// requires anything.
+    /// Operations that others require and that are not among them. By index: there may be very many, and hardly one
+    /// that requires anything.
     private static func unknownRequirements(_ operations: [StoredOperation]) -> [UInt64] {
         let required = operations.indices.flatMap { index in
             operations[index].dependencies.filter(\.isRequired).map(\.operation)

@@ -36,8 +36,8 @@ final class ServiceManager: Sendable {
         markReady(false)
     }
 
-    /// By it the unit's `ExecStopPost=` tells a stop that took too long, which leaves no handler behind, from a start that
-    /// did after a crash: then they are to be found again.
+    /// By it the unit's `ExecStopPost=` tells a stop that took too long, which leaves no handler behind, from a start
+    /// that did after a crash: then they are to be found again.
     private func markReady(_ isReady: Bool) {
         guard isManaged, let folder = Linux.environment("RUNTIME_DIRECTORY") else { return }
         let path = folder + Array("/ready".utf8)

@@ -33,8 +33,8 @@ struct Deadlines: Sendable {
         }
     }
 
-    /// Of a `[Timer]`, of which there may be a hundred thousand: a third of an `Entry`. Those due at one time come in the
-    /// order of their sources.
+    /// Of a `[Timer]`, of which there may be a hundred thousand: a third of an `Entry`. Those due at one time come in
+    /// the order of their sources.
     private struct TimerEntry: Comparable, Sendable {
         var time: Int64
         var source: Int32

@@ -3,8 +3,8 @@ package import WatchFile
 /// `[Group]`: fires when the last operation of its members has ended.
 ///
 /// After a crash it is what was restored and adopted that is outstanding. How many operations of queues that are not
-/// durable there were is written now and then (`membersAtRisk`): those that are not found again were lost. The number is
-/// as old as the last write; what is to be exact is for `Durable=yes`.
+/// durable there were is written now and then (`membersAtRisk`): those that are not found again were lost. The number
+/// is as old as the last write; what is to be exact is for `Durable=yes`.
 extension Engine {
     mutating func leaveGroups(_ operation: Operation, _ result: Result) {
         for group in handlers[operation.handler].groups where sources.isInUse(group) {

@@ -22,8 +22,8 @@ extension Engine {
         }
     }
 
-    /// Its queue has room for it and may start one more now, nothing stands before it, and there is a process slot if it
-    /// needs one.
+    /// Its queue has room for it and may start one more now, nothing stands before it, and there is a process slot if
+    /// it needs one.
     private func mayStartNow(_ ticket: Ticket, on queue: Int) -> Bool {
         isOpen(queue) && hasSlot(ticket, on: queue) && !isAtItsRate(queue)
             && barrierPlace(before: ticket, of: queue) == nil

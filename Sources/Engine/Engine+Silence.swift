@@ -7,8 +7,8 @@ import WatchFile
 /// for it is set anew then, so that hearing costs nothing.
 ///
 /// The store is told of each quarter of the span that was silent, and of the first event after that: so a crash forgets
-/// a quarter at most, and a source that is heard all the time is written down once. Who is told waits until the store knows
-/// it, so that a crash tells nobody twice.
+/// a quarter at most, and a source that is heard all the time is written down once. Who is told waits until the store
+/// knows it, so that a crash tells nobody twice.
 extension Engine {
     /// The definition of a source is new: its clock goes on with the new span, or begins if it is armed.
     mutating func applySilence(_ source: Int) {

@@ -92,8 +92,8 @@ package struct EntryList: Sendable {
         return Change(entries: live - before, annulled: annulled)
     }
 
-    /// Puts the entries of an operation that had started, and was ended for this one, before its own. Of a path that both
-    /// know the newer fact counts; nothing is annulled, since the handler may have seen it.
+    /// Puts the entries of an operation that had started, and was ended for this one, before its own. Of a path that
+    /// both know the newer fact counts; nothing is annulled, since the handler may have seen it.
     mutating func rejoin(_ older: EntryList, merge: CustomTrigger.Merge?) {
         let newer = waiting
         let newerPaths = Set(newer.compactMap { $0.event.path })

@@ -252,7 +252,8 @@ package struct GroupFact: Equatable, Sendable {
     package var ran: Int
     package var failed: Int
     package var cancelled: Int
-    /// Operations that were lost when watchd did not stop in good order, as far as it is known: a little before it ended.
+    /// Operations that were lost when watchd did not stop in good order, as far as it is known: a little before it
+    /// ended.
     package var lost: Int
 
     package init(ran: Int = 0, failed: Int = 0, cancelled: Int = 0, lost: Int = 0) {

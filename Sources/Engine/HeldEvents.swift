@@ -20,8 +20,8 @@ struct HeldEvents: HasInitialValue {
     /// Events there was no room for since it holds any.
     var refused = 0
 
-    /// Adds what was held already: there is always room for it. `keepsElapses`: those of a timer do not fold. Returns the
-    /// deliveries that came to nothing.
+    /// Adds what was held already: there is always room for it. `keepsElapses`: those of a timer do not fold. Returns
+    /// the deliveries that came to nothing.
     mutating func restore(_ event: Event, merge: CustomTrigger.Merge?, keepsElapses: Bool) -> Int {
         switch event.fact {
         case .signal(let fact) where fold(event, fact): 0

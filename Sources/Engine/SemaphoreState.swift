@@ -21,8 +21,8 @@ struct SemaphoreShare: Equatable, Sendable {
 ///
 /// Only an operation that lacked nothing but semaphores stands here; who holds nothing yet cannot keep another one from
 /// ending, so no combination can deadlock. The line is kept by queue: a queue that may start nothing now (suspended,
-/// full, behind a barrier) steps out as a whole, and its operations keep their age. Where there is no process slot, only
-/// those step out that need one, so these have a line of their own.
+/// full, behind a barrier) steps out as a whole, and its operations keep their age. Where there is no process slot,
+/// only those step out that need one, so these have a line of their own.
 struct SemaphoreState: Named {
     /// Who may start now, or may not, together.
     struct Place: Hashable {

@@ -116,7 +116,8 @@ struct QueueState: Named {
 
     var width: Int { if case .concurrent(let width) = definition.kind { width } else { 1 } }
     var isSerial: Bool { definition.kind == .serial }
-    /// A barrier means nothing on a serial queue, and on a global one it is refused or, with `run`, left out of account.
+    /// A barrier means nothing on a serial queue, and on a global one it is refused or, with `run`, left out of
+    /// account.
     var takesBarriers: Bool { !isSerial && !QueueDefinition.builtInNames.contains(definition.name) }
     var isSuspended: Bool { !suspensions.isEmpty }
     /// Sources that were held back may go on.

@@ -150,8 +150,8 @@ package enum StoreWrite: Sendable {
     indirect case insert(StoredOperation)
     /// Everything of it but its events, which stay; `appended` come behind them.
     indirect case update(StoredOperation)
-    /// An operation has ended: it leaves the store if it was there, and joins the history. (The engine reports it; it is
-    /// the runtime who writes it.)
+    /// An operation has ended: it leaves the store if it was there, and joins the history. (The engine reports it; it
+    /// is the runtime who writes it.)
     indirect case ended(OperationView)
     /// An attempt has failed and another one comes. (As above.)
     indirect case retrying(OperationView)

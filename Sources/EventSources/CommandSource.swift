@@ -4,10 +4,10 @@ import WatchFile
 
 import struct WatchFile.Command
 
-/// `Command=`: what a command of ours writes to its standard output. When it has ended it is started again after 100 ms,
-/// doubling to 30 s; one that ran for 10 s has done well and begins anew. One that has closed its output only is waited
-/// for. When the source is closed its process group is asked to end; it has left when that is done. Confined to its
-/// context.
+/// `Command=`: what a command of ours writes to its standard output. When it has ended it is started again after 100
+/// ms, doubling to 30 s; one that ran for 10 s has done well and begins anew. One that has closed its output only is
+/// waited for. When the source is closed its process group is asked to end; it has left when that is done. Confined to
+/// its context.
 package final class CommandSource: EventSource {
     private static let firstDelay = 100_000
     private static let longestDelay = 30_000_000

@@ -12,8 +12,8 @@ package struct Context: Sendable {
 
     package func async(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
-    /// Here and now, alone as ever on this context: where nothing goes on there, no other thread has to wake up for it; else
-    /// it waits for its turn. Never from a context that this one waits for.
+    /// Here and now, alone as ever on this context: where nothing goes on there, no other thread has to wake up for it;
+    /// else it waits for its turn. Never from a context that this one waits for.
     package func sync(_ work: () -> Void) { queue.sync(execute: work) }
 
     /// Once, after this many microseconds of the monotonic clock.

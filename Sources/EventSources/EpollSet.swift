@@ -1,7 +1,7 @@
 package import LinuxSystem
 
-/// Descriptors that somebody else can hang up (pipes, FIFOs, sockets, pidfds), in an epoll set that is itself watched by
-/// one Dispatch source.
+/// Descriptors that somebody else can hang up (pipes, FIFOs, sockets, pidfds), in an epoll set that is itself watched
+/// by one Dispatch source.
 ///
 /// The set's own descriptor never reports ERR or HUP, so the paths of libdispatch that spin, lose bytes or race are
 /// never taken (LIBDISPATCH, section 2); here both are seen and handled, and an unsuitable descriptor is an error when

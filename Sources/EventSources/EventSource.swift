@@ -143,7 +143,8 @@ extension SourceEnvironment {
     }
 }
 
-/// Tries again after 1 s, doubling to 1 min, or to less where a try costs next to nothing. Confined to the context of who has it.
+/// Tries again after 1 s, doubling to 1 min, or to less where a try costs next to nothing. Confined to the context of
+/// who has it.
 package struct Retry {
     private static let first = 1_000_000
 

@@ -1,7 +1,7 @@
 import LinuxSystem
 
-/// Those who observe one watched folder, found by the name that each of them waits for: thousands may wait in one folder,
-/// each for a file of its own.
+/// Those who observe one watched folder, found by the name that each of them waits for: thousands may wait in one
+/// folder, each for a file of its own.
 struct FolderObservers {
     /// An owner, and what it wants to be told.
     private struct Entry {

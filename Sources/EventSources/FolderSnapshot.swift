@@ -11,7 +11,8 @@ package struct FolderSnapshot: Sendable, Equatable {
         var userID: UInt32 = 0
         var groupID: UInt32 = 0
         var isFolder: Bool
-        /// A comparison has told that it came or was written; the kernel's own report of the same state is not told again.
+        /// A comparison has told that it came or was written; the kernel's own report of the same state is not told
+        /// again.
         var isRecovered = false
         /// The same of its attributes.
         var areAttributesRecovered = false

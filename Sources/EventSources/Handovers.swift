@@ -1,7 +1,7 @@
 package import LinuxSystem
 
-/// Descriptors that are on their way to a handler, by the number that their event carries (`LineFact.handover`). Each is
-/// closed when everything that was made of its event has ended, in whatever way. Confined to the core.
+/// Descriptors that are on their way to a handler, by the number that their event carries (`LineFact.handover`). Each
+/// is closed when everything that was made of its event has ended, in whatever way. Confined to the core.
 package final class Handovers {
     private struct Entry {
         var descriptor: Int32

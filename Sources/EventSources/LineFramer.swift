@@ -2,8 +2,8 @@ import LinuxSystem
 
 /// Cuts a stream of bytes into lines. Pure; memory is bounded by the longest line.
 ///
-/// A line ends at a newline, which is not part of it. One that is longer than allowed is cut, marked incomplete, and the
-/// rest up to its newline is thrown away; or, in pieces, delivered as further lines, so that nothing is lost.
+/// A line ends at a newline, which is not part of it. One that is longer than allowed is cut, marked incomplete, and
+/// the rest up to its newline is thrown away; or, in pieces, delivered as further lines, so that nothing is lost.
 package struct LineFramer: Sendable {
     package struct Line: Equatable, Sendable {
         package var bytes: [UInt8]

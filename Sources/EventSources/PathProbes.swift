@@ -3,9 +3,9 @@ package import LinuxSystem
 /// Finds out on lanes whether paths answer, before the core touches them: one on a file system that hangs (NFS without
 /// its server, FUSE without its daemon) would stop everything.
 ///
-/// A path is asked folder by folder, so that of many below one mount that hangs, one stands still and the others are not
-/// asked before it has answered. What hangs later, when a source is armed and looks at its path, is not noticed here.
-/// Confined to the core.
+/// A path is asked folder by folder, so that of many below one mount that hangs, one stands still and the others are
+/// not asked before it has answered. What hangs later, when a source is armed and looks at its path, is not noticed
+/// here. Confined to the core.
 package final class PathProbes {
     /// Microseconds after which what has not answered is silent: nobody waits for it any longer.
     package static let patience: Int64 = 1_000_000

@@ -123,8 +123,8 @@ extension PathRoot {
         }
     }
 
-    /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told. What is gone
-    /// again by now is told nevertheless, and so its going is due as well.
+    /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told. What is
+    /// gone again by now is told nevertheless, and so its going is due as well.
     private func remember(_ name: [UInt8]) -> FileStatus? {
         guard let status = try? Linux.lstat(fullPath(name)) else {
             snapshot.entries[name] = .nothing

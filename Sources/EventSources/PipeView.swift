@@ -69,15 +69,15 @@ final class PipeView {
         writeEnd.take()?.close()
     }
 
-    /// Makes a FIFO large enough that an unfinished line fits, whatever pieces it is written in: of two pages that follow
-    /// each other, more than one is full. Smaller it works too; then a long line is cut earlier.
+    /// Makes a FIFO large enough that an unfinished line fits, whatever pieces it is written in: of two pages that
+    /// follow each other, more than one is full. Smaller it works too; then a long line is cut earlier.
     func enlarge(_ fifo: Int32) {
         let wanted = max(Self.leastSize, 2 * maxLength + 8192)
         if let size = try? Linux.pipeSize(fifo), size < wanted { try? Linux.setPipeSize(fifo, wanted) }
     }
 
-    /// The lines in the FIFO that can be told, with the bytes there that are theirs. An unfinished one stays, until it is
-    /// longer than allowed, or fills the pipe, or its writer has gone. What is left of one that was cut is consumed.
+    /// The lines in the FIFO that can be told, with the bytes there that are theirs. An unfinished one stays, until it
+    /// is longer than allowed, or fills the pipe, or its writer has gone. What is left of one that was cut is consumed.
     func look(_ fifo: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {
         while true {
             // Looked at before and after: who has gone before had written everything, and nobody else has come since.

@@ -4,9 +4,9 @@ import WatchFile
 
 /// `Framing=ready`: a level condition. While the descriptor can be read (or written) one operation gets it; when that
 /// has ended it is armed again: at once after a success that took something out of it (or put something into it), else
-/// after 1 s, doubling to 1 min. A FIFO or socket that was taken away is made anew when nothing is left to be read of it
-/// and no operation has it; what hangs up and has nothing to be read is closed and opened anew, after 1 s, doubling to
-/// 1 min until an operation gets it (a FIFO at once: that ends the hang-up). Confined to its context.
+/// after 1 s, doubling to 1 min. A FIFO or socket that was taken away is made anew when nothing is left to be read of
+/// it and no operation has it; what hangs up and has nothing to be read is closed and opened anew, after 1 s, doubling
+/// to 1 min until an operation gets it (a FIFO at once: that ends the hang-up). Confined to its context.
 package final class ReadySource: EventSource {
     private let id: SourceID
     private let trigger: DescriptorTrigger
@@ -188,8 +188,8 @@ package final class ReadySource: EventSource {
         }
     }
 
-    /// Room for more there is nearly always: without a sign of the handler having used it, it has not. Where nothing was
-    /// to be read, an empty datagram was, or the end, which stays.
+    /// Room for more there is nearly always: without a sign of the handler having used it, it has not. Where nothing
+    /// was to be read, an empty datagram was, or the end, which stays.
     private func isUnchanged(_ before: Int?, _ after: Int?, _ number: Int32) -> Bool {
         switch trigger.readiness {
         case .readable: before != nil && before == after && (after != 0 || isReadable(number))

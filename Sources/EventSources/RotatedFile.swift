@@ -22,7 +22,8 @@ struct RotatedPlace: Equatable {
     }
 }
 
-/// One of `RotatedFiles`. Open, it is watched itself, whatever its name and its folder are by now. Confined to its context.
+/// One of `RotatedFiles`. Open, it is watched itself, whatever its name and its folder are by now. Confined to its
+/// context.
 final class RotatedFile {
     private var file: TailFile?
     private var watch: FileWatch?

@@ -2,9 +2,9 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// The files that were rotated away last: who writes them may not have noticed yet. Each is followed until it is deleted,
-/// or still for long; what such a one has more than was read is found when the log is rotated again, or read anew. Confined
-/// to its context.
+/// The files that were rotated away last: who writes them may not have noticed yet. Each is followed until it is
+/// deleted, or still for long; what such a one has more than was read is found when the log is rotated again, or read
+/// anew. Confined to its context.
 final class RotatedFiles {
     /// The newest ones.
     static let limit = 4

@@ -3,7 +3,8 @@ import LinuxSystem
 /// Tells by their names which files beside a log are older parts of it.
 ///
 /// `log.1`, `log.old`, `log-20261122`, `log.2026-11-22_07:00`, `log.1.gz`, and with the number before the ending, as
-/// `app-20261122.log` of `app.log` or of `app-20261123.log`. Anything else beside it, as `app-error.log`, is another log.
+/// `app-20261122.log` of `app.log` or of `app-20261123.log`. Anything else beside it, as `app-error.log`, is another
+/// log.
 struct RotatedName: Equatable {
     /// `log.3`: higher numbers are older. `nil`: a date, or no number.
     private(set) var number: UInt64?

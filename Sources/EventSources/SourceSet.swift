@@ -162,8 +162,8 @@ package final class SourceSet {
 
     package func isCommand(_ id: SourceID) -> Bool { sources[id] is CommandSource }
 
-    /// Calls back when the commands of the sources, which are closed, have ended, with the sources of those that could not
-    /// be ended in time. They end by SIGKILL at the latest, which takes no longer than this (microseconds).
+    /// Calls back when the commands of the sources, which are closed, have ended, with the sources of those that could
+    /// not be ended in time. They end by SIGKILL at the latest, which takes no longer than this (microseconds).
     package func whenCommandsHaveEnded(
         within patience: Int = CommandProcess.patience + 5_000_000, _ done: @escaping ([SourceID]) -> Void
     ) {

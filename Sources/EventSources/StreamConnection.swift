@@ -104,8 +104,8 @@ final class StreamConnection {
         environment.tellLost(id, lost, "its end has not come in time")
     }
 
-    /// - Parameter heir: is given the connection when everything that was told of it is consumed, and what was taken out
-    ///   of it and is not told.
+    /// - Parameter heir: is given the connection when everything that was told of it is consumed, and what was taken
+    ///   out of it and is not told.
     func close(_ heir: @escaping (consuming FileDescriptor, Unfinished) -> Void, then left: @escaping () -> Void) {
         guard let reader, reader.isOpen else { return left() }
         self.reader = nil

@@ -111,7 +111,8 @@ package final class StreamSource: EventSource {
         environment.send(.source(id, retry.condition("\(error)")))
     }
 
-    /// Nobody finds it any more: it is made anew. Who is connected stays, and who waits is let in as far as there is room.
+    /// Nobody finds it any more: it is made anew. Who is connected stays, and who waits is let in as far as there is
+    /// room.
     private func lost(_ path: [UInt8]) {
         guard !isClosed else { return }
         environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))

@@ -8,8 +8,8 @@ import WatchFile
 /// wait. A line without its end therefore stays where it is only as long as he can go on: when it does not grow for a
 /// while, and there may be no room for more of it, or when it is too long for one look, it is taken out and held here,
 /// and so is whatever else comes of it, and every line of a connection where there was no room once. The connection is
-/// marked then (`LineBeginning`): whoever takes it up without what is held here knows that it goes on in the middle of a
-/// line.
+/// marked then (`LineBeginning`): whoever takes it up without what is held here knows that it goes on in the middle of
+/// a line.
 final class StreamView {
     /// So long a line may stand still without its end (microseconds).
     private static let patience: Int64 = 250_000

@@ -1,8 +1,8 @@
 import LinuxSystem
 
 /// Counts the files that were made and written where a log stands against those that were opened, so that one that went
-/// before that is not lost in silence. In doubt it counts one less: a file may have been moved there, or have come back.
-/// Confined to its context.
+/// before that is not lost in silence. In doubt it counts one less: a file may have been moved there, or have come
+/// back. Confined to its context.
 struct TailArrivals {
     /// Files that were told to have come less those that were taken: what is read may be ahead of what is told.
     private var balance = 0

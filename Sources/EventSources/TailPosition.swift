@@ -14,7 +14,8 @@ struct TailPosition: Equatable {
     /// Bytes of the beginning that `mark` is of; at most `offset`.
     var markLength = 0
     var mark: UInt64 = Self.mark([])
-    /// When it was written to last and when it was made, as of the last look; nanoseconds since the epoch, 0: not known.
+    /// When it was written to last and when it was made, as of the last look; nanoseconds since the epoch, 0: not
+    /// known.
     var modified: Int64 = 0
     var born: Int64 = 0
 

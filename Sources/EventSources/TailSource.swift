@@ -5,9 +5,9 @@ package import WatchFile
 /// `Tail=`: lines appended to a file, across its rotation, truncation and absence, and across a restart of watchd.
 ///
 /// inotify tells when to look; how far was read is told together with the lines, so that both are stored at once. What
-/// stands in the file when this path is read for the very first time is no event. When another file has come in its place and has been written
-/// to, the old one is read to its end first, and whatever was rotated away between them (`TailRotation`). Confined to its
-/// context.
+/// stands in the file when this path is read for the very first time is no event. When another file has come in its
+/// place and has been written to, the old one is read to its end first, and whatever was rotated away between them
+/// (`TailRotation`). Confined to its context.
 package final class TailSource: EventSource {
     let id: SourceID
     let path: [UInt8]

@@ -25,8 +25,8 @@ package struct AdoptableProcess: Equatable, Sendable {
     private static let parts = 0...Int(Int32.max)
     private static let copies = 0..<100_000
 
-    /// The process groups of runs of the watchd with this `WATCHD_INSTANCE` whose leader is not our child. One pass over
-    /// `/proc`, which takes as long as there are processes: not on `watchd.core`.
+    /// The process groups of runs of the watchd with this `WATCHD_INSTANCE` whose leader is not our child. One pass
+    /// over `/proc`, which takes as long as there are processes: not on `watchd.core`.
     package static func all(instance: String) throws(SystemError) -> [AdoptableProcess] {
         var found: [AdoptableProcess] = []
         for entry in try Linux.readFolder("/proc") {
@@ -42,8 +42,8 @@ package struct AdoptableProcess: Equatable, Sendable {
     }
 
     /// `nil`: it is no process of a run of this watchd. What it says of itself is believed only with the
-    /// `WATCHD_INSTANCE` that others cannot know, and of one that is ours in every respect: who starts a program that is
-    /// set-user-ID gives it whatever environment he likes.
+    /// `WATCHD_INSTANCE` that others cannot know, and of one that is ours in every respect: who starts a program that
+    /// is set-user-ID gives it whatever environment he likes.
     init?(_ pid: Int32, _ place: ProcessPlace, instance: String) {
         guard Linux.isEntirely(pid, of: Linux.effectiveUserID), Self.isAwake(pid, place) else { return nil }
         let variables = Self.variables(of: pid)
@@ -51,8 +51,8 @@ package struct AdoptableProcess: Equatable, Sendable {
         self.init(pid, place, variables)
     }
 
-    /// Whether its memory may be looked at. One that starts another (`vfork(2)`) sleeps uninterruptibly for a moment; one
-    /// that hangs on a disk does so for ever, and who looks at it may hang with it.
+    /// Whether its memory may be looked at. One that starts another (`vfork(2)`) sleeps uninterruptibly for a moment;
+    /// one that hangs on a disk does so for ever, and who looks at it may hang with it.
     private static func isAwake(_ pid: Int32, _ place: ProcessPlace) -> Bool {
         var place = place
         for _ in 0..<50 {

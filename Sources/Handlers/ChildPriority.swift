@@ -1,8 +1,8 @@
 package import LinuxSystem
 package import WatchFile
 
-/// How urgent a queue's children are: its effective `QoS=` as nice value and I/O priority, relative to the daemon's own,
-/// and never more urgent than that.
+/// How urgent a queue's children are: its effective `QoS=` as nice value and I/O priority, relative to the daemon's
+/// own, and never more urgent than that.
 ///
 /// | `QoS=`                                        | nice | I/O                                   |
 /// |-----------------------------------------------|------|---------------------------------------|

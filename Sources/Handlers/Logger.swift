@@ -10,7 +10,8 @@ package import WatchFile
 /// standard error.
 ///
 /// Writing may block (a full journal, a paused terminal), so it happens on a context of its own, behind a bounded line.
-/// What does not fit is counted and said; who can wait (handler output) asks `isCongested` and waits with `whenDrained`.
+/// What does not fit is counted and said; who can wait (handler output) asks `isCongested` and waits with
+/// `whenDrained`.
 package final class Logger: Sendable {
     /// Bytes that may wait to be written.
     private static let byteLimit = 8 << 20

@@ -66,7 +66,7 @@ extension FileStatus.Kind {
 }
 
 extension Linux {
-    /// `statx(2)` STATX_BTIME: when the open file was made, in nanoseconds since the epoch; 0 where the file system does
-    /// not know.
+    /// `statx(2)` STATX_BTIME: when the open file was made, in nanoseconds since the epoch; 0 where the file system
+    /// does not know.
     package static func birthTime(_ descriptor: Int32) -> Int64 { max(0, clinux_birth_time(descriptor)) }
 }

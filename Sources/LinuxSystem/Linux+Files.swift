@@ -103,8 +103,9 @@ extension Linux {
         return FileStatus(status)
     }
 
-    /// Returns when the file system of this path, and of what a symbolic link there leads to, has answered for itself and
-    /// not from what the kernel knows of it (`statx(2)` AT_STATX_FORCE_SYNC); never, if it hangs. Errors are answers too.
+    /// Returns when the file system of this path, and of what a symbolic link there leads to, has answered for itself
+    /// and not from what the kernel knows of it (`statx(2)` AT_STATX_FORCE_SYNC); never, if it hangs. Errors are
+    /// answers too.
     package static func waitForAnswer(of path: some SystemPath) {
         _ = try? call("statx", path) { clinux_ask($0) }
     }

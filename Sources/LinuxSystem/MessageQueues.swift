@@ -12,7 +12,8 @@ extension Linux {
         FileDescriptor(owning: try call("mq_open", name) { clinux_mq_open($0) })
     }
 
-    /// The same of a new one with these permissions (cut by the umask) and the system's attributes. EEXIST: it is there.
+    /// The same of a new one with these permissions (cut by the umask) and the system's attributes. EEXIST: it is
+    /// there.
     package static func makeMessageQueue(_ name: [UInt8], mode: UInt32) throws(SystemError) -> FileDescriptor {
         FileDescriptor(owning: try call("mq_open", name) { clinux_mq_make($0, mode) })
     }

@@ -15,8 +15,8 @@ extension Linux {
         return Pipe(readEnd: FileDescriptor(owning: ends[0]), writeEnd: FileDescriptor(owning: ends[1]))
     }
 
-    /// `tee(2)` without waiting: shows the other pipe what is in this one, of which nothing is consumed; how many bytes,
-    /// 0 when nothing is there and nobody writes. EAGAIN: nothing is there now, or the other pipe is full.
+    /// `tee(2)` without waiting: shows the other pipe what is in this one, of which nothing is consumed; how many
+    /// bytes, 0 when nothing is there and nobody writes. EAGAIN: nothing is there now, or the other pipe is full.
     package static func tee(_ pipe: Int32, to other: Int32, atMost limit: Int) throws(SystemError) -> Int {
         try call("tee") { clinux_tee(pipe, other, limit) }
     }
@@ -39,15 +39,16 @@ extension Linux {
         return Int(count)
     }
 
-    /// `ioctl(2)` SIOCOUTQ, TIOCOUTQ: bytes written to a socket or a terminal that nobody has taken yet. ENOTTY: neither.
+    /// `ioctl(2)` SIOCOUTQ, TIOCOUTQ: bytes written to a socket or a terminal that nobody has taken yet. ENOTTY:
+    /// neither.
     package static func bytesUnsent(_ descriptor: Int32) throws(SystemError) -> Int {
         var count: Int32 = 0
         try call("ioctl TIOCOUTQ") { ioctl(descriptor, UInt(TIOCOUTQ), &count) }
         return Int(count)
     }
 
-    /// A number from 0 (nothing) to 64 on an open file, found by whoever shares or inherits it: `fcntl(2)` F_SETSIG, which
-    /// means nothing to the kernel without O_ASYNC.
+    /// A number from 0 (nothing) to 64 on an open file, found by whoever shares or inherits it: `fcntl(2)` F_SETSIG,
+    /// which means nothing to the kernel without O_ASYNC.
     package static func setMark(_ descriptor: Int32, _ mark: Int32) throws(SystemError) {
         try call("fcntl F_SETSIG") { fcntl(descriptor, Int32(CLINUX_F_SETSIG), mark) }
     }

@@ -37,7 +37,8 @@ struct RemainingTime {
 }
 
 extension Linux {
-    /// `poll(2)`: what each descriptor reports, in the order given; all empty when `timeout` ms have passed (-1: never).
+    /// `poll(2)`: what each descriptor reports, in the order given; all empty when `timeout` ms have passed (-1:
+    /// never).
     package static func poll(
         _ wanted: [(descriptor: Int32, events: PollEvents)], timeout: Int32
     ) throws(SystemError) -> [PollEvents] {

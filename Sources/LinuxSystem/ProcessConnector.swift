@@ -10,8 +10,9 @@ package enum ProcessReport: Hashable, Sendable {
     case ended(Int32, ExitStatus)
 }
 
-/// Whether reports are missing. The kernel numbers them on each processor (`send_msg` in `drivers/connector/cn_proc.c`),
-/// and says ENOBUFS only once until all that it has kept is read, nor when it had no memory for a report.
+/// Whether reports are missing. The kernel numbers them on each processor (`send_msg` in
+/// `drivers/connector/cn_proc.c`), and says ENOBUFS only once until all that it has kept is read, nor when it had no
+/// memory for a report.
 package struct ProcessReportNumbers: Sendable {
     private var last: [UInt32: UInt32] = [:]
     private var hasGap = false
@@ -31,9 +32,9 @@ package struct ProcessReportNumbers: Sendable {
 }
 
 extension Linux {
-    /// A netlink socket of the process connector (CONFIG_PROC_EVENTS), non-blocking, which is told what every process of
-    /// the machine does from now on. EPERM: not without CAP_NET_ADMIN. EPROTONOSUPPORT: the kernel has none. A process
-    /// outside the first pid or user namespace is not even answered.
+    /// A netlink socket of the process connector (CONFIG_PROC_EVENTS), non-blocking, which is told what every process
+    /// of the machine does from now on. EPERM: not without CAP_NET_ADMIN. EPROTONOSUPPORT: the kernel has none. A
+    /// process outside the first pid or user namespace is not even answered.
     ///
     /// - Parameter buffer: bytes that the kernel keeps for a slow reader.
     package static func processConnector(buffer: Int) throws(SystemError) -> FileDescriptor {

@@ -20,8 +20,8 @@ extension Linux {
     /// `getppid(2)`.
     package static var parentProcessID: Int32 { getppid() }
 
-    /// Its parent now, from `/proc/PID/stat` (`proc_pid_stat(5)`), which never waits for the process; `nil`: there is no
-    /// such process.
+    /// Its parent now, from `/proc/PID/stat` (`proc_pid_stat(5)`), which never waits for the process; `nil`: there is
+    /// no such process.
     package static func place(of process: Int32) -> ProcessPlace? {
         // The second field, the name, may hold spaces and parentheses.
         guard let text = try? readFile("/proc/\(process)/stat", limit: 4096),

@@ -37,8 +37,8 @@ extension Linux {
         try descriptor("pidfd_open", "\(process)") { clinux_pidfd_open(process) }
     }
 
-    /// No process has this number, or one that has ended and was not waited for. False for 0, which stands for a process
-    /// that cannot be seen from here.
+    /// No process has this number, or one that has ended and was not waited for. False for 0, which stands for a
+    /// process that cannot be seen from here.
     package static func isGone(process: Int32) -> Bool {
         guard process > 0 else { return false }
         do throws(SystemError) {
@@ -50,8 +50,8 @@ extension Linux {
         }
     }
 
-    /// Who holds what only one process may hold. While `holder` names one that is gone, it is asked again, for up to 2 s:
-    /// a child that was just being spawned has a copy of all its parent's descriptors until it executes its program.
+    /// Who holds what only one process may hold. While `holder` names one that is gone, it is asked again, for up to 2
+    /// s: a child that was just being spawned has a copy of all its parent's descriptors until it executes its program.
     package static func livingHolder<Failure: Error>(_ holder: () throws(Failure) -> Int32?) throws(Failure) -> Int32? {
         let deadline = now(.monotonic) + 2_000_000
         while true {

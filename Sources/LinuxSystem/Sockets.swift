@@ -35,8 +35,8 @@ package struct Datagram: Hashable, Sendable {
 }
 
 extension Linux {
-    /// `socket(2)`, non-blocking unless said otherwise, for addresses of the same kind as `endpoint`. One for IPv6 serves
-    /// IPv4 as well (IPV6_V6ONLY off) where it is bound to every address.
+    /// `socket(2)`, non-blocking unless said otherwise, for addresses of the same kind as `endpoint`. One for IPv6
+    /// serves IPv4 as well (IPV6_V6ONLY off) where it is bound to every address.
     package static func socket(
         for endpoint: Endpoint, _ type: SocketType, nonBlocking: Bool = true
     ) throws(SystemError) -> FileDescriptor {

@@ -7,14 +7,14 @@ package struct UnreadShare: Equatable, Sendable {
     /// Of it the writer gets no more than this.
     package var limit: Int
 
-    /// Who waits for room in a Unix socket hears of it at a quarter (`unix_writable` in the kernel); with less than that in
-    /// it a TCP buffer always announces room.
+    /// Who waits for room in a Unix socket hears of it at a quarter (`unix_writable` in the kernel); with less than
+    /// that in it a TCP buffer always announces room.
     package var mayHoldUpWriter: Bool { used >= limit / 4 }
 }
 
 extension Linux {
-    /// Of a connected stream socket, seen from the reader; `nil`: the kernel does not tell (`sock_diag(7)` is not there, or
-    /// the writer is in another network namespace).
+    /// Of a connected stream socket, seen from the reader; `nil`: the kernel does not tell (`sock_diag(7)` is not
+    /// there, or the writer is in another network namespace).
     package static func unreadShare(_ socket: Int32) -> UnreadShare? {
         guard option(socket, SO_DOMAIN) == AF_UNIX else {
             var memory = [UInt32](repeating: 0, count: 9)

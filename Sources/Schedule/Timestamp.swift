@@ -13,7 +13,8 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// Always with six digits of fraction; an instant outside of `earliest...latest` is written as the nearer of the two.
+    /// Always with six digits of fraction; an instant outside of `earliest...latest` is written as the nearer of the
+    /// two.
     package var description: String {
         let instant = min(max(self, .earliest), .latest).microseconds
         let (seconds, fraction) = instant.quotientAndRemainder(dividingBy: 1_000_000)

@@ -96,7 +96,8 @@ struct HistoryRange {
     private func bind(_ statement: Statement, _ run: HistoryRun, _ limit: Int, source: String?) {
         statement.bind(1, run.result)
         statement.bind(2, run.isSettled ? 1 : 0)
-        // SQLite looks for the first one by this instant alone, and passes over those at it that do not stand after the place.
+        // SQLite looks for the first one by this instant alone, and passes over those at it that do not stand after the
+        // place.
         statement.bind(3, max(since, after.ended))
         statement.bind(4, after.ended)
         statement.bind(5, after.id)

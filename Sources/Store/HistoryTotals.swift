@@ -1,6 +1,6 @@
-/// What is known of the history without reading it, so that to see that nothing has to go costs nothing. Counted after the
-/// start, a slice at a time, so that no commit has to wait for all of it; kept up to date by every change; forgotten when
-/// one fails.
+/// What is known of the history without reading it, so that to see that nothing has to go costs nothing. Counted after
+/// the start, a slice at a time, so that no commit has to wait for all of it; kept up to date by every change;
+/// forgotten when one fails.
 struct HistoryTotals {
     typealias Position = HistoryQuery.Position
 

@@ -40,8 +40,8 @@ struct HistoryTrim {
         self.totals.added = 0
     }
 
-    /// Without the records that only those after them would take away: of every handler the last ones and the last failed
-    /// one are left. What has had attempts before is left too, so that they go with it.
+    /// Without the records that only those after them would take away: of every handler the last ones and the last
+    /// failed one are left. What has had attempts before is left too, so that they go with it.
     static func withoutShortLived(_ changes: [StoreChange]) -> [StoreChange] {
         var seen: [String: (records: Int, hasFailed: Bool)] = [:]
         let left = changes.reversed().filter { change in

@@ -6,8 +6,8 @@ package enum Schema {
 
     package static let migrations = [first, sourcesOfHandlers]
 
-    /// A list of a handler is merged from the runs of its sources too, which are few: so a handler and a source together
-    /// are a run of their own, however seldom one fires the other.
+    /// A list of a handler is merged from the runs of its sources too, which are few: so a handler and a source
+    /// together are a run of their own, however seldom one fires the other.
     private static let sourcesOfHandlers = """
         DROP INDEX history_handler;
         CREATE INDEX history_handler ON history (handler, source, result, settled, ended);

@@ -5,9 +5,8 @@ import Glibc
 /// the bus.
 ///
 /// It speaks to the manager over the message bus, never over `/run/systemd/private`, which `systemd(1)` keeps for
-/// `systemctl`: it would need root, and tell
-/// of every unit and job. Everybody on a bus may send a signal to anybody, so only those of the manager's own connection
-/// count.
+/// `systemctl`: it would need root, and tell of every unit and job. Everybody on a bus may send a signal to anybody, so
+/// only those of the manager's own connection count.
 package final class UnitClient {
     package enum News {
         /// `state` is `ActiveState`; `result`: `Result` of the kind of unit, where it was told with it.
@@ -71,8 +70,8 @@ package final class UnitClient {
         }
     }
 
-    /// Units that are loaded and whose names match one of the patterns, with their states; `nil`: the list cannot be had,
-    /// and why.
+    /// Units that are loaded and whose names match one of the patterns, with their states; `nil`: the list cannot be
+    /// had, and why.
     package func list(
         _ patterns: [String], _ done: @escaping (_ units: [(name: String, state: String)]?, _ failure: String) -> Void
     ) {

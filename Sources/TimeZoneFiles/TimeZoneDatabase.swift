@@ -57,8 +57,8 @@ package struct TimeZoneDatabase: Sendable {
         }
     }
 
-    /// Why `local()` is UTC where something else is meant: a sentence that names `TZ`, or the file. `nil`: it is as meant;
-    /// without `TZ` and `/etc/localtime` UTC is.
+    /// Why `local()` is UTC where something else is meant: a sentence that names `TZ`, or the file. `nil`: it is as
+    /// meant; without `TZ` and `/etc/localtime` UTC is.
     package var localProblem: String? {
         do throws(TimeZoneFileError) {
             _ = try localRules()

@@ -40,7 +40,8 @@ package struct Call: Sendable {
         }
     }
 
-    /// `JSONDecoder` does not say which number it is that does not fit its type: the one without which the error is gone.
+    /// `JSONDecoder` does not say which number it is that does not fit its type: the one without which the error is
+    /// gone.
     private func parameterAtFault<Parameters: CallParameters>(_ type: Parameters.Type) -> String? {
         guard let message = try? JSON.decode([String: JSONValue].self, from: message),
             let parameters = message[Envelope.CodingKeys.parameters.stringValue]?.members
@@ -84,7 +85,8 @@ extension Call {
         }
     }
 
-    /// A call without what its parameters say. Members that the protocol does not know are ignored, as in other services.
+    /// A call without what its parameters say. Members that the protocol does not know are ignored, as in other
+    /// services.
     private struct Envelope: Decodable {
         enum CodingKeys: String, CodingKey {
             case method, parameters, oneway, more, upgrade

@@ -14,7 +14,8 @@ package struct NoParameters: CallParameters, Equatable {
 
 extension Decoder {
     /// Refuses an object with members that `keys` does not list.
-    /// - Throws: `DecodingError.dataCorrupted`, whose path ends in the first such member (in the order of the alphabet).
+    /// - Throws: `DecodingError.dataCorrupted`, whose path ends in the first such member (in the order of the
+    ///   alphabet).
     package func refuseUnknownMembers<Keys: CodingKey & CaseIterable>(besides keys: Keys.Type) throws {
         let unknown = try container(keyedBy: AnyKey.self).allKeys.filter { Keys(stringValue: $0.stringValue) == nil }
         if let unknown = unknown.min(by: { $0.stringValue < $1.stringValue }) {

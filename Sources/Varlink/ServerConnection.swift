@@ -10,9 +10,9 @@
 /// - writes `pendingOutput`, as much as the socket takes, and says how much with `consumeOutput`;
 /// - closes the socket when `isFinished`, and at the latest `closingGrace` seconds after `ending` was set.
 ///
-/// Replies keep the order of the calls because a call is handed out only when the one before has been answered. Memory is
-/// bounded: `wantsInput` is false while enough waits, no call is handed out while the client does not read its replies, and a
-/// stream whose client does not read is cut off with an error, for which one slot is kept.
+/// Replies keep the order of the calls because a call is handed out only when the one before has been answered. Memory
+/// is bounded: `wantsInput` is false while enough waits, no call is handed out while the client does not read its
+/// replies, and a stream whose client does not read is cut off with an error, for which one slot is kept.
 ///
 /// The protocol: varlink.org/Method-Call.
 package struct ServerConnection: Sendable {
@@ -115,7 +115,8 @@ package struct ServerConnection: Sendable {
 
     // MARK: Replies
 
-    /// The last reply of a call. Ignored unless that call is the one to be answered now: its stream may have been cut off.
+    /// The last reply of a call. Ignored unless that call is the one to be answered now: its stream may have been cut
+    /// off.
     package mutating func reply(to call: Int, with parameters: some Encodable = NoParameters()) {
         guard let answered = answer(call), !answered.isOneway else { return }
         enqueue(OutgoingReply(parameters: parameters))

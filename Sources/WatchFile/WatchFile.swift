@@ -5,8 +5,8 @@ import Schedule
 /// Each step goes on after a mistake, so that all mistakes are told at once, each at its place:
 ///
 /// - `LineReader` joins continued lines and drops comments; a `SourceText` remembers where each of its bytes stands.
-/// - `SectionReader` turns lines into sections; each key is looked up in `KeyTable`, and its value read by the type that
-///   stands there (`ValueReader`).
+/// - `SectionReader` turns lines into sections; each key is looked up in `KeyTable`, and its value read by the type
+///   that stands there (`ValueReader`).
 /// - `SectionMerger` lays drop-ins over their files.
 /// - `Checker` fills in defaults, resolves names and refuses what makes no sense together.
 ///

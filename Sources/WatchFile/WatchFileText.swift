@@ -26,7 +26,8 @@ package struct LoadContext: Sendable {
     package var zone: @Sendable (String) -> TimeZoneRules?
     /// Wall-clock microseconds: what is past by then is warned of. `nil`: not known.
     package var now: Int64?
-    /// Whether there is a user, a group of this name; asked of `SocketUser=` and `SocketGroup=`, to warn. `nil`: not known.
+    /// Whether there is a user, a group of this name; asked of `SocketUser=` and `SocketGroup=`, to warn. `nil`: not
+    /// known.
     package var isUser: (@Sendable (String) -> Bool)?
     package var isGroup: (@Sendable (String) -> Bool)?
 

@@ -3,7 +3,8 @@ import Glibc
 import LinuxSystem
 import Schedule
 
-/// `watchctl`: arguments → a call → a rendering for people, or JSON. It is the only place of this program that prints and exits.
+/// `watchctl`: arguments → a call → a rendering for people, or JSON. It is the only place of this program that prints
+/// and exits.
 @main
 enum Watchctl {
     static func main() {

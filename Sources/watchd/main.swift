@@ -25,7 +25,8 @@ func say(_ text: String, to descriptor: Int32) {
     try? Linux.writeAll(descriptor, Array("\(text)\n".utf8))
 }
 
-/// Started with a standard descriptor closed, the first one opened would take its place, and handlers would write there.
+/// Started with a standard descriptor closed, the first one opened would take its place, and handlers would write
+/// there.
 func openStandardDescriptors() {
     while let descriptor = try? Linux.open("/dev/null", .readingAndWriting) {
         if descriptor.rawValue > 2 { return descriptor.close() }

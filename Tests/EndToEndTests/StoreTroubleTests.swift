@@ -6,7 +6,8 @@ import Synchronization
 import Testing
 import Varlink
 
-/// A store that cannot be used, or not for a while: what is not durable goes on, and the rest is refused by name or waits.
+/// A store that cannot be used, or not for a while: what is not durable goes on, and the rest is refused by name or
+/// waits.
 @Suite("Store in trouble, end to end") struct StoreTroubleTests {
     private static let text = """
         [Queue kept]

@@ -76,7 +76,8 @@ struct NetEffectTests {
 
     // MARK: All pairs
 
-    /// What two changes of one path come to; a rename as the older one has come to the path, as the newer one leaves it.
+    /// What two changes of one path come to; a rename as the older one has come to the path, as the newer one leaves
+    /// it.
     private static let pairs: [PathChange: [PathChange: [String]]] = [
         .created: [
             .created: ["created:px2"], .written: ["created:px2"], .modified: ["created:px2"],

@@ -23,8 +23,8 @@ import WatchFile
         DurableTests.state(fixture.writes, ended: fixture.ended)
     }
 
-    /// The next start, `down` seconds later; meanwhile somebody has set the wall clock by `step` seconds, or the machine
-    /// was started anew.
+    /// The next start, `down` seconds later; meanwhile somebody has set the wall clock by `step` seconds, or the
+    /// machine was started anew.
     private func restarted(
         _ fixture: EngineFixture, _ configuration: Configuration, down: Int64 = 60, step: Int64 = 0,
         isRebooted: Bool = false

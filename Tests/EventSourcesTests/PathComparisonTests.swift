@@ -19,7 +19,8 @@ import WatchFile
 
         var hub: InotifyHub { rim.parts.value.environment.inotify }
 
-        /// Makes it compare: with `change` made before the listing, and read from the kernel after it has begun or ended.
+        /// Makes it compare: with `change` made before the listing, and read from the kernel after it has begun or
+        /// ended.
         func compare(_ change: () throws -> Void) throws {
             rim.on(source) { $0.hold() }
             try folder.write("in/dirty", "")
@@ -197,8 +198,8 @@ import WatchFile
         }
     }
 
-    /// Whatever happened while it was held, read late or opened anew: who was told knows what stands there, and of every
-    /// name that something happened to it after it had happened.
+    /// Whatever happened while it was held, read late or opened anew: who was told knows what stands there, and of
+    /// every name that something happened to it after it had happened.
     @Test func whatWasToldIsHowTheFolderStands() throws {
         for seed in Seeds.range(60) {
             try with { setup in

@@ -68,7 +68,8 @@ import Testing
         return try body()
     }
 
-    /// Runs `body` on the core of a rim beside `passable/one` and `passable/two`, and `passable/way`, which leads to one.
+    /// Runs `body` on the core of a rim beside `passable/one` and `passable/two`, and `passable/way`, which leads to
+    /// one.
     private func withPassable(_ body: (Rim, Folder) throws -> Void) throws {
         try Folder.with { folder in
             let owner: UInt32? = geteuid() == 0 ? 65534 : nil

@@ -351,7 +351,8 @@ import WatchFile
                     try folder.write("log", "")
                 case 7 where isDown && written > 0:
                     try tick(folder)
-                    // Copied and truncated; a log that is read meanwhile could not be told from one that was not copied.
+                    // Copied and truncated; a log that is read meanwhile could not be told from one that was not
+                    // copied.
                     for number in (1..<99).reversed() where folder.exists("log.\(number)") {
                         try Linux.rename(folder["log.\(number)"], to: folder["log.\(number + 1)"])
                     }

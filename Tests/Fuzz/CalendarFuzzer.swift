@@ -1,7 +1,7 @@
 import Schedule
 
-/// The entry point of libFuzzer: whatever the text, reading it as a calendar expression or a cron line ends; what is read
-/// is the same when it is written and read again, and its elapses ascend, forwards as backwards.
+/// The entry point of libFuzzer: whatever the text, reading it as a calendar expression or a cron line ends; what is
+/// read is the same when it is written and read again, and its elapses ascend, forwards as backwards.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCalendar(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,7 +1,7 @@
 import Schedule
 
-/// The entry point of libFuzzer: whatever the text, reading it as a time span or an instant ends, and what is read is the
-/// same when it is written and read again.
+/// The entry point of libFuzzer: whatever the text, reading it as a time span or an instant ends, and what is read is
+/// the same when it is written and read again.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTimeSpan(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)

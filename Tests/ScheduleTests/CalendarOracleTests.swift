@@ -79,9 +79,10 @@ struct CalendarOracleTests {
         return differences
     }
 
-    /// Where `DaylightSaving=run` does better. In spring systemd leaves out what is in the gap (in Dublin even what comes
-    /// after it on that day); in autumn it is silent for the whole second pass, which `run` uses for what repeats.
-    /// In `berlin-fold-1st` systemd runs `Sun *-10~07/1 02:30`, whose first pass is still to come, in the second.
+    /// Where `DaylightSaving=run` does better. In spring systemd leaves out what is in the gap (in Dublin even what
+    /// comes after it on that day); in autumn it is silent for the whole second pass, which `run` uses for what
+    /// repeats. In `berlin-fold-1st` systemd runs `Sun *-10~07/1 02:30`, whose first pass is still to come, in the
+    /// second.
     private static let better: [String: Set<String>] = [
         "*-*-* *:00": ["berlin-autumn", "berlin-fold-1st"],
         "*-*-1/3 *:0/20": ["berlin-fold-1st"],

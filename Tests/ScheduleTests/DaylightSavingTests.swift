@@ -81,8 +81,8 @@ struct DaylightSavingTests {
         }
     }
 
-    /// For each zone: a fixed time that is left out in spring, the first elapses of one that repeats there; and the same
-    /// in autumn, where the fixed time comes twice.
+    /// For each zone: a fixed time that is left out in spring, the first elapses of one that repeats there; and the
+    /// same in autumn, where the fixed time comes twice.
     static let changes = [
         Change(
             "Europe/Berlin", "02:30", after: "2026-03-28 12:00:00", run: ["29 01:00", "30 00:30"],

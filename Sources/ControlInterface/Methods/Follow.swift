@@ -50,8 +50,9 @@ package enum Follow: ControlMethod {
         }
     }
 
-    /// Records that were asked for and are no longer kept, by their sequence numbers; only as the first reply. `last` below
-    /// `first`: watchd, and its numbers, began anew after the record before `first`; what comes next is all that is kept.
+    /// Records that were asked for and are no longer kept, by their sequence numbers; only as the first reply. `last`
+    /// below `first`: watchd, and its numbers, began anew after the record before `first`; what comes next is all that
+    /// is kept.
     package struct Gap: Codable, Equatable, Sendable {
         package var first: Int
         package var last: Int

@@ -16,7 +16,8 @@ package enum ListSources: ControlMethod {
 
     package struct Source: Codable, Equatable, Sendable {
         package enum State: String, Codable, CaseIterable, Sendable {
-            /// `waiting`: for what it watches to exist. `held`: its queue's backlog is full. `closed`: it will not fire any more.
+            /// `waiting`: for what it watches to exist. `held`: its queue's backlog is full. `closed`: it will not fire
+            /// any more.
             case armed, waiting, failed, suspended, held, closed
         }
 

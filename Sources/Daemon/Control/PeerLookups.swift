@@ -3,8 +3,8 @@ import LinuxSystem
 
 /// Looks up who the clients are that want to wait, one after another beside the core. Confined to the core.
 ///
-/// A look into `/proc` may hang with the process that it looks at, and those behind it wait as long; so nobody is looked
-/// up whose answer does not depend on it, and only so many at once.
+/// A look into `/proc` may hang with the process that it looks at, and those behind it wait as long; so nobody is
+/// looked up whose answer does not depend on it, and only so many at once.
 final class PeerLookups {
     /// Clients that are looked up or wait for that; one more is refused.
     static let limit = 256

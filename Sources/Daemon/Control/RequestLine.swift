@@ -3,7 +3,8 @@ import EventSources
 import LinuxSystem
 import Varlink
 
-/// The way of requests to the core: those of one turn go there together, in their order. Confined to the control context.
+/// The way of requests to the core: those of one turn go there together, in their order. Confined to the control
+/// context.
 final class RequestLine {
     let target: RequestTarget
     private let answers: Answers

@@ -1,5 +1,5 @@
-/// Makes the bytes that a `ByteReader` takes apart: numbers of seven bits a byte, the lowest first (LEB128), signed ones
-/// folded to the small unsigned ones (zigzag), and bytes behind their count.
+/// Makes the bytes that a `ByteReader` takes apart: numbers of seven bits a byte, the lowest first (LEB128), signed
+/// ones folded to the small unsigned ones (zigzag), and bytes behind their count.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 

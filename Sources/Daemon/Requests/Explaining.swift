@@ -132,8 +132,8 @@ extension Runtime {
                 object: "handler/\(summary.handler)", operation: summary, steps: steps.map { step($0, role) }))
     }
 
-    /// An operation that has ended: what the engine's trail still has of it; its own record and its failed attempts tell
-    /// the rest, and how it ended.
+    /// An operation that has ended: what the engine's trail still has of it; its own record and its failed attempts
+    /// tell the rest, and how it ended.
     private func remembered(_ operation: EndedOperation) -> [Explanation] {
         let trail = engine.explain(operation: operation.id) ?? []
         // The records know more of how its attempts ended; what is about another operation stays.
@@ -203,7 +203,8 @@ extension Runtime {
 }
 
 extension Explanation {
-    /// Its sentence names only operations, handlers and queues; why a source is not armed may name what it watches, that of an end may quote what an event carried.
+    /// Its sentence names only operations, handlers and queues; why a source is not armed may name what it watches,
+    /// that of an end may quote what an event carried.
     fileprivate var namesNothingElse: Bool {
         time == nil && code != .unarmed || [.submitted, .joined, .started].contains(code)
     }

@@ -1,8 +1,9 @@
 // When an expression is due.
 //
-// Where the clocks are set forward, some civil times do not exist; where they are set back, some come twice. `run` loses
-// nothing: a time that does not exist is due at the first instant after the gap (all of one gap together), a time that
-// comes twice is due in the first pass, and in both if the expression repeats. `skip` is as systemd: see `SystemdElapse`.
+// Where the clocks are set forward, some civil times do not exist; where they are set back, some come twice. `run`
+// loses nothing: a time that does not exist is due at the first instant after the gap (all of one gap together), a time
+// that comes twice is due in the first pass, and in both if the expression repeats. `skip` is as systemd: see
+// `SystemdElapse`.
 
 /// `DaylightSaving=`: what becomes of times that do not exist, or come twice, where the clocks are changed.
 package enum DaylightSaving: String, Hashable, Sendable, CaseIterable {

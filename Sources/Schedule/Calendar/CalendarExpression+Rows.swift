@@ -2,14 +2,16 @@
 // would take for ever. That its pauses are short can be seen in its fields, since all its days are alike.
 
 extension CalendarExpression {
-    /// Whether on each of its days it elapses again at most `span` after the elapse before, from the first to the last of the
-    /// day, where the clocks are not changed. Work is bounded by the minutes of a day and by a minute in steps of `span`.
+    /// Whether on each of its days it elapses again at most `span` after the elapse before, from the first to the last
+    /// of the day, where the clocks are not changed. Work is bounded by the minutes of a day and by a minute in steps
+    /// of `span`.
     package func isRow(within span: TimeSpan) -> Bool {
         if case .abbreviation = zone { return false }
         return pattern.isRow(within: Int(clamping: span.microseconds))
     }
 
-    /// Of a row, an elapse after which it has gone on until this one without a longer pause: mostly the last one of the day.
+    /// Of a row, an elapse after which it has gone on until this one without a longer pause: mostly the last one of the
+    /// day.
     package func endOfRow(after elapse: Int64, in rules: TimeZoneRules) -> Int64 {
         let rules = zone == .utc ? .utc : rules
         func offset(_ instant: Int64) -> Int64 { Int64(rules.offset(at: Int(instant / 1_000_000))) * 1_000_000 }

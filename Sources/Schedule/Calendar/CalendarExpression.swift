@@ -1,8 +1,8 @@
 // When something is due by the calendar: `OnCalendar=`, in the language of systemd.time(7).
 //
-// What is read, what is refused and how it is written again is as in systemd 252 (`calendarspec.c`). An expression knows
-// the name of its zone only; its rules are given to it when it is asked for an instant, so that a change of the zone
-// needs no new expression.
+// What is read, what is refused and how it is written again is as in systemd 252 (`calendarspec.c`). An expression
+// knows the name of its zone only; its rules are given to it when it is asked for an instant, so that a change of the
+// zone needs no new expression.
 
 /// An expression such as `Mon..Fri *-*-* 02:30:00 Europe/Berlin`.
 package struct CalendarExpression: Hashable, Sendable {
@@ -34,7 +34,8 @@ package struct CalendarExpression: Hashable, Sendable {
     let seconds: [CalendarComponent]
 
     let pattern: CivilPattern
-    /// Its hours or minutes go on and on (`*`, `0/15`, `8..17`): where the clocks are set back, it is due in both passes.
+    /// Its hours or minutes go on and on (`*`, `0/15`, `8..17`): where the clocks are set back, it is due in both
+    /// passes.
     let isRepeating: Bool
 
     init(_ fields: CalendarFields, zone: Zone) {

@@ -12,9 +12,9 @@ package protocol CalendarSchedule: Hashable, Sendable, CustomStringConvertible {
 
     /// The newest elapses in a span of time, and how many there are in all: computed, whatever the length of the span.
     ///
-    /// The count is exact, unless several repetitions of fractions of a second meet in one field: then it may be too high.
-    /// With `skip`, a span's elapses are those that do not depend on the base: none in a gap, one where a time comes
-    /// twice.
+    /// The count is exact, unless several repetitions of fractions of a second meet in one field: then it may be too
+    /// high. With `skip`, a span's elapses are those that do not depend on the base: none in a gap, one where a time
+    /// comes twice.
     /// - Parameters:
     ///   - base: microseconds since the epoch; excluded.
     ///   - end: included.

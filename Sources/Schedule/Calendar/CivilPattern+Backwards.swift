@@ -76,7 +76,8 @@ extension CivilPattern {
 // MARK: - Counting
 
 extension CivilPattern {
-    /// How many civil times there are in a range, those that are left out included; computed month by month, not time by time.
+    /// How many civil times there are in a range, those that are left out included; computed month by month, not time
+    /// by time.
     func count(in range: Range<Int>) -> Int {
         guard !isImpossible else { return 0 }
         return count(before: range.upperBound) - count(before: range.lowerBound)

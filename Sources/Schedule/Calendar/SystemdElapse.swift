@@ -1,6 +1,6 @@
-// How systemd 252 walks the calendar (`find_next()` of `calendarspec.c`), with `mktime(3)` of glibc: where the clocks are
-// changed, its answers depend on the steps on the way, so the steps are followed. It refuses to go backwards, gives up
-// after 1000 steps, and both happen at gaps; then it is stuck, and says so.
+// How systemd 252 walks the calendar (`find_next()` of `calendarspec.c`), with `mktime(3)` of glibc: where the clocks
+// are changed, its answers depend on the steps on the way, so the steps are followed. It refuses to go backwards, gives
+// up after 1000 steps, and both happen at gaps; then it is stuck, and says so.
 
 struct SystemdElapse {
     private let expression: CalendarExpression

@@ -58,8 +58,9 @@ extension Checker {
         report("\(title) starts its own member \(name(ofNode: member.node)): \(chain)", member.edge, in: title)
     }
 
-    /// Who starts whom: handlers first, then sources, each by its index. A handler starts its completion handlers, those
-    /// that it requires, and through `Emit=` a custom source; a source its handlers; the end of a member its group.
+    /// Who starts whom: handlers first, then sources, each by its index. A handler starts its completion handlers,
+    /// those that it requires, and through `Emit=` a custom source; a source its handlers; the end of a member its
+    /// group.
     private var startGraph: ReferenceGraph {
         var graph = ReferenceGraph(nodes: handlers.count + sources.count)
         for (index, handler) in handlers.enumerated() {

@@ -19,8 +19,8 @@ package struct CalendarWindow: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(calendar) for \(span)" }
 
-    /// Until when it is open without a pause, as far as the elapses of a day tell; `nil`: it is not open at that instant.
-    /// Wall clock, microseconds.
+    /// Until when it is open without a pause, as far as the elapses of a day tell; `nil`: it is not open at that
+    /// instant. Wall clock, microseconds.
     ///
     /// - Parameter rules: of the zone of its calendar.
     package func end(at instant: Int64, in rules: TimeZoneRules) -> Int64? {

@@ -96,8 +96,8 @@ package struct Completions: Equatable, Sendable {
     package var retry: [String] = []
     /// `OnChange=`: when success turns to failure or back.
     package var change: [String] = []
-    /// `OnFinished=`: once, however it ended, be it cancelled or skipped by its conditions (which is neither success nor
-    /// failure). Nobody is told of what is skipped before its turn (`Overlap=`, `Once=`, `NotDuring=`), dropped,
+    /// `OnFinished=`: once, however it ended, be it cancelled or skipped by its conditions (which is neither success
+    /// nor failure). Nobody is told of what is skipped before its turn (`Overlap=`, `Once=`, `NotDuring=`), dropped,
     /// superseded or annulled.
     package var finished: [String] = []
 

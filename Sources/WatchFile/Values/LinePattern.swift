@@ -4,10 +4,10 @@ import Glibc
 /// character is a byte. Not to be shared between threads.
 ///
 /// What a line costs is bounded, since others write the lines. glibc tries every place of a line anew, which is
-/// quadratic: 1.7 s for `(a|a)*b` and 4 KiB of `a`, minutes for 64 KiB. So whether it matches is asked of a form that is
-/// anchored at the start of the line and begins with any bytes: one pass, 2 to 20 ms for 64 KiB. Only a line that matches
-/// is searched, for its groups, and no more than `searchedLength` bytes of it (0.3 s at the very worst). glibc keeps the
-/// states of its automaton (2 KiB each), so it is made anew after `bytesPerMachine` bytes.
+/// quadratic: 1.7 s for `(a|a)*b` and 4 KiB of `a`, minutes for 64 KiB. So whether it matches is asked of a form that
+/// is anchored at the start of the line and begins with any bytes: one pass, 2 to 20 ms for 64 KiB. Only a line that
+/// matches is searched, for its groups, and no more than `searchedLength` bytes of it (0.3 s at the very worst). glibc
+/// keeps the states of its automaton (2 KiB each), so it is made anew after `bytesPerMachine` bytes.
 package final class LinePattern {
     /// Bytes of a pattern.
     package static let maximumLength = 1000

@@ -22,8 +22,8 @@ struct Invocation {
 }
 
 extension Invocation {
-    /// Understands the arguments (without the program's name). The verb is the first that is no option; options may stand
-    /// before and after it, with their value behind them or after `=`; `--` ends them.
+    /// Understands the arguments (without the program's name). The verb is the first that is no option; options may
+    /// stand before and after it, with their value behind them or after `=`; `--` ends them.
     /// - Throws: a usage error.
     init(arguments: [String]) throws(Failure) {
         var words: [String] = []

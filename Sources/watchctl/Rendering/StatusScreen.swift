@@ -56,7 +56,8 @@ struct StatusScreen {
             + "\(Phrases.count(status.operationsPending, "operation")) pending, \(Phrases.bytes(status.memoryBytes))"
     }
 
-    /// `1 615 accepted = 1 605 done + 1 failed + 9 pending; 1 461 coalesced`: every term that is not 0 is there, so it adds up.
+    /// `1 615 accepted = 1 605 done + 1 failed + 9 pending; 1 461 coalesced`: every term that is not 0 is there, so it
+    /// adds up.
     static func totals(_ totals: Counters) -> String {
         let ends = [
             (totals.done, "done"), (totals.failed, "failed"), (totals.cancelled, "cancelled"),

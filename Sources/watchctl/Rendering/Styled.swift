@@ -141,7 +141,8 @@ extension Styled {
 
     private static func width(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + width($1) } }
 
-    /// Columns of one scalar: 0 for what combines with the one before, 2 for East Asian wide ones (UAX #11) and pictures.
+    /// Columns of one scalar: 0 for what combines with the one before, 2 for East Asian wide ones (UAX #11) and
+    /// pictures.
     private static func width(_ scalar: Unicode.Scalar) -> Int {
         if scalar.isASCII { return 1 }
         switch scalar.properties.generalCategory {

@@ -2,8 +2,8 @@ import ControlInterface
 import LinuxSystem
 
 extension Verb {
-    /// A ticket lasts as long as a process: that of `--pid`, or the one that called watchctl, such as a shell's; for `run`,
-    /// the command itself, which takes the place of watchctl.
+    /// A ticket lasts as long as a process: that of `--pid`, or the one that called watchctl, such as a shell's; for
+    /// `run`, the command itself, which takes the place of watchctl.
     static let group = Verb(
         name: "group", operands: "enter NAME | leave NAME TICKET | run NAME COMMAND…", operandCount: 2...Int.max,
         options: [.pid], beginsCommand: { $0.count == 3 && $0[1] == "run" },

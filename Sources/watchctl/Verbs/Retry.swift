@@ -35,7 +35,8 @@ extension Verb {
         }
     }
 
-    /// Does it for each target, as often as there is more of it. What goes wrong with one does not keep it from the others.
+    /// Does it for each target, as often as there is more of it. What goes wrong with one does not keep it from the
+    /// others.
     private static func forEachFailure(
         _ invocation: Invocation, _ work: (FailedTarget, String) throws(Failure) -> (count: Int, more: Bool)
     ) throws(Failure) -> ExitCode {

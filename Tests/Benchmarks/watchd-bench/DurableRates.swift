@@ -1,7 +1,7 @@
 import LinuxSystem
 
-/// Durable operations a second, watchd and bare SQLite in turn, in as many transactions; and those of watchd that are not
-/// durable, which pay for the socket alone.
+/// Durable operations a second, watchd and bare SQLite in turn, in as many transactions; and those of watchd that are
+/// not durable, which pay for the socket alone.
 struct DurableRates {
     /// What becomes of an operation.
     enum Work: String, CaseIterable, Encodable {

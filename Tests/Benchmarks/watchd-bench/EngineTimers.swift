@@ -3,7 +3,8 @@ import LinuxSystem
 import Schedule
 import WatchFile
 
-/// `[Timer]` sources in an engine, with the rim of this program: one timerfd, and a handler that counts and ends at once.
+/// `[Timer]` sources in an engine, with the rim of this program: one timerfd, and a handler that counts and ends at
+/// once.
 struct EngineTimers {
     private var engine: Engine
     /// For each timer, of the allocator, beyond its configuration.

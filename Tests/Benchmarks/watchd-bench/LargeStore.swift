@@ -3,7 +3,8 @@ import LinuxSystem
 import Schedule
 import Varlink
 
-/// A store with many operations that wait and a long history: how long the daemon takes to start with it, and to answer.
+/// A store with many operations that wait and a long history: how long the daemon takes to start with it, and to
+/// answer.
 struct LargeStore {
     /// Operations in one call while the store is filled; watchd's own limit of a message is far away.
     private static let eventsPerCall = 100

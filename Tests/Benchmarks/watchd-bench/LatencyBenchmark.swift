@@ -11,7 +11,8 @@ struct LatencyBenchmark {
         var gap = 3
     }
 
-    /// Timers of both daemons elapse on one grid, the floor's half a period later, so that they take turns as well (µs).
+    /// Timers of both daemons elapse on one grid, the floor's half a period later, so that they take turns as well
+    /// (µs).
     static let timerPeriod: Int64 = 40_000
     static let floorPhase = timerPeriod / 2
 

@@ -1,18 +1,21 @@
 // `watchd-bench`: what watchd costs, against the least that is possible.
 //
-// latency   An event is made, and a handler (a small static program) says when its `main` began. Both daemons, watchd as
+// latency   An event is made, and a handler (a small static program) says when its `main` began. Both daemons, watchd
+// as
 //           it is shipped and the floor (`watchd-bench-floor`: epoll and posix_spawn in C), run side by side, get the
 //           same kind of event and start the same handler, one event after the other in turn, so that both meet the same
 //           machine. The time is taken by the handler before it does anything; how it is reported costs nothing.
 // idle      What watchd does when nothing happens, just started and after a burst of runs, and how long it takes to
 //           READY, for which the benchmark plays the service manager.
-// queue     What a decision costs: the engine as a library, with the benchmark as its rim, in virtual time. Each operation
+// queue     What a decision costs: the engine as a library, with the benchmark as its rim, in virtual time. Each
+// operation
 //           is submitted by an event of a path source, started, and ended, while a steady number of others wait (and
 //           1 000 more in a suspended queue); one in 1 000 is a barrier. The engine never waits, so its time is that
 //           which its thread was on a processor. The bytes are those that the allocator has given
 //           out more when the line is full than when it was empty.
 //
-// timers    What a timer costs: `[Timer]` sources with `EverySec=` in the engine as a library, in real time, with one timerfd
+// timers    What a timer costs: `[Timer]` sources with `EverySec=` in the engine as a library, in real time, with one
+// timerfd
 //           and a handler that counts and ends at once (`Key=none`, or one handler would run for one timer after the
 //           other); beside it, in turn, DispatchSourceTimers at the same instants on one serial queue. Late is what lies
 //           between the instant it was due and the start of the handler. The bytes are those that the allocator has
@@ -20,18 +23,21 @@
 //
 // calendar  What it costs to find the next elapse of a calendar expression, and that of one that never comes.
 //
-// exit      Many processes, not watchd's own, that are watched by pid files and all killed in one burst: time until the last
+// exit      Many processes, not watchd's own, that are watched by pid files and all killed in one burst: time until the
+// last
 //           end has been told (a line of a Log= handler, counted in what watchd writes), and time on a processor for
 //           each; beside it, in turn, a bare loop in this program: pidfds in an epoll set, and how each ended.
 //
-// store     What durability costs. Durable operations a second of watchd as it is shipped, for clients that each fire one
+// store     What durability costs. Durable operations a second of watchd as it is shipped, for clients that each fire
+// one
 //           event after the other and wait for the reply, which comes when it is stored; beside it, in turn, the same
 //           rows (tables and a row are copied from the daemon's file) written through SQLite in as many transactions of
 //           the same size, with the same pragmas. Then the delay of a queue that is not durable, with the store at work
 //           beside it; then start and history of a store with many operations and a long history.
 //           Where others build beside it, `chrt --rr 1 watchd-bench store` gives both sides a processor when they need
 //           one; without it the one thread of bare SQLite waits longer for one than watchd's many do.
-// lines     Lines a second that watchd takes from a FIFO, each accepted by itself and joined to the operation that waits,
+// lines     Lines a second that watchd takes from a FIFO, each accepted by itself and joined to the operation that
+// waits,
 //           beside cat and beside an epoll loop in C that only looks for newlines.
 //
 // All times are µs of CLOCK_MONOTONIC. Figures of rounds are given as their median and, in brackets, their range.

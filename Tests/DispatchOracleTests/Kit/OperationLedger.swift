@@ -8,8 +8,8 @@
 ///   has ended go one by one, and the first may start before it comes to the second, whatever their priorities.
 /// - *One that others depend on is cancelled only where its queue has a free place and is not suspended, or while it
 ///   runs.* A cancelled `Operation` has finished when its queue has come to it, one of watchd at once.
-/// - *All of a queue are cancelled only where none depends on another of them.* `cancelAllOperations` goes from one to the
-///   next; meanwhile the end of the first may start the second. watchd cancels the newest first.
+/// - *All of a queue are cancelled only where none depends on another of them.* `cancelAllOperations` goes from one to
+///   the next; meanwhile the end of the first may start the second. watchd cancels the newest first.
 /// - *A batch is added while its queues are suspended.* watchd decides when all handlers of an event are in line;
 ///   `addOperation` starts the first one before it knows of the second.
 /// - *A queue is suspended once.* `isSuspended` is no count.

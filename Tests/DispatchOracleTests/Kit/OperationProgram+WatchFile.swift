@@ -1,6 +1,7 @@
 import WatchFile
 
-/// An operation program's queues as a watch file: a batch is a custom source whose event starts a handler for each part.
+/// An operation program's queues as a watch file: a batch is a custom source whose event starts a handler for each
+/// part.
 extension OperationProgram {
     func configuration(_ fault: OperationEngineSide.Fault?) -> Configuration {
         let builtIn = QueueDefinition.builtInNames.map { name in

@@ -1,8 +1,8 @@
 import LinuxSystem
 import ProgramKit
 
-/// A FUSE file system at `mnt` whose daemon never answers, in a mount namespace that only watchd sees. So nothing of the
-/// test can hang.
+/// A FUSE file system at `mnt` whose daemon never answers, in a mount namespace that only watchd sees. So nothing of
+/// the test can hang.
 enum HungMount {
     /// Words before watchd's own. Whoever holds the file system open writes its process number to `holder`.
     static func launcher(_ folder: Folder) -> [String] {

@@ -25,8 +25,8 @@ extension SchedulingModel {
         return nil
     }
 
-    /// Whether one of its `HoldDuring=` has begun, and began less than its span ago: looked for from the beginning of the
-    /// span on, not back from now.
+    /// Whether one of its `HoldDuring=` has begun, and began less than its span ago: looked for from the beginning of
+    /// the span on, not back from now.
     private func isInWindow(_ item: Item) -> Bool {
         let windows =
             (handlers[item.view.handler]?.windows.holdDuring ?? []) + (sourceWindows[item.view.origin] ?? [])
@@ -148,8 +148,8 @@ extension SchedulingModel {
         return (starts[queue] ?? []).count { $0 > first } >= limit.count
     }
 
-    /// Who waits for a process slot is not overtaken by who needs none. Who lacks semaphores besides stands in their lines
-    /// if there was a slot when its turn came, and then may be; that cannot be told from outside.
+    /// Who waits for a process slot is not overtaken by who needs none. Who lacks semaphores besides stands in their
+    /// lines if there was a slot when its turn came, and then may be; that cannot be told from outside.
     private func isBehindOneWithoutSlot(_ item: Item) -> Bool {
         guard let mine = board.kind(item) else { return false }
         return board.submitted(on: item.view.queue).contains { other in
