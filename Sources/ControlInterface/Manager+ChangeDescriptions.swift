@@ -23,7 +23,9 @@ extension Manager {
           events: []int
         )
 
-        # Start a handler, or all handlers of a source, now.
+        # Start a handler, or all handlers of a source, now. What a call starts is its caller's own: it joins no operation
+        # that waits, and no later event joins it. With Overlap=restart, a run that is ended for a newer one comes again by
+        # itself, behind that.
         method Run(
           # The handler or source.
           name: string,
@@ -33,7 +35,7 @@ extension Manager {
           lines: ?[]string,
           # A custom source's number.
           data: ?int,
-          # Reply only when all the operations have ended.
+          # Reply only when all the operations have ended: with the end of the caller's own.
           wait: ?bool
         ) -> (
           # Ids of the operations.

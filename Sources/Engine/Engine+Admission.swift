@@ -60,21 +60,20 @@ extension Engine {
     // MARK: The deliveries of one event
 
     /// Brings every delivery of an event to its place. `targets`: those first that others wait for. `isCounted`: they
-    /// stand at `pending` already.
+    /// stand at `pending` already. `behind`: of a `Run`, the newest operation there was before; it joins only its own.
     @discardableResult
     mutating func admitAll(
         _ event: Event, source: Int, _ targets: some Collection<SourceState.Target>, depth: Int,
-        isCounted: Bool = false,
-        isByHand: Bool = false
+        isCounted: Bool = false, behind: UInt64? = nil
     ) -> [Admission] {
         if targets.count == 1, let target = targets.first {
-            return [admit(event, source: source, target, .none, depth, isCounted: isCounted, isByHand: isByHand)]
+            return [admit(event, source: source, target, .none, depth, isCounted: isCounted, behind: behind)]
         }
         var admissions: Admissions = []
         for target in targets {
             let dependencies = dependencies(target.handler, admissions)
             let admission = admit(
-                event, source: source, target, dependencies, depth, isCounted: isCounted, isByHand: isByHand)
+                event, source: source, target, dependencies, depth, isCounted: isCounted, behind: behind)
             admissions.append((target.handler, admission))
         }
         return admissions.map(\.admission)
@@ -83,14 +82,14 @@ extension Engine {
     /// Brings a delivery to its place: into an operation, or to its end.
     private mutating func admit(
         _ event: Event, source: Int, _ target: SourceState.Target, _ dependencies: Dependencies, _ depth: Int,
-        isCounted: Bool, isByHand: Bool
+        isCounted: Bool, behind: UInt64?
     ) -> Admission {
         if !isCounted { enter(event.count, at: .pending, source: source, target) }
         if let (result, reason) = refusal(dependencies, depth, queue: target.queue) {
             return end(event, result, reason, source: source, target)
         }
         let constraints = handlers[target.handler].definition.value.constraints
-        if handlers[target.handler].isOnceDone, !isByHand, let once = constraints.once {
+        if handlers[target.handler].isOnceDone, behind == nil, let once = constraints.once {
             return end(
                 event, .skipped, "Once=\(once.rawValue): it has run", source: source, target, seenAs: .done)
         }
@@ -102,11 +101,11 @@ extension Engine {
             return end(
                 event, .skipped, "Overlap=skip: \(runner) still runs", source: source, target, other: runner)
         }
-        if depth == 0, let refusal = makeRoom(for: event, source: source, target) {
+        if depth == 0, let refusal = makeRoom(for: event, source: source, target, behind: behind) {
             return end(event, .dropped, refusal, source: source, target)
         }
-        let draft = draft(event, source: source, target, depth: depth, isByHand: isByHand)
-        return .operation(enqueue(event, names, draft, dependencies))
+        let draft = draft(event, source: source, target, depth: depth, isByHand: behind != nil)
+        return .operation(enqueue(event, names, draft, dependencies, behind: behind))
     }
 
     /// Why a delivery may not become a part of an operation.
@@ -132,7 +131,7 @@ extension Engine {
         operation.source = source
         operation.depth = Int16(clamping: depth)
         operation.isClosed = sources[source].merge == nil
-        operation.isByHand = isByHand
+        (operation.isByHand, operation.isOwn) = (isByHand, isByHand)
         _ = operation.entries.add(event, merge: nil)
         return operation
     }
@@ -176,10 +175,12 @@ extension Engine {
     }
 
     /// Drops what the queue's policy says to drop. Returns why the delivery itself must be dropped, if it must.
-    private mutating func makeRoom(for event: Event, source: Int, _ target: SourceState.Target) -> String? {
+    private mutating func makeRoom(
+        for event: Event, source: Int, _ target: SourceState.Target, behind: UInt64?
+    ) -> String? {
         let queue = target.queue
         guard !queues[queue].holdsBack, isFull(queue) || entries >= settings.maxOperations,
-            isNewEntry(event, source: source, target)
+            isNewEntry(event, source: source, target, behind: behind)
         else { return nil }
         let definition = queues[queue].definition
         if definition.overflow == .dropOldest, dropOldestEntry(of: queue) { return nil }
@@ -206,18 +207,22 @@ extension Engine {
 
     // MARK: Into an operation
 
-    func mergeCandidates(_ event: Event, source: Int, _ target: SourceState.Target) -> [OperationRef] {
-        mergeCandidates(keyNames(event, source: source, target), source: source, target)
+    /// The operations that would take an event in; of a `Run` only those it has made itself.
+    func mergeCandidates(
+        _ event: Event, source: Int, _ target: SourceState.Target, behind: UInt64? = nil
+    ) -> [OperationRef] {
+        mergeCandidates(keyNames(event, source: source, target), source: source, target, behind: behind)
     }
 
     private func mergeCandidates(
-        _ names: [KeyTable.Name], source: Int, _ target: SourceState.Target
+        _ names: [KeyTable.Name], source: Int, _ target: SourceState.Target, behind: UInt64?
     ) -> [OperationRef] {
         var found: [OperationRef] = []
         for name in names {
             guard let key = keys.index(of: name) else { continue }
             keys[key].open.forEach { ref in
-                guard operations[ref].source == source, operations[ref].queue == target.queue else { return }
+                guard operations[ref].source == source, operations[ref].queue == target.queue, ref.id > behind ?? 0
+                else { return }
                 if !found.contains(ref) { found.append(ref) }
             }
         }
@@ -226,11 +231,11 @@ extension Engine {
 
     /// Joins an operation that waits and may take it in, or makes one.
     private mutating func enqueue(
-        _ event: Event, _ names: [KeyTable.Name], _ draft: Operation, _ dependencies: Dependencies
+        _ event: Event, _ names: [KeyTable.Name], _ draft: Operation, _ dependencies: Dependencies, behind: UInt64?
     ) -> UInt64 {
         let (source, target) = (draft.source, SourceState.Target(handler: draft.handler, queue: draft.queue))
         let merge = sources[source].merge
-        var candidates = merge == nil ? [] : mergeCandidates(names, source: source, target)
+        var candidates = merge == nil ? [] : mergeCandidates(names, source: source, target, behind: behind)
         for other in candidates where !mayJoin(other, dependencies) {
             close(other)
             candidates.removeAll { $0 == other }
@@ -258,7 +263,6 @@ extension Engine {
         change += operations[oldest].entries.add(event, merge: merge)
         saveJoined(event, oldest)
         operations[oldest].joined += event.count
-        operations[oldest].isByHand = operations[oldest].isByHand || draft.isByHand
         countCoalesced(event.count, source: source, target)
         note(.joined, oldest, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)

@@ -49,9 +49,9 @@ extension Engine {
     func isFull(_ queue: Int) -> Bool { queues[queue].entries >= queues[queue].definition.backlog }
 
     /// Whether a delivery would be an entry more, and not merge into one that waits.
-    func isNewEntry(_ event: Event, source: Int, _ target: SourceState.Target) -> Bool {
+    func isNewEntry(_ event: Event, source: Int, _ target: SourceState.Target, behind: UInt64? = nil) -> Bool {
         guard let merge = sources[source].merge else { return true }
-        return !mergeCandidates(event, source: source, target).contains {
+        return !mergeCandidates(event, source: source, target, behind: behind).contains {
             operations[$0].entries.wouldMerge(event, merge: merge)
         }
     }

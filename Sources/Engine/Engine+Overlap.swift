@@ -133,7 +133,7 @@ extension Engine {
         if !old.isRunning { changeEntries(-old.entries.count, queue: old.queue) }
         operations[ref].entries = EntryList()
         var heir = next
-        if old.source == new.source, old.queue == new.queue {
+        if old.source == new.source, old.queue == new.queue, !old.isOwn, !new.isOwn {
             let before = new.entries.count
             operations[next].entries.rejoin(old.entries, merge: sources[old.source].merge)
             operations[next].joined += deliveries
@@ -156,12 +156,14 @@ extension Engine {
         return nil
     }
 
-    /// Events of another source or queue cannot join: they make an operation of their own, behind the newer one.
+    /// Events of another source or queue cannot join, nor those of a `Run`: they make an operation of their own, behind
+    /// the newer one.
     private mutating func runAgain(_ old: Operation) -> OperationRef {
         var draft = Operation()
         (draft.handler, draft.queue, draft.source) = (old.handler, old.queue, old.source)
         (draft.entries, draft.joined, draft.depth) = (old.entries, old.joined, old.depth)
-        (draft.isClosed, draft.isRerun, draft.isByHand) = (true, true, old.isByHand)
+        (draft.isClosed, draft.isRerun) = (true, true)
+        (draft.isByHand, draft.isOwn) = (old.isByHand, old.isOwn)
         let ref = insert(draft, old.keys.map { keys[$0].name })
         begin(ref)
         return ref

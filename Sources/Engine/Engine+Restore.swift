@@ -119,7 +119,9 @@ extension Engine {
         draft.made = now.monotonic
         draft.attempt = Int32(clamping: max(1, stored.attempt))
         draft.hasStarted = stored.isExecuting || stored.attempt > 1 || stored.isRedelivered
-        draft.isClosed = stored.isClosed || draft.hasStarted || sources[source].merge == nil
+        // An older watchd let events join what was run by hand.
+        draft.isOwn = stored.isOwn || stored.isByHand
+        draft.isClosed = stored.isClosed || draft.isOwn || draft.hasStarted || sources[source].merge == nil
         draft.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
         (draft.isCancelled, draft.isByHand) = (stored.isCancelled, stored.isByHand)
         (draft.isRerun, draft.hasConsumed) = (stored.isRerun, stored.hasConsumed)

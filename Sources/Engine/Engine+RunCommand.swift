@@ -2,6 +2,9 @@ import Schedule
 import WatchFile
 
 /// `Run`: a handler, or all handlers of a source, started by hand.
+///
+/// What a call submits is its caller's own, as with `sync` of Dispatch: several paths may share an operation, but it
+/// joins none that is there already, and nothing joins it later. So what a caller is told is what became of its own.
 extension Engine {
     /// A caller who waits until every operation that his `Run` started has ended.
     struct RunCall: Sendable {
@@ -47,12 +50,15 @@ extension Engine {
     }
 
     private mutating func admit(_ facts: [Fact], source: Int, _ targets: TargetList) -> [Admission] {
-        facts.flatMap { fact in
+        let newest = lastOperationID
+        let admissions = facts.flatMap { fact in
             let event = makeEvent(fact)
             let names = handlerNames(targets)
             actions.append(.report(.event(event, sources[source].origin, handlers: names)))
-            return admitAll(event, source: source, targets, depth: 0, isByHand: true)
+            return admitAll(event, source: source, targets, depth: 0, behind: newest)
         }
+        for case .operation(let id) in admissions { if let ref = operations.ref(id: id) { close(ref) } }
+        return admissions
     }
 
     private func isRunnable(_ named: Named) -> Bool {
@@ -73,10 +79,18 @@ extension Engine {
             let room = min(
                 queues[target.queue].definition.backlog - queues[target.queue].entries, settings.maxOperations - entries
             )
-            guard facts.count > room else { continue }
-            let added = facts.count { isNewEntry(Event(id: 0, time: 0, fact: $0), source: source, target) }
-            if added > room { throw full(target.queue) }
+            if facts.count > room, entries(facts, source: source) > room { throw full(target.queue) }
         }
+    }
+
+    /// How many entries a run makes of its facts: they fold among themselves.
+    private func entries(_ facts: [Fact], source: Int) -> Int {
+        var entries = EntryList()
+        for fact in facts {
+            let merge = entries.isEmpty ? nil : sources[source].merge
+            _ = entries.add(Event(id: 0, time: 0, fact: fact), merge: merge)
+        }
+        return entries.count
     }
 
     /// What a run by hand tells the handler: the paths, lines or data given, else an event as the source makes them.

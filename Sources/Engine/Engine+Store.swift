@@ -168,7 +168,7 @@ extension Engine {
         }
         (stored.isExecuting, stored.isRedelivered) = (operation.isRunning, operation.isRedelivered)
         (stored.isCancelled, stored.isClosed) = (operation.isCancelled, operation.isClosed)
-        (stored.isByHand, stored.isRerun) = (operation.isByHand, operation.isRerun)
+        (stored.isByHand, stored.isOwn, stored.isRerun) = (operation.isByHand, operation.isOwn, operation.isRerun)
         (stored.hasConsumed, stored.isDurable) = (operation.hasConsumed, operation.isDurable)
         if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
         stored.runs = operation.runs.compactMap { run in

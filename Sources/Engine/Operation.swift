@@ -69,6 +69,8 @@ struct Operation: Sendable {
     var isRerun = false
     /// `watchctl run` made it.
     var isByHand = false
+    /// Its caller's own (`Run`, `Retry`): its events join no other operation, and no others join it.
+    var isOwn = false
     /// A run of it may have happened before this attempt.
     var isRedelivered = false
     /// Kept safe until it has ended: its queue was durable at some time since it was made.

@@ -65,6 +65,8 @@ package struct StoredOperation: Equatable, Sendable {
     package var isCancelled = false
     package var isClosed = false
     package var isByHand = false
+    /// Its caller's own: it joins no other operation, and no event joins it.
+    package var isOwn = false
     package var isRerun = false
     package var hasConsumed = false
     /// How many events each part has of one that `Stride=` has split at its first start.

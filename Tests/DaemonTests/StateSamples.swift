@@ -131,7 +131,7 @@ extension SeededGenerator {
         }
         (operation.isExecuting, operation.isRedelivered, operation.isCancelled) = (chance(50), chance(50), chance(50))
         (operation.isClosed, operation.isByHand, operation.isRerun) = (chance(50), chance(50), chance(50))
-        (operation.hasConsumed, operation.isDurable) = (chance(50), chance(50))
+        (operation.hasConsumed, operation.isDurable, operation.isOwn) = (chance(50), chance(50), chance(50))
         operation.stride = optional { 1 + $0.upTo(500) }
         operation.left = optional { $0.number() }
         operation.runs = list(3) { StoredRun(part: $0.upTo(500), pid: $0.int32(), started: $0.number()) }

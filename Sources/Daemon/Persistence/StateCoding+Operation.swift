@@ -8,7 +8,8 @@ extension ByteWriter {
             flags(
                 operation.merge != nil, operation.notBefore != nil, operation.isExecuting, operation.isRedelivered,
                 operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
-                operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil))
+                operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil,
+                operation.isOwn))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -61,7 +62,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0xFFF)
+        let bits = try flags(0x1FFF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -117,5 +118,6 @@ extension StoredOperation {
         isRerun = bits & 0x80 != 0
         hasConsumed = bits & 0x100 != 0
         isDurable = bits & 0x200 != 0
+        isOwn = bits & 0x1000 != 0
     }
 }
