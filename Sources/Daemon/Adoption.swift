@@ -46,6 +46,9 @@ struct Adoption {
                 runs.append(run)
             } else if hasSeveralCommands, let next = own.min(by: { $0.started < $1.started }) {
                 runs.append(StoredRun(part: run.part, pid: next.pid, started: run.started))
+            } else if AdoptableProcess.isZombie(run.pid, startedAt: run.started) {
+                // How it ended is known.
+                runs.append(run)
             } else if !operation.isDurable {
                 // Of another queue, it fails when nobody can say how it ended.
                 runs.append(run)

@@ -58,15 +58,20 @@ package struct AdoptRequest: Sendable {
     package var run: RunID
     package var definition: SharedDefinition
     package var pid: Int32
+    /// Of a handler's run: wall clock, microseconds.
+    package var started: Int64?
     /// Of a supervised process: one that was started later (boot time, microseconds) is another one.
     package var seen: Int64?
     /// A supervised process that nothing asks for any more: it is ended.
     package var isUnwanted = false
 
-    package init(run: RunID, definition: SharedDefinition, pid: Int32, seen: Int64? = nil) {
+    package init(
+        run: RunID, definition: SharedDefinition, pid: Int32, started: Int64? = nil, seen: Int64? = nil
+    ) {
         self.run = run
         self.definition = definition
         self.pid = pid
+        self.started = started
         self.seen = seen
     }
 }

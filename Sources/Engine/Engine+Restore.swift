@@ -211,7 +211,8 @@ extension Engine {
             let timeout = definition.value.timeout.microseconds
             setDeadline(ref, part: stored.part, after: timeout > ran ? timeout - ran : 0)
             let id = RunID(operation: ref.id, attempt: Int(operations[ref].attempt), part: stored.part)
-            actions.append(.adopt(AdoptRequest(run: id, definition: definition, pid: stored.pid)))
+            actions.append(
+                .adopt(AdoptRequest(run: id, definition: definition, pid: stored.pid, started: stored.started)))
         }
     }
 

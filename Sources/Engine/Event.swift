@@ -192,7 +192,7 @@ package struct ProcessFact: Equatable, Sendable {
     package var pid: Int32
     /// Of a `Match=`: the path of its executable.
     package var executable: [UInt8]?
-    /// `nil`: the kernel did not tell (before 6.15, for a process that is not ours).
+    /// `nil`: the kernel did not tell (of a process that is not ours: before 6.15, or where it may not be looked at).
     package var exit: Exit?
     /// Microseconds from its start to its end.
     package var runTime: Int64?

@@ -108,7 +108,9 @@ package final class ProcessSource: EventSource {
 
     private func watch(_ pid: Int32) {
         do throws(SystemError) {
-            let process = try WatchedProcess(pid, epoll: environment.epoll) { [unowned self] in ended(pid, $0) }
+            let process = try WatchedProcess(pid, on: environment.core, epoll: environment.epoll) { [unowned self] in
+                ended(pid, $0)
+            }
             guard !isRecycled(process) else {
                 process.cancel()
                 return waiting("process \(pid) is younger than \(path.printable); waiting for it to change")

@@ -1,30 +1,36 @@
 package import Engine
 package import LinuxSystem
 
-/// A process that is not our child. Its pidfd is readable when it has ended, but how it ended is known only when its
-/// parent has waited for it: then the pidfd hangs up (LIBDISPATCH and SYSTEMD B). Confined to its context.
+/// A process that is not our child. Its pidfd is readable when it has ended. How it ended stands in `/proc` until its
+/// parent has waited for it, where we may look at it, and is told by the pidfd from then on (Linux 6.15; LIBDISPATCH and
+/// SYSTEMD B). Confined to its context.
 package final class WatchedProcess {
+    /// Microseconds that its parent is given to wait for it, where only then is known how it ended.
+    private static let parentPatience = 2_000_000
+
     /// Boot-time microsecond of its start, to the hundredth of a second.
     package let started: Int64?
+    private let processID: Int32
+    private let core: Context
     private let epoll: EpollSet
     private var pidfd: FileDescriptor?
     private var token: UInt64?
     private let handler: (Exit?) -> Void
-    private let lingers: () -> Void
 
-    /// Calls `handler` once, with how it ended where the kernel tells (6.15 or newer).
-    convenience init(_ pid: Int32, epoll: EpollSet, handler: @escaping (Exit?) -> Void) throws(SystemError) {
-        try self.init(pid, try Linux.pidfdOpen(pid), epoll: epoll, handler: handler)
+    /// Calls `handler` once, with how it ended, or `nil` where nobody tells.
+    convenience init(
+        _ pid: Int32, on core: Context, epoll: EpollSet, handler: @escaping (Exit?) -> Void
+    ) throws(SystemError) {
+        try self.init(pid, try Linux.pidfdOpen(pid), on: core, epoll: epoll, handler: handler)
     }
 
     /// The same, by a descriptor of the process that is open already.
-    ///
-    /// - Parameter lingers: called when it has ended and its parent has not waited for it yet, which may never happen.
     package init(
-        _ pid: Int32, _ descriptor: consuming FileDescriptor, epoll: EpollSet, lingers: @escaping () -> Void = {},
+        _ pid: Int32, _ descriptor: consuming FileDescriptor, on core: Context, epoll: EpollSet,
         handler: @escaping (Exit?) -> Void
     ) throws(SystemError) {
-        self.lingers = lingers
+        processID = pid
+        self.core = core
         self.epoll = epoll
         self.handler = handler
         let number = descriptor.rawValue
@@ -49,19 +55,27 @@ package final class WatchedProcess {
 
     private func changed(_ number: Int32, _ events: EpollEvents) {
         guard let token else { return }
+        var isReaped = events.contains(.hangUp)
         do throws(SystemError) {
             if let exit = try Linux.pidfdInfo(number).exit { return handler(Exit(exit)) }
         } catch  where error.errno == .noSuchProcess {
             // Its parent waited for it just while the kernel was asked, which had looked for the exit before: again.
             return handler((try? Linux.pidfdInfo(number))?.exit.map { Exit($0) })
         } catch {
-            // An older kernel, or a process that has left no trace: it has ended, how is not known.
-            return handler(nil)
+            // An older kernel will not tell more than it does now.
+            isReaped = true
         }
-        if events.contains(.hangUp) { return handler(nil) }
+        if let exit = Linux.exit(ofZombie: processID, number) { return handler(Exit(exit)) }
+        if isReaped { return handler(nil) }
         // A zombie: nothing more to read until its parent has waited; only the hang-up counts from here on.
         try? epoll.modify(token, [])
-        lingers()
+        let bound = QueueBound(self, to: core)
+        core.after(Self.parentPatience) { bound.value.stillLingers() }
+    }
+
+    /// Its parent does not wait for it (the first process of some containers never does).
+    private func stillLingers() {
+        if token != nil { handler(nil) }
     }
 }
 

@@ -51,6 +51,18 @@ package struct AdoptableProcess: Equatable, Sendable {
         self.init(pid, place, variables)
     }
 
+    /// Whether a process that has ended, and that its parent has not waited for, is of a run that was started then (wall
+    /// clock, microseconds). It has no environment any more, but its number, its user and the time of its start; where
+    /// the clock was set since, it is not known again.
+    package static func isZombie(_ pid: Int32, startedAt started: Int64) -> Bool {
+        guard let place = Linux.place(of: pid), place.isZombie, place.groupID == pid,
+            Linux.isEntirely(pid, of: Linux.effectiveUserID)
+        else { return false }
+        // Ticks of a hundredth of a second; and a start may have waited for its turn.
+        let delay = Linux.now(.realtime) - Linux.now(.boottime) + place.started - started
+        return (-1_000_000...10_000_000).contains(delay)
+    }
+
     /// Whether its memory may be looked at. One that starts another (`vfork(2)`) sleeps uninterruptibly for a moment;
     /// one that hangs on a disk does so for ever, and who looks at it may hang with it.
     private static func isAwake(_ pid: Int32, _ place: ProcessPlace) -> Bool {

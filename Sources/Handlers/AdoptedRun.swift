@@ -5,7 +5,7 @@ import LinuxSystem
 import WatchFile
 
 /// A run whose process an earlier watchd started. It is not our child: its end is seen from its pidfd, and how it ended
-/// where the kernel tells (6.15 or newer). Confined to the core.
+/// where anybody tells (`WatchedProcess`). Confined to the core.
 final class AdoptedRun: OngoingRun {
     private let request: AdoptRequest
     private let environment: RunEnvironment
@@ -18,9 +18,6 @@ final class AdoptedRun: OngoingRun {
     private var hadEnded = false
     /// What of it is in the service manager's store.
     private var keptNames: [KeptDescriptor] = []
-    private var bound: QueueBound<AdoptedRun> { QueueBound(self, to: environment.core) }
-    /// Microseconds that its parent is given to wait for it.
-    private static let parentPatience = 2_000_000
 
     init(_ request: AdoptRequest, _ environment: RunEnvironment, ended: @escaping () -> Void) {
         self.request = request
@@ -62,23 +59,17 @@ final class AdoptedRun: OngoingRun {
                 throw SystemError(call: "pidfd_open", detail: "\(pid)", errno: .noSuchProcess)
             }
         }
-        return try WatchedProcess(pid, descriptor, epoll: environment.epoll) { [unowned self] in
-            environment.core.after(Self.parentPatience) { [bound] in bound.value.stillLingers() }
-        } handler: { [unowned self] in
-            processEnded($0)
+        return try WatchedProcess(pid, descriptor, on: environment.core, epoll: environment.epoll) {
+            [unowned self] in processEnded($0)
         }
-    }
-
-    /// Its parent does not wait for it (the first process of some containers never does).
-    private func stillLingers() {
-        // Where it is gone by now, its pidfd tells next.
-        guard process != nil, let place = Linux.place(of: request.pid), place.isZombie else { return }
-        processEnded(place.exit.map { Exit($0) })
     }
 
     /// By now the number may be another process's.
     private func isOfThisRun(_ pid: Int32) -> Bool {
         guard let place = Linux.place(of: pid) else { return false }
+        if let started = request.started, place.isZombie {
+            return AdoptableProcess.isZombie(pid, startedAt: started)
+        }
         // At that moment the number was its own, and it was started before. (Ticks of a hundredth of a second.)
         if let seen = request.seen { return place.started <= seen }
         return AdoptableProcess(pid, place, instance: environment.instance())?.run == request.run

@@ -12,36 +12,59 @@ package struct ProcessPlace: Hashable, Sendable {
     package var sessionID: Int32
     /// When it was started: boot-time microsecond, to the hundredth of a second.
     package var started: Int64
-    /// How a zombie ended; `nil` for what lives. The kernel tells it to root and to the process's own user.
-    package var exit: ExitStatus?
+    /// How a zombie ended, as `wait(2)` encodes it. 0 also where the kernel does not tell: see `Linux.exit(ofZombie:_:)`.
+    package var waitStatus: Int32?
+
+    /// A line of `/proc/PID/stat` (`proc_pid_stat(5)`); `nil`: it is none.
+    package init?(stat line: [UInt8]) {
+        // The second field, the name, may hold spaces, parentheses and newlines.
+        guard let end = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let separators = [UInt8(ascii: " "), UInt8(ascii: "\n")]
+        let fields = line[(end + 1)...].split(whereSeparator: separators.contains)
+        func number(_ field: Int) -> Int64? {
+            fields.count > field - 3 ? Int64(String(decoding: fields[field - 3], as: UTF8.self)) : nil
+        }
+        guard let parent = number(4), let group = number(5), let session = number(6), let ticks = number(22)
+        else { return nil }
+        parentID = Int32(truncatingIfNeeded: parent)
+        isStuck = fields[0].elementsEqual("D".utf8)
+        isZombie = fields[0].elementsEqual("Z".utf8)
+        groupID = Int32(truncatingIfNeeded: group)
+        sessionID = Int32(truncatingIfNeeded: session)
+        // USER_HZ is 100 on every architecture that Linux still runs on.
+        started = ticks * 10_000
+        waitStatus = number(52).map { Int32(truncatingIfNeeded: $0) }
+    }
 }
 
 extension Linux {
     /// `getppid(2)`.
     package static var parentProcessID: Int32 { getppid() }
 
-    /// Its parent now, from `/proc/PID/stat` (`proc_pid_stat(5)`), which never waits for the process; `nil`: there is
-    /// no such process.
+    /// Its place now, from `/proc/PID/stat`, which never waits for the process; `nil`: there is no such process.
     package static func place(of process: Int32) -> ProcessPlace? {
-        // The second field, the name, may hold spaces and parentheses.
-        guard let text = try? readFile("/proc/\(process)/stat", limit: 4096),
-            let end = text.lastIndex(of: UInt8(ascii: ")"))
-        else { return nil }
-        let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
-        func number(_ field: Int) -> Int64? { Int64(String(decoding: fields[field - 3], as: UTF8.self)) }
-        guard fields.count > 19, let parent = number(4), let group = number(5),
-            let session = number(6), let ticks = number(22)
-        else {
+        (try? readFile("/proc/\(process)/stat", limit: 4096)).flatMap { ProcessPlace(stat: $0) }
+    }
+
+    /// How a process ended that its parent has not waited for. `nil`: it lives, or its parent has waited, or the kernel
+    /// does not tell. It tells who may look at the process (PTRACE_MODE_READ_FSCREDS of `ptrace(2)`): root, and its own
+    /// user, if it has no capability that the caller lacks.
+    ///
+    /// - Parameter pidfd: of the process.
+    package static func exit(ofZombie process: Int32, _ pidfd: Int32) -> ExitStatus? {
+        // Else a status of 0 means nothing. The same permission is asked for here; a zombie has no program any more.
+        do throws(SystemError) {
+            _ = try readlink("/proc/\(process)/exe")
             return nil
+        } catch {
+            guard error.errno == .noSuchFile else { return nil }
         }
-        let isZombie = fields[0].elementsEqual("Z".utf8)
-        let status = isZombie && fields.count > 49 ? number(52).map { Int32(truncatingIfNeeded: $0) } : nil
-        return ProcessPlace(
-            parentID: Int32(truncatingIfNeeded: parent), isStuck: fields[0].elementsEqual("D".utf8),
-            isZombie: isZombie, groupID: Int32(truncatingIfNeeded: group),
-            sessionID: Int32(truncatingIfNeeded: session),
-            // USER_HZ is 100 on every architecture that Linux still runs on.
-            started: ticks * 10_000, exit: status.map { ExitStatus(waitStatus: $0) })
+        guard let place = place(of: process), place.isZombie else { return nil }
+        do throws(SystemError) { try pidfdSendSignal(pidfd, 0) } catch {
+            // Then the number may have been another's by now.
+            if error.errno == .noSuchProcess { return nil }
+        }
+        return place.waitStatus.map { ExitStatus(waitStatus: $0) }
     }
 
     /// Whether the real, the effective, the saved and the file system's user of a process are all this one, from the

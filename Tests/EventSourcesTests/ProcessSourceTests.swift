@@ -58,6 +58,23 @@ import Testing
         }
     }
 
+    @Test func theEndOfOneThatNobodyWaitsForIsToldWithItsStatus() throws {
+        try Folder.with { folder in
+            let rim = try Rim()
+            let source = rim.open { ProcessSource($0, pidFile: folder["pid"].pathBytes, $1) }
+            defer { rim.on(source) { $0.close() } }
+            let program = try start()
+            try folder.write("pid", "\(program.processID)\n")
+            try wait(for: "it to be watched") { rim.condition == .armed }
+            program.send(SIGTERM)
+            try wait(for: "its end") { !rim.facts.isEmpty }
+            let ends = rim.facts.compactMap { if case .process(let fact) = $0 { fact } else { nil } }
+            #expect(ends.map(\.pid) == [program.processID])
+            #expect(ends.map(\.exit) == [.signaled(SIGTERM)])
+            #expect(Linux.place(of: program.processID)?.isZombie == true)
+        }
+    }
+
     /// As somebody whom permissions bind: this thread alone (`setfsuid(2)`, which the Glibc module does not have).
     private func bound<Value>(_ body: () throws -> Value) throws -> Value {
         typealias SetUser = @convention(c) (UInt32) -> Int32

@@ -15,10 +15,10 @@ import WatchFile
         ]
     }
 
-    private func request(_ run: RunID, pid: Int32, commands: Int = 1) -> AdoptRequest {
+    private func request(_ run: RunID, pid: Int32, commands: Int = 1, started: Int64? = nil) -> AdoptRequest {
         let command = Command(words: [.template(Template(literal: "/bin/true"))])
         let definition = HandlerDefinition(name: "h", action: .exec(Array(repeating: command, count: commands)))
-        return AdoptRequest(run: run, definition: SharedDefinition(definition), pid: pid)
+        return AdoptRequest(run: run, definition: SharedDefinition(definition), pid: pid, started: started)
     }
 
     /// A process that leads a group, and is the child of somebody who waits for it.
@@ -50,6 +50,15 @@ import WatchFile
                     && !Linux.environment(of: number, limit: 65_536).isEmpty
             }
             pid = number
+        }
+
+        /// From here on its parent does not wait for it.
+        func stopParent() throws {
+            parent.send(19)
+            try wait(for: "its parent to stand still") {
+                let line = try Linux.readFile("/proc/\(parent.processID)/stat")
+                return String(decoding: line, as: UTF8.self).contains(") T ")
+            }
         }
 
         func closeOutput() { FileDescriptor(owning: output).close() }
@@ -167,6 +176,38 @@ import WatchFile
             #expect(rim.output(of: orphan.run).hasSuffix("late\n"))
             #expect(rim.kept.suffix(2) == ["forget pidfd-\(name(orphan))", "forget output-\(name(orphan))"])
             #expect(rim.long.isEmpty)
+        }
+    }
+
+    @Test(arguments: [Int32(0), 7]) func howOneEndedIsKnownThoughItsParentNeverWaitsForIt(code: Int32) throws {
+        try withOrphan("read x <GATE; exit \(code)") { rim, orphan, folder in
+            try orphan.stopParent()
+            rim.adopt(request(orphan.run, pid: orphan.pid), output: orphan.output)
+            let began = Linux.now(.monotonic)
+            try folder.append("gate", "\n")
+            try wait(for: "its end") { rim.ended[orphan.run] != nil }
+            #expect(Linux.now(.monotonic) - began < 1_900_000, "it is told at once")
+            #expect(rim.ended[orphan.run]?.exit == .exited(code))
+            #expect(rim.ended[orphan.run]?.reason == nil)
+            #expect(Linux.place(of: orphan.pid)?.isZombie == true)
+        }
+    }
+
+    @Test func howOneEndedBeforeItWasFoundIsKnownWhileItsParentDoesNotWaitForIt() throws {
+        try withOrphan("read x <GATE; exit 7") { rim, orphan, folder in
+            let started = Linux.now(.realtime)
+            try orphan.stopParent()
+            orphan.closeOutput()
+            #expect(!AdoptableProcess.isZombie(orphan.pid, startedAt: started), "it lives")
+            try folder.append("gate", "\n")
+            try wait(for: "its end") { Linux.place(of: orphan.pid)?.isZombie == true }
+            #expect(AdoptableProcess.isZombie(orphan.pid, startedAt: started))
+            for other in [started - 60_000_000, started + 60_000_000] {
+                #expect(!AdoptableProcess.isZombie(orphan.pid, startedAt: other), "another process of this number")
+            }
+            rim.adopt(request(orphan.run, pid: orphan.pid, started: started))
+            try wait(for: "its end to be told") { rim.ended[orphan.run] != nil }
+            #expect(rim.ended[orphan.run]?.exit == .exited(7))
         }
     }
 

@@ -20,7 +20,56 @@ import Testing
             #expect(abs(Linux.now(.boottime) - (Linux.place(of: id)?.started ?? 0)) < 10_000_000)
             try Linux.kill(group: id, signal: SIGKILL)
             try wait(for: "its end") { Linux.place(of: id)?.isZombie == true }
+            #expect(Linux.place(of: id)?.waitStatus == SIGKILL)
         }
+    }
+
+    @Test(arguments: ["cat", "a b", "a) R 1 (b", "two\nlines", ""])
+    func aLineIsTakenApartWhateverTheNameIs(name: String) throws {
+        let line =
+            "3213 (\(name)) Z 3212 3213 3000 0 -1 4228108 96 0 0 0 1 2 0 0 20 0 1 0 1234 0 0 18446744073709551615 0 0 0 "
+            + "0 0 0 0 4096 81922 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 1792\n"
+        let place = try #require(ProcessPlace(stat: line.pathBytes))
+        #expect([place.parentID, place.groupID, place.sessionID] == [3212, 3213, 3000])
+        #expect(place.isZombie && !place.isStuck)
+        #expect(place.started == 12_340_000)
+        #expect(place.waitStatus.map { LinuxSystem.ExitStatus(waitStatus: $0) } == .exited(7))
+        #expect(ProcessPlace(stat: Array(line.pathBytes.prefix(60))) == nil, "not all of it")
+    }
+
+    @Test(arguments: [("exit 7", 7 << 8), ("exit 0", 0), ("kill $$", SIGTERM)])
+    func howAChildEndedThatNobodyWaitsForIsReadByWhoMay(end: String, waitStatus: Int32) throws {
+        let status = LinuxSystem.ExitStatus(waitStatus: waitStatus)
+        try withProcess("/bin/sh", ["-c", end]) { id in
+            try Linux.pidfdOpen(id).use { pidfd throws in
+                try wait(for: "its end") { try !Linux.poll(pidfd, .readable, timeout: 0).isEmpty }
+                #expect(Linux.exit(ofZombie: id, pidfd) == status)
+                guard geteuid() == 0 else { return }
+                // Of who has more capabilities the kernel says 0.
+                try withoutPtrace {
+                    #expect(Linux.place(of: id)?.waitStatus == 0)
+                    #expect(Linux.exit(ofZombie: id, pidfd) == nil)
+                }
+                #expect(Linux.exit(ofZombie: id, pidfd) == status)
+            }
+            #expect(try Linux.pidfdOpen(Linux.processID).use { Linux.exit(ofZombie: Linux.processID, $0) } == nil)
+        }
+    }
+
+    /// Without CAP_SYS_PTRACE (`capset(2)`, which the Glibc module does not have); this thread alone.
+    private func withoutPtrace(_ body: () throws -> Void) throws {
+        typealias Call = @convention(c) (UnsafePointer<UInt32>, UnsafeMutablePointer<UInt32>) -> Int32
+        func call(_ name: String) throws -> Call { unsafeBitCast(try #require(dlsym(nil, name)), to: Call.self) }
+        // _LINUX_CAPABILITY_VERSION_3, this thread.
+        let header: [UInt32] = [0x2008_0522, 0]
+        // Effective, permitted and inheritable, of the lower 32 and of the others.
+        var capabilities = [UInt32](repeating: 0, count: 6)
+        try #require(call("capget")(header, &capabilities) == 0)
+        var fewer = capabilities
+        fewer[0] &= ~(1 << 19)
+        try #require(call("capset")(header, &fewer) == 0)
+        defer { _ = try? call("capset")(header, &capabilities) }
+        try body()
     }
 
     @Test func aNameMayHoldAnything() throws {
