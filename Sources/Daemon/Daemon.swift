@@ -62,7 +62,7 @@ package struct Daemon {
     /// Whether `run` failed for a reason that only people can mend.
     package static func isForPeople(_ error: any Error) -> Bool {
         switch error as? StoreError {
-        case .newer, .notAFile, .notAFolder, .foreign: true
+        case .newer, .notAFile, .notAFolder, .foreign, .writable, .linked: true
         default: false
         }
     }

@@ -1,4 +1,5 @@
 import LinuxSystem
+import Store
 
 /// Which watchd it is: what its processes have as `WATCHD_INSTANCE`, by which a later one finds those that were left
 /// running.
@@ -35,7 +36,7 @@ struct Instance {
 
     /// The secret in the folder, or the new one, when it is there from now on; `nil`: neither.
     private static func kept(_ folder: [UInt8], else new: String) -> String? {
-        let file = folder + "/watchd.instance".utf8
+        let file = folder + Store.instanceName.utf8
         do throws(SystemError) {
             if let secret = try read(file) { return secret }
             return try write(new, file)

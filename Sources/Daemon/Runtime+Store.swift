@@ -23,7 +23,8 @@ extension Runtime {
             let contents = opened.takeContents()
             wasClosed = contents.wasClosed
             var state = state(contents)
-            let isNew = contents.wasRemoved || contents.setAside != nil && contents.marks["ids"] == nil
+            let hasForgotten = contents.wasRemoved || contents.missing > 0
+            let isNew = hasForgotten || contents.setAside != nil && contents.marks["ids"] == nil
             Self.reserveIDs(&state, opened, isNew: isNew)
             takeUp(state, contents)
             store = opened
@@ -171,7 +172,7 @@ extension Runtime {
             sources?.positionsCame()
             forgetKept()
         case .replaced(let contents):
-            tell(StoreLoss(replaced: contents))
+            tell(StoreLoss(replaced: contents, folder: StateDirectory.path(engine.settings)))
             persistence?.write(positions.map { .position($0, $1) })
             handle(.storeIsNew)
         }

@@ -157,6 +157,12 @@ extension Linux {
         return bytes
     }
 
+    /// `pwrite(2)`, without moving the file's offset: how many bytes were taken, which may be fewer.
+    @discardableResult
+    package static func write(_ descriptor: Int32, _ bytes: [UInt8], at offset: Int64) throws(SystemError) -> Int {
+        try call("pwrite") { bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) } }
+    }
+
     /// `fchown(2)`; `nil` leaves an id as it is.
     package static func fchown(_ descriptor: Int32, user: UInt32?, group: UInt32?) throws(SystemError) {
         try call("fchown") { Glibc.fchown(descriptor, user ?? .max, group ?? .max) }

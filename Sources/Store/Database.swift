@@ -42,6 +42,9 @@ final class Database {
     /// Rows that the last statement inserted, changed or removed.
     var changes: Int { Int(sqlite3_changes64(handle)) }
 
+    /// Rows that were ever inserted, changed or removed.
+    var allChanges: Int64 { sqlite3_total_changes64(handle) }
+
     func error(_ code: Int32) -> StoreError { StoreError(code, handle, path) }
 
     /// Runs statements that are not kept: pragmas, schemas.

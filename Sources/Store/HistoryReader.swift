@@ -12,6 +12,7 @@ package final class HistoryReader {
     }
 
     private static func open(_ files: StoreFiles) throws(StoreError) -> (Database, StoreFiles.Place) {
+        try files.inspect()
         let place = try files.place()
         let database = try Database(files.database, isReadOnly: true)
         try database.execute("PRAGMA cache_size = -512; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON")

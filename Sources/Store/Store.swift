@@ -22,6 +22,10 @@ package final class Store {
         case crash
     }
 
+    /// A file of the same folder that is not the store's own, and is believed as its files are: only root and the user
+    /// of watchd can have put it there.
+    package static let instanceName = "/watchd.instance"
+
     package let folder: [UInt8]
     private let files: StoreFiles
     private var lock: StoreLock?
@@ -29,6 +33,8 @@ package final class Store {
     private let place: StoreFiles.Place
     private var contents: StoreContents
     private var totals = HistoryTotals()
+    /// That the store was given since it was first made.
+    private var commits: Int64
 
     /// Opens the store of a folder, which is made if it is not there, and reads what stands in it. A damaged file is
     /// set aside, and as much of it as can be read is taken over.
@@ -42,9 +48,12 @@ package final class Store {
         let lock = try StoreLock(files)
         self.lock = lock
         let opening = StoreOpening(
-            files: files, durability: durability, migrations: migrations, wasUsed: lock.wasUsed)
+            files: files, durability: durability, migrations: migrations, wasUsed: lock.wasUsed,
+            commitsMade: lock.commits ?? 0)
         (database, contents) = try opening.run()
-        lock.markUsed()
+        // Those that are missing are told of once.
+        commits = max(contents.commits, lock.commits ?? 0)
+        lock.note(commits: commits)
         place = try files.place()
         (self.folder, self.files) = (folder, files)
     }
@@ -90,14 +99,22 @@ package final class Store {
         guard let database else { throw .unavailable(path: files.database, detail: "it was closed") }
         // Without a name, or under another one, it would be written in vain.
         guard try files.place() == place else { throw .gone(path: files.database) }
+        let before = database.allChanges
         do throws(StoreError) {
-            try database.transaction { () throws(StoreError) in try body(database) }
+            try database.transaction { () throws(StoreError) in
+                try body(database)
+                if database.allChanges == before { return }
+                try database.run("REPLACE INTO state VALUES ('commits', ?1)") { $0.bind(1, commits + 1) }
+            }
         } catch {
             // They may have counted what is not there.
             totals = HistoryTotals()
             if case .damaged = error { try? files.touch(files.suspicion) }
             throw error
         }
+        if database.allChanges == before { return }
+        commits += 1
+        lock?.note(commits: commits)
     }
 
     package func set(_ durability: Durability) { try? database?.set(durability) }

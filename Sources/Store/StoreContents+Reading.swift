@@ -13,6 +13,7 @@ extension StoreContents {
         try database.run("SELECT name, value FROM mark", rows: { marks[$0.text(0)] = $0.bytes(1) })
         // An entry that is not there: the file is new.
         wasClosed = try database.number("SELECT value FROM state WHERE name = 'closed'") != 0
+        commits = try database.number("SELECT value FROM state WHERE name = 'commits'") ?? 0
         let recorded = try database.number("SELECT max(id) FROM history") ?? 0
         let earlier = try database.number("SELECT value FROM state WHERE name = 'lastRecorded'") ?? 0
         lastRecorded = UInt64(bitPattern: max(recorded, earlier))

@@ -11,6 +11,11 @@ package struct StoreContents: Sendable {
     package var setAside: [UInt8]?
     /// There is nothing, because the file is gone that stood there before: this one is new.
     package var wasRemoved = false
+    /// The last commits that were made and are not there, though the file is: its log was emptied, or an older file was
+    /// put in its place; after a loss of power also what only survives a crash.
+    package var missing = 0
+    /// Commits that it knows of.
+    var commits: Int64 = 0
     /// The highest id of an operation that the history knows; 0 for none.
     package var lastRecorded: UInt64 = 0
 

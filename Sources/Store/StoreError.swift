@@ -11,8 +11,12 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case notAFile(path: [UInt8])
     /// A file stands in the place of the folder, or of one above it.
     case notAFolder(path: [UInt8])
-    /// It belongs to somebody who is neither root nor the daemon's user.
+    /// The folder, a file in it, or a folder above it belongs to somebody who is neither root nor the daemon's user.
     case foreign(path: [UInt8], owner: UInt32)
+    /// One of these may be written by others.
+    case writable(path: [UInt8])
+    /// A file has another name too, by which others may have put it there.
+    case linked(path: [UInt8])
 
     // What may heal by itself.
     case full(path: [UInt8])
@@ -25,7 +29,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Trying again later may help.
     package var isTransient: Bool {
         switch self {
-        case .locked, .newer, .notAFile, .notAFolder, .foreign: false
+        case .locked, .newer, .notAFile, .notAFolder, .foreign, .writable, .linked: false
         case .full, .readOnly, .gone, .damaged, .unavailable: true
         }
     }
@@ -38,11 +42,17 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .newer(let path, let version, let known):
             "\(path.printable) is of version \(version), this watchd knows \(known): install the newer watchd again, "
                 + "or move the file away, and with it what durable queues have accepted"
-        case .notAFile(let path): "\(path.printable) is no regular file; move it away"
+        case .notAFile(let path): "\(path.printable) is no regular file, or is a link; move it away"
         case .notAFolder(let path): "\(path.printable) is no folder; move it away"
         case .foreign(let path, let owner):
-            "\(path.printable) belongs to user \(owner), who is neither root nor the user of watchd; "
-                + "give it to the user of watchd, or move it away"
+            "\(path.printable) belongs to user \(owner), who is neither root nor the user of watchd, and could choose what "
+                + "watchd runs; give it to the user of watchd (chown \(Linux.effectiveUserID)), or move it away"
+        case .writable(let path):
+            "\(path.printable) may be written by others than its owner, who could choose what watchd runs; see that "
+                + "nothing in it is theirs, then take that away from them (chmod go-w), or name another StateDirectory="
+        case .linked(let path):
+            "\(path.printable) has another name (a hard link), by which others may change it; remove that name, or move "
+                + "it away"
         case .full(let path): "no space left for \(path.printable)"
         case .readOnly(let path): "\(path.printable) cannot be written: read-only"
         case .gone(let path): "\(path.printable) was removed"

@@ -15,13 +15,13 @@ struct StoreFiles {
 
     func exists(_ path: [UInt8]) -> Bool { (try? Linux.lstat(path)) != nil }
 
-    /// Makes the folder, and those above it, where they are missing; others must not be able to put something into it.
+    /// Makes the folder, and those above it, where they are missing, and then inspects them.
     func prepareFolder() throws(StoreError) {
         for end in folder.indices.dropFirst() where folder[end] == UInt8(ascii: "/") {
             try make(Array(folder[..<end]), mode: 0o755)
         }
         try make(folder, mode: 0o700)
-        if let status = try status(folder) { try check(status, folder) }
+        try inspect()
     }
 
     private func make(_ path: [UInt8], mode: UInt32) throws(StoreError) {
@@ -44,8 +44,6 @@ struct StoreFiles {
             try touch(database)
             return 0
         }
-        guard status.kind == .regular else { throw .notAFile(path: database) }
-        try check(status, database)
         return status.size
     }
 
@@ -96,11 +94,5 @@ struct StoreFiles {
     func place() throws(StoreError) -> Place {
         guard let status = try? Linux.stat(database) else { throw .gone(path: database) }
         return Place(device: status.device, inode: status.inode)
-    }
-
-    private func check(_ status: FileStatus, _ path: [UInt8]) throws(StoreError) {
-        if status.userID != 0, status.userID != Linux.effectiveUserID {
-            throw .foreign(path: path, owner: status.userID)
-        }
     }
 }

@@ -7,6 +7,8 @@ struct StoreOpening {
     let migrations: [String]
     /// A store was open in this folder before.
     let wasUsed: Bool
+    /// So many commits it was given, as far as that is known.
+    let commitsMade: Int64
 
     func run() throws(StoreError) -> (Database, StoreContents) {
         try finishReplacement()
@@ -17,7 +19,11 @@ struct StoreOpening {
         if !isEmptied, try isPlausible(size), !files.exists(files.suspicion) {
             do throws(StoreError) {
                 var (database, contents) = try open()
-                if isRemoved { (contents.wasRemoved, contents.wasClosed) = (true, false) }
+                if isRemoved {
+                    (contents.wasRemoved, contents.wasClosed) = (true, false)
+                } else if contents.commits < commitsMade {
+                    (contents.missing, contents.wasClosed) = (Int(commitsMade - contents.commits), false)
+                }
                 return (database, contents)
             } catch {
                 guard case .damaged = error else { throw error }

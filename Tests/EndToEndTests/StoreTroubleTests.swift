@@ -9,7 +9,7 @@ import Varlink
 /// A store that cannot be used, or not for a while: what is not durable goes on, and the rest is refused by name or
 /// waits.
 @Suite("Store in trouble, end to end") struct StoreTroubleTests {
-    private static let text = """
+    static let text = """
         [Queue kept]
         Durable=yes
         [Custom poke]
@@ -202,7 +202,7 @@ import Varlink
     @Test func aStopWithoutAStoreAndWithoutWorkSpeaksOfNoLoss() throws {
         try withDisk { lives, disk in
             lives.stop()
-            let file = try #require(try? file(lives.folder))
+            let file = try lives.folder.storeFile()
             for end in ["", "-wal", "-shm"] { try? Linux.unlink(lives.folder[file + end]) }
             try Linux.unlink(lives.folder["state/watchd.lock"])
             try disk.fill()
@@ -280,7 +280,7 @@ import Varlink
             try lives.watchd.waitUntilIdle()
             let before = try lives.begun()[0].operation
             lives.stop()
-            let name = try file(lives.folder)
+            let name = try lives.folder.storeFile()
             try Linux.unlink(lives.folder[name])
             try lives.start()
             try waitForProblem(lives.watchd, "watchd.db is gone from")
@@ -293,6 +293,24 @@ import Varlink
             lives.stop()
             try lives.start()
             #expect(try lives.watchd.status().problems.isEmpty, "it is told once")
+        }
+    }
+
+    @Test func aLogThatWasEmptiedIsNamedAndItsIdsAreNotGivenAgain() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.watchd.suspend("kept")
+            for data in 1...3 { try lives.watchd.emit("poke", data: data) }
+            let before = try lives.operations(of: "poke").map(\.id).max() ?? 0
+            lives.kill()
+            try lives.folder.write("\(try lives.folder.storeFile())-wal".pathBytes, [])
+            try lives.start()
+            try waitForProblem(lives.watchd, "has lost its last ")
+            try lives.watchd.waitForLog("the store has lost its last ")
+            #expect(try lives.operations(of: "poke").isEmpty)
+            try lives.folder.write("go", "")
+            try lives.watchd.emit("poke", data: 4)
+            #expect(try lives.waitForBegun(1)[0].operation > before + 1_000_000)
+            try lives.watchd.waitUntilIdle()
         }
     }
 
@@ -309,7 +327,7 @@ import Varlink
             try lives.start()
             try lives.watchd.suspend("kept")
             for data in 2...4 { try lives.watchd.emit("poke", data: data) }
-            let name = try file(lives.folder)
+            let name = try lives.folder.storeFile()
             let size = Int(try Linux.lstat(lives.folder[name]).size)
             let database = try Linux.open(lives.folder[name], .writing).release()
             defer { FileDescriptor(owning: database).close() }
@@ -330,78 +348,6 @@ import Varlink
             try lives.waitForBegun(5)
             try lives.watchd.waitUntilIdle()
             #expect(try lives.begun().map(\.told.tokens) == [[1], [2], [3], [4], [5]])
-        }
-    }
-
-    // MARK: Stores that are refused
-
-    /// The file that SQLite has made.
-    private func file(_ folder: Folder) throws -> String {
-        let names = try Linux.readFolder(folder["state"]).map { String(decoding: $0.name, as: UTF8.self) }
-        let magic = "SQLite format 3\0".pathBytes
-        return try #require(names.map { "state/\($0)" }.first { folder.bytes($0).starts(with: magic) })
-    }
-
-    /// Starts another daemon on the folder, as it stands there.
-    private func start(_ folder: Folder) throws -> Finished {
-        try Program.run([Products.path("watchd"), folder["watch"]], seconds: 20)
-    }
-
-    @Test func aSecondDaemonOnTheSameFolderNamesTheFirst() throws {
-        try Lives.run(Self.text) { lives in
-            let other = lives.folder.text("watch").replacing("/socket\n", with: "/socket2\n")
-            try lives.folder.write("watch2", other)
-            let second = try Program.run([Products.path("watchd"), lives.folder["watch2"]], seconds: 20)
-            #expect(second.code == 1, "\(second)")
-            #expect(second.errorText.contains("\(lives.watchd.processID)"), "\(second)")
-            #expect(second.errorText.contains(lives.folder["state"]), "\(second)")
-            #expect(!lives.folder.exists("socket2"))
-            try lives.watchd.emit("poke", data: 1)
-            lives.kill()
-            try lives.folder.write("go", "")
-            try lives.start()
-            try lives.waitForBegun(1)
-            try lives.watchd.waitUntilIdle()
-        }
-    }
-
-    @Test func aStoreOfALaterVersionIsLeftAlone() throws {
-        try Lives.run(Self.text) { lives in
-            try lives.watchd.suspend("kept")
-            try lives.watchd.emit("poke", data: 1)
-            lives.stop()
-            let name = try file(lives.folder)
-            let good = lives.folder.bytes(name)
-            var bad = good
-            // `user_version`, big endian (https://www.sqlite.org/fileformat.html, 1.3).
-            bad.replaceSubrange(60..<64, with: [0, 0, 0, 200])
-            try lives.folder.write(name.pathBytes, bad)
-            let end = try start(lives.folder)
-            #expect(end.code == 78, "\(end)")
-            #expect(end.errorText.contains(lives.folder[name]) && end.errorText.contains("200"), "\(end)")
-            #expect(lives.folder.bytes(name) == bad, "it is not touched")
-            try lives.folder.write(name.pathBytes, good)
-            try lives.start()
-            #expect(try lives.operations(of: "poke").count == 1)
-            try lives.folder.write("go", "")
-            try lives.watchd.resume("kept")
-            try lives.watchd.waitUntilIdle()
-        }
-    }
-
-    @Test func aFolderInThePlaceOfTheStoreIsRefused() throws {
-        try Lives.run(Self.text) { lives in
-            lives.stop()
-            let name = try file(lives.folder)
-            for left in try Linux.readFolder(lives.folder["state"]) where left.kind != .folder {
-                try Linux.unlink(lives.folder["state"].pathBytes + [UInt8(ascii: "/")] + left.name)
-            }
-            try lives.folder.makeFolder(name)
-            let end = try start(lives.folder)
-            #expect(end.code == 78, "\(end)")
-            #expect(end.errorText.contains(lives.folder[name]), "\(end)")
-            try Linux.rmdir(lives.folder[name])
-            try lives.start()
         }
     }
 }

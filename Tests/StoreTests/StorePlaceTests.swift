@@ -115,7 +115,7 @@ import Testing
     @Test(.enabled(if: isRoot)) func aFullDiskTakesNothingAndHeals() throws {
         try Folder.with { folder in
             try folder.makeFolder("state")
-            try mounting(["-t", "tmpfs", "-o", "size=1m", "tmpfs"], on: folder["state"]) {
+            try mounting(["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"], on: folder["state"]) {
                 var store: Store? = try Store.open(folder)
                 try store?.commit([.put(operation(1))])
                 try? folder.put("state/ballast", [UInt8](repeating: 1, count: 800_000))
@@ -137,7 +137,7 @@ import Testing
     @Test(.enabled(if: isRoot)) func ofACommitOnAFullDiskNothingIsThereLater() throws {
         try Folder.with { folder in
             try folder.makeFolder("state")
-            try mounting(["-t", "tmpfs", "-o", "size=1m", "tmpfs"], on: folder["state"]) {
+            try mounting(["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"], on: folder["state"]) {
                 var store: Store? = try Store.open(folder)
                 try store?.commit([.put(operation(1))])
                 try? folder.put("state/ballast", [UInt8](repeating: 1, count: 800_000))

@@ -9,6 +9,8 @@ struct StoreLoss {
         case setAside([UInt8])
         /// It was removed from this folder while no watchd ran.
         case removed([UInt8])
+        /// In this folder it stands as it stood so many commits ago.
+        case older([UInt8], commits: Int)
     }
 
     let kind: Kind
@@ -27,16 +29,27 @@ struct StoreLoss {
             action =
                 "a new one is made, and ids go on from the time of day; what durable queues had accepted is lost, and so "
                 + "are Once=, pauses and the history"
+        } else if contents.missing > 0 {
+            kind = .older(folder, commits: contents.missing)
+            action =
+                "it goes on with what is there, and ids go on from the time of day; what durable queues had accepted "
+                + "since is lost, and what had ended since runs again"
         } else {
             return nil
         }
     }
 
-    /// While watchd runs: it has in memory what nobody may lose. `nil`: it was no damaged one.
-    init?(replaced contents: StoreContents) {
-        guard let path = contents.setAside else { return nil }
-        kind = .setAside(path)
-        action = "what waits and what runs was in memory and is written anew; the history is not"
+    /// While watchd runs: it has in memory what nobody may lose. `nil`: nothing was there, or all is as it was.
+    init?(replaced contents: StoreContents, folder: [UInt8]) {
+        if let path = contents.setAside {
+            kind = .setAside(path)
+            action = "what waits and what runs was in memory and is written anew; the history is not"
+        } else if contents.missing > 0 {
+            kind = .older(folder, commits: contents.missing)
+            action = "what waits and what runs was in memory and is written anew; of the history it is lost"
+        } else {
+            return nil
+        }
     }
 
     private static func saved(_ contents: StoreContents, _ state: StoredState) -> String {
@@ -57,12 +70,18 @@ struct StoreLoss {
         case .setAside(let path): names ? "was damaged: it is now \(path.printable)" : "was damaged"
         case .removed(let folder):
             names ? "watchd.db is gone from \(folder.printable), where a store was before" : "was removed"
+        case .older(let folder, let commits):
+            "has lost its last \(Runtime.count(commits, "commit"))"
+                + (names
+                    ? ": watchd.db-wal in \(folder.printable) was emptied or removed, or an older watchd.db was put "
+                        + "there; or, with Sync=normal, power was lost" : "")
         }
     }
 
     var help: String {
         switch kind {
         case .setAside: "look at that file"
+        case .older: "if there is a copy of watchd.db and watchd.db-wal, stop watchd and put both there"
         case .removed: "if there is a copy of watchd.db, stop watchd and put it there"
         }
     }
@@ -70,7 +89,7 @@ struct StoreLoss {
     /// For the log.
     var sentence: String {
         switch kind {
-        case .setAside: "the store \(problem(names: true)); \(action)"
+        case .setAside, .older: "the store \(problem(names: true)); \(action)"
         case .removed: "the store is lost: \(problem(names: true)); \(action)"
         }
     }

@@ -61,6 +61,7 @@ extension StoreError {
         case .newer: "the store is of a newer version"
         case .notAFile: "something else stands in the store's place"
         case .foreign: "the store belongs to another user"
+        case .writable, .linked: "others may change the store"
         case .full: "no space left for the store"
         case .readOnly: "the store cannot be written: read-only"
         case .gone: "the store was removed"
@@ -76,7 +77,7 @@ extension StoreError {
         case .readOnly: "make its folder writable for watchd"
         case .gone: "watchd makes a new one, if it may make its folder"
         case .unavailable: "look at its folder and at the disk below it"
-        case .locked, .newer, .notAFile, .notAFolder, .foreign, .damaged: nil
+        case .locked, .newer, .notAFile, .notAFolder, .foreign, .writable, .linked, .damaged: nil
         }
     }
 }
