@@ -107,7 +107,7 @@ final class FollowHub {
         records.append(record)
         bytes += record.content.size
         trim()
-        for id in Array(followers.keys) {
+        for id in followers.keys.sorted() {
             guard let waiting = followers[id]?.waiting else { continue }
             followers[id] = Follower(last: lastSequence)
             waiting(Batch(records: [record]))

@@ -52,7 +52,8 @@ struct KeptDescriptors: Sendable {
     /// Closes what nobody has taken. Returns the names.
     mutating func closeRest() -> [KeptDescriptor] {
         defer { numbers = [:] }
-        for number in numbers.values { FileDescriptor(owning: number).close() }
-        return Array(numbers.keys)
+        let rest = numbers.sorted { $0.value < $1.value }
+        for (_, number) in rest { FileDescriptor(owning: number).close() }
+        return rest.map(\.key)
     }
 }

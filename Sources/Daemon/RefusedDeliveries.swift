@@ -80,7 +80,8 @@ final class RefusedDeliveries {
 
     /// Writes what is not complete: nothing more comes.
     func closeAll() {
-        for kind in series.keys { close(kind) }
+        let open = series.compactMap { kind, series in series.open.map { (kind: kind, id: $0.id) } }
+        for (kind, _) in open.sorted(by: { $0.id < $1.id }) { close(kind) }
     }
 
     private func close(_ kind: Kind) {

@@ -28,7 +28,7 @@ extension Runtime {
     func writeMembers() {
         let members = engine.membersAtRisk
         let groups = Set(members.keys).union(membersWritten.keys)
-        let changed = groups.filter { members[$0] != membersWritten[$0] }
+        let changed = groups.filter { members[$0] != membersWritten[$0] }.sorted { $0.name < $1.name }
         membersWritten = members
         persistence?.write(changed.map { .members($0, members[$0] ?? 0) })
     }

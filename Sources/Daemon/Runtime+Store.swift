@@ -173,7 +173,8 @@ extension Runtime {
             forgetKept()
         case .replaced(let contents):
             tell(StoreLoss(replaced: contents, folder: StateDirectory.path(engine.settings)))
-            persistence?.write(positions.map { .position($0, $1) })
+            let byName = positions.sorted { $0.key.description < $1.key.description }
+            persistence?.write(byName.map { .position($0.key, $0.value) })
             handle(.storeIsNew)
         }
     }

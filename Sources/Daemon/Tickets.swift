@@ -78,9 +78,8 @@ final class Tickets {
     /// A ticket of that group that lasts as long as one of these processes, and which.
     func held(in group: String, by processes: some Sequence<Int32>) -> (Ticket, process: Int32)? {
         for process in processes {
-            for (ticket, owner) in owners where ticket.group == group && owner.process == process {
-                return (ticket, process)
-            }
+            let held = owners.filter { $0.key.group == group && $0.value.process == process }.keys
+            if let ticket = held.min(by: { $0.number < $1.number }) { return (ticket, process) }
         }
         return nil
     }

@@ -162,15 +162,15 @@ extension Engine {
     mutating func finishDrain(leftBehind: [UInt64]) {
         drain?.isOver = true
         phase = .drained
-        for token in runCalls.keys.sorted(by: { $0.value < $1.value }) {
+        for token in runCalls.keys.sorted() {
             actions.append(.reply(token, .failure(.draining)))
         }
         runCalls = [:]
-        for token in waitCalls.keys.sorted(by: { $0.value < $1.value }) {
+        for token in waitCalls.keys.sorted() {
             actions.append(.reply(token, .failure(.draining)))
         }
         waitCalls = [:]
-        for token in processCalls.keys.sorted(by: { $0.value < $1.value }) {
+        for token in processCalls.keys.sorted() {
             actions.append(.reply(token, .failure(.draining)))
         }
         processCalls = [:]

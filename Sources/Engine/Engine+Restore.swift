@@ -16,15 +16,15 @@ extension Engine {
                 lastOperationID + state.idsReserved, lastOperationID + state.idsReserved
             )
         }
-        for name in state.once {
+        for name in state.once.sorted() {
             guard let handler = handlers.index(of: name), handlers[handler].definition.value.constraints.once != nil
             else { continue }
             handlers[handler].isOnceDone = true
             // It may have waited for the store to tell.
             if operations.count > 0 { endOnce(handler) }
         }
-        for (name, suspensions) in state.suspensions { restore(suspensions, of: name) }
-        for (id, stamp) in state.timers { restore(stamp, of: id) }
+        for (name, suspensions) in state.suspensions.sorted(by: { $0.key < $1.key }) { restore(suspensions, of: name) }
+        restore(state.timers)
         restore(booted: state.booted)
         for hold in state.held { restore(hold) }
         restore(state.processes)
@@ -261,8 +261,10 @@ extension Engine {
         orphanHolds = []
         for hold in holds { restore(hold) }
         guard !orphans.isEmpty else { return }
-        restore(orphans.values.sorted { $0.id < $1.id }, orphanResults)
+        restore(orphansByAge, orphanResults)
     }
+
+    var orphansByAge: [StoredOperation] { orphans.values.sorted { $0.id < $1.id } }
 
     mutating func cancelOrphan(_ id: UInt64) -> Bool {
         guard let orphan = orphans.removeValue(forKey: id) else { return false }

@@ -92,7 +92,7 @@ extension Engine {
 
     mutating func tellStore() {
         reserveIDs()
-        for source in unsavedHolds where sources.isInUse(source) {
+        for source in unsavedHolds.sorted() where sources.isInUse(source) {
             guard case .source(let id) = sources[source].origin else { continue }
             let events = isDurable(source: source) ? sources[source].held.events : []
             sources[source].held.appended = 0
@@ -217,8 +217,8 @@ extension Engine {
             joinedEvents[ref.id] = nil
             save(ref)
         }
-        for run in supervisedRuns.values { saveSupervised(run) }
-        for orphan in orphans.values { actions.append(.store(.insert(orphan))) }
+        for (_, run) in supervisedRuns.sorted(by: { $0.key < $1.key }) { saveSupervised(run) }
+        for orphan in orphansByAge { actions.append(.store(.insert(orphan))) }
         for hold in orphanHolds { actions.append(.store(.held(hold.source, hold.events, replacing: true))) }
         for handler in handlers.indices where handlers[handler].isOnceDone {
             let once = handlers[handler].definition.value.constraints.once
@@ -230,7 +230,7 @@ extension Engine {
             if !sources[source].suspensions.isEmpty { saveSuspensions(id.description, sources[source].suspensions) }
         }
         saveStamps()
-        for id in booted { actions.append(.store(.booted(id))) }
+        for id in booted.sorted(by: { $0.description < $1.description }) { actions.append(.store(.booted(id))) }
         for queue in queues.indices where !queues[queue].suspensions.isEmpty {
             saveSuspensions("queue/\(queues[queue].definition.name)", queues[queue].suspensions)
         }

@@ -50,7 +50,8 @@ extension Engine {
     /// A copy has moved: who waits for that may have his answer.
     mutating func answerProcessCalls(_ source: Int, _ copy: Int) {
         guard !processCalls.isEmpty, let process = supervisions[source]?.copies[copy] else { return }
-        for (token, call) in processCalls where call.source == source && call.missing.contains(copy) {
+        for token in processCalls.keys.sorted() {
+            guard let call = processCalls[token], call.source == source, call.missing.contains(copy) else { continue }
             switch (call.awaited, process.stage) {
             case (.up, .up), (.down, .down):
                 processCalls[token]?.missing.remove(copy)

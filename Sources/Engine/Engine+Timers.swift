@@ -204,8 +204,14 @@ extension Engine {
     }
 
     /// To be called before anything is opened again; what was missed is told by `catchUp(_:since:)` later.
-    mutating func restore(_ stamp: TimerStamp, of id: SourceID) {
-        guard let source = sources.index(of: .source(id)), !sources[source].isRemoved else { return }
+    mutating func restore(_ stamps: [SourceID: TimerStamp]) {
+        for source in sources.indices where !sources[source].isRemoved {
+            guard case .source(let id) = sources[source].origin, let stamp = stamps[id] else { continue }
+            restore(stamp, source)
+        }
+    }
+
+    private mutating func restore(_ stamp: TimerStamp, _ source: Int) {
         restoreSilence(stamp, source)
         guard let rule = timerRule(source) else { return }
         let old = sources[source].timer

@@ -102,10 +102,12 @@ struct Operation: Sendable {
 package typealias SharedDefinition = Shared<HandlerDefinition>
 
 /// Names a caller who waits for an answer; chosen by the runtime.
-package struct Token: Hashable, Sendable {
+package struct Token: Hashable, Comparable, Sendable {
     package var value: UInt64
 
     package init(_ value: UInt64) { self.value = value }
+
+    package static func < (left: Token, right: Token) -> Bool { left.value < right.value }
 }
 
 /// An operation by slot, valid while its id is still the one there. Compares by age.
@@ -200,7 +202,7 @@ struct OperationTable: Sendable {
     /// Every operation that has not ended, oldest first. O(n log n): for readers and reloads, not for the event path.
     var refs: [OperationRef] { byID.map { OperationRef(id: $0.key, slot: $0.value) }.sorted() }
 
-    /// In any order.
+    /// In any order, so only for what has none, as a count.
     func forEach(_ body: (Operation) -> Void) {
         for slot in byID.values { body(slots[slot]) }
     }

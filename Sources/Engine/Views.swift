@@ -321,7 +321,7 @@ extension Engine {
     }
 
     /// Stored operations whose handler or queue does not exist, oldest first.
-    package var orphanViews: [OperationView] { orphans.values.sorted { $0.id < $1.id }.map { view($0) } }
+    package var orphanViews: [OperationView] { orphansByAge.map { view($0) } }
 
     func view(_ orphan: StoredOperation) -> OperationView {
         let list = EntryList(orphan.events + orphan.appended)

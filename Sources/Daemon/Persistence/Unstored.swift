@@ -44,7 +44,8 @@ struct Unstored: Sendable {
         let lost = operations.filter { !comesAgain($0.value.source) }
         let texts = [
             Self.sentence(Self.named(lost), "could not be stored and", "is lost", "are lost"),
-            Self.sentence(incomplete.map(String.init), "could not be stored with all", "its events", "their events"),
+            Self.sentence(
+                incomplete.sorted().map(String.init), "could not be stored with all", "its events", "their events"),
             Self.sentence(
                 Self.named(again), "could not be stored; what made", "it comes again at the next start",
                 "them comes again at the next start"),
