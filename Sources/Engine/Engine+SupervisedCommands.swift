@@ -145,6 +145,8 @@ extension Engine {
             step(source, copy) { process, command, _, now in process.stop(command, at: now) }
         } else if let launch = stored.launch, launch != supervision.command.launch {
             step(source, copy) { process, command, run, now in process.restart(command, as: run, at: now) }
+        } else if stored.launch == nil {
+            saveSupervised(SupervisedRun(source: source, copy: copy))
         }
         noteSupervised(source)
     }

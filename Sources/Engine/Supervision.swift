@@ -63,13 +63,14 @@ package struct StoredProcess: Equatable, Sendable {
     package var started: Int64
     /// Boot-time microsecond at which the number was this process's: one that was started later is another one.
     package var seen: Int64
-    /// Tells what it was started with; `nil`: that is not known.
-    package var launch: UInt64?
+    /// Tells what it was started with; `nil`: that is not known, and it is taken to be what its section says.
+    package var launch: LaunchFingerprint?
     /// Whether it still runs. Not stored.
     package var isAlive = true
 
     package init(
-        source: SourceID, copy: Int, start: UInt64, pid: Int32, started: Int64, seen: Int64, launch: UInt64?
+        source: SourceID, copy: Int, start: UInt64, pid: Int32, started: Int64, seen: Int64,
+        launch: LaunchFingerprint?
     ) {
         self.source = source
         self.copy = copy
@@ -81,21 +82,4 @@ package struct StoredProcess: Equatable, Sendable {
     }
 
     package var run: RunID { RunID(operation: start, attempt: 1, part: copy) }
-}
-
-extension SupervisedCommand {
-    /// What a process of it is started with; how it is ended and judged can change while it runs.
-    private var launched: HandlerDefinition {
-        var definition = process
-        (definition.killSignal, definition.killMode, definition.timeoutStop) = (15, .tree, .zero)
-        definition.successExitStatus = ExitStatusSet()
-        return definition
-    }
-
-    func isLaunchedAs(_ other: SupervisedCommand) -> Bool { launched == other.launched }
-
-    /// The same for every command that is launched alike (FNV-1a).
-    var launch: UInt64 {
-        "\(launched)".utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    }
 }

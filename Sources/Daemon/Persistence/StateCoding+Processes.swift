@@ -25,6 +25,6 @@ extension StateCoding {
         else { return nil }
         return StoredProcess(
             source: SourceID(.process, names[0]), copy: copy, start: start, pid: pid, started: started, seen: seen,
-            launch: words.count > 5 ? UInt64(words[5]) : nil)
+            launch: words.count > 5 ? LaunchFingerprint(words[5]) : nil)
     }
 }
