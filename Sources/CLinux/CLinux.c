@@ -6,7 +6,11 @@
 #include <linux/netlink.h>
 #include <malloc.h>
 #include <mqueue.h>
+#include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,6 +27,61 @@ const char *clinux_errno_name(int code) { return code == 0 ? NULL : strerrorname
 const char *clinux_errno_text(int code) { return code == 0 ? NULL : strerrordesc_np(code); }
 
 char **clinux_environment(void) { return environ; }
+
+static char **arguments;
+
+// glibc gives the functions of .init_array what main() gets.
+__attribute__((constructor)) static void keep_arguments(int count, char **values, char **environment) {
+    (void)count, (void)environment;
+    arguments = values;
+}
+
+char **clinux_arguments(void) { return arguments; }
+
+void clinux_default_ignored_signals(void) {
+    for (int signal = 1; signal <= SIGRTMAX; signal++) {
+        struct sigaction action;
+        // Those that glibc keeps to itself are refused.
+        if (sigaction(signal, NULL, &action) < 0 || action.sa_flags & SA_SIGINFO || action.sa_handler != SIG_IGN)
+            continue;
+        action.sa_handler = SIG_DFL;
+        action.sa_flags = 0;
+        sigaction(signal, &action, NULL);
+    }
+}
+
+static void *wait_for_all(void *barrier) {
+    while (sem_wait(barrier) < 0) {}
+    return NULL;
+}
+
+int clinux_threads_to_be_had(int count) {
+    pthread_t threads[CLINUX_MOST_THREADS];
+    if (count > CLINUX_MOST_THREADS) count = CLINUX_MOST_THREADS;
+    sem_t barrier;
+    sem_init(&barrier, 0, 0);
+    int started = 0;
+    while (started < count && pthread_create(&threads[started], NULL, wait_for_all, &barrier) == 0) started++;
+    for (int i = 0; i < started; i++) sem_post(&barrier);
+    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    sem_destroy(&barrier);
+    return started;
+}
+
+int clinux_chmod_place(int descriptor, unsigned mode) {
+    if (fchmod(descriptor, (mode_t)mode) == 0) return 0;
+    if (errno != EBADF) return -1;
+    // O_PATH: fchmodat2(2) is there since Linux 6.6, and unknown to older filters of system calls.
+    if (syscall(452, descriptor, "", mode, AT_EMPTY_PATH) == 0) return 0;
+    if (errno != ENOSYS && errno != EPERM) return -1;
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return chmod(path, (mode_t)mode);
+}
+
+int clinux_chown_place(int descriptor, unsigned user, unsigned group) {
+    return fchownat(descriptor, "", user, group, AT_EMPTY_PATH);
+}
 
 int clinux_pipe2(int ends[2], int flags) { return pipe2(ends, flags); }
 

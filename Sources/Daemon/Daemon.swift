@@ -85,7 +85,7 @@ package struct Daemon {
     /// - Throws: when it cannot start at all: no control socket, no epoll set, no inotify instance.
     package func run() throws {
         // Before the first other thread, which inherits the mask: signalfd gets only what every thread blocks.
-        Linux.blockSignals(.managed)
+        Linux.takeOverSignals(blocking: .managed)
         Linux.ignoreSignal(13)
         // Else each of Dispatch's threads has one of its own, which keeps what a burst needed.
         Linux.limitArenas(2)

@@ -78,8 +78,14 @@ extension Linux {
     }
 
     /// The environment of this process, `NAME=VALUE` each.
-    package static func environment() -> [[UInt8]] {
-        guard let strings = clinux_environment() else { return [] }
+    package static func environment() -> [[UInt8]] { strings(clinux_environment()) }
+
+    /// What `main` was given after the program's name, byte for byte. `CommandLine.arguments` reads `/proc`, which may
+    /// be hidden, and repairs what is not UTF-8.
+    package static var arguments: [[UInt8]] { Array(strings(clinux_arguments()).dropFirst()) }
+
+    private static func strings(_ strings: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> [[UInt8]] {
+        guard let strings else { return [] }
         var result: [[UInt8]] = []
         var next = strings
         while let string = next.pointee {
@@ -112,6 +118,10 @@ extension Linux {
         var limit = rlimit(rlim_cur: rlim_t(soft), rlim_max: rlim_t(try openFileLimit().hard))
         try call("setrlimit RLIMIT_NOFILE") { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
     }
+
+    /// How many of `count` threads can be had at once, beside those that there are: RLIMIT_NPROC or a cgroup's
+    /// `pids.max` may allow fewer. They are started and ended; at most 64 are tried.
+    package static func threadsToBeHad(of count: Int) -> Int { Int(clinux_threads_to_be_had(Int32(count))) }
 
     /// `isatty(3)`.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }

@@ -132,9 +132,9 @@ extension Linux {
         try call("chmod", path) { Glibc.chmod($0, permissions) }
     }
 
-    /// `fchmod(2)`.
+    /// `fchmod(2)`, also of what was opened with `pathOnly`.
     package static func fchmod(_ descriptor: Int32, _ permissions: UInt32) throws(SystemError) {
-        try call("fchmod") { Glibc.fchmod(descriptor, permissions) }
+        try call("fchmod") { clinux_chmod_place(descriptor, permissions) }
     }
 
     /// `chown(2)`; `nil` leaves an id as it is.
@@ -163,9 +163,9 @@ extension Linux {
         try call("pwrite") { bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) } }
     }
 
-    /// `fchown(2)`; `nil` leaves an id as it is.
+    /// `fchown(2)`, also of what was opened with `pathOnly`; `nil` leaves an id as it is.
     package static func fchown(_ descriptor: Int32, user: UInt32?, group: UInt32?) throws(SystemError) {
-        try call("fchown") { Glibc.fchown(descriptor, user ?? .max, group ?? .max) }
+        try call("fchown") { clinux_chown_place(descriptor, user ?? .max, group ?? .max) }
     }
 
     /// `umask(2)`, of the whole process; the mask that was.

@@ -61,6 +61,15 @@ extension Linux {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
+    /// Ends what whoever started the program has left: what is ignored is at its default (an ignored SIGCHLD would take
+    /// the end of every child away), and the calling thread, with those it starts, blocks these signals and no others.
+    /// Handlers stay as they are. To be called before other threads exist.
+    package static func takeOverSignals(blocking signals: SignalSet) {
+        clinux_default_ignored_signals()
+        var set = signals.sigset
+        pthread_sigmask(SIG_SETMASK, &set, nil)
+    }
+
     /// `signal(2)` with SIG_IGN, for the whole process. Children of `spawn` do not inherit it.
     package static func ignoreSignal(_ signal: Int32) { _ = Glibc.signal(signal, SIG_IGN) }
 

@@ -15,6 +15,23 @@ import Testing
         }
     }
 
+    @Test func whatWhoeverStartedTheProgramHasLeftIsTakenBackButForHandlers() async {
+        await #expect(processExitsWith: .success) {
+            Linux.ignoreSignal(SIGCHLD)
+            Linux.ignoreSignal(40)
+            signal(SIGUSR2) { _ in }
+            Linux.blockSignals([SIGABRT, SIGTERM])
+            Linux.takeOverSignals(blocking: [SIGUSR1])
+            let status = String(decoding: try Linux.readFile("/proc/thread-self/status"), as: UTF8.self)
+            for field in ["SigBlk:\t0000000000000200\n", "SigIgn:\t0000000000000000\n"] {
+                precondition(status.contains(field), status)
+            }
+            var action = sigaction()
+            sigaction(SIGUSR2, nil, &action)
+            precondition(action.__sigaction_handler.sa_handler != nil)
+        }
+    }
+
     private func readQueuedSignals() throws {
         try Linux.signalCreate([SIGUSR1, 40]).use { descriptor throws in
             #expect(try Linux.signalRead(descriptor) == [])

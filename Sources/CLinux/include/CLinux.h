@@ -32,6 +32,22 @@ const char *_Nullable clinux_errno_text(int code);
 /// The process's environment: strings `NAME=VALUE`, then NULL.
 char *_Nullable *_Nullable clinux_environment(void);
 
+/// What `main` was given: the program's name and its arguments, then NULL. Not from `/proc`, which may be hidden.
+char *_Nullable *_Nullable clinux_arguments(void);
+
+/// `sigaction(2)`: each signal that is ignored is at its default from now on; handlers stay.
+void clinux_default_ignored_signals(void);
+
+enum { CLINUX_MOST_THREADS = 64 };
+
+/// Starts so many threads at once, at most CLINUX_MOST_THREADS, and ends them: how many there could be.
+int clinux_threads_to_be_had(int count);
+
+/// `fchmod(2)`, also of a descriptor that was opened with O_PATH.
+int clinux_chmod_place(int descriptor, unsigned mode);
+/// `fchownat(2)` AT_EMPTY_PATH: also of a descriptor that was opened with O_PATH.
+int clinux_chown_place(int descriptor, unsigned user, unsigned group);
+
 int clinux_pipe2(int ends[_Nonnull 2], int flags);
 /// Without waiting, whatever the pipes say.
 ssize_t clinux_tee(int from, int to, size_t limit);
