@@ -91,7 +91,7 @@ package final class FIFOSource: EventSource {
     private func failed(_ error: SystemError) {
         guard pipe != nil else { return }
         retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
-        environment.send(.source(id, retry.condition("\(error)")))
+        environment.send(.source(id, retry.condition(error.reason)))
     }
 
     package func close() { close {} }
@@ -146,7 +146,8 @@ package final class FIFOSource: EventSource {
     ) throws(SystemError) -> (number: Int32, isNew: Bool) {
         if let taken = spare.take(.fifo(id), where: isStillThere) {
             do throws(SystemError) {
-                try apply(owner)
+                try owner.check(try Linux.fstat(taken.rawValue), .fifo, path)
+                try owner.apply(to: taken.rawValue)
             } catch {
                 // It keeps what is in it for the next try.
                 spare.put(.fifo(id), taken, unfinished: unfinished)
@@ -156,15 +157,6 @@ package final class FIFOSource: EventSource {
             return (taken.release(), false)
         }
         return (try FIFO.open(path, owner).release(), true)
-    }
-
-    /// Where it stands otherwise: of somebody else's pipe that is as it should be nothing is touched.
-    private func apply(_ owner: FileOwner) throws(SystemError) {
-        let status = try Linux.stat(path)
-        let isAsWanted =
-            status.permissions == owner.mode && owner.user ?? status.userID == status.userID
-            && owner.group ?? status.groupID == status.groupID
-        if !isAsWanted { try owner.apply(to: path) }
     }
 
     /// Whether a kept one is still the one that is meant. If not, it is closed, which must not happen in silence.
@@ -177,13 +169,13 @@ package final class FIFOSource: EventSource {
 
     /// Whether it is the FIFO that stands at the path now.
     private func isAtPath(_ number: Int32) -> Bool {
-        guard let own = try? Linux.fstat(number), let status = try? Linux.stat(path) else { return false }
+        guard let own = try? Linux.fstat(number), let status = try? Linux.lstat(path) else { return false }
         return own.kind == .fifo && own.device == status.device && own.inode == status.inode
     }
 }
 
 enum FIFO {
-    /// Opens a FIFO for reading, and makes it first if it is not there.
+    /// Opens a FIFO for reading, and makes it first if it is not there. No link is followed, and nothing else is opened.
     ///
     /// - Parameter isWritten: for writing too, as one end alone would find no reader.
     static func open(
@@ -192,18 +184,26 @@ enum FIFO {
         // Nobody gets at it before it is as it should be.
         let made = Swift.Result { () throws(SystemError) in try Linux.mkfifo(path, mode: owner.mode & 0o600) }
         if case .failure(let error) = made, error.errno != .fileExists { throw error.making(path) }
-        let opened = try Linux.open(
-            path, [isWritten ? .readingAndWriting : .reading, .nonBlocking, .noControllingTerminal])
         do throws(SystemError) {
-            guard try Linux.fstat(opened.rawValue).kind == .fifo else {
-                throw SystemError(call: "open", detail: "\(path.printable), which is not a FIFO", errno: .fileExists)
-            }
-            // Somebody else's pipe keeps its own.
-            if case .success = made { try owner.apply(to: path) }
+            return try open(path, owner, [isWritten ? .readingAndWriting : .reading])
+        } catch {
+            // Else the next try would find it standing.
+            if case .success = made { try? Linux.unlink(path) }
+            throw error
+        }
+    }
+
+    private static func open(
+        _ path: [UInt8], _ owner: FileOwner, _ options: OpenOptions
+    ) throws(SystemError) -> FileDescriptor {
+        // Opening a device can do something: it is asked first, and again once it is open.
+        try owner.check(try Linux.lstat(path), .fifo, path)
+        let opened = try Linux.open(path, options.union([.noFollow, .nonBlocking, .noControllingTerminal]))
+        do throws(SystemError) {
+            try owner.check(try Linux.fstat(opened.rawValue), .fifo, path)
+            try owner.apply(to: opened.rawValue)
         } catch {
             opened.close()
-            // Else the next try would find it standing, and leave it as it is.
-            if case .success = made { try? Linux.unlink(path) }
             throw error
         }
         return opened

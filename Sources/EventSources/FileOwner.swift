@@ -2,7 +2,8 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// `SocketMode=`, `SocketUser=`, `SocketGroup=`: how a file stands that watchd makes.
+/// `SocketMode=`, `SocketUser=`, `SocketGroup=`: how the FIFO, socket file or message queue of a source stands, be it
+/// made or found.
 struct FileOwner: Sendable {
     var mode: UInt32
     var user: UInt32?
@@ -46,15 +47,27 @@ struct FileOwner: Sendable {
         throw SystemError(call: "look up", detail: "\(what) \(name)", errno: .noSuchFile)
     }
 
-    func apply(to path: [UInt8]) throws(SystemError) {
+    /// Makes it so, where it is not, of what is open; `pathOnly` will do.
+    func apply(to descriptor: Int32) throws(SystemError) {
+        let status = try Linux.fstat(descriptor)
         // Who is given it must not be let in before the mode is right, and giving it away may clear bits of the mode.
-        if user != nil || group != nil { try Linux.chown(path, user: user, group: group) }
-        try Linux.chmod(path, mode)
+        let isOwnedAsWanted = user ?? status.userID == status.userID && group ?? status.groupID == status.groupID
+        if !isOwnedAsWanted { try Linux.fchown(descriptor, user: user, group: group) }
+        if !isOwnedAsWanted || status.permissions != mode { try Linux.fchmod(descriptor, mode) }
     }
 
-    /// The same of what is open.
-    func apply(to descriptor: Int32) throws(SystemError) {
-        if user != nil || group != nil { try Linux.fchown(descriptor, user: user, group: group) }
-        try Linux.fchmod(descriptor, mode)
+    /// What stands there already is taken over only from those who may have made it: root, watchd's user, and the one
+    /// of `SocketUser=`. Anybody else could have opened it before, or made it to be told what is written there.
+    ///
+    /// - Parameter name: of it, for the error.
+    func check(_ status: FileStatus, _ kind: FileStatus.Kind, _ name: [UInt8]) throws(SystemError) {
+        if status.kind != kind {
+            let detail = "\(name.printable), where \(status.kind.phrase) stands, which is left alone"
+            throw SystemError(call: "open", detail: detail, errno: .fileExists)
+        }
+        guard ![0, Linux.effectiveUserID, user].contains(status.userID) else { return }
+        let detail =
+            "\(name.printable), which user \(status.userID) has made; remove it, or set SocketUser=\(status.userID)"
+        throw SystemError(call: "open", detail: detail, errno: .notPermitted)
     }
 }

@@ -57,7 +57,7 @@ package final class ProcessSource: EventSource {
             if let limit = anchor?.limit { environment.limited(id, limit) }
             look()
         } catch {
-            failed("\(error)")
+            failed(error.reason)
         }
     }
 
@@ -76,7 +76,7 @@ package final class ProcessSource: EventSource {
         } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
             return waiting("\(path.printable) does not exist yet")
         } catch {
-            return failed("\(error)")
+            return failed(error.reason)
         }
         guard let pid = PIDFile.parse(text) else {
             let what =
@@ -92,12 +92,17 @@ package final class ProcessSource: EventSource {
 
     /// Only a regular file: a FIFO in its place would be waited for.
     private func readPIDFile() throws(SystemError) -> [UInt8] {
+        try checkKind(try Linux.stat(path))
         let file = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
         return try file.use { number throws(SystemError) in
-            guard try Linux.fstat(number).kind == .regular else {
-                throw SystemError(call: "read", detail: "\(path.printable), no regular file", errno: .invalidArgument)
-            }
+            try checkKind(try Linux.fstat(number))
             return try Linux.readToEnd(number, limit: Self.largestPIDFile, name: path)
+        }
+    }
+
+    private func checkKind(_ status: FileStatus) throws(SystemError) {
+        guard status.kind == .regular else {
+            throw SystemError(call: "read", detail: "\(path.printable), no regular file", errno: .invalidArgument)
         }
     }
 
@@ -129,7 +134,7 @@ package final class ProcessSource: EventSource {
             // Before Linux 6.9 the one, since then the other.
             waiting("\(pid) in \(path.printable) is a thread and no process; waiting for it to change")
         } catch {
-            failed("\(error)")
+            failed(error.reason)
         }
     }
 

@@ -2,13 +2,26 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// The socket of a source: bound and, unless it is for datagrams, listening; or the one that was left of it.
-struct SocketOpening {
-    let id: SourceID
-    let address: SocketAddress
-    let type: SocketType
-    let environment: SourceEnvironment
-    let spare: SpareDescriptors
+/// The socket of a source: bound and, unless it is for datagrams, listening; or the one that was left of it. Confined
+/// to the context of its source.
+final class SocketOpening {
+    private let id: SourceID
+    private let address: SocketAddress
+    private let type: SocketType
+    private let environment: SourceEnvironment
+    private let spare: SpareDescriptors
+    /// Of the socket that was opened last.
+    private var file: SocketFile?
+
+    init(
+        id: SourceID, address: SocketAddress, type: SocketType, environment: SourceEnvironment, spare: SpareDescriptors
+    ) {
+        self.id = id
+        self.address = address
+        self.type = type
+        self.environment = environment
+        self.spare = spare
+    }
 
     private var endpoint: Endpoint { Endpoint(address) }
 
@@ -19,7 +32,7 @@ struct SocketOpening {
         if let taken = spare.take(.socket(id), where: isBound) {
             guard let path else { return taken }
             do throws(SystemError) {
-                try owner.apply(to: path)
+                file = try take(path, owner)
             } catch {
                 taken.close()
                 throw error
@@ -33,10 +46,19 @@ struct SocketOpening {
 
     /// For whoever opens the source anew; else it is closed, and its file goes.
     func leave(_ socket: consuming FileDescriptor) {
-        spare.put(.socket(id), socket) { [path] in
+        spare.put(.socket(id), socket) { [file] in
             // Nobody can reach it any more; left behind it would only be in the way.
-            if let path { try? Linux.unlink(path) }
+            file?.remove()
         }
+    }
+
+    /// The file of a socket that is bound already.
+    private func take(_ path: [UInt8], _ owner: FileOwner) throws(SystemError) -> SocketFile {
+        try Linux.open(path, [.pathOnly, .noFollow]).use { place throws(SystemError) in
+            try owner.check(try Linux.fstat(place), .socket, path)
+            try owner.apply(to: place)
+        }
+        return try SocketFile(at: path)
     }
 
     /// Whether it is a socket of this kind that has the address, and can be reached there.
@@ -52,9 +74,10 @@ struct SocketOpening {
         let made = try Linux.socket(for: endpoint, type)
         do throws(SystemError) {
             if let path {
-                try removeStale(path)
-                try Linux.bind(made.rawValue, endpoint)
-                try owner.apply(to: path)
+                try removeStale(path, owner)
+                file = try SocketFile.bind(made.rawValue, to: path) { place throws(SystemError) in
+                    try owner.apply(to: place)
+                }
             } else {
                 if type == .stream { Linux.allowReuse(made.rawValue) }
                 try Linux.bind(made.rawValue, endpoint)
@@ -71,8 +94,9 @@ struct SocketOpening {
     static let waitingInKernel: Int32 = 4096
 
     /// Removes the socket file of a process that is gone; one that is in use stays, and so does anything else.
-    private func removeStale(_ path: [UInt8]) throws(SystemError) {
+    private func removeStale(_ path: [UInt8], _ owner: FileOwner) throws(SystemError) {
         guard let status = try? Linux.lstat(path), status.kind == .socket else { return }
+        try owner.check(status, .socket, path)
         let isStale = try Linux.socket(for: endpoint, type).use { probe throws(SystemError) in
             do throws(SystemError) {
                 try Linux.connect(probe, endpoint)

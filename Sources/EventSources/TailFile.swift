@@ -29,13 +29,17 @@ final class TailFile {
     /// - Returns: an open descriptor, which the caller closes; `nil`: there is none.
     static func open(_ path: [UInt8]) throws(SystemError) -> (number: Int32, status: FileStatus)? {
         do throws(SystemError) {
-            let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
-            let status = try? Linux.fstat(opened.rawValue)
-            if let status, status.kind == .regular { return (opened.release(), status) }
-            opened.close()
-            let what = status.map { "\($0.kind.phrase) and " } ?? ""
-            throw SystemError(
-                call: "Tail", detail: "\(path.printable), \(what)no regular file", errno: .invalidArgument)
+            // A FIFO would let its writer begin, and a device may do something.
+            var kind = try Linux.stat(path).kind
+            if kind == .regular {
+                let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
+                let status = try? Linux.fstat(opened.rawValue)
+                if let status, status.kind == .regular { return (opened.release(), status) }
+                opened.close()
+                kind = status?.kind ?? .unknown
+            }
+            let detail = "\(path.printable), \(kind.phrase) and no regular file"
+            throw SystemError(call: "Tail", detail: detail, errno: .invalidArgument)
         } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
             return nil
         }

@@ -195,6 +195,8 @@ struct TailRotation: Sendable {
 
     private static func with<Value>(_ path: [UInt8], _ body: (Int32) -> Value?) -> Value? {
         do throws(SystemError) {
+            // A FIFO would let its writer begin, and a device may do something.
+            guard try Linux.stat(path).kind == .regular else { return nil }
             return try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal]).use(body)
         } catch {
             return nil

@@ -50,6 +50,7 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let notEmpty = Errno(ENOTEMPTY)
     package static let symbolicLinkLoop = Errno(ELOOP)
     package static let notImplemented = Errno(ENOSYS)
+    package static let notSocket = Errno(ENOTSOCK)
     package static let addressInUse = Errno(EADDRINUSE)
     package static let connectionReset = Errno(ECONNRESET)
     package static let connectionRefused = Errno(ECONNREFUSED)

@@ -15,7 +15,8 @@ final class ControlListener: Sendable {
 
     let path: [UInt8]
     let descriptor: Int32
-    private let isOwn: Bool
+    /// Of a socket that was made here.
+    private let file: SocketFile?
 
     static var defaultPath: [UInt8] {
         let runtime = Linux.environment("XDG_RUNTIME_DIR").map { String(decoding: $0, as: UTF8.self) }
@@ -33,34 +34,32 @@ final class ControlListener: Sendable {
         for other in passed where other.name == Self.passedName && other.rawValue != named?.rawValue {
             FileDescriptor(owning: other.rawValue).close()
         }
-        isOwn = named == nil
         if let named {
             try Linux.setNonBlocking(named.rawValue)
-            descriptor = named.rawValue
+            (descriptor, file) = (named.rawValue, nil)
         } else {
-            descriptor = try Self.make(path, isDefault: settings.controlSocket == nil)
+            (descriptor, file) = try Self.make(path, isDefault: settings.controlSocket == nil)
         }
     }
 
-    /// At the end; a socket that was passed stays.
-    func removeSocketFile() {
-        if isOwn { try? Linux.unlink(path) }
-    }
+    /// At the end; a socket that was passed stays, and so does what somebody else has put there meanwhile.
+    func removeSocketFile() { file?.remove() }
 
-    private static func make(_ path: [UInt8], isDefault: Bool) throws -> Int32 {
+    private static func make(_ path: [UInt8], isDefault: Bool) throws -> (Int32, SocketFile) {
         if isDefault { try makeFolder(of: path) }
         try removeStale(path)
         let socket = try Linux.socket(for: .unix(path), .stream)
         do {
-            try Linux.bind(socket.rawValue, .unix(path))
             // Who may do what is decided for each call, by the peer's credentials.
-            try Linux.chmod(path, 0o666)
+            let file = try SocketFile.bind(socket.rawValue, to: path) { place throws(SystemError) in
+                try Linux.fchmod(place, 0o666)
+            }
             try Linux.listen(socket.rawValue)
+            return (socket.release(), file)
         } catch {
             socket.close()
             throw error
         }
-        return socket.release()
     }
 
     /// The default place may not be there yet; one that somebody else made in `/tmp` is refused.
@@ -81,6 +80,10 @@ final class ControlListener: Sendable {
         guard let status = try? Linux.lstat(path) else { return }
         guard status.kind == .socket else {
             throw Failure(description: "\(path.printable) is there and is no socket")
+        }
+        guard [0, Linux.effectiveUserID].contains(status.userID) else {
+            throw Failure(
+                description: "\(path.printable) belongs to user \(status.userID); remove it, or set ControlSocket=")
         }
         let holder = try Linux.livingHolder { try answering(path) }
         if let holder {
