@@ -117,12 +117,11 @@ final class Runtime {
     }
 
     private func makeRim() throws {
-        let inotify = try InotifyHub(on: core, adopting: kept.take(.inotify))
-        self.inotify = inotify
         let manager = manager
         let keep: (KeptDescriptor, Int32) -> Void = { manager.keep($0, $1) }
         let forget: (KeptDescriptor) -> Void = { manager.forget($0) }
-        keep(.inotify, inotify.storeDescriptor)
+        let inotify = InotifyHub(on: core, adopting: kept.take(.inotify)) { keep(.inotify, $0) }
+        self.inotify = inotify
         let send: (Input) -> Void = { [unowned self] in handle($0) }
         let units = UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)
         let lanes = Lanes(core: core, count: min(4, max(2, Linux.processorCount)))

@@ -154,7 +154,7 @@ package final class DatagramSource: EventSource {
     private func failed(_ error: SystemError) {
         guard socket != nil else { return }
         retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
-        environment.send(.source(id, retry.condition("\(error)")))
+        environment.send(.source(id, retry.condition(error.reason)))
     }
 
     package func close() { close {} }

@@ -7,22 +7,47 @@ final class FileGuard {
     private let lost: () -> Void
     private var anchor: PathAnchor?
     private var inode: (device: UInt64, inode: UInt64)?
+    private let hub: InotifyHub
+    /// Microseconds.
+    private static let pause = 60_000_000
+    private var isTryPlanned = false
 
     /// - Parameter lost: the file is another one, or none.
     init(_ path: [UInt8], hub: InotifyHub, lost: @escaping () -> Void) {
         self.path = path
         self.lost = lost
+        self.hub = hub
         anchor = PathAnchor(path, hub: hub) { [weak self] in self?.changed($0) }
     }
 
     var watchCount: Int { anchor?.watchCount ?? 0 }
 
-    /// What stands at the path now is to be kept in sight. Without inotify watches for it, it goes without.
+    /// What stands at the path now is to be kept in sight. Without inotify watches for it, it is looked at every minute
+    /// until there are some.
     func watch() {
         let status = try? Linux.lstat(path)
         inode = status.map { ($0.device, $0.inode) }
-        if watchCount == 0 { _ = try? anchor?.arm([]) }
+        if watchCount == 0 { arm() }
         check()
+    }
+
+    private func arm() {
+        do throws(SystemError) {
+            _ = try anchor?.arm([])
+        } catch {
+            anchor?.disarm()
+            armLater()
+        }
+    }
+
+    private func armLater() {
+        guard !isTryPlanned else { return }
+        isTryPlanned = true
+        hub.after(Self.pause) { [weak self] in
+            self?.isTryPlanned = false
+            self?.arm()
+            self?.check()
+        }
     }
 
     func close() {
@@ -33,7 +58,7 @@ final class FileGuard {
     private func changed(_ change: PathAnchor.Change) {
         switch change {
         case .entry: break
-        case .moved, .overflowed: _ = try? anchor?.arm([])
+        case .moved, .overflowed: arm()
         }
         check()
     }

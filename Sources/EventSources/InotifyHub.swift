@@ -26,7 +26,8 @@ package protocol FolderObserver: AnyObject {
 }
 
 /// One inotify descriptor for all sources (a user has 128 of them), with a watch for each inode and any number of
-/// observers of a watch. It pairs the two halves of a rename. Confined to its context.
+/// observers of a watch. It pairs the two halves of a rename. The descriptor is made when it can be had: until then
+/// every `watch` fails, and whoever watches tries again. Confined to its context.
 package final class InotifyHub {
     /// Read in one turn; a whole read of 64 KiB is always finished.
     private static let bytesPerRead = 65_536
@@ -36,7 +37,9 @@ package final class InotifyHub {
     private static let renamePatience = 5_000
 
     private let context: Context
-    private let inotify: Int32
+    /// `nil`: none could be had yet.
+    private var inotify: Int32?
+    private let made: (Int32) -> Void
     /// Until it is read, where it was adopted.
     private var adopted: FileDescriptor?
     /// Watches that an adopted descriptor had.
@@ -55,14 +58,16 @@ package final class InotifyHub {
     private var moved: InotifyEvent?
     private var bound: QueueBound<InotifyHub> { QueueBound(self, to: context) }
 
-    package convenience init(on context: Context) throws(SystemError) {
-        try self.init(on: context, adopting: nil)
-    }
-
-    /// - Parameter stored: the descriptor of an earlier watchd. All watches are added anew first, which gives them the
-    ///   numbers they had; then `startReading` tells what has happened since.
-    package init(on context: Context, adopting stored: consuming FileDescriptor?) throws(SystemError) {
+    /// - Parameters:
+    ///   - stored: the descriptor of an earlier watchd. All watches are added anew first, which gives them the numbers
+    ///     they had; then `startReading` tells what has happened since.
+    ///   - made: told of the descriptor, which is to be kept in the service manager's store.
+    package init(
+        on context: Context, adopting stored: consuming FileDescriptor? = nil,
+        made: @escaping (Int32) -> Void = { _ in }
+    ) {
         self.context = context
+        self.made = made
         source = nil
         if let stored {
             let number = stored.rawValue
@@ -71,22 +76,34 @@ package final class InotifyHub {
             adoptedWatches = (try? Linux.inotifyWatches(number)) ?? []
             isReplaying = true
             adopted = consume stored
+            made(number)
         } else {
-            let descriptor = try Linux.inotifyCreate()
-            inotify = descriptor.rawValue
+            inotify = nil
             adoptedWatches = []
             isReplaying = false
             adopted = nil
-            source = ReadSource(descriptor, on: context) { [unowned self] in turn() }
+            _ = try? descriptor()
         }
     }
 
-    /// To be kept in the service manager's store.
-    package var storeDescriptor: Int32 { inotify }
+    /// -1: there is none yet.
+    package var storeDescriptor: Int32 { inotify ?? -1 }
+
+    /// Made now, where there is none yet.
+    private func descriptor() throws(SystemError) -> Int32 {
+        if let inotify { return inotify }
+        let new = try Linux.inotifyCreate()
+        let number = new.rawValue
+        inotify = number
+        source = ReadSource(new, on: context) { [unowned self] in turn() }
+        made(number)
+        return number
+    }
 
     /// Reads an adopted descriptor, after every source has been opened once. Does nothing for one that is read.
     package func startReading() {
         guard let descriptor = adopted.take() else { return }
+        let inotify = descriptor.rawValue
         for watch in adoptedWatches where watches[watch] == nil {
             // EINVAL: it has gone by itself.
             try? Linux.inotifyRemove(inotify, watch: watch)
@@ -105,7 +122,10 @@ package final class InotifyHub {
     }
 
     /// Whether everything that has happened until now was told; the last of it may be what is being told.
-    var isCaughtUp: Bool { !isOver && !isReplaying && untold == 0 && (try? Linux.bytesAvailable(inotify)) == 0 }
+    var isCaughtUp: Bool {
+        guard !isOver, let inotify else { return !isOver }
+        return !isReplaying && untold == 0 && (try? Linux.bytesAvailable(inotify)) == 0
+    }
 
     /// Calls back when everything that has happened until now was told; at once where that is so.
     func whenCaughtUp(_ work: @escaping () -> Void) {
@@ -138,7 +158,8 @@ package final class InotifyHub {
         if isOver { throw SystemError(call: "inotify_add_watch", detail: folder.printable, errno: .badDescriptor) }
         let number: Int32
         do throws(SystemError) {
-            number = try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
+            number = try Linux.inotifyAdd(
+                try descriptor(), folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
         } catch  where error.errno == .accessDenied {
             let detail = "\(folder.printable), which takes read permission on that folder"
             throw SystemError(call: error.call, detail: detail, errno: error.errno)
@@ -153,7 +174,7 @@ package final class InotifyHub {
         file: Int32, _ mask: InotifyMask, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
         if isOver { throw SystemError(call: "inotify_add_watch", detail: "a file", errno: .badDescriptor) }
-        let number = try Linux.inotifyAdd(inotify, "/proc/self/fd/\(file)", mask.union(.adding))
+        let number = try Linux.inotifyAdd(try descriptor(), "/proc/self/fd/\(file)", mask.union(.adding))
         watches[number, default: FolderObservers()].add(owner, mask, of: nil)
         return number
     }
@@ -168,7 +189,7 @@ package final class InotifyHub {
     private func removeUnused(_ number: Int32) {
         guard watches[number]?.isEmpty == true else { return }
         watches[number] = nil
-        if isOver { return }
+        guard !isOver, let inotify else { return }
         // EINVAL: its folder is gone, and the watch with it.
         try? Linux.inotifyRemove(inotify, watch: number)
     }
@@ -177,7 +198,7 @@ package final class InotifyHub {
 
     private func turn() {
         for _ in 0..<Self.readsPerTurn {
-            guard source != nil else { return }
+            guard source != nil, let inotify else { return }
             guard let events = try? Linux.inotifyRead(inotify, limit: Self.bytesPerRead), !events.isEmpty else {
                 endReplay()
                 break

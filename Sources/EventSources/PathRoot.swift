@@ -29,6 +29,8 @@ final class PathRoot: FolderObserver {
     private var carried: [FolderEvent] = []
     /// The first listing is where the source begins: its differences are no events.
     private var hasBegun = false
+    /// A limit leaves it without a watch: what stood there when that began is known, and is compared in the end.
+    private var isBlind = false
     /// A folder that came while nobody watched is told as a whole, once.
     private var hasTakenWhole = false
 
@@ -89,20 +91,31 @@ final class PathRoot: FolderObserver {
     }
 
     private func watch() throws(SystemError) {
+        do throws(SystemError) {
+            try watchAll()
+            isBlind = false
+        } catch {
+            if error.leavesUnwatched { goBlind() }
+            throw error
+        }
+    }
+
+    private func goBlind() {
+        if !isBlind { owner.isBlind(path) }
+        isBlind = true
+        if !hasBegun, !isListing { list() }
+    }
+
+    private func watchAll() throws(SystemError) {
         guard let anchor else { return }
         // Until it is watched anew: a folder that is watched still keeps its number, and so what is unread of it.
         let old = folder
         folder = nil
         defer { if let old { hub.unwatch(old, for: self) } }
+        lookAtPath()
         // A folder's own entry only comes and goes; a file's changes are told by the folder it stands in.
-        _ = try anchor.arm((try? Linux.lstat(path))?.kind == .folder ? [] : mask)
-        let status = try? Linux.lstat(path)
-        exists = status != nil
-        if let status {
-            // A file in the place of a folder, or the other way round: nothing of the old is comparable.
-            if isFolder != (status.kind == .folder) { snapshot = FolderSnapshot() }
-            isFolder = status.kind == .folder
-        }
+        _ = try anchor.arm(exists && isFolder ? [] : mask)
+        lookAtPath()
         if exists, isFolder {
             do throws(SystemError) {
                 folder = try hub.watch(path, mask.union([.selfDeleted, .selfMoved, .unmounted]), for: self)
@@ -111,6 +124,15 @@ final class PathRoot: FolderObserver {
                 exists = false
             }
         }
+    }
+
+    private func lookAtPath() {
+        let status = try? Linux.lstat(path)
+        exists = status != nil
+        guard let status else { return }
+        // A file in the place of a folder, or the other way round: nothing of the old is comparable.
+        if isFolder != (status.kind == .folder) { snapshot = FolderSnapshot() }
+        isFolder = status.kind == .folder
     }
 
     func disarm() {

@@ -110,6 +110,13 @@ package final class PathSource: EventSource {
         environment.send(.source(id, .failed("\(reason) (sysctl fs.inotify.max_queued_events)")))
     }
 
+    /// A path is not watched for want of something: what changes there is compared later, and nobody knows what came
+    /// and went in between.
+    func isBlind(_ path: [UInt8]) {
+        environment.warn(id, "\(path.printable) cannot be watched for now; it is compared when it can")
+        environment.send(.gap(id, 1))
+    }
+
     func failed(_ error: SystemError) {
         failure = error
         retry.schedule(id, trigger.paths, environment) { [weak self] in self?.arm() }
@@ -120,7 +127,7 @@ package final class PathSource: EventSource {
     func rootChanged() {
         if roots.contains(where: \.isListing) { return }
         if let failure {
-            environment.send(.source(id, retry.condition(Self.explain(failure))))
+            environment.send(.source(id, retry.condition(failure.reason)))
         } else if let missing = roots.first(where: { !$0.exists }) {
             retry.reset()
             environment.send(.source(id, .waiting("\(missing.path.printable) does not exist yet")))
@@ -129,10 +136,6 @@ package final class PathSource: EventSource {
             if let limit = roots.lazy.compactMap(\.limit).first { environment.limited(id, limit) }
             environment.send(.source(id, .armed))
         }
-    }
-
-    private static func explain(_ error: SystemError) -> String {
-        error.errno == .noSpace ? "inotify watches used up (sysctl fs.inotify.max_user_watches)" : "\(error)"
     }
 }
 

@@ -41,7 +41,7 @@ package final class ReaderSource: EventSource {
         } ended: { [unowned self] in
             failed("it has ended")
         } failed: { [unowned self] error in
-            failed("\(error)")
+            failed(error.reason)
         }
     }
 

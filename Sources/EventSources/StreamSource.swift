@@ -108,7 +108,7 @@ package final class StreamSource: EventSource {
         guard !isClosed else { return }
         isExhausted = false
         retry.schedule(id, trigger.paths, environment) { [weak self] in self?.open() }
-        environment.send(.source(id, retry.condition("\(error)")))
+        environment.send(.source(id, retry.condition(error.reason)))
     }
 
     /// Nobody finds it any more: it is made anew. Who is connected stays, and who waits is let in as far as there is
@@ -221,7 +221,7 @@ package final class StreamSource: EventSource {
         unwatch()
         isExhausted = true
         retry.schedule(on: environment.core) { [weak self] in self?.acceptAgain() }
-        environment.send(.source(id, retry.condition("\(error)")))
+        environment.send(.source(id, retry.condition(error.reason)))
     }
 
     /// It is armed again when those who have waited are let in.

@@ -4,11 +4,24 @@ import LinuxSystem
 extension SystemError {
     /// A sentence, for the state of a source.
     var reason: String {
-        if call == "epoll_ctl", errno == .notPermitted {
+        switch (call, errno) {
+        case ("epoll_ctl", .notPermitted):
             return "it cannot be waited for: it is always ready, as a file is (Tail= reads files)"
+        case ("inotify_add_watch", .noSpace):
+            return "inotify watches used up (sysctl fs.inotify.max_user_watches)"
+        case ("inotify_init1", .descriptorsExhausted):
+            return "no inotify instance is left (sysctl fs.inotify.max_user_instances), or no descriptor (LimitNOFILE=)"
+        case (_, .descriptorsExhausted): return "\(description); raise LimitNOFILE="
+        default: break
         }
         if let detail, errno == .badDescriptor, call.starts(with: "FileDescriptorName=") { return "\(call): \(detail)" }
         return description
+    }
+
+    /// Whether it is a limit that leaves a path without an inotify watch.
+    var leavesUnwatched: Bool {
+        call.starts(with: "inotify_")
+            && [.noSpace, .outOfMemory, .descriptorsExhausted, .systemDescriptorsExhausted].contains(errno)
     }
 
     /// The same error, of a file that was to be made at this path.

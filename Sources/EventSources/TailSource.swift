@@ -124,7 +124,7 @@ package final class TailSource: EventSource {
         searched = nil
         // What was tried because something happened does not make the pauses longer.
         if !retry.isPending { retry.schedule(id, [path], environment) { [weak self] in self?.arm() } }
-        say(retry.condition("\(error)"))
+        say(retry.condition(error.reason))
     }
 
     func say(_ condition: SourceCondition) {

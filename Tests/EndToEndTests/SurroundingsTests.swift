@@ -27,4 +27,36 @@ import Testing
             }
         }
     }
+
+    @Test(
+        .enabled(if: hasUserNamespaces, "there are no user namespaces here"), arguments: ["instances", "watches"])
+    func withoutInotifyTheRestGoesOnAndAPathIsComparedInTheEnd(_ limit: String) throws {
+        let file = "/proc/sys/user/max_inotify_\(limit)"
+        let launcher = Self.inUserNamespace + ["sh", "-c", "echo 0 > \(file) && exec \"$@\"", "sh"]
+        let text = """
+            [Path in]
+            Path=@/in
+            Exec=/bin/cat
+            StandardInput=paths
+            StandardOutput=append:@/paths
+            """
+        let prepare: (Folder) throws -> Void = { folder in
+            try folder.makeFolder("in")
+            try folder.write("in/before", "")
+        }
+        try Watchd.run(poke + text, launcher: launcher, prepare: prepare) { watchd in
+            try watchd.emit("poke")
+            try watchd.waitForEnded(1, of: "poke")
+            let reason = limit == "instances" ? "no inotify instance is left" : "inotify watches used up"
+            #expect(try watchd.status().problems.contains { $0.object == "path/in" && $0.problem.contains(reason) })
+            try watchd.folder.write("in/meanwhile", "")
+            let entering = ["nsenter", "--user", "--target", "\(watchd.processID)", "sh", "-c", "echo 100 > \(file)"]
+            let raised = try Program.run(entering)
+            #expect(raised.code == 0, "\(raised)")
+            #expect(try watchd.waitForLines(1, in: "paths") == [watchd.folder["in/meanwhile"]])
+            #expect(try watchd.source("in").counters.gap == 1)
+            try watchd.folder.write("in/later", "")
+            #expect(try watchd.waitForLines(2, in: "paths").last == watchd.folder["in/later"])
+        }
+    }
 }

@@ -15,7 +15,7 @@ import Testing
             let core = Context("test.core")
             // It lives until its source has been cancelled.
             let kept = try core.queue.sync {
-                let (hub, observer) = (try InotifyHub(on: core), Observer())
+                let (hub, observer) = (InotifyHub(on: core), Observer())
                 let number = try hub.watch(folder.path.pathBytes, .created, for: observer)
                 hub.close()
                 hub.unwatch(number, for: observer)

@@ -27,7 +27,7 @@ final class Rim: Sendable {
         self.core = core
         self.said = said
         parts = try core.queue.sync {
-            let hub = try InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) })
+            let hub = InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) })
             let epoll = try EpollSet(on: core)
             let safety = Safety(isByHand: isCommittedByHand)
             let slow = Lanes(core: core, name: "test.slow", count: 2)
