@@ -82,11 +82,12 @@ package struct Daemon {
 
     /// Runs until it is told to stop. To be called on the main thread, before any other thread exists.
     ///
-    /// - Throws: when it cannot start at all: no control socket, no epoll set, no inotify instance.
+    /// - Throws: when it cannot start at all: no control socket, no epoll set, no threads.
     package func run() throws {
         // Before the first other thread, which inherits the mask: signalfd gets only what every thread blocks.
         Linux.takeOverSignals(blocking: .managed)
         Linux.ignoreSignal(13)
+        try checkThreads()
         // Else each of Dispatch's threads has one of its own, which keeps what a burst needed.
         Linux.limitArenas(2)
         // A limit is a delay: with fewer descriptors some sources would only be watched later.
@@ -122,6 +123,23 @@ package struct Daemon {
         logger.flush(seconds: 5)
         listener.removeSocketFile()
         if let error = failure.withLock({ $0 }) { throw error }
+    }
+
+    /// Threads that watchd may have at once while nothing hangs: those above, Dispatch's own, and two to spare.
+    private static let threads = 16
+
+    /// Why it cannot be started.
+    private struct Refusal: Error, CustomStringConvertible { var description: String }
+
+    /// Without a thread for it, Dispatch would wait for one in silence, and watchd with it (LIBDISPATCH, row 28).
+    private func checkThreads() throws {
+        let had = Linux.threadsToBeHad(of: Self.threads)
+        guard had < Self.threads else { return }
+        throw Refusal(
+            description: """
+                \(had) of the \(Self.threads) threads that it needs can be had; raise LimitNPROC= (ulimit -u), which \
+                counts all that user \(Linux.userID) runs, or TasksMax=
+                """)
     }
 
     /// Dispatch makes its timer descriptors when the first timer of a clock is armed, and without a free descriptor

@@ -22,9 +22,10 @@ extension Runtime {
     var statusLine: String {
         let sources = engine.sourceViews.filter { !$0.isRemoved }
         let failing = sources.count { if case .failed = $0.condition { true } else { false } }
-        let running = engine.processesRunning
+        let delayed = delayedRuns.count
         var parts = [Self.count(sources.count, "source") + (failing == 0 ? "" : " (\(failing) failing)")]
-        parts.append("\(Self.count(running, "handler")) running")
+        parts.append("\(Self.count(processesRunning, "handler")) running")
+        if delayed > 0 { parts.append("\(delayed) that cannot be started yet") }
         if engine.entriesPending > 0 { parts.append("\(engine.entriesPending) waiting") }
         let failed = engine.totals[.failed]
         if failed > 0 { parts.append("\(failed) failed") }

@@ -13,6 +13,7 @@ extension Runtime {
             manager.stopping("stopping, \(statusLine)")
             manager.extendTimeout(atMost: drainLimit)
             handle(.drain)
+            runs?.giveUp()
         case .draining:
             sources?.killCommands()
             handle(.hurry)
@@ -95,6 +96,6 @@ extension Runtime {
 
     private var stopText: String {
         [.draining, .drained].contains(engine.phase)
-            ? "hurrying" : "stopping, waiting for \(Self.count(engine.processesRunning, "handler"))"
+            ? "hurrying" : "stopping, waiting for \(Self.count(processesRunning, "handler"))"
     }
 }

@@ -159,6 +159,14 @@ final class Runtime {
     }
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
 
+    private func warnOfHiddenProcesses() {
+        guard Linux.place(of: Linux.processID) == nil else { return }
+        logger.log(
+            .warning,
+            "/proc does not show processes: what an earlier watchd left running is not found, and may run twice; "
+                + "mount /proc for watchd")
+    }
+
     /// Whoever sets the time zone replaces `/etc/localtime`, or a link that it leads to.
     private func watchLocalZone() {
         let failed = { [logger] (error: SystemError) in
@@ -177,6 +185,7 @@ final class Runtime {
         control = ControlServer(parts.listener, answers: answers, core: core, runtime: bound, logger: logger)
         announce()
         warnOfZone()
+        warnOfHiddenProcesses()
         for source in parts.configuration.sources { mustBeTried(source) }
         perform(engine.start())
         drainInputs()
@@ -266,6 +275,8 @@ final class Runtime {
     var hungLanes: [String] { lanes?.hung ?? [] }
     var starvingJobs: Int { slow.starving + (lanes?.starving ?? 0) }
     var delayedRuns: [(name: String, reason: String)] { runs?.delays ?? [] }
+    /// Runs with a process, or about to have one.
+    var processesRunning: Int { max(0, engine.processesRunning - delayedRuns.count) }
 
     private func announce() {
         guard !logger.isJournal else { return }

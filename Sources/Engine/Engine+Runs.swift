@@ -45,6 +45,16 @@ extension Engine {
         act(ref, part: id.part, definition)
     }
 
+    /// There is no process that a stop could wait for. What is durable is left to the next start.
+    mutating func runGivenUp(_ id: RunID, reason: String) {
+        guard let (ref, index) = running(id), operations[ref].runs[index].ending == nil else {
+            return runEnded(id, exit: nil, output: [], reason: reason)
+        }
+        giveSlot()
+        let why = "watchd stopped before it could be started: \(reason)"
+        attemptEnded(ref, part: id.part, Verdict(result: .cancelled, reason: why))
+    }
+
     /// A condition does not hold. Who was to end anyway ends for that reason.
     mutating func runSkipped(_ id: RunID, output: [UInt8], reason: String) {
         guard let (ref, index) = running(id) else { return }

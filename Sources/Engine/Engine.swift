@@ -228,6 +228,8 @@ package struct Engine: Sendable {
             runStarted(run, pid: pid)
         case .runNotStarted(let run, let reason):
             runEnded(run, exit: nil, output: [], reason: reason)
+        case .runGivenUp(let run, let reason):
+            runGivenUp(run, reason: reason)
         case .runSkipped(let run, let output, let reason):
             runSkipped(run, output: output, reason: reason)
         case .runEnded(let run, let exit, let output, let reason):

@@ -23,6 +23,8 @@ package enum Input: Sendable {
     case runStarted(RunID, pid: Int32)
     /// The run never came to be; `reason` is a sentence.
     case runNotStarted(RunID, reason: String)
+    /// The run waited for something that is used up, and watchd stops: it is not tried again. `reason` as above.
+    case runGivenUp(RunID, reason: String)
     /// A condition of the handler does not hold, so nothing was done; `reason` says which.
     case runSkipped(RunID, output: [UInt8] = [], reason: String)
     /// `output`: the end of what it wrote. `reason`: what the rim adds to a failure.

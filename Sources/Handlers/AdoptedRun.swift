@@ -75,6 +75,8 @@ final class AdoptedRun: OngoingRun {
         return AdoptableProcess(pid, place, instance: environment.instance())?.run == request.run
     }
 
+    func giveUp() {}
+
     func signal(_ number: Int32, _ mode: KillMode) {
         // ESRCH: it has just ended, which its pidfd tells next.
         switch mode {

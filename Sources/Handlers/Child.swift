@@ -44,7 +44,7 @@ struct Child: Sendable {
             if step == 0, let unmet = try unmetPath() { return .unmet(unmet) }
             return definition.steps.isEmpty ? .nothing : .started(try spawn())
         } catch let error as SystemError {
-            throw Failure(reason: "\(error)", isTransient: error.errno.isTransient)
+            throw Failure(reason: error.errno.explained("\(error)"), isTransient: error.errno.isTransient)
         } catch let error as SpawnError {
             throw Failure(
                 reason: explain(error), isTransient: error.errno.isTransient && error.step != .execute)
@@ -61,7 +61,8 @@ struct Child: Sendable {
         switch error.errno {
         case .argumentsTooLong: "\(error); use %@ with fewer paths, or StandardInput=paths"
         case .noSuchFile where error.step == .execute: "\(error) (or its interpreter)"
-        default: "\(error)"
+        case .wouldBlock where error.step == .clone: "\(error); raise LimitNPROC= or TasksMax="
+        default: error.errno.explained("\(error)")
         }
     }
 
@@ -165,11 +166,21 @@ struct Child: Sendable {
         case .inherit: own
         case .socket: input
         case .null: owned.add(try Linux.open("/dev/null", .writing))
-        case .file(let path):
-            owned.add(try Linux.open(path, [.writing, .creating, .noControllingTerminal], mode: 0o644))
-        case .append(let path):
-            owned.add(try Linux.open(path, [.writing, .creating, .appending, .noControllingTerminal], mode: 0o644))
+        case .file(let path): owned.add(try outputFile(path, []))
+        case .append(let path): owned.add(try outputFile(path, .appending))
         }
+    }
+
+    /// A FIFO that nobody reads would be waited for.
+    private func outputFile(_ path: [UInt8], _ options: OpenOptions) throws -> Int32 {
+        let options = options.union([.writing, .creating, .noControllingTerminal, .nonBlocking])
+        let opened = Swift.Result { () throws(SystemError) in try Linux.open(path, options, mode: 0o644).release() }
+        if case .failure(let error) = opened, error.errno == .noSuchDevice {
+            throw Failure(reason: "\(path.printable) is a FIFO that nobody reads: \(error.errno)", isTransient: false)
+        }
+        let number = try opened.get()
+        try? Linux.setNonBlocking(number, false)
+        return number
     }
 
     private func inputDescriptor(_ context: RunContext, _ owned: inout Descriptors) throws -> Int32 {
@@ -216,6 +227,15 @@ extension Pipe {
 }
 
 extension Errno {
+    /// The sentence, and what helps.
+    func explained(_ sentence: String) -> String {
+        switch self {
+        case .descriptorsExhausted: "\(sentence); raise LimitNOFILE="
+        case .systemDescriptorsExhausted: "\(sentence); raise the sysctl fs.file-max"
+        default: sentence
+        }
+    }
+
     /// Used up for now.
     var isTransient: Bool {
         [.descriptorsExhausted, .systemDescriptorsExhausted, .wouldBlock, .outOfMemory].contains(self)

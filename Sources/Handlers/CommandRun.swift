@@ -20,6 +20,8 @@ final class CommandRun: OngoingRun {
     private var group: ProcessGroup?
     /// A signal was sent, or is to be as soon as there is a process: no further command is started.
     private var ending: (signal: Int32, mode: KillMode)?
+    /// It is not tried again.
+    private var hasGivenUp = false
     private let began: () -> Void
     private let ended: () -> Void
     private var isKept = false
@@ -50,7 +52,8 @@ final class CommandRun: OngoingRun {
         do throws(SystemError) {
             child.handover = try handover()
         } catch {
-            let failure = Child.Failure(reason: "\(error)", isTransient: error.errno.isTransient)
+            let failure = Child.Failure(
+                reason: error.errno.explained("\(error)"), isTransient: error.errno.isTransient)
             // As from a lane: later, when the caller is done.
             return environment.core.async { [bound] in bound.value.spawned(.failure(failure)) }
         }
@@ -69,6 +72,20 @@ final class CommandRun: OngoingRun {
         case .some(let descriptor): return descriptor.release()
         case .none: return nil
         }
+    }
+
+    func giveUp() {
+        hasGivenUp = true
+        guard let delay else { return }
+        retry.cancel()
+        givenUp(delay)
+    }
+
+    private func givenUp(_ reason: String) {
+        delay = nil
+        forget()
+        ended()
+        environment.send(.runGivenUp(request.run, reason: reason))
     }
 
     /// Sends a signal to the process, or with `tree` to its group.
@@ -102,6 +119,7 @@ final class CommandRun: OngoingRun {
 
     /// A limit is a delay: something is used up, and will be given back.
     private func tryAgain(_ failure: Child.Failure) {
+        if hasGivenUp { return givenUp(failure.reason) }
         retry.schedule(on: environment.core) { [weak self] in
             self?.delay = nil
             self?.start()

@@ -7,6 +7,8 @@ protocol OngoingRun: AnyObject {
     var name: String { get }
     /// Why it cannot be started yet.
     var delay: String? { get }
+    /// From now on nothing of it waits to be started.
+    func giveUp()
     /// Sends a signal to the process, or with `tree` to its group.
     func signal(_ number: Int32, _ mode: KillMode)
     /// Puts its descriptors into the service manager's store, and takes them out at its end.

@@ -7,6 +7,7 @@ package final class RunSet {
     private let environment: RunEnvironment
     private var runs: [RunID: any OngoingRun] = [:]
     private let long: LongRuns
+    private var hasGivenUp = false
 
     package init(_ environment: RunEnvironment) {
         self.environment = environment
@@ -23,7 +24,14 @@ package final class RunSet {
             ended(id)
         }
         runs[id] = run
+        if hasGivenUp { run.giveUp() }
         run.start()
+    }
+
+    /// The end of watchd does not wait for what cannot be started: that is told with `Input.runGivenUp`.
+    package func giveUp() {
+        hasGivenUp = true
+        for run in Array(runs.values) { run.giveUp() }
     }
 
     /// Watches a process that outlived the daemon which started it; its end is told as that of any run.

@@ -37,12 +37,11 @@ enum Watchctl {
 
     /// Names travel as UTF-8: what is not must not be replaced silently.
     private static func arguments() throws(Failure) -> [String] {
-        let arguments = Array(CommandLine.arguments.dropFirst())
-        guard let raw = try? Linux.readFile("/proc/self/cmdline", limit: 1 << 24) else { return arguments }
-        if String(validating: raw, as: UTF8.self) == nil {
+        let arguments = Linux.arguments.map { String(validating: $0, as: UTF8.self) }
+        if arguments.contains(nil) {
             throw .usage("an argument is not UTF-8", help: "such names cannot be given to watchctl")
         }
-        return arguments
+        return arguments.compactMap(\.self)
     }
 
     private static func socketPath() -> String {

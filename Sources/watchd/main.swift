@@ -37,7 +37,7 @@ func openStandardDescriptors() {
 openStandardDescriptors()
 var paths: [String] = []
 var onlyChecks = false
-var options = CommandLine.arguments.dropFirst()[...]
+var options = Linux.arguments.map { String(decoding: $0, as: UTF8.self) }[...]
 while let argument = options.popFirst() {
     switch argument {
     case "--help", "-h":

@@ -28,6 +28,33 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: isRoot, "only root can hide /proc")) func withoutProcTheArgumentsAreThoseOfMain() throws {
+        let launcher = [
+            "unshare", "--mount", "--propagation", "private", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"",
+            "sh",
+        ]
+        let text = "[Custom poke]\nExec=/bin/echo %{data}\nStandardOutput=append:@/out\n"
+        try Watchd.run(text, launcher: launcher) { watchd in
+            let emitted = try watchd.control("emit", "poke", "--data", "7", launcher: launcher)
+            #expect(emitted.code == 0, "\(emitted)")
+            #expect(try watchd.waitForLines(1, in: "out") == ["7"])
+            #expect(watchd.logText.contains("/proc does not show processes"))
+        }
+    }
+
+    @Test(.enabled(if: isRoot, "only root can be somebody else")) func withTooFewThreadsItSaysSoAndEnds() throws {
+        try Folder.with { folder in
+            try Watchd.write(poke, to: folder)
+            let words = [
+                "setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "prlimit", "--nproc=6:6",
+                try Products.path("watchd"), folder["watch"],
+            ]
+            let ended = try Program.run(words, seconds: 20)
+            #expect(ended.code == 1)
+            #expect(ended.errorText.contains("LimitNPROC="), "\(ended)")
+        }
+    }
+
     @Test(
         .enabled(if: hasUserNamespaces, "there are no user namespaces here"), arguments: ["instances", "watches"])
     func withoutInotifyTheRestGoesOnAndAPathIsComparedInTheEnd(_ limit: String) throws {
@@ -57,6 +84,32 @@ import Testing
             #expect(try watchd.source("in").counters.gap == 1)
             try watchd.folder.write("in/later", "")
             #expect(try watchd.waitForLines(2, in: "paths").last == watchd.folder["in/later"])
+        }
+    }
+
+    @Test func aStopDoesNotWaitForWhatCannotBeStarted() throws {
+        let text = (1...20).map { "[Descriptor d\($0)]\nListenFIFO=@/f\($0)\nExec=/bin/true\n" }.joined()
+        let launcher = ["prlimit", "--nofile=40:40", "--"]
+        try Watchd.run(text, settings: "DrainSec=10min", launcher: launcher) { watchd in
+            let writers = try (1...20).filter { watchd.folder.exists("f\($0)") }.map {
+                try Linux.open(watchd.folder["f\($0)"], [.readingAndWriting, .nonBlocking]).release()
+            }
+            defer { for writer in writers { FileDescriptor(owning: writer).close() } }
+            for writer in writers { try Linux.writeAll(writer, "line\n".utf8) }
+            try watchd.waitForLog("raise LimitNOFILE=")
+            #expect(try watchd.status().problems.contains { $0.problem.contains("raise LimitNOFILE=") })
+            try watchd.stop()
+            #expect(watchd.hasEnded)
+        }
+    }
+
+    /// Whoever opens a FIFO that nobody reads waits for its reader.
+    @Test func aFifoThatNobodyReadsIsNoOutputToWaitFor() throws {
+        let text = "[Custom poke]\nExec=/bin/echo hello\nStandardOutput=append:@/fifo\n"
+        try Watchd.run(text, prepare: { try Linux.mkfifo($0["fifo"]) }) { watchd in
+            try watchd.emit("poke")
+            let ended = try watchd.waitForEnded(1, of: "poke")
+            #expect(ended[0].reason?.contains("nobody reads") == true, "\(ended)")
         }
     }
 }

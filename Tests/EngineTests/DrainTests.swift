@@ -36,6 +36,15 @@ struct DrainTests {
         #expect(fixture.starts.count == 1 && fixture.engine.phase == .drained)
     }
 
+    @Test func aRunThatCouldNotBeStartedIsNotWaitedFor() {
+        let fixture = fixture { $0.retry.limit = 5 }
+        fixture.send(.drain)
+        fixture.send(.runGivenUp(fixture.starts[0].run, reason: "no descriptor is free"))
+        #expect(fixture.drained == [])
+        #expect(fixture.results == ["h cancelled", "h cancelled"])
+        #expect(fixture.engine.processesRunning == 0)
+    }
+
     @Test func withNothingRunningItIsOverAtOnce() {
         let fixture = EngineFixture(.of())
         fixture.send(.drain)

@@ -21,6 +21,16 @@ import WatchFile
         #expect(isSent, "it must not wait for a commit that may never come")
     }
 
+    @Test func aRunThatCouldNotBeStartedIsLeftToTheNextStart() {
+        let configuration = DurableTests.configuration()
+        let fixture = EngineFixture(configuration)
+        fixture.emit("c")
+        fixture.send(.drain)
+        fixture.send(.runGivenUp(fixture.starts[0].run, reason: "no descriptor is free"))
+        #expect(fixture.drained == [])
+        #expect(restarted(fixture, configuration).starts.map(\.definition.value.name) == ["c"])
+    }
+
     @Test func whatEndsDuringAStopMakesDurableWorkForTheNextStart() {
         let configuration = Configuration.of(
             queues: [QueueDefinition(name: "kept", isDurable: true), .serial("plain")],

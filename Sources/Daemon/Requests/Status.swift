@@ -19,7 +19,7 @@ extension Runtime {
         reply.problems = problems(sources, role)
         reply.pauses = pauses(sources)
         reply.totals = ControlInterface.Counters(engine.totals)
-        reply.processes = engine.processesRunning
+        reply.processes = processesRunning
         reply.maxProcesses = engine.settings.maxProcesses
         reply.operationsPending = engine.operationsWaiting
         reply.memoryBytes = Self.memory
