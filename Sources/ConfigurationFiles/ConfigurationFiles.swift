@@ -4,8 +4,8 @@
 //   - Names are taken in the order of their bytes; those that begin with a dot are not looked at, as in a shell.
 //   - What cannot be read is a diagnostic and the rest is read all the same, so that everything is reported at once.
 //   - Nothing here waits: what is not a regular file is refused before it is opened.
-//   - To root, a file or folder that others may write is not a configuration: who can write it can run anything as
-//     root.
+//   - To root, a file or folder that others may write, or replace by a folder above it, is not a configuration: who can
+//     write it can run anything as root. To anybody else, one that belongs to another user but root.
 
 import LinuxSystem
 package import WatchFile
@@ -16,6 +16,7 @@ package struct ConfigurationFiles: Sendable {
     package static let largestFile = 1 << 20
 
     private let isRoot: Bool
+    private let trust: PathTrust
     private var texts: [WatchFileText] = []
     private var diagnostics: [Diagnostic] = []
 
@@ -29,7 +30,7 @@ package struct ConfigurationFiles: Sendable {
     package static func read(
         arguments: [String], userID: UInt32, environment: (String) -> [UInt8]?
     ) -> (texts: [WatchFileText], diagnostics: [Diagnostic]) {
-        var files = ConfigurationFiles(isRoot: userID == 0)
+        var files = ConfigurationFiles(userID)
         if arguments.isEmpty {
             files.readDefaultPlace(environment)
         } else {
@@ -38,7 +39,11 @@ package struct ConfigurationFiles: Sendable {
         return (files.texts, files.diagnostics)
     }
 
-    private init(isRoot: Bool) { self.isRoot = isRoot }
+    private init(_ userID: UInt32) {
+        isRoot = userID == 0
+        // A group that a user shares files with is that user's own choice.
+        trust = PathTrust(user: userID, refusedPermissions: isRoot ? 0o022 : 0)
+    }
 
     private mutating func readDefaultPlace(_ environment: (String) -> [UInt8]?) {
         func value(_ name: String) -> [UInt8]? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
@@ -147,14 +152,19 @@ package struct ConfigurationFiles: Sendable {
     }
 
     private mutating func isDistrusted(_ path: [UInt8], _ status: FileStatus) -> Bool {
-        guard isRoot else { return false }
-        if status.userID != 0 {
+        let victim = isRoot ? "root" : "watchd"
+        switch trust.flaw(of: status) {
+        case .owner(let user):
             report(
-                .error, "belongs to user \(status.userID); refused, since root would run what that user writes", path)
-        } else if status.permissions & 0o022 != 0 {
+                .error, "belongs to user \(user); refused, since \(victim) would run what that user writes", path)
+        case .writable:
             report(.error, "others than root may write this; refused, since root would run what they write", path)
-        } else {
-            return false
+        case nil:
+            // What cannot be looked at is told when it is read.
+            guard let finding = try? trust.flaw(above: path) else { return false }
+            let help = isRoot ? "keep it where only root may write" : "keep it where only you and root may write"
+            report(
+                .error, "\(finding), who could replace it; refused, since \(victim) would run that; \(help)", path)
         }
         return true
     }

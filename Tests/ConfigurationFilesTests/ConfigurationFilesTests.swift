@@ -7,8 +7,8 @@ import WatchFile
 
 @Suite("Configuration files") struct ConfigurationFilesTests {
     static let isRoot = Linux.effectiveUserID == 0
-    /// Some user who is not root.
-    private let user: UInt32 = 12_345
+    /// Some user who is not root, and may have the files of the test.
+    private let user: UInt32 = isRoot ? 12_345 : Linux.effectiveUserID
 
     private struct Reading {
         /// `file: text`, and for a drop-in `file of base: text`.
@@ -18,12 +18,12 @@ import WatchFile
     }
 
     private func read(
-        _ arguments: [String], in folder: String, userID: UInt32 = 12_345, environment: [String: String] = [:]
+        _ arguments: [String], in folder: String, userID: UInt32? = nil, environment: [String: String] = [:]
     ) -> Reading {
         func short(_ file: String) -> String {
             file.hasPrefix(folder + "/") ? String(file.dropFirst(folder.count + 1)) : file
         }
-        let (texts, diagnostics) = ConfigurationFiles.read(arguments: arguments, userID: userID) {
+        let (texts, diagnostics) = ConfigurationFiles.read(arguments: arguments, userID: userID ?? user) {
             environment[$0].map { Array($0.utf8) }
         }
         return Reading(
@@ -187,6 +187,38 @@ import WatchFile
             #expect(
                 read([folder], in: folder).diagnostics == ["a.watch: error: cannot be read: Permission denied (EACCES)"]
             )
+        }
+    }
+
+    @Test(.enabled(if: isRoot, "only root can make files of others"))
+    func whatOthersMayReplaceByAFolderAboveItIsRefused() throws {
+        try withTemporaryFolder { folder throws in
+            for name in ["theirs", "theirs/a.watch.d"] { try Linux.mkdir("\(folder)/\(name)", mode: 0o755) }
+            try make(["theirs/a.watch", "theirs/a.watch.d/1.watch", "mine.watch"], in: folder)
+            try Linux.symlink("\(folder)/link.watch", to: "theirs/a.watch")
+            try Linux.chown("\(folder)/theirs", user: 12_345, group: nil)
+            func refusal(_ victim: String, _ help: String) -> String {
+                "\(folder)/theirs belongs to user 12345, who could replace it; refused, since \(victim) would run that; "
+                    + "keep it where only \(help) may write"
+            }
+            for name in ["theirs/a.watch", "link.watch"] {
+                let reading = read(["\(folder)/\(name)"], in: folder, userID: 0)
+                #expect(reading.texts.isEmpty)
+                #expect(reading.diagnostics == ["\(name): error: \(refusal("root", "root"))"])
+            }
+            #expect(
+                read([folder], in: folder, userID: 12_346).diagnostics == [
+                    "link.watch: error: \(refusal("watchd", "you and root"))"
+                ])
+            #expect(read(["\(folder)/theirs/a.watch"], in: folder, userID: 12_345).texts.count == 2)
+
+            try Linux.chown("\(folder)/theirs", user: 0, group: nil)
+            try Linux.chmod("\(folder)/theirs", 0o777)
+            #expect(
+                read(["\(folder)/theirs/a.watch"], in: folder, userID: 0).diagnostics == [
+                    "theirs/a.watch: error: \(folder)/theirs may be written by others, who could replace it; refused, "
+                        + "since root would run that; keep it where only root may write"
+                ])
         }
     }
 
