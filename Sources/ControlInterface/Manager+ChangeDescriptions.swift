@@ -10,7 +10,8 @@ extension Manager {
           # Told to the handler as it is.
           payload: ?object
         ) -> (
-          # Id of the event.
+          # Id of the event; 0: there is none, as data 0 is no event. With Merge=replace, data 0 takes the place of data that
+          # waits, so that nothing is told.
           event: int
         )
 
@@ -19,7 +20,7 @@ extension Manager {
           # What Emit takes, for each event.
           events: []Emission
         ) -> (
-          # Ids, in the order of the events.
+          # Ids, in the order of the events; 0 for data 0, as with Emit.
           events: []int
         )
 

@@ -198,6 +198,7 @@ enum EventText {
         case .group(let group):
             "\(group.ran) ran, \(group.failed) failed, \(group.cancelled) cancelled"
                 + (group.lost > 0 ? ", \(group.lost) lost" : "")
+        case .finalizer: "the queue is finished"
         case .completion(let completion):
             "operation \(completion.operation) \(completion.result.rawValue)"
         case .silence(let silence):

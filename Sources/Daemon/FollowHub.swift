@@ -240,7 +240,7 @@ extension Event {
         case .unit(let fact): fact.unit.utf8.count + 200
         case .custom(let fact): (fact.payload?.count ?? 0) + 200
         case .completion(let fact): fact.output.count + fact.cause.size
-        case .timer, .signal, .process, .group, .silence: 200
+        case .timer, .signal, .process, .group, .finalizer, .silence: 200
         }
     }
 }

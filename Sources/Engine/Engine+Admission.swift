@@ -23,11 +23,13 @@ extension Engine {
         actions.append(.report(accepted(event, source)))
         if phase == .running || phase == .reloading {
             if isSuspended || (depth == 0 && !sources[source].held.isEmpty) { return hold(event, source: source) }
-            if depth == 0, let obstacle = rateObstacle(source) ?? obstacle(event, source: source, isFirst: false) {
+            // What only takes the place of what waits starts nothing more.
+            let rate = event.isNothing ? nil : rateObstacle(source)
+            if depth == 0, let obstacle = rate ?? obstacle(event, source: source, isFirst: false) {
                 hold(event, source: source)
                 return wait(source, for: obstacle)
             }
-            passRate(source)
+            if !event.isNothing { passRate(source) }
         }
         admitAll(event, source: source, sources[source].targets, depth: depth)
         sourceMayHaveEnded(source)
@@ -105,7 +107,7 @@ extension Engine {
             return end(event, .dropped, refusal, source: source, target)
         }
         let draft = draft(event, source: source, target, depth: depth, isByHand: behind != nil)
-        return .operation(enqueue(event, names, draft, dependencies, behind: behind))
+        return enqueue(event, names, draft, dependencies, behind: behind)
     }
 
     /// Why a delivery may not become a part of an operation.
@@ -229,10 +231,11 @@ extension Engine {
         return found.count > 1 ? found.sorted() : found
     }
 
-    /// Joins an operation that waits and may take it in, or makes one.
+    /// Joins an operation that waits and may take it in, or makes one; data 0, which there is nothing for to replace, is
+    /// annulled.
     private mutating func enqueue(
         _ event: Event, _ names: [KeyTable.Name], _ draft: Operation, _ dependencies: Dependencies, behind: UInt64?
-    ) -> UInt64 {
+    ) -> Admission {
         let (source, target) = (draft.source, SourceState.Target(handler: draft.handler, queue: draft.queue))
         let merge = sources[source].merge
         var candidates = merge == nil ? [] : mergeCandidates(names, source: source, target, behind: behind)
@@ -250,11 +253,14 @@ extension Engine {
             candidates.removeAll { operations[$0].blockers > 0 }
         }
         guard let oldest = candidates.first else {
+            if event.isNothing, behind == nil {
+                return end(event, .annulled, "data 0 is no event, and nothing waits", source: source, target)
+            }
             let ref = insert(draft, names)
             note(.submitted, ref, event: event.id)
             depend(ref, dependencies)
             begin(ref)
-            return ref.id
+            return .operation(ref.id)
         }
         var change = EntryList.Change()
         for other in candidates.dropFirst() { change += absorb(other, into: oldest, merge: merge) }
@@ -267,8 +273,12 @@ extension Engine {
         note(.joined, oldest, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)
         changeEntries(change.entries, queue: target.queue)
-        if operations[oldest].entries.isEmpty { finish(oldest, .annulled, reason: "its changes cancel each other out") }
-        return oldest.id
+        if operations[oldest].entries.isEmpty {
+            let isData = if case .custom = event.fact { true } else { false }
+            let reason = isData ? "its data came to 0, which is no event" : "its changes cancel each other out"
+            finish(oldest, .annulled, reason: reason)
+        }
+        return .operation(oldest.id)
     }
 
     /// A rename made two waiting operations one: the older keeps its place and takes all.

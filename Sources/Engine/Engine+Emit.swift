@@ -202,11 +202,19 @@ extension Engine {
         actions.append(.reply(call.token, .failure(full(queue))))
     }
 
-    /// Data 0 is no event for `add` and `or`, as in Dispatch.
+    /// Data 0 is no event, as in Dispatch. With `Merge=replace` it takes the place of data that waits, so that nothing
+    /// is told.
     func isNoEvent(_ event: Event, _ source: Int) -> Bool {
-        guard case .custom(let fact) = event.fact, fact.data == 0, fact.payload == nil else { return false }
-        if case .custom(let trigger) = sources[source].definition?.value.trigger { return trigger.merge != .replace }
-        return true
+        guard event.isNothing else { return false }
+        guard let merge = sources[source].merge, merge == .replace else { return true }
+        if sources[source].isSuspended || !sources[source].held.isEmpty {
+            return !sources[source].held.wouldMerge(event, merge: merge)
+        }
+        return !sources[source].targets.contains { target in
+            mergeCandidates(event, source: source, target).contains {
+                operations[$0].entries.wouldMerge(event, merge: merge)
+            }
+        }
     }
 }
 

@@ -10,7 +10,7 @@ extension Engine {
         queues[queue].isFinalized = true
         let origin = Origin.finalizer(queue: queues[queue].definition.name)
         let source = internalSource(origin)
-        let event = makeEvent(.custom(CustomFact(data: 1)))
+        let event = makeEvent(.finalizer)
         actions.append(.report(.event(event, origin, handlers: [name])))
         var draft = Operation()
         (draft.handler, draft.queue, draft.source) = (handler, queue, source)

@@ -50,6 +50,8 @@ extension Engine {
 
     /// Whether a delivery would be an entry more, and not merge into one that waits.
     func isNewEntry(_ event: Event, source: Int, _ target: SourceState.Target, behind: UInt64? = nil) -> Bool {
+        // What takes the place of an event by none is no entry.
+        if event.isNothing, behind == nil { return false }
         guard let merge = sources[source].merge else { return true }
         return !mergeCandidates(event, source: source, target, behind: behind).contains {
             operations[$0].entries.wouldMerge(event, merge: merge)

@@ -114,6 +114,8 @@ extension Engine {
         (draft.id, draft.handler, draft.queue, draft.source) = (stored.id, handler, queue, source)
         draft.entries = EntryList(stored.events)
         for event in stored.appended { _ = draft.entries.add(event, merge: stored.merge) }
+        // An older watchd told data that had come to 0, and may have begun to.
+        if draft.entries.isEmpty { draft.entries = EntryList(stored.events + stored.appended) }
         draft.depth = Int16(clamping: stored.depth)
         draft.submitted = stored.submitted
         draft.made = now.monotonic

@@ -54,8 +54,8 @@ package struct EntryList: Sendable {
             switch event.fact {
             case .path(let fact): annulled = addPath(event, fact)
             case .timer: fold(event) { if case .timer = $0 { event.fact } else { nil } }
-            case .custom(let fact): addCustom(event, fact, merge)
-            case .signal, .line, .process, .unit, .group, .completion, .silence: append(event)
+            case .custom(let fact): annulled = addCustom(event, fact, merge)
+            case .signal, .line, .process, .unit, .group, .finalizer, .completion, .silence: append(event)
             }
         } else {
             append(event)
@@ -69,7 +69,7 @@ package struct EntryList: Sendable {
         case .path(let fact): slot(at: fact.path) != nil || fact.oldPath.flatMap(slot(at:)) != nil
         case .timer: slots.contains { if case .timer = $0.fact { $0.count > 0 } else { false } }
         case .custom(let fact): customSlot(fact, merge) != nil
-        case .signal, .line, .process, .unit, .group, .completion, .silence: false
+        case .signal, .line, .process, .unit, .group, .finalizer, .completion, .silence: false
         }
     }
 
@@ -109,7 +109,11 @@ package struct EntryList: Sendable {
         }
         for (event, isNew) in newer {
             guard let path = event.path else {
-                _ = add(event, merge: merge)
+                if let merge, case .custom(let fact) = event.fact {
+                    _ = addCustom(event, fact, merge, keepsNothing: true)
+                } else {
+                    _ = add(event, merge: merge)
+                }
                 continue
             }
             var event = event
@@ -150,19 +154,23 @@ package struct EntryList: Sendable {
         }
     }
 
-    private mutating func addCustom(_ event: Event, _ fact: CustomFact, _ merge: CustomTrigger.Merge) {
-        guard let slot = customSlot(fact, merge), case .custom(let waiting) = slots[slot].fact else {
-            return append(event)
-        }
+    /// Returns the deliveries annulled: what comes to 0 is no event, as in Dispatch.
+    private mutating func addCustom(
+        _ event: Event, _ fact: CustomFact, _ merge: CustomTrigger.Merge, keepsNothing: Bool = false
+    ) -> Int {
         var result = event
-        result.count += remove(slot).count
-        let (old, new) = (waiting.data ?? 0, fact.data ?? 0)
-        switch merge {
-        case .add: result.fact = .custom(CustomFact(data: old &+ new))
-        case .or: result.fact = .custom(CustomFact(data: old | new))
-        case .replace: break
+        if let slot = customSlot(fact, merge), case .custom(let waiting) = slots[slot].fact {
+            result.count += remove(slot).count
+            let (old, new) = (waiting.data ?? 0, fact.data ?? 0)
+            switch merge {
+            case .add: result.fact = .custom(CustomFact(data: old &+ new))
+            case .or: result.fact = .custom(CustomFact(data: old | new))
+            case .replace: break
+            }
         }
+        if result.isNothing, !keepsNothing { return result.count }
         append(result)
+        return 0
     }
 
     // MARK: Paths

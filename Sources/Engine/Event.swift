@@ -51,6 +51,11 @@ package struct Event: Equatable, Sendable {
         self.count = count
         self.fact = fact
     }
+
+    /// Data 0 without a payload, which is no event, as in Dispatch.
+    var isNothing: Bool {
+        if case .custom(let fact) = fact { fact.data == 0 && fact.payload == nil } else { false }
+    }
 }
 
 /// What an event says, by kind.
@@ -64,6 +69,8 @@ package enum Fact: Equatable, Sendable {
     case unit(UnitFact)
     case custom(CustomFact)
     case group(GroupFact)
+    /// A queue is to go, and its last operation has ended.
+    case finalizer
     indirect case completion(CompletionFact)
     case silence(SilenceFact)
 
@@ -78,6 +85,7 @@ package enum Fact: Equatable, Sendable {
         case .unit: "unit"
         case .custom: "custom"
         case .group: "group"
+        case .finalizer: "finalizer"
         case .completion: "completion"
         case .silence: "silence"
         }
@@ -93,7 +101,7 @@ package enum Fact: Equatable, Sendable {
         case .process(let process): process.event.rawValue
         case .unit(let unit): unit.change.rawValue
         case .custom: "emitted"
-        case .group: "finished"
+        case .group, .finalizer: "finished"
         case .completion(let completion): completion.outcome.rawValue
         case .silence(let silence): silence.isOver ? "sound" : "silence"
         }

@@ -28,7 +28,7 @@ struct HeldEvents: HasInitialValue {
         case .signal, .process, .unit: list.add(event, merge: nil).annulled
         case .timer: list.add(event, merge: keepsElapses ? nil : .add).annulled
         case .path: list.add(event, merge: .add).annulled
-        case .line, .custom, .group, .completion, .silence: list.add(event, merge: merge).annulled
+        case .line, .custom, .group, .finalizer, .completion, .silence: list.add(event, merge: merge).annulled
         }
     }
 
@@ -48,7 +48,7 @@ struct HeldEvents: HasInitialValue {
         case .line:
             // Read before the descriptor was held: one read of the rim, and nothing of it may be lost.
             return add(event, merge: merge, below: .max)
-        case .custom, .group, .completion, .silence:
+        case .custom, .group, .finalizer, .completion, .silence:
             return add(event, merge: merge, below: limit)
         }
     }

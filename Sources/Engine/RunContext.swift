@@ -92,7 +92,7 @@ extension Fact {
         case .custom(let fact):
             return specifier == .data ? fact.data.map { Array(String($0).utf8) } ?? [] : []
         case .unit(let fact): return specifier == .result ? Array((fact.result ?? "").utf8) : []
-        case .group, .silence: return []
+        case .group, .finalizer, .silence: return []
         case .completion(let fact):
             switch specifier {
             case .result: return Array(fact.result.rawValue.utf8)
@@ -108,7 +108,7 @@ extension Fact {
         case .path(let fact): [fact.path]
         case .line(let fact): [fact.bytes]
         case .completion(let fact): fact.cause.fact.words
-        case .timer, .signal, .process, .unit, .custom, .group, .silence: []
+        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .silence: []
         }
     }
 }

@@ -131,7 +131,7 @@ package enum EventMessage {
             case .group(let fact):
                 (ran, failed, cancelled) = (fact.ran, fact.failed, fact.cancelled)
                 lost = fact.lost > 0 ? fact.lost : nil
-            case .completion: break
+            case .completion, .finalizer: break
             }
         }
 

@@ -68,7 +68,7 @@ extension SeededGenerator {
     }
 
     private mutating func fact(_ depth: Int) -> Fact {
-        switch upTo(depth < 5 ? 9 : 8) {
+        switch upTo(depth < 5 ? 10 : 9) {
         case 0: return .timer(scheduled: number())
         case 1:
             return .signal(
@@ -98,7 +98,8 @@ extension SeededGenerator {
         case 7:
             return .unit(
                 UnitFact(unit: name(), change: pick(UnitChange.allCases), result: optional { $0.name() }))
-        case 8: return .silence(SilenceFact(silent: number(), isOver: chance(50)))
+        case 8: return .finalizer
+        case 9: return .silence(SilenceFact(silent: number(), isOver: chance(50)))
         default:
             return .completion(
                 CompletionFact(

@@ -29,6 +29,9 @@ struct FinalizerTests {
         #expect(handlers(fixture) == ["h", "h", "fin"])
         #expect(fixture.starts.last?.queue == "q" && fixture.starts.last?.origin == .finalizer(queue: "q"))
         #expect(fixture.queue("q")?.isRemoved == true)
+        let told = fixture.starts.last.map { RunContext($0) }
+        let words = [Specifier.kind, .event, .source].map { told?.value($0) ?? [] }
+        #expect(words.map { String(decoding: $0, as: UTF8.self) } == ["finalizer", "finished", "q"])
         fixture.endFirst()
         #expect(fixture.queue("q") == nil && fixture.starts.count == 3)
     }

@@ -58,6 +58,7 @@ import WatchFile
         try expect(
             .group(GroupFact(ran: 3, failed: 1, cancelled: 0)), "\"ran\":3 \"failed\":1 \"cancelled\":0", kind: "group",
             event: "finished")
+        try expect(.finalizer, "\"source\":\"it\"", kind: "finalizer", event: "finished")
     }
 
     @Test(arguments: [CompletionFact.Outcome.success, .failure, .retry, .change, .finished])

@@ -5,7 +5,7 @@ extension Fact {
     /// About as many bytes as it takes, its event's numbers included; rather too many.
     var room: Int {
         switch self {
-        case .timer, .group, .silence: 48
+        case .timer, .group, .finalizer, .silence: 48
         case .signal(let signal): 48 + (signal.senderExecutable?.count ?? 0)
         case .process(let process): 48 + (process.executable?.count ?? 0)
         case .unit(let unit): 48 + unit.unit.utf8.count + (unit.result?.utf8.count ?? 0)
@@ -45,6 +45,7 @@ extension ByteWriter {
             if group.lost > 0 { put(group.lost) }
         case .completion(let completion): put(completion)
         case .unit(let unit): put(unit)
+        case .finalizer: put(byte: 13)
         case .silence(let silence):
             put(byte: silence.isOver ? 11 : 10)
             put(silence.silent)
@@ -180,6 +181,7 @@ extension ByteReader {
         case 10: .silence(SilenceFact(silent: try signed()))
         case 11: .silence(SilenceFact(silent: try signed(), isOver: true))
         case 12: .group(try groupWithLost())
+        case 13: .finalizer
         default: throw DamagedBytes()
         }
     }

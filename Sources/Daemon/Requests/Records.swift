@@ -132,7 +132,7 @@ extension OperationView {
         switch newest.fact {
         case .path(let fact): return fact.path.printable
         case .completion(let fact): return "\(origin.name) \(fact.operation) \(fact.result.rawValue)"
-        case .timer, .signal, .line, .process, .unit, .custom, .group, .silence:
+        case .timer, .signal, .line, .process, .unit, .custom, .group, .finalizer, .silence:
             return "\(origin), \(EventText.sentence(newest))"
         }
     }

@@ -14,9 +14,7 @@ extension Verb {
         } _: {
             // Only data 0 makes none.
             [
-                Styled(
-                    $0.event == 0
-                        ? "no event: data 0 is none for a source with Merge=add or Merge=or" : "event \($0.event)")
+                Styled($0.event == 0 ? "no event: data 0 is none" : "event \($0.event)")
             ]
         }
         return .done

@@ -159,6 +159,7 @@ extension Event {
         case .line(let fact): return "line:" + String(decoding: fact.bytes, as: UTF8.self)
         case .process(let fact): return "exit:\(fact.pid)"
         case .unit(let fact): return "\(fact.change.rawValue):\(fact.unit)"
+        case .finalizer: return "finalizer"
         case .silence(let fact): return fact.isOver ? "sound" : "silence"
         case .group(let fact): return "group:\(fact.ran)/\(fact.failed)/\(fact.cancelled)"
         case .custom(let fact):
