@@ -33,8 +33,8 @@ extension Engine {
         guard !targets.isEmpty, let result = view.result, let cause = operation.entries.newest else { return }
         let source = internalSource(.completion(handler: view.handler))
         let fact = CompletionFact(
-            outcome: outcome, operation: operation.id, result: result, exit: view.exit, output: view.output,
-            cause: cause, causeOrigin: view.origin)
+            outcome: outcome, operation: operation.id, result: result, reason: view.told, exit: view.exit,
+            output: view.output, cause: cause, causeOrigin: view.origin)
         let event = makeEvent(.completion(fact))
         sources[source].lastEvent = event.time
         let names = targets.map { handlers[$0.handler].name }
@@ -71,5 +71,13 @@ extension Engine {
         case .finalizer: false
         case .silence(let id): sources.index(of: .source(id)).map { !sources[$0].isRemoved } ?? false
         }
+    }
+}
+
+extension OperationView {
+    /// Why it did not succeed, as handlers are told it: where nobody has said why, how it exited.
+    var told: String? {
+        guard let result, result != .done else { return nil }
+        return reason ?? exit?.sentence ?? result.rawValue
     }
 }

@@ -25,7 +25,7 @@ extension Engine {
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
         complete(operation, view)
         if isFirstSuccess { endOnce(operation.handler) }
-        leaveGroups(operation, verdict.result)
+        leaveGroups(operation, view)
         queueMayBeEmpty(operation.queue)
         sourceMayHaveEnded(operation.source)
         releaseUnused(operation)

@@ -6,20 +6,27 @@ package import WatchFile
 /// durable there were is written now and then (`membersAtRisk`): those that are not found again were lost. The number
 /// is as old as the last write; what is to be exact is for `Durable=yes`.
 extension Engine {
-    mutating func leaveGroups(_ operation: Operation, _ result: Result) {
+    mutating func leaveGroups(_ operation: Operation, _ view: OperationView) {
         for group in handlers[operation.handler].groups where sources.isInUse(group) {
             sources[group].group.outstanding -= 1
-            switch result {
+            switch view.result {
             case .done: sources[group].group.tally.ran += 1
             case .failed:
                 sources[group].group.tally.ran += 1
                 sources[group].group.tally.failed += 1
+                note(failed: view, in: group)
             case .cancelled: sources[group].group.tally.cancelled += 1
-            case .skipped, .dropped, .annulled, .superseded: break
+            case .skipped, .dropped, .annulled, .superseded, nil: break
             }
             sources[group].group.depth = max(sources[group].group.depth, Int(operation.depth))
             groupMayBeEmpty(group)
         }
+    }
+
+    private mutating func note(failed view: OperationView, in group: Int) {
+        guard sources[group].group.tally.failures.count < GroupFact.failureLimit else { return }
+        sources[group].group.tally.failures.append(
+            GroupFact.Failure(handler: view.handler, operation: view.id, reason: view.told ?? ""))
     }
 
     private mutating func groupMayBeEmpty(_ source: Int) {

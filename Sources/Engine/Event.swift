@@ -263,12 +263,33 @@ package struct GroupFact: Equatable, Sendable {
     /// Operations that were lost when watchd did not stop in good order, as far as it is known: a little before it
     /// ended.
     package var lost: Int
+    /// The first of those that failed, at most `failureLimit`.
+    package var failures: [Failure]
 
-    package init(ran: Int = 0, failed: Int = 0, cancelled: Int = 0, lost: Int = 0) {
+    package static let failureLimit = 100
+
+    /// An operation of a member that failed for good, and why.
+    package struct Failure: Equatable, Sendable {
+        package var handler: String
+        package var operation: UInt64
+        /// A sentence.
+        package var reason: String
+
+        package init(handler: String, operation: UInt64, reason: String) {
+            self.handler = handler
+            self.operation = operation
+            self.reason = reason
+        }
+    }
+
+    package init(
+        ran: Int = 0, failed: Int = 0, cancelled: Int = 0, lost: Int = 0, failures: [Failure] = []
+    ) {
         self.ran = ran
         self.failed = failed
         self.cancelled = cancelled
         self.lost = lost
+        self.failures = failures
     }
 }
 
@@ -287,6 +308,8 @@ package struct CompletionFact: Equatable, Sendable {
     package var outcome: Outcome
     package var operation: UInt64
     package var result: Result
+    /// Why it ended so: a sentence. `nil`: it succeeded.
+    package var reason: String?
     package var exit: Exit?
     /// The end of what it wrote.
     package var output: [UInt8]
@@ -295,12 +318,13 @@ package struct CompletionFact: Equatable, Sendable {
     package var causeOrigin: Origin
 
     package init(
-        outcome: Outcome, operation: UInt64, result: Result, exit: Exit?, output: [UInt8], cause: Event,
-        causeOrigin: Origin
+        outcome: Outcome, operation: UInt64, result: Result, reason: String? = nil, exit: Exit?, output: [UInt8],
+        cause: Event, causeOrigin: Origin
     ) {
         self.outcome = outcome
         self.operation = operation
         self.result = result
+        self.reason = reason
         self.exit = exit
         self.output = output
         self.cause = cause

@@ -96,6 +96,7 @@ extension Fact {
         case .completion(let fact):
             switch specifier {
             case .result: return Array(fact.result.rawValue.utf8)
+            case .reason: return Array((fact.reason ?? "").utf8)
             case .exitStatus, .signal: return fact.exit.map { $0.value(specifier) } ?? []
             default: return fact.cause.fact.value(specifier)
             }

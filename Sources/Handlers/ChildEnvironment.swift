@@ -45,7 +45,8 @@ package enum ChildEnvironment {
         ("WATCHD_ATTEMPT", .attempt), ("WATCHD_SOURCE", .source), ("WATCHD_KIND", .kind), ("WATCHD_EVENT", .event),
         ("WATCHD_COUNT", .count), ("WATCHD_PATH", .path), ("WATCHD_OLD_PATH", .oldPath), ("WATCHD_LINE", .line),
         ("WATCHD_DATA", .data), ("WATCHD_SIGNAL", .signal), ("WATCHD_PID", .pid),
-        ("WATCHD_EXIT_STATUS", .exitStatus), ("WATCHD_RESULT", .result), ("WATCHD_TIME", .time),
+        ("WATCHD_EXIT_STATUS", .exitStatus), ("WATCHD_RESULT", .result), ("WATCHD_REASON", .reason),
+        ("WATCHD_TIME", .time),
     ]
 }
 

@@ -46,12 +46,23 @@ package enum EventMessage {
         var redelivered: Bool
     }
 
+    /// Of a group: one of its operations that failed.
+    private struct Failure: Encodable {
+        var handler: String
+        var of: UInt64
+        var reason: String
+
+        init(_ failure: GroupFact.Failure) {
+            (handler, of, reason) = (failure.handler, failure.operation, failure.reason)
+        }
+    }
+
     /// The fields of every kind; those that do not apply are absent.
     private struct Body: Encodable {
         enum CodingKeys: String, CodingKey {
             case id, source, kind, event, time, count, scheduled, signal, number, value, path, recovered, replaced, line
-            case incomplete, peer, captures, pid, executable, unit, data, of, result, output, ran, failed, cancelled,
-                lost
+            case incomplete, peer, captures, pid, executable, unit, data, of, result, reason, output, ran, failed,
+                cancelled, lost, failures
             case senderPID = "sender_pid"
             case senderUID = "sender_uid"
             case senderExecutable = "sender_executable"
@@ -97,11 +108,13 @@ package enum EventMessage {
         var data: Int64?
         var of: UInt64?
         var result: String?
+        var reason: String?
         var output: String?
         var ran: Int?
         var failed: Int?
         var cancelled: Int?
         var lost: Int?
+        var failures: [Failure]?
 
         init(_ event: Event, _ origin: Origin) {
             id = event.id
@@ -131,6 +144,7 @@ package enum EventMessage {
             case .group(let fact):
                 (ran, failed, cancelled) = (fact.ran, fact.failed, fact.cancelled)
                 lost = fact.lost > 0 ? fact.lost : nil
+                failures = fact.failures.isEmpty ? nil : fact.failures.map(Failure.init)
             case .completion, .finalizer: break
             }
         }
@@ -170,7 +184,7 @@ package enum EventMessage {
             take(cause)
             source = origin.name
             of = fact.operation
-            result = fact.result.rawValue
+            (result, reason) = (fact.result.rawValue, fact.reason)
             (exitStatus, signal) = (nil, nil)
             take(fact.exit)
             output = text(fact.output)

@@ -94,7 +94,11 @@ extension SeededGenerator {
         case 5: return .custom(CustomFact(data: optional { $0.number() }, payload: optional { $0.content() }))
         case 6:
             let lost = chance(50) ? upTo(300) : 0
-            return .group(GroupFact(ran: upTo(300), failed: upTo(3), cancelled: upTo(70_000), lost: lost))
+            let failures = list(3) {
+                GroupFact.Failure(handler: $0.name(), operation: $0.unsigned(), reason: $0.name())
+            }
+            return .group(
+                GroupFact(ran: upTo(300), failed: upTo(3), cancelled: upTo(70_000), lost: lost, failures: failures))
         case 7:
             return .unit(
                 UnitFact(unit: name(), change: pick(UnitChange.allCases), result: optional { $0.name() }))
@@ -104,7 +108,8 @@ extension SeededGenerator {
             return .completion(
                 CompletionFact(
                     outcome: pick([.success, .failure, .retry, .change, .finished]), operation: unsigned(),
-                    result: pick(EngineResult.allCases), exit: exit(), output: content(),
+                    result: pick(EngineResult.allCases), reason: optional { $0.name() }, exit: exit(),
+                    output: content(),
                     cause: event(depth: depth + 1), causeOrigin: origin()))
         }
     }

@@ -40,6 +40,59 @@ struct CompletionTests {
         #expect(told == ["4 cancelled", "1 done", "2 failed", "3 done"])
     }
 
+    /// What `OnFinished=` is told of the reason, as handlers see it.
+    private func reason(
+        _ change: (inout HandlerDefinition) -> Void = { _ in }, _ end: (EngineFixture) -> Void
+    ) -> String? {
+        let fixture = fixture {
+            $0.completions.finished = ["after"]
+            change(&$0)
+        }
+        fixture.emit("x")
+        end(fixture)
+        return fixture.starts.last { $0.definition.value.name == "after" }.map { request in
+            String(decoding: RunContext(request).value(.reason), as: UTF8.self)
+        }
+    }
+
+    @Test func whyItDidNotSucceedIsTold() {
+        #expect(reason { $0.endFirst() } == "")
+        #expect(reason { $0.endFirst(.exited(12)) } == "exit 12")
+        #expect(reason { $0.endFirst(.signaled(9)) } == "SIGKILL")
+        #expect(reason { $0.fail(toStart: $0.runs[0], reason: "/x: no such file") } == "/x: no such file")
+        #expect(reason { $0.endFirst(nil, reason: "its end is unknown") } == "its end is unknown")
+        #expect(reason { $0.skip($0.runs[0], reason: "ExecCondition=: exit 1") } == "ExecCondition=: exit 1")
+        let cancelled = reason { fixture in
+            fixture.cancel(1)
+            fixture.endFirst(.signaled(15))
+        }
+        #expect(cancelled == "cancelled while it ran")
+        let late = reason({ $0.timeout = .seconds(3) }) { fixture in
+            fixture.advance(seconds: 4)
+            fixture.endFirst(.signaled(15))
+        }
+        #expect(late == "ran longer than TimeoutSec=3s")
+        let waited = reason({ $0.constraints.startTimeout = .seconds(3) }) { fixture in
+            fixture.emit("x")
+            fixture.advance(seconds: 4)
+        }
+        #expect(waited?.hasPrefix("waited too long for its start: StartTimeoutSec=3s (") == true, "\(waited ?? "")")
+    }
+
+    @Test func anAttemptThatFailsTellsWhyToo() {
+        let fixture = fixture {
+            $0.completions.retry = ["after"]
+            $0.retry = .times(1)
+        }
+        fixture.emit("x")
+        fixture.endFirst(.exited(3))
+        guard case .completion(let fact) = fixture.starts.last?.events.last?.fact else {
+            Issue.record("no completion")
+            return
+        }
+        #expect(fact.outcome == .retry && fact.reason == "exit 3")
+    }
+
     @Test func aCompletionTellsTheRunAndItsCause() {
         let fixture = fixture { $0.completions.failure = ["after"] }
         fixture.emit("x", 42)

@@ -244,4 +244,40 @@ struct GroupTests {
         #expect(facts(again) == [GroupFact(ran: 1, lost: 2)] && again.group("g")?.lost == 0)
         #expect(again.engine.membersAtRisk.isEmpty)
     }
+
+    @Test func whichOfItsOperationsFailedAndWhyIsTold() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.serial("q")],
+                handlers: [
+                    .exec("h", queue: "q"), .exec("i", queue: "q") { $0.constraints.startTimeout = .seconds(5) },
+                    .exec("told"),
+                ],
+                sources: [
+                    .fifo("f", to: "h", on: "q"), .fifo("e", to: "i", on: "q"), .group("g", of: "h", "i", to: "told"),
+                ]))
+        for _ in 0..<2 { fixture.line("f", "x") }
+        fixture.line("e", "x")
+        fixture.end("h", .exited(3))
+        fixture.advance(seconds: 6)
+        fixture.end("h")
+        let failures = facts(fixture).first?.failures ?? []
+        #expect(failures.map(\.handler) == ["h", "i"] && failures.map(\.operation) == [1, 3])
+        #expect(failures.first?.reason == "exit 3")
+        #expect(failures.last?.reason.hasPrefix("waited too long for its start: StartTimeoutSec=5s") == true)
+        fixture.line("f", "x")
+        fixture.end("h")
+        #expect(facts(fixture).last?.failures == [], "they are told once")
+    }
+
+    @Test func ofManyFailuresTheFirstAreNamed() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.serial("q")], handlers: [.exec("h", queue: "q"), .exec("told")],
+                sources: [.fifo("f", to: "h", on: "q"), .group("g", of: "h", to: "told")]))
+        for _ in 0..<120 { fixture.line("f", "x") }
+        for _ in 0..<120 { fixture.end("h", .exited(1)) }
+        #expect(facts(fixture).map(\.failed) == [120])
+        #expect(facts(fixture).first?.failures.map(\.operation) == Array(1...100))
+    }
 }

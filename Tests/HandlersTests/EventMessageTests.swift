@@ -58,17 +58,22 @@ import WatchFile
         try expect(
             .group(GroupFact(ran: 3, failed: 1, cancelled: 0)), "\"ran\":3 \"failed\":1 \"cancelled\":0", kind: "group",
             event: "finished")
+        let failure = GroupFact.Failure(handler: "h", operation: 4, reason: "exit 3")
+        try expect(
+            .group(GroupFact(ran: 1, failed: 1, failures: [failure])),
+            "\"failures\":[{\"handler\":\"h\",\"of\":4,\"reason\":\"exit", kind: "group", event: "finished")
         try expect(.finalizer, "\"source\":\"it\"", kind: "finalizer", event: "finished")
     }
 
     @Test(arguments: [CompletionFact.Outcome.success, .failure, .retry, .change, .finished])
     func aCompletionIsToldUnderItsNameWithTheRunAndItsCause(_ outcome: CompletionFact.Outcome) throws {
         let fact = CompletionFact(
-            outcome: outcome, operation: 4, result: .failed, exit: .exited(3), output: Array("why".utf8),
+            outcome: outcome, operation: 4, result: .failed, reason: "late", exit: .exited(3),
+            output: Array("why".utf8),
             cause: Event(id: 1, time: 0, fact: .group(GroupFact(ran: 2))), causeOrigin: .source(SourceID(.group, "g")))
         try expect(
             .completion(fact),
-            "\"of\":4 \"result\":\"failed\" \"exit_status\":3 \"output\":\"why\" \"ran\":2 \"source\":\"g\"",
+            "\"of\":4 \"result\":\"failed\" \"reason\":\"late\" \"exit_status\":3 \"output\":\"why\" \"ran\":2 \"source\":\"g\"",
             kind: "completion", event: outcome.rawValue)
     }
 

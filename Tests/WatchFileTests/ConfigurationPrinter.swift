@@ -218,6 +218,7 @@ struct ConfigurationPrinter {
             .handler: ["%{handler}"], .queue: ["%{queue}"], .operation: ["%{operation}"], .kind: ["%{kind}"],
             .event: ["%{event}"], .oldPath: ["%{old_path}"], .folder: ["%{folder}"], .line: ["%{line}"],
             .data: ["%{data}"], .signal: ["%{signal}"], .pid: ["%{pid}"], .exitStatus: ["%{exit_status}"],
+            .reason: ["%{reason}"],
             .result: ["%{result}"], .time: ["%{time}"], .scheduled: ["%{scheduled}"], .attempt: ["%{attempt}"],
             .count: ["%{count}"], .peer: ["%{peer}"],
         ]

@@ -5,7 +5,9 @@ extension Fact {
     /// About as many bytes as it takes, its event's numbers included; rather too many.
     var room: Int {
         switch self {
-        case .timer, .group, .finalizer, .silence: 48
+        case .timer, .finalizer, .silence: 48
+        case .group(let group):
+            group.failures.reduce(56) { $0 + $1.handler.utf8.count + $1.reason.utf8.count + 24 }
         case .signal(let signal): 48 + (signal.senderExecutable?.count ?? 0)
         case .process(let process): 48 + (process.executable?.count ?? 0)
         case .unit(let unit): 48 + unit.unit.utf8.count + (unit.result?.utf8.count ?? 0)
@@ -13,7 +15,8 @@ extension Fact {
         case .line(let line):
             48 + line.bytes.count + (line.peer?.utf8.count ?? 0) + line.captures.reduce(0) { $0 + $1.count + 8 }
         case .custom(let custom): 48 + (custom.payload?.count ?? 0)
-        case .completion(let completion): 96 + completion.output.count + completion.cause.fact.room
+        case .completion(let completion):
+            104 + completion.output.count + (completion.reason?.utf8.count ?? 0) + completion.cause.fact.room
         }
     }
 }
@@ -37,12 +40,7 @@ extension ByteWriter {
         case .line(let line): put(line)
         case .process(let process): put(process)
         case .custom(let custom): put(custom)
-        case .group(let group):
-            put(byte: group.lost == 0 ? 7 : 12)
-            put(group.ran)
-            put(group.failed)
-            put(group.cancelled)
-            if group.lost > 0 { put(group.lost) }
+        case .group(let group): put(group)
         case .completion(let completion): put(completion)
         case .unit(let unit): put(unit)
         case .finalizer: put(byte: 13)
@@ -100,6 +98,24 @@ extension ByteWriter {
         if process.event != .exit { put(byte: process.event.stateNumber) }
     }
 
+    private mutating func put(_ group: GroupFact) {
+        put(byte: group.failures.isEmpty ? (group.lost == 0 ? 7 : 12) : 15)
+        put(group.ran)
+        put(group.failed)
+        put(group.cancelled)
+        if group.failures.isEmpty {
+            if group.lost > 0 { put(group.lost) }
+            return
+        }
+        put(group.lost)
+        put(UInt64(group.failures.count))
+        for failure in group.failures {
+            put(failure.handler)
+            put(failure.operation)
+            put(failure.reason)
+        }
+    }
+
     private mutating func put(_ unit: UnitFact) {
         put(byte: 9)
         put(byte: unit.result == nil ? 0 : 1)
@@ -116,10 +132,11 @@ extension ByteWriter {
     }
 
     private mutating func put(_ completion: CompletionFact) {
-        put(byte: 8)
+        put(byte: completion.reason == nil ? 8 : 14)
         put(byte: completion.outcome.stateNumber)
         put(completion.operation)
         put(byte: completion.result.stateNumber)
+        if let reason = completion.reason { put(reason) }
         put(completion.exit)
         put(completion.output)
         put(completion.causeOrigin)
@@ -176,12 +193,14 @@ extension ByteReader {
         case 5: .process(try process())
         case 6: .custom(try custom())
         case 7: .group(try group())
-        case 8: .completion(try completion(depth: depth))
+        case 8: .completion(try completion(depth: depth, hasReason: false))
         case 9: .unit(try unit())
         case 10: .silence(SilenceFact(silent: try signed()))
         case 11: .silence(SilenceFact(silent: try signed(), isOver: true))
         case 12: .group(try groupWithLost())
         case 13: .finalizer
+        case 14: .completion(try completion(depth: depth, hasReason: true))
+        case 15: .group(try groupWithFailures())
         default: throw DamagedBytes()
         }
     }
@@ -244,13 +263,25 @@ extension ByteReader {
         return fact
     }
 
-    private mutating func completion(depth: Int) throws(DamagedBytes) -> CompletionFact {
+    private mutating func groupWithFailures() throws(DamagedBytes) -> GroupFact {
+        var fact = try group()
+        fact.lost = try int(0...StateCoding.largestCount)
+        fact.failures = try list(ofAtLeast: 3) { reader throws(DamagedBytes) in
+            GroupFact.Failure(
+                handler: try reader.text(), operation: try reader.unsigned(), reason: try reader.text())
+        }
+        guard (1...GroupFact.failureLimit).contains(fact.failures.count) else { throw DamagedBytes() }
+        return fact
+    }
+
+    private mutating func completion(depth: Int, hasReason: Bool) throws(DamagedBytes) -> CompletionFact {
         let outcome: CompletionFact.Outcome = try number()
         let operation = try unsigned()
         let result: EngineResult = try number()
+        let reason = try text(if: hasReason)
         let (exit, output, origin) = (try exit(), try content(), try origin())
         return CompletionFact(
-            outcome: outcome, operation: operation, result: result, exit: exit, output: output,
+            outcome: outcome, operation: operation, result: result, reason: reason, exit: exit, output: output,
             cause: try event(depth: depth + 1), causeOrigin: origin)
     }
 

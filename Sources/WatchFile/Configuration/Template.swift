@@ -43,5 +43,7 @@ package enum Specifier: Hashable, Sendable {
     /// `%1` … `%9`.
     case capture(Int)
     case source, handler, queue, operation, kind, event, oldPath, folder, line, data, signal, pid, exitStatus, result
+    /// Of a completion: why it ended so.
+    case reason
     case time, scheduled, attempt, count, peer
 }

@@ -18,16 +18,17 @@ extension Specifier {
         "source": .source, "handler": .handler, "queue": .queue, "operation": .operation, "kind": .kind,
         "event": .event,
         "path": .path, "old_path": .oldPath, "folder": .folder, "line": .line, "data": .data, "signal": .signal,
-        "pid": .pid, "exit_status": .exitStatus, "result": .result, "time": .time, "scheduled": .scheduled,
+        "pid": .pid, "exit_status": .exitStatus, "result": .result, "reason": .reason, "time": .time,
+        "scheduled": .scheduled,
         "attempt": .attempt, "count": .count, "peer": .peer,
     ]
 
     static let longestName = byName.keys.map(\.utf8.count).max() ?? 0
 
-    /// Text that whoever caused the event chose: it must never be run as code.
+    /// Text that whoever caused the event chose, or that may name a file: it must never be run as code.
     var isForeignText: Bool {
         switch self {
-        case .path, .lastComponent, .relativePath, .capture, .oldPath, .folder, .line, .peer: true
+        case .path, .lastComponent, .relativePath, .capture, .oldPath, .folder, .line, .peer, .reason: true
         case .source, .handler, .queue, .operation, .kind, .event, .data, .signal, .pid, .exitStatus, .result, .time,
             .scheduled, .attempt, .count:
             false
