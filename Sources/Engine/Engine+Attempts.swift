@@ -66,8 +66,7 @@ extension Engine {
     /// Nobody knows whether the run did its work: it is the same attempt that comes once more.
     private mutating func redeliver(_ ref: OperationRef, _ verdict: Verdict) {
         operations[ref].isRedelivered = true
-        operations[ref].attempt -= 1
-        backOff(ref, verdict, 0)
+        backOff(ref, verdict, 0, isSameAttempt: true)
     }
 
     // MARK: Another attempt
@@ -106,7 +105,9 @@ extension Engine {
     }
 
     /// Between two attempts it is pending: it keeps its key and its place in the order, and gives everything else back.
-    private mutating func backOff(_ ref: OperationRef, _ verdict: Verdict, _ pause: Int64) {
+    private mutating func backOff(
+        _ ref: OperationRef, _ verdict: Verdict, _ pause: Int64, isSameAttempt: Bool = false
+    ) {
         let operation = operations[ref]
         var view = view(operation, isEnding: true)
         (view.ended, view.nextAttempt) = (now.realtime, now.realtime + pause)
@@ -115,7 +116,7 @@ extension Engine {
         operations[ref].runs = []
         operations[ref].isRunning = false
         if operation.isBarrier { queues[operation.queue].runningBarriers -= 1 }
-        operations[ref].attempt = operations[ref].attempt &+ 1 > 0 ? operations[ref].attempt + 1 : .max
+        if !isSameAttempt, operations[ref].attempt < .max { operations[ref].attempt += 1 }
         operations[ref].toStart = nextParts(operation.id)
         operations[ref].station = .backingOff
         operations[ref].wakeUp = now.monotonic + pause

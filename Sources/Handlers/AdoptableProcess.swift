@@ -16,9 +16,6 @@ package struct AdoptableProcess: Equatable, Sendable {
     /// Wall clock, microseconds; as exact as the clock, and to the hundredth of a second.
     package var started: Int64
 
-    /// Bytes of an environment that are looked at: watchd's own variables are behind those of queue and handler.
-    private static let environmentLimit = 64 << 10
-
     /// Numbers that a run can have; what says another one of itself is none.
     private static let operations: ClosedRange<UInt64> = 0...1 << 60
     private static let attempts = 1...Int(Int32.max)
@@ -79,8 +76,7 @@ package struct AdoptableProcess: Equatable, Sendable {
     /// For a moment a process that becomes another program (`execve(2)`) has none: that is looked at again.
     private static func variables(of pid: Int32) -> [[UInt8]] {
         for _ in 0..<100 {
-            let variables = Linux.environment(of: pid, limit: environmentLimit)
-            if !variables.isEmpty { return variables }
+            if let variables = Linux.environment(of: pid, prefix: "WATCHD_") { return variables }
         }
         return []
     }

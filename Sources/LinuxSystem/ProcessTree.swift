@@ -78,29 +78,30 @@ extension Linux {
         return users.count == 4 && users.allSatisfy { $0.elementsEqual("\(user)".utf8) }
     }
 
-    /// The environment with which a process was started, `NAME=VALUE` each, from `/proc/PID/environ`; at most its first
-    /// `limit` bytes. Empty where it may not be looked at.
-    package static func environment(of process: Int32, limit: Int) -> [[UInt8]] {
+    /// Bytes of an environment that are looked at: more than the 6 MiB that the kernel gives a new program for it and
+    /// its arguments together (`execve(2)`).
+    private static let largestEnvironment = 8 << 20
+
+    /// The variables of the environment with which a process was started whose names begin so, `NAME=VALUE` each, from
+    /// `/proc/PID/environ`. Only those are kept in memory. Empty also where it may not be looked at; `nil`: it has no
+    /// environment at all, as for a moment one that is becoming another program.
+    package static func environment(of process: Int32, prefix: String) -> [[UInt8]]? {
         guard let file = try? open("/proc/\(process)/environ") else { return [] }
-        let bytes = file.use { number in
-            var bytes: [UInt8] = []
-            while bytes.count < limit, let part = try? read(number, atMost: limit - bytes.count), !part.isEmpty {
-                bytes += part
+        return file.use { number in
+            var strings = PrefixedStrings(prefix)
+            var size = 0
+            while size < largestEnvironment, let part = try? read(number, atMost: 1 << 16), !part.isEmpty {
+                size += part.count
+                part.withUnsafeBytes { strings.push($0) }
             }
-            return bytes
+            return size == 0 ? nil : strings.found
         }
-        var strings = bytes.split(separator: 0, omittingEmptySubsequences: false)
-        // What is behind the last NUL is cut off, or nothing.
-        if !strings.isEmpty { strings.removeLast() }
-        return strings.map(Array.init)
     }
 
     /// A variable of the environment with which a process was started, from `/proc/PID/environ`; `nil`: it has none, or
-    /// may not be looked at. More than 256 KiB of environment are not read.
+    /// may not be looked at.
     package static func environment(_ name: String, of process: Int32) -> [UInt8]? {
-        guard let text = try? readFile("/proc/\(process)/environ", limit: 256 << 10) else { return nil }
-        let prefix = Array("\(name)=".utf8)
-        return text.split(separator: 0).first { $0.starts(with: prefix) }.map { Array($0.dropFirst(prefix.count)) }
+        environment(of: process, prefix: "\(name)=")?.first.map { Array($0.dropFirst(name.utf8.count + 1)) }
     }
 
     /// `execvp(3)`: becomes another program, looked up in `PATH`; returns only with the error.
@@ -113,5 +114,39 @@ extension Linux {
         arguments.append(nil)
         execvp(program, arguments)
         return SystemError(call: "execvp", detail: program, errno: Errno(errno))
+    }
+}
+
+/// Those of a stream of strings, each ended by a NUL, that begin so. What comes behind the last NUL is cut off, or
+/// nothing.
+private struct PrefixedStrings {
+    private let prefix: [UInt8]
+    private(set) var found: [[UInt8]] = []
+    /// Of a string that began in an earlier part, while it may be one of them.
+    private var rest: [UInt8] = []
+    private var isOther = false
+
+    init(_ prefix: String) { self.prefix = Array(prefix.utf8) }
+
+    mutating func push(_ bytes: UnsafeRawBufferPointer) {
+        var start = 0
+        while start < bytes.count {
+            let end = bytes.first(0, from: start)
+            take(UnsafeRawBufferPointer(rebasing: bytes[start..<(end ?? bytes.count)]), isWhole: end != nil)
+            start = (end ?? bytes.count) + 1
+        }
+    }
+
+    private mutating func take(_ part: UnsafeRawBufferPointer, isWhole: Bool) {
+        defer { if isWhole { (rest, isOther) = ([], false) } }
+        if isOther { return }
+        // Mostly it is decided by the first bytes.
+        let beginning = rest + part.prefix(max(0, prefix.count - rest.count))
+        guard beginning.starts(with: prefix.prefix(beginning.count)) else {
+            isOther = true
+            return
+        }
+        rest += part
+        if isWhole, rest.count >= prefix.count { found.append(rest) }
     }
 }

@@ -144,6 +144,7 @@ import WatchFile
         again.advance(seconds: 0.001)
         #expect(again.ended.isEmpty)
         #expect(again.starts.map { "\($0.run.operation) \($0.run.attempt) \($0.isRedelivered)" } == ["1 1 true"])
+        #expect(again.retried.map { "\($0.attempt) \($0.reason ?? "")" } == ["1 not known"])
     }
 
     @Test func aLongRunOfAnotherQueueIsKeptInMindAndFailsWhenNobodySawItsEnd() {

@@ -90,11 +90,24 @@ import Testing
             try wait(for: "its environment") { Linux.environment("A", of: id) == Array("b=c".utf8) }
             #expect(Linux.environment("EMPTY", of: id) == [])
             #expect(Linux.environment("B", of: id) == nil)
-            #expect(Linux.environment(of: id, limit: 100) == ["AB=no", "A=b=c", "EMPTY="].map(\.pathBytes))
-            #expect(Linux.environment(of: id, limit: 7) == ["AB=no".pathBytes], "what is cut off does not count")
+            #expect(Linux.environment(of: id, prefix: "") == ["AB=no", "A=b=c", "EMPTY="].map(\.pathBytes))
+            #expect(Linux.environment(of: id, prefix: "A") == ["AB=no", "A=b=c"].map(\.pathBytes))
         }
         #expect(Linux.environment("A", of: child) == nil)
-        #expect(Linux.environment(of: child, limit: 100) == [])
+        #expect(Linux.environment(of: child, prefix: "") == [])
+    }
+
+    /// Wherever a page, or a read, ends in it.
+    @Test func aVariableIsFoundWhereverItStandsInALargeEnvironment() throws {
+        for size in [4000, 65_530, 65_536, 130_000] {
+            let large = (0..<3).map { "L\($0)=" + String(repeating: "x", count: min(size, 130_000)) }
+            let all = large + ["AB=no", "A=" + String(repeating: "y", count: 70_000)] + large.reversed() + ["A="]
+            try withProcess("/bin/cat", environment: all) { id in
+                try wait(for: "its environment") { Linux.environment(of: id, prefix: "")?.count == all.count }
+                #expect(Linux.environment(of: id, prefix: "") == all.map(\.pathBytes), "\(size)")
+                #expect(Linux.environment(of: id, prefix: "A=") == [all[4], "A="].map(\.pathBytes), "\(size)")
+            }
+        }
     }
 
     @Test func aProcessIsOfAUserInEveryRespectOrNot() throws {

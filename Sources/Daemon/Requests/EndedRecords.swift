@@ -44,7 +44,7 @@ extension OperationDetail {
         self.init(summary: OperationSummary(operation, role), events: [], eventsOmitted: operation.entries)
         runs = operation.attempts.compactMap { OperationRun($0, role) }
         // One that ended between two attempts stands as its last one left it.
-        if operation.attempts.last?.number != operation.attempt, let last = OperationRun(operation, role) {
+        if operation.attempts.last?.started != operation.started, let last = OperationRun(operation, role) {
             runs.append(last)
         }
         guard role == .administrator else {

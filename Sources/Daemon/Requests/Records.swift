@@ -144,7 +144,7 @@ extension OperationDetail {
         self.init(summary: OperationSummary(view, role), events: [])
         runs = attempts.compactMap { OperationRun($0, role) }
         // While it is backing off it stands as its last attempt left it.
-        if attempts.last?.attempt != view.attempt, let run = OperationRun(view, role) { runs.append(run) }
+        if attempts.last?.started != view.started, let run = OperationRun(view, role) { runs.append(run) }
         guard role == .administrator else {
             eventsOmitted = view.entries
             withheld = true
