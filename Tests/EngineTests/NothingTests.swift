@@ -116,4 +116,20 @@ import WatchFile
         fixture.endFirst(.signaled(15))
         #expect(fixture.story == ["h: data:5", "h: data:0x2"])
     }
+
+    /// An older watchd kept it, and may have begun to tell it.
+    @Test(arguments: [true, false]) func whatAnOlderWatchdStoredIsToldAsItCame(isExecuting: Bool) {
+        var stored = StoredOperation(
+            id: 9, handler: "h", queue: "q", origin: .source(SourceID(.custom, "c")), submitted: 1)
+        (stored.merge, stored.place, stored.keys, stored.isExecuting) = (.add, 1, [[]], isExecuting)
+        stored.events = [Event(id: 1, time: 1, fact: .custom(CustomFact(data: 5)))]
+        stored.appended = [Event(id: 2, time: 2, fact: .custom(CustomFact(data: -5)))]
+        var state = StoredState()
+        state.operations = [stored]
+        let configuration = Configuration.of(
+            queues: [QueueDefinition.serial("q").with { $0.isDurable = true }], handlers: [.exec("h", queue: "q")],
+            sources: [.custom("c", to: "h", on: "q")])
+        let fixture = EngineFixture(configuration, restoring: state)
+        #expect(fixture.story == ["h: data:5 data:-5"])
+    }
 }
