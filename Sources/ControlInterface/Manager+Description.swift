@@ -74,7 +74,9 @@ extension Manager {
           # The queue.
           queue: string,
           # How many entries it takes.
-          backlog: int
+          backlog: int,
+          # How many bytes of them it takes; missing where these are not what is used up.
+          backlog_bytes: ?int
         )
 
         # The call could only end after the caller's own operation has ended.

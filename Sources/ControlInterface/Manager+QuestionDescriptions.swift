@@ -33,6 +33,10 @@ extension Manager {
           operations_pending: int,
           # Resident memory of the daemon.
           memory_bytes: int,
+          # Bytes of what is pending: what events carry, and a fixed cost of each.
+          pending_bytes: int,
+          # And how many there may be: MaxMemory=.
+          max_pending_bytes: int,
           # Next elapses of timers, the soonest first.
           next: []Elapse,
           # Operations that run now, the longest first; at most 20.

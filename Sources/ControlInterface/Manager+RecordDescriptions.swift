@@ -161,6 +161,8 @@ extension Manager {
           target: ?string,
           # Entries (paths, lines, events) that may be pending.
           backlog: int,
+          # Bytes of them that may be pending.
+          backlog_bytes: int,
           # What happens when the backlog is full: block, drop-oldest or drop-newest.
           overflow: string,
           # How often it is suspended.
@@ -168,6 +170,10 @@ extension Manager {
           suspended_by: []Suspension,
           # Entries pending now.
           entries: int,
+          # Bytes of them: what they carry, and a fixed cost of each.
+          bytes: int,
+          # The bound that is used up or that holds sources back, as in the watch file: BacklogBytes=64M.
+          full: ?string,
           # Operations pending now.
           operations: int,
           # Operations running now.
@@ -204,7 +210,11 @@ extension Manager {
           # Why it takes nothing.
           reason: ?string,
           # And since when.
-          since: ?string
+          since: ?string,
+          # Bytes of the history; missing until they are counted.
+          history_bytes: ?int,
+          # And how many there may be: KeepHistoryBytes=.
+          max_history_bytes: int
         )
 
         # A failed operation, and the one that it runs again as.

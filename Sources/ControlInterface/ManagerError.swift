@@ -14,7 +14,8 @@ package enum ManagerError: Error, Hashable, Sendable {
     /// What has to be kept safe cannot be written or read now.
     case storeFailing(reason: String)
     case invalidWatchFile(diagnostics: [String])
-    case queueFull(queue: String, backlog: Int)
+    /// `bytes`: `BacklogBytes=`, where that is what is used up.
+    case queueFull(queue: String, backlog: Int, bytes: Int? = nil)
     /// One sentence for each link, from what is waited for to the caller.
     case wouldDeadlock(chain: [String])
     /// Nobody has entered the group with that ticket. `isEarlier`: an earlier watchd may have given it.
@@ -61,8 +62,13 @@ package enum ManagerError: Error, Hashable, Sendable {
         case .storeFailing(let reason): Self.make("StoreFailing", ["reason": .string(reason)])
         case .invalidWatchFile(let diagnostics):
             Self.make("InvalidWatchFile", ["diagnostics": .array(diagnostics.map { .string($0) })])
-        case .queueFull(let queue, let backlog):
-            Self.make("QueueFull", ["queue": .string(queue), "backlog": .int(Int64(backlog))])
+        case .queueFull(let queue, let backlog, let bytes):
+            Self.make(
+                "QueueFull",
+                [
+                    "queue": .string(queue), "backlog": .int(Int64(backlog)),
+                    "backlog_bytes": bytes.map { .int(Int64($0)) },
+                ].compactMapValues { $0 })
         case .wouldDeadlock(let chain): Self.make("WouldDeadlock", ["chain": .array(chain.map { .string($0) })])
         case .noSuchTicket(let group, let ticket, let isEarlier):
             Self.make(
@@ -106,7 +112,10 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "HasEnded": self = .hasEnded(id: number("id"), result: text("result"), ended: text("ended"))
         case "StoreFailing": self = .storeFailing(reason: text("reason"))
         case "InvalidWatchFile": self = .invalidWatchFile(diagnostics: texts("diagnostics"))
-        case "QueueFull": self = .queueFull(queue: text("queue"), backlog: number("backlog"))
+        case "QueueFull":
+            self = .queueFull(
+                queue: text("queue"), backlog: number("backlog"),
+                bytes: parameters["backlog_bytes"]?.int.map { Int(clamping: $0) })
         case "WouldDeadlock": self = .wouldDeadlock(chain: texts("chain"))
         case "NoSuchTicket":
             self = .noSuchTicket(

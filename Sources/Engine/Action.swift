@@ -125,7 +125,8 @@ package enum CommandError: Error, Equatable, Sendable {
     case noSuchName(String, nearest: String?)
     case ambiguousName(String, candidates: [String])
     case noSuchOperation(UInt64)
-    case queueFull(queue: String, backlog: Int)
+    /// `bytes`: `BacklogBytes=`, where that is what is used up.
+    case queueFull(queue: String, backlog: Int, bytes: Int? = nil)
     case notSuspended(String)
     case notCustom(String)
     /// This handler reads a descriptor that its source hands over, and there is none for it.

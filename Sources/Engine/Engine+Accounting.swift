@@ -21,19 +21,19 @@ extension Engine {
         handlers[target.handler].counters.coalesced += count
     }
 
-    /// Entries that wait became more or less.
-    mutating func changeEntries(_ change: Int, queue: Int) {
-        guard change != 0 else { return }
-        queues[queue].entries += change
-        entries += change
-        if change < 0 { roomMade(in: queue) }
+    /// What waits became more or less.
+    mutating func changeLoad(_ change: Load, queue: Int) {
+        guard change != Load() else { return }
+        queues[queue].load += change
+        load += change
+        if change.entries < 0 || change.bytes < 0 { roomMade(in: queue) }
     }
 
     /// Wakes who waits for room.
     mutating func roomMade(in queue: Int) {
         isRoomNew = true
         if !queues[queue].heldSources.isEmpty, queues[queue].hasRoom { roomyQueues.append(queue) }
-        if !heldByTotal.isEmpty, entries * 8 < settings.maxOperations * 7 { isTotalRoomy = true }
+        if !heldByTotal.isEmpty, load.isRoomy(within: settings.bound) { isTotalRoomy = true }
     }
 
     /// An operation that did not run has started or ended.

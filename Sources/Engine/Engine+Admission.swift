@@ -117,8 +117,9 @@ extension Engine {
             return (.cancelled, "watchd is stopping")
         }
         if depth > Self.chainLimit { return (.dropped, "a chain of more than \(Self.chainLimit) handlers") }
-        if depth > 0, entries >= settings.maxOperations + Self.overLimit {
-            return (.dropped, "more than \(Self.overLimit) entries over MaxOperations=\(settings.maxOperations)")
+        if depth > 0, let measure = load.fullness(within: settings.bound + Self.overLimit, isWaitedFor: false) {
+            let over = measure == .entries ? "\(Self.overLimit.entries) entries" : ByteCount.exact(Self.overLimit.bytes)
+            return (.dropped, "more than \(over) over \(settings.limit(measure))")
         }
         if let refusal = dependencies.refusal { return (.skipped, refusal) }
         return nil
@@ -181,13 +182,17 @@ extension Engine {
         for event: Event, source: Int, _ target: SourceState.Target, behind: UInt64?
     ) -> String? {
         let queue = target.queue
-        guard !queues[queue].holdsBack, isFull(queue) || entries >= settings.maxOperations,
+        guard !queues[queue].holdsBack, excess(event.load, queue: queue) != nil,
             isNewEntry(event, source: source, target, behind: behind)
         else { return nil }
         let definition = queues[queue].definition
-        if definition.overflow == .dropOldest, dropOldestEntry(of: queue) { return nil }
-        return
-            "Overflow=\(definition.overflow.rawValue): \(queues[queue].entries) entries wait on queue \(definition.name)"
+        while let measure = excess(event.load, queue: queue) {
+            if definition.overflow == .dropOldest, dropOldestEntry(of: queue) { continue }
+            let load = queues[queue].load
+            let waiting = measure == .entries ? "\(load.entries) entries wait" : "\(ByteCount.rounded(load.bytes)) wait"
+            return "Overflow=\(definition.overflow.rawValue): \(waiting) on queue \(definition.name)"
+        }
+        return nil
     }
 
     private mutating func dropOldestEntry(of queue: Int) -> Bool {
@@ -197,7 +202,7 @@ extension Engine {
         }
         let source = operations[ref].source
         let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
-        changeEntries(-1, queue: queue)
+        changeLoad(-event.load, queue: queue)
         saveAsWhole(ref)
         move(event.count, from: .pending, to: .dropped, source: source, target)
         let reason = "Overflow=drop-oldest"
@@ -272,7 +277,7 @@ extension Engine {
         countCoalesced(event.count, source: source, target)
         note(.joined, oldest, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)
-        changeEntries(change.entries, queue: target.queue)
+        changeLoad(change.load, queue: target.queue)
         if operations[oldest].entries.isEmpty {
             let isData = if case .custom = event.fact { true } else { false }
             let reason = isData ? "its data came to 0, which is no event" : "its changes cancel each other out"
@@ -298,7 +303,7 @@ extension Engine {
         operations[ref].joined += absorbed.entries.deliveries
         operations[other].waiters = []
         operations[other].entries = EntryList()
-        changeEntries(-absorbed.entries.count, queue: absorbed.queue)
+        changeLoad(-absorbed.entries.load, queue: absorbed.queue)
         saveAsWhole(ref)
         finish(other, .annulled, reason: "joined operation \(operations[ref].id)", successor: ref.id)
         return operations[ref].entries.absorb(absorbed.entries, merge: merge)

@@ -123,7 +123,7 @@ extension Engine {
         queues[operation.queue].running -= 1
         queues[operation.queue].waiting += 1
         move(operation.entries.deliveries, from: .running, to: .pending, source: operation.source, target)
-        changeEntries(operation.entries.count, queue: operation.queue)
+        changeLoad(operation.entries.load, queue: operation.queue)
         deadlines.add(.retry(ref), .monotonic, at: operations[ref].wakeUp)
         followDelay(ref)
         save(ref)

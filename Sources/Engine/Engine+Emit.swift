@@ -18,7 +18,7 @@ extension Engine {
         case now
         /// `queue`: `nil` where a source that is suspended, or not yet let go, can keep no more.
         case later(queue: Int?)
-        case refused(queue: Int)
+        case refused(queue: Int, Load.Measure?)
         /// The store fails, and nobody may wait for it.
         case unsafe(String)
     }
@@ -42,8 +42,12 @@ extension Engine {
         waitingEmits.append(waiting)
     }
 
-    func full(_ queue: Int) -> CommandError {
-        .queueFull(queue: queues[queue].definition.name, backlog: queues[queue].definition.backlog)
+    /// - Parameter measure: what there is too much of; `nil`: as the queue stands.
+    func full(_ queue: Int, _ measure: Load.Measure? = nil) -> CommandError {
+        let definition = queues[queue].definition
+        let isBytes = (measure ?? queues[queue].fullness) == .bytes
+        return .queueFull(
+            queue: definition.name, backlog: definition.backlog, bytes: isBytes ? definition.backlogBytes : nil)
     }
 
     private func resolveCustom(_ name: String) throws(CommandError) -> Named {
@@ -72,8 +76,8 @@ extension Engine {
     private mutating func tryAdmit(_ call: EmitCall, behind others: [EmitCall]) -> EmitCall? {
         var call = call
         switch room(for: call) {
-        case .refused(let queue):
-            refuse(call, queue)
+        case .refused(let queue, let measure):
+            refuse(call, queue, measure)
             return nil
         case .unsafe(let reason):
             actions.append(.reply(call.token, .failure(.storeFailing(reason))))
@@ -111,18 +115,20 @@ extension Engine {
         }
         if let room = call.emissions.compactMap({ roomInHeld(source: $0.source, in: call) }).first { return room }
         let needs = needs(call)
-        let total = needs.values.reduce(0, +)
-        let isTotalFull = total > settings.maxOperations - entries
-        for (queue, needed) in needs.sorted(by: { $0.key < $1.key }) where needed > 0 {
+        let total = needs.values.reduce(Load(), +)
+        let excessInAll = load.excess(adding: total, within: settings.bound)
+        for (queue, needed) in needs.sorted(by: { $0.key < $1.key }) where needed.entries > 0 {
             let definition = queues[queue].definition
-            let isQueueFull = needed > definition.backlog - queues[queue].entries
+            let excess = queues[queue].load.excess(adding: needed, within: definition.bound) ?? excessInAll
             switch definition.overflow {
             case .dropOldest: continue
-            case .dropNewest: if isQueueFull || isTotalFull { return .refused(queue: queue) }
+            case .dropNewest: if let excess { return .refused(queue: queue, excess) }
             case .block:
-                if needed > definition.backlog || total > settings.maxOperations { return .refused(queue: queue) }
+                if needed.entries > definition.backlog || total.entries > settings.maxOperations {
+                    return .refused(queue: queue, .entries)
+                }
                 let isWaitedFor = !queues[queue].heldSources.isEmpty || !heldByTotal.isEmpty
-                if isQueueFull || isTotalFull || isWaitedFor { return .later(queue: queue) }
+                if excess != nil || isWaitedFor { return .later(queue: queue) }
             }
         }
         return .now
@@ -137,20 +143,21 @@ extension Engine {
         }
         guard isSuspended else { return .later(queue: nil) }
         let limit = holdLimit(source)
-        let needed = entriesAdded(call, source) { sources[source].held.wouldMerge($0, merge: $1) }
-        if sources[source].held.count + needed <= limit { return nil }
-        let mayWait = needed <= limit && sources[source].targets.contains { queues[$0.queue].holdsBack }
-        return mayWait ? .later(queue: nil) : .refused(queue: queue)
+        let needed = loadAdded(call, source) { sources[source].held.wouldMerge($0, merge: $1) }
+        guard let excess = sources[source].held.load.excess(adding: needed, within: limit) else { return nil }
+        let mayWait =
+            needed.entries <= limit.entries && sources[source].targets.contains { queues[$0.queue].holdsBack }
+        return mayWait ? .later(queue: nil) : .refused(queue: queue, excess)
     }
 
-    /// How many entries a call would add to each queue.
-    private func needs(_ call: EmitCall) -> [Int: Int] {
-        var needs: [Int: Int] = [:]
+    /// What a call would add to each queue.
+    private func needs(_ call: EmitCall) -> [Int: Load] {
+        var needs: [Int: Load] = [:]
         var seen: Set<Int> = []
         for (source, event) in call.emissions where seen.insert(source).inserted && !sources[source].isSuspended {
             for target in sources[source].targets {
                 let candidates = mergeCandidates(event, source: source, target)
-                needs[target.queue, default: 0] += entriesAdded(call, source) { event, merge in
+                needs[target.queue, default: Load()] += loadAdded(call, source) { event, merge in
                     candidates.contains { operations[$0].entries.wouldMerge(event, merge: merge) }
                 }
             }
@@ -158,15 +165,16 @@ extension Engine {
         return needs
     }
 
-    /// How many entries the events of one source in a call add where those waiting take in what `wouldMerge` says.
-    private func entriesAdded(
+    /// What the events of one source in a call add where those waiting take in what `wouldMerge` says.
+    private func loadAdded(
         _ call: EmitCall, _ source: Int, _ wouldMerge: (Event, CustomTrigger.Merge) -> Bool
-    ) -> Int {
+    ) -> Load {
         let events = call.emissions.filter { $0.source == source && !isNoEvent($0.event, source) }.map(\.event)
-        guard let merge = sources[source].merge else { return events.count }
+        guard let merge = sources[source].merge else { return events.reduce(Load()) { $0 + $1.load } }
         let folding = events.filter { merge == .replace || !$0.hasPayload }
+        let others = events.filter { merge != .replace && $0.hasPayload }.reduce(Load()) { $0 + $1.load }
         let isFolded = folding.isEmpty || folding.contains { wouldMerge($0, merge) }
-        return events.count - folding.count + (isFolded ? 0 : 1)
+        return isFolded ? others : others + (folding.last?.load ?? Load())
     }
 
     // MARK: In or out
@@ -192,14 +200,14 @@ extension Engine {
     private func isDurable(_ call: EmitCall) -> Bool { !durableQueues(call).isEmpty }
 
     /// What a queue drops is counted; a call that a queue which holds back can never take in is not.
-    private mutating func refuse(_ call: EmitCall, _ queue: Int) {
+    private mutating func refuse(_ call: EmitCall, _ queue: Int, _ measure: Load.Measure?) {
         for (source, event) in call.emissions where !queues[queue].holdsBack && !isNoEvent(event, source) {
             let event = makeEvent(event.fact)
             for target in sources[source].targets {
                 refuse(event, .dropped, "queue \(queues[queue].definition.name) is full", source: source, target)
             }
         }
-        actions.append(.reply(call.token, .failure(full(queue))))
+        actions.append(.reply(call.token, .failure(full(queue, measure))))
     }
 
     /// Data 0 is no event, as in Dispatch. With `Merge=replace` it takes the place of data that waits, so that nothing

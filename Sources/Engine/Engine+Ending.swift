@@ -56,7 +56,7 @@ extension Engine {
         } else {
             operations[ref].hasStarted = true
             waitsNoMore(operation.queue)
-            changeEntries(-operation.entries.count, queue: operation.queue)
+            changeLoad(-operation.entries.load, queue: operation.queue)
         }
         leaveLines(ref)
         operations.remove(ref)

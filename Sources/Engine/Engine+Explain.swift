@@ -85,9 +85,9 @@ extension Engine {
             steps.append(
                 Explanation(code: .suspended, sentence: "suspended by \(suspension.by)\(reason)", section: section))
         }
-        if state.entries >= state.definition.backlog {
+        if let measure = state.fullness {
             let sentence =
-                "Backlog=\(state.definition.backlog) is full: Overflow=\(state.definition.overflow.rawValue)"
+                "\(state.definition.limit(measure)) is full: Overflow=\(state.definition.overflow.rawValue)"
             steps.append(Explanation(code: .full, sentence: sentence, section: section))
         }
         let live = operations.oldest(Self.explainLimit) { $0.queue == queue }

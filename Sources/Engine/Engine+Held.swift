@@ -19,9 +19,13 @@ extension Engine {
     /// the source stands first in line, so that nobody waits before it.
     func obstacle(_ event: Event, source: Int, isFirst: Bool) -> Obstacle? {
         if storeCondition != .working, isDurable(source: source) { return .store }
-        let isTotalFull = entries >= settings.maxOperations || (!isFirst && !heldByTotal.isEmpty)
+        let more = event.load
+        let isTotalFull = !load.hasRoom(for: more, within: settings.bound) || (!isFirst && !heldByTotal.isEmpty)
         for target in sources[source].targets where queues[target.queue].holdsBack {
-            let isQueueFull = isFull(target.queue) || (!isFirst && !queues[target.queue].heldSources.isEmpty)
+            let state = queues[target.queue]
+            let isQueueFull =
+                !state.load.hasRoom(for: more, within: state.definition.bound)
+                || (!isFirst && !state.heldSources.isEmpty)
             guard isQueueFull || isTotalFull, isNewEntry(event, source: source, target) else { continue }
             return isQueueFull ? .queue(target.queue) : .total
         }
@@ -46,7 +50,11 @@ extension Engine {
         dirtySources.append(source)
     }
 
-    func isFull(_ queue: Int) -> Bool { queues[queue].entries >= queues[queue].definition.backlog }
+    /// Of which bound there is not enough left for `more` to wait on a queue too; `nil`: there is room.
+    func excess(_ more: Load, queue: Int) -> Load.Measure? {
+        queues[queue].load.excess(adding: more, within: queues[queue].definition.bound)
+            ?? load.excess(adding: more, within: settings.bound)
+    }
 
     /// Whether a delivery would be an entry more, and not merge into one that waits.
     func isNewEntry(_ event: Event, source: Int, _ target: SourceState.Target, behind: UInt64? = nil) -> Bool {
@@ -59,8 +67,9 @@ extension Engine {
     }
 
     /// The smallest backlog of the queues of a source: what it may hold.
-    func holdLimit(_ source: Int) -> Int {
-        sources[source].targets.reduce(Int.max) { min($0, queues[$1.queue].definition.backlog) }
+    func holdLimit(_ source: Int) -> Load {
+        let most = Load(entries: .max / 16, bytes: settings.maxMemory)
+        return sources[source].targets.reduce(most) { .min($0, queues[$1.queue].definition.bound) }
     }
 
     mutating func hold(_ event: Event, source: Int) {
@@ -100,21 +109,38 @@ extension Engine {
     }
 
     /// A descriptor is not read any more at once; a path source when no more changes can be kept.
-    mutating func holdInRim(_ source: Int, limit: Int) {
+    mutating func holdInRim(_ source: Int, limit: Load) {
         guard !sources[source].isHeldInRim, case .source(let id) = sources[source].origin else { return }
-        guard id.kind == .descriptor || (id.kind == .path && sources[source].held.count >= limit) else { return }
+        let held = sources[source].held.load
+        let isFull = held.entries >= limit.entries || held.bytes >= limit.bytes
+        guard id.kind == .descriptor || (id.kind == .path && isFull) else { return }
         sources[source].isHeldInRim = true
         actions.append(.hold(id))
     }
 
+    /// The bound that holds a source back, with its queue.
+    func heldBy(_ source: Int) -> String? {
+        guard !sources[source].held.isEmpty, !sources[source].isSuspended else { return nil }
+        for target in sources[source].targets where queues[target.queue].heldSources.contains(source) {
+            let state = queues[target.queue]
+            guard let measure = state.fullness else { continue }
+            return "\(state.definition.limit(measure)) of queue \(state.definition.name)"
+        }
+        guard heldByTotal.contains(source) else { return nil }
+        return load.fullness(within: settings.bound, isWaitedFor: true).map(settings.limit)
+    }
+
     // MARK: Let go
 
-    /// Lets go what a source holds, as far as there is room. `isFirst`: it stands first in its line.
-    mutating func letGo(_ source: Int, isFirst: Bool) {
-        guard sources.isInUse(source), !sources[source].isSuspended else { return }
+    /// Lets go what a source holds, as far as there is room, and returns what keeps the rest back. `isFirst`: it stands
+    /// first in its line.
+    @discardableResult
+    mutating func letGo(_ source: Int, isFirst: Bool) -> Obstacle? {
+        guard sources.isInUse(source), !sources[source].isSuspended else { return nil }
         while let event = sources[source].held.next() {
             if let obstacle = rateObstacle(source) ?? obstacle(event, source: source, isFirst: isFirst) {
-                return wait(source, for: obstacle)
+                wait(source, for: obstacle)
+                return obstacle
             }
             passRate(source)
             letGoNext(source, mayDrop: true)
@@ -127,6 +153,7 @@ extension Engine {
         }
         sourceMayHaveEnded(source)
         if sources[source].isRemoved { releaseRemoved(source) }
+        return nil
     }
 
     /// What a removed source held is gone, and with it what was kept for that.
@@ -167,22 +194,16 @@ extension Engine {
     mutating func letGo(heldBy queue: Int) {
         guard queues.isInUse(queue) else { return }
         while let source = queues[queue].heldSources.first {
-            letGo(source, isFirst: true)
             // It is still there, and first: nobody behind it may pass.
-            if isHeldBack(source), isFull(queue) { return }
+            if letGo(source, isFirst: true) == .queue(queue) { return }
             queues[queue].heldSources.removeFirst()
         }
     }
 
     mutating func letGoHeldByTotal() {
         while let source = heldByTotal.first {
-            letGo(source, isFirst: true)
-            if isHeldBack(source), entries >= settings.maxOperations { return }
+            if letGo(source, isFirst: true) == .total { return }
             heldByTotal.removeFirst()
         }
-    }
-
-    private func isHeldBack(_ source: Int) -> Bool {
-        sources.isInUse(source) && !sources[source].isSuspended && !sources[source].held.isEmpty
     }
 }

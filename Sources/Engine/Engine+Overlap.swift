@@ -130,15 +130,15 @@ extension Engine {
         let target = SourceState.Target(handler: old.handler, queue: old.queue)
         let deliveries = old.entries.deliveries
         move(deliveries, from: old.isRunning ? .running : .pending, to: .pending, source: old.source, target)
-        if !old.isRunning { changeEntries(-old.entries.count, queue: old.queue) }
+        if !old.isRunning { changeLoad(-old.entries.load, queue: old.queue) }
         operations[ref].entries = EntryList()
         var heir = next
         if old.source == new.source, old.queue == new.queue, !old.isOwn, !new.isOwn {
-            let before = new.entries.count
+            let before = new.entries.load
             operations[next].entries.rejoin(old.entries, merge: sources[old.source].merge)
             operations[next].joined += deliveries
             countCoalesced(max(0, deliveries - old.joined), source: old.source, target)
-            changeEntries(operations[next].entries.count - before, queue: old.queue)
+            changeLoad(operations[next].entries.load - before, queue: old.queue)
             saveAsWhole(next)
         } else {
             heir = runAgain(old)

@@ -144,7 +144,7 @@ extension Engine {
     private mutating func insertRestored(_ draft: consuming Operation, _ names: [KeyTable.Name]) -> OperationRef {
         let (handler, queue, source) = (draft.handler, draft.queue, draft.source)
         let target = SourceState.Target(handler: handler, queue: queue)
-        let (entries, deliveries) = (draft.entries.count, draft.entries.deliveries)
+        let (load, deliveries) = (draft.entries.load, draft.entries.deliveries)
         let definition = handlers[handler].definition
         let hasStarted = draft.hasStarted
         apply(definition, to: &draft)
@@ -156,7 +156,7 @@ extension Engine {
         queues[queue].waiting += 1
         if !hasStarted { queues[queue].arrivals.append(ref) }
         enter(deliveries, at: .pending, source: source, target)
-        changeEntries(entries, queue: queue)
+        changeLoad(load, queue: queue)
         for group in handlers[handler].groups { sources[group].group.outstanding += 1 }
         if !hasStarted { setStartTimeout(ref) }
         return ref
@@ -201,7 +201,7 @@ extension Engine {
         waitsNoMore(queue)
         queues[queue].running += 1
         move(operations[ref].entries.deliveries, from: .pending, to: .running, source: source, target)
-        changeEntries(-operations[ref].entries.count, queue: queue)
+        changeLoad(-operations[ref].entries.load, queue: queue)
         for stored in runs {
             var run = Run(
                 part: stored.part, phase: .running(pid: stored.pid), definition: definition, started: stored.started,

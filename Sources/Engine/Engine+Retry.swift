@@ -28,15 +28,16 @@ extension Engine {
     private mutating func checkRoom(
         for drafts: [(stored: StoredOperation, target: SourceState.Target)]
     ) throws(CommandError) {
-        var needs: [Int: Int] = [:]
-        for (stored, target) in drafts { needs[target.queue, default: 0] += stored.events.count }
+        var needs: [Int: Load] = [:]
+        for (stored, target) in drafts { needs[target.queue, default: Load()] += EntryList(stored.events).load }
         for (queue, needed) in needs.sorted(by: { $0.key < $1.key }) {
             if case .failing(let reason) = storeCondition, queues[queue].definition.isDurable {
                 throw .storeFailing(reason)
             }
-            let room = min(queues[queue].definition.backlog - queues[queue].entries, settings.maxOperations - entries)
             // One alone that is larger than the backlog would never be tried again.
-            if needed > room, drafts.count > 1 || queues[queue].entries > 0 { throw full(queue) }
+            if let measure = excess(needed, queue: queue), drafts.count > 1 || queues[queue].entries > 0 {
+                throw full(queue, measure)
+            }
         }
     }
 

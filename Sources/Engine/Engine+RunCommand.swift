@@ -76,21 +76,23 @@ extension Engine {
             throw .storeFailing(reason)
         }
         for target in targets where queues[target.queue].holdsBack {
-            let room = min(
-                queues[target.queue].definition.backlog - queues[target.queue].entries, settings.maxOperations - entries
-            )
-            if facts.count > room, entries(facts, source: source) > room { throw full(target.queue) }
+            let events = facts.map { Event(id: 0, time: 0, count: 1, fact: $0) }
+            let most = events.reduce(Load()) { $0 + $1.load }
+            guard excess(most, queue: target.queue) != nil else { continue }
+            if let measure = excess(load(facts, source: source), queue: target.queue) {
+                throw full(target.queue, measure)
+            }
         }
     }
 
-    /// How many entries a run makes of its facts: they fold among themselves.
-    private func entries(_ facts: [Fact], source: Int) -> Int {
+    /// What a run makes of its facts: they fold among themselves.
+    private func load(_ facts: [Fact], source: Int) -> Load {
         var entries = EntryList()
         for fact in facts {
             let merge = entries.isEmpty ? nil : sources[source].merge
             _ = entries.add(Event(id: 0, time: 0, fact: fact), merge: merge)
         }
-        return entries.count
+        return entries.load
     }
 
     /// What a run by hand tells the handler: the paths, lines or data given, else an event as the source makes them.

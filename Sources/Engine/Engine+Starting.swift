@@ -40,7 +40,7 @@ extension Engine {
         waitsNoMore(queue)
         queues[queue].running += 1
         move(operations[ref].entries.deliveries, from: .pending, to: .running, source: source, target)
-        changeEntries(-operations[ref].entries.count, queue: queue)
+        changeLoad(-operations[ref].entries.load, queue: queue)
     }
 
     mutating func split(_ ref: OperationRef, _ stride: Int) {

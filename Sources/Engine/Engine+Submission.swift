@@ -13,7 +13,7 @@ extension Engine {
         draft.made = now.monotonic
         draft.isDurable = isDurable(draft)
         apply(definition, to: &draft)
-        let count = draft.entries.count
+        let load = draft.entries.load
         let ref = operations.insert(draft)
         for name in names {
             operations[ref].keys.append(keys.enter(name, ref, isOpen: !isClosed))
@@ -22,7 +22,7 @@ extension Engine {
         sources[source].operations += 1
         queues[queue].waiting += 1
         queues[queue].arrivals.append(ref)
-        changeEntries(count, queue: queue)
+        changeLoad(load, queue: queue)
         for group in handlers[handler].groups { sources[group].group.outstanding += 1 }
         setStartDeadlines(ref, definition)
         save(ref)

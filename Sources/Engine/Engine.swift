@@ -21,8 +21,9 @@ package import WatchFile
 package struct Engine: Sendable {
     /// The longest chain of `Emit=` and `On…=` from an outside event.
     package static let chainLimit = 16
-    /// Entries beyond `MaxOperations=` that watchd may make itself: a loop of `Emit=` with many branches ends here.
-    package static let overLimit = 10_000
+    /// What watchd may make itself beyond `MaxOperations=` and `MaxMemory=`: a loop of `Emit=` with many branches ends
+    /// here.
+    package static let overLimit = Load(entries: 10_000, bytes: 64 << 20)
     /// Callers of `Emit` that may wait for room.
     package static let waitingEmitLimit = 64
     /// What a semaphore can count to.
@@ -70,9 +71,10 @@ package struct Engine: Sendable {
     /// `start` has been called.
     var hasStarted = false
 
-    /// Entries that wait, over all queues.
-    var entries = 0
-    /// Sources held back because `MaxOperations=` is reached.
+    /// What waits, over all queues.
+    var load = Load()
+    var entries: Int { load.entries }
+    /// Sources held back because `MaxOperations=` or `MaxMemory=` is reached.
     var heldByTotal = WaitingLine()
     /// Of `[Process]` with `Command=`, by the index of the source.
     var supervisions: [Int: Supervision] = [:]

@@ -13,6 +13,8 @@ package struct EntryList: Sendable {
     private var live = 0
     /// The deliveries the entries stand for.
     private(set) var deliveries = 0
+    /// Bytes that the entries take up.
+    private(set) var bytes = 0
     /// Path → slot, once there are many; always the path something stands at now, never an old path.
     private var index: [[UInt8]: Int]?
     /// Old path → slot of the rename that left it.
@@ -29,26 +31,27 @@ package struct EntryList: Sendable {
 
     package var count: Int { live }
     package var isEmpty: Bool { live == 0 }
+    package var load: Load { Load(entries: live, bytes: bytes) }
     package var events: [Event] { live == slots.count ? slots : slots.filter { $0.count > 0 } }
     package var newest: Event? { slots.last }
     package var oldest: Event? { live == 0 ? nil : slots[head] }
 
     /// What `add` did.
     struct Change: Equatable {
-        /// Entries more (or less).
-        var entries = 0
+        /// Entries, and their bytes, more (or less).
+        var load = Load()
         /// Deliveries whose net effect is nothing.
         var annulled = 0
 
         static func += (left: inout Change, right: Change) {
-            left.entries += right.entries
+            left.load += right.load
             left.annulled += right.annulled
         }
     }
 
     /// Adds an event; with `merge`, into the entry of the same subject where there is one.
     mutating func add(_ event: Event, merge: CustomTrigger.Merge?) -> Change {
-        let before = live
+        let before = load
         var annulled = 0
         if let merge {
             switch event.fact {
@@ -60,7 +63,7 @@ package struct EntryList: Sendable {
         } else {
             append(event)
         }
-        return Change(entries: live - before, annulled: annulled)
+        return Change(load: load - before, annulled: annulled)
     }
 
     /// Whether `add` would merge the event into an entry that is there.
@@ -78,7 +81,7 @@ package struct EntryList: Sendable {
 
     /// Takes all entries of another list in. Both lists are net effects of the same time, not one after the other.
     mutating func absorb(_ other: EntryList, merge: CustomTrigger.Merge?) -> Change {
-        let before = live
+        let before = load
         var annulled = 0
         let all = (waiting + other.waiting).sorted { $0.event.id < $1.event.id }
         self = EntryList()
@@ -89,7 +92,7 @@ package struct EntryList: Sendable {
                 annulled += add(event, merge: merge).annulled
             }
         }
-        return Change(entries: live - before, annulled: annulled)
+        return Change(load: load - before, annulled: annulled)
     }
 
     /// Puts the entries of an operation that had started, and was ended for this one, before its own. Of a path that
@@ -251,6 +254,7 @@ package struct EntryList: Sendable {
         slots.append(event)
         live += 1
         deliveries += event.count
+        bytes += event.load.bytes
         guard case .path(let fact) = event.fact else { return }
         if isNew { newPaths.insert(fact.path) }
         if fact.change == .renamed, let oldPath = fact.oldPath { left[oldPath] = slots.count - 1 }
@@ -271,6 +275,7 @@ package struct EntryList: Sendable {
         let event = slots[slot]
         live -= 1
         deliveries -= event.count
+        bytes -= event.load.bytes
         if case .path(let fact) = event.fact {
             index?[fact.path] = nil
             if !newPaths.isEmpty { newPaths.remove(fact.path) }
@@ -281,7 +286,8 @@ package struct EntryList: Sendable {
             head = 0
             return event
         }
-        slots[slot].count = 0
+        // What it carried is not kept until the slots are compacted.
+        slots[slot] = Event(id: event.id, time: event.time, count: 0, fact: .timer(scheduled: 0))
         while slots.last?.count == 0 { slots.removeLast() }
         while slots[head].count == 0 { head += 1 }
         if slots.count > Self.searchLimit, slots.count > 2 * live { compact() }
@@ -323,6 +329,7 @@ extension EntryList {
         for slot in slots.indices.reversed() where slots[slot].count > 0 {
             guard let event = replacement(slots[slot]) else { continue }
             deliveries += event.count - slots[slot].count
+            bytes += event.load.bytes - slots[slot].load.bytes
             slots[slot] = event
             return true
         }
@@ -361,6 +368,8 @@ extension EntryList {
         fact.change = .written
         fact.oldPath = nil
         fact.hasReplaced = false
+        bytes -= slots[slot].load.bytes
         slots[slot].fact = .path(fact)
+        bytes += slots[slot].load.bytes
     }
 }

@@ -6,12 +6,14 @@ struct HeldEvents: HasInitialValue {
 
     /// Signals, exits and elapses that are caught up kept: the first are always read, the others never come again.
     static let keptLimit = 4096
-    /// What may still come of a source of the rim that has just been told to hold: what it reads in one turn.
-    static let turn = 1000
+    /// What may still come of a source of the rim that has just been told to hold: what it reads in one turn, names of
+    /// the greatest length.
+    static let turn = Load(entries: 1000, bytes: 1000 * (Event.cost + 4096))
 
     private var list = EntryList()
 
     var isEmpty: Bool { list.isEmpty }
+    var load: Load { list.load }
     var count: Int { list.count }
     var deliveries: Int { list.deliveries }
     var events: [Event] { list.events }
@@ -33,28 +35,34 @@ struct HeldEvents: HasInitialValue {
     }
 
     /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
-    mutating func add(_ event: Event, merge: CustomTrigger.Merge?, keepsElapses: Bool, limit: Int) -> Int? {
+    mutating func add(_ event: Event, merge: CustomTrigger.Merge?, keepsElapses: Bool, limit: Load) -> Int? {
         switch event.fact {
         case .signal(let fact):
             if fold(event, fact) { return 0 }
-            return add(event, merge: nil, below: Self.keptLimit)
+            return add(event, merge: nil, within: kept(limit))
         case .process, .unit:
-            return add(event, merge: nil, below: Self.keptLimit)
+            return add(event, merge: nil, within: kept(limit))
         case .timer:
             return keepsElapses
-                ? add(event, merge: nil, below: max(limit, Self.keptLimit)) : add(event, merge: .add, below: limit)
+                ? add(event, merge: nil, within: kept(limit, atLeast: limit.entries))
+                : add(event, merge: .add, within: limit)
         case .path:
-            return add(event, merge: .add, below: limit + Self.turn)
+            return add(event, merge: .add, within: limit + Self.turn)
         case .line:
             // Read before the descriptor was held: one read of the rim, and nothing of it may be lost.
-            return add(event, merge: merge, below: .max)
+            return list.add(event, merge: merge).annulled
         case .custom, .group, .finalizer, .completion, .silence:
-            return add(event, merge: merge, below: limit)
+            return add(event, merge: merge, within: limit)
         }
     }
 
-    private mutating func add(_ event: Event, merge: CustomTrigger.Merge?, below limit: Int) -> Int? {
-        if list.count >= limit {
+    /// What nobody tells again has room for so many, whatever `Backlog=` says; they are small.
+    private func kept(_ limit: Load, atLeast entries: Int = 0) -> Load {
+        Load(entries: max(entries, Self.keptLimit), bytes: max(limit.bytes, Self.keptLimit * Event.cost))
+    }
+
+    private mutating func add(_ event: Event, merge: CustomTrigger.Merge?, within limit: Load) -> Int? {
+        if !list.load.hasRoom(for: event.load, within: limit) {
             guard let merge, list.wouldMerge(event, merge: merge) else { return nil }
         }
         return list.add(event, merge: merge).annulled

@@ -85,8 +85,9 @@ struct QueueState: Named {
     var barriers = BarrierLine()
     /// Operations that were never started, oldest first.
     var arrivals = Deque<OperationRef>()
-    /// Entries that wait, and operations that do not run.
-    var entries = 0
+    /// Entries that wait.
+    var load = Load()
+    /// Operations that do not run.
     var waiting = 0
     /// Operations of its own that run.
     var running = 0
@@ -121,7 +122,10 @@ struct QueueState: Named {
     var takesBarriers: Bool { !isSerial && !QueueDefinition.builtInNames.contains(definition.name) }
     var isSuspended: Bool { !suspensions.isEmpty }
     /// Sources that were held back may go on.
-    var hasRoom: Bool { entries * 8 < definition.backlog * 7 }
+    var hasRoom: Bool { load.isRoomy(within: definition.bound) }
+    var entries: Int { load.entries }
+    /// Which of its bounds is used up, or holds sources back; `nil`: neither.
+    var fullness: Load.Measure? { load.fullness(within: definition.bound, isWaitedFor: !heldSources.isEmpty) }
     var holdsBack: Bool { definition.overflow == .block }
     var isEmpty: Bool { waiting + running == 0 }
 }

@@ -57,6 +57,8 @@ package struct SourceView: Sendable {
     package var isHeldByStore: Bool
     /// It is held back by its own `RateLimit=`.
     package var isHeldByRate: Bool
+    /// The bound that holds it back: `BacklogBytes=64M of queue images`. `nil`: none does.
+    package var heldBy: String?
     /// Events that were dropped since it is held back or suspended, as it can keep no more.
     package var refusedWhileHeld: Int
     package var isRemoved: Bool
@@ -89,6 +91,10 @@ package struct QueueView: Sendable {
     package var counters: Counters
     /// Entries that wait.
     package var entries: Int
+    /// Bytes that they take up.
+    package var bytes: Int
+    /// Which of its bounds is used up, or holds sources back; `nil`: neither.
+    package var fullness: Load.Measure?
     /// Operations of its own that do not run, and that run.
     package var waiting: Int
     package var running: Int
@@ -154,6 +160,8 @@ extension Engine {
     }
 
     package var entriesPending: Int { entries }
+    /// What waits, over all queues.
+    package var loadPending: Load { load }
     package var processesRunning: Int { processes }
 
     /// Every operation that has not ended, oldest first.
@@ -207,7 +215,7 @@ extension Engine {
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
                 isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
-                isHeldByRate: state.rateDeadline != nil, refusedWhileHeld: state.held.refused,
+                isHeldByRate: state.rateDeadline != nil, heldBy: heldBy(index), refusedWhileHeld: state.held.refused,
                 isRemoved: state.isRemoved,
                 suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
@@ -232,7 +240,8 @@ extension Engine {
             let oldest = state.arrivals.elements.first { operations.isWaiting($0) }
             return QueueView(
                 definition: state.definition, isRemoved: state.isRemoved, suspensions: state.suspensions,
-                counters: shown(state.counters, unsafe), entries: state.entries,
+                counters: shown(state.counters, unsafe), entries: state.entries, bytes: state.load.bytes,
+                fullness: state.fullness,
                 waiting: state.waiting + unsafe.count, running: state.running - unsafe.count,
                 qos: state.qos, over: max(0, state.entries - state.definition.backlog),
                 oldest: oldest.map { operations[$0].submitted })

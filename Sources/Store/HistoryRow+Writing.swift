@@ -77,13 +77,20 @@ extension HistoryRow {
     /// Removes a record with its events and output, but not its attempts.
     static func remove(_ id: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
         try database.run("DELETE FROM history WHERE id = ?1") { $0.bind(1, id) }
-        try database.run("DELETE FROM history_events WHERE id = ?1") { $0.bind(1, id) }
-        totals.addOutput(id, -(try removeOutput(id, database)))
+        try removeEvents(id, database, &totals)
+        try removeOutput(id, database, &totals)
     }
 
-    /// Returns how many bytes it had.
-    static func removeOutput(_ id: UInt64, _ database: Database) throws(StoreError) -> Int {
-        Int(try database.number("DELETE FROM history_output WHERE id = ?1 RETURNING size") { $0.bind(1, id) } ?? 0)
+    static func removeEvents(_ id: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
+        let bytes = try database.number("DELETE FROM history_events WHERE id = ?1 RETURNING length(events)") {
+            $0.bind(1, id)
+        }
+        totals.events.add(id, -Int(bytes ?? 0))
+    }
+
+    static func removeOutput(_ id: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
+        let bytes = try database.number("DELETE FROM history_output WHERE id = ?1 RETURNING size") { $0.bind(1, id) }
+        totals.outputs.add(id, -Int(bytes ?? 0))
     }
 }
 

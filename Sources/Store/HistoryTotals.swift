@@ -11,8 +11,9 @@ struct HistoryTotals {
     /// The same for failed ones that were neither tried again nor forgotten.
     var failedBoundary = Self.start
     var failed = 0
-    /// Bytes of all outputs.
-    var outputBytes = 0
+    /// Bytes of all outputs, and of all events.
+    var outputs = Volume()
+    var events = Volume()
     /// Handlers of which something has come or has changed, so that what is behind the boundary may have to go.
     var touched: Set<String> = []
     /// Records since it was last looked at.
@@ -22,16 +23,55 @@ struct HistoryTotals {
 
     private var knowsAttempts = false
     private var records = Progress<Place>.upTo(nil)
-    private var outputs = Progress<Int64>.upTo(nil)
     private static let start = Position(ended: .min, id: 0)
 
-    /// Records, and bytes of output, that are counted at once.
+    /// Records that are counted at once.
     private static let recordsPerSlice = 8192
-    private static let outputsPerSlice = 4096
-    private static let outputBytesPerSlice = 1 << 20
+    /// Bytes of a record with its places in the indices.
+    private static let bytesOfRecord = 512
+
+    /// Bytes of one of the tables that hold more than the records.
+    struct Volume {
+        private(set) var bytes = 0
+        private var progress = Progress<Int64>.upTo(nil)
+
+        /// Rows, and bytes of them, that are counted at once.
+        private static let rowsPerSlice = 4096
+        private static let bytesPerSlice = 1 << 20
+
+        var isCounted: Bool { if case .complete = progress { true } else { false } }
+
+        /// - Parameter text: gives ids and sizes behind an id, at most so many.
+        fileprivate mutating func count(_ text: StaticString, _ database: Database) throws(StoreError) {
+            guard case .upTo(let last) = progress else { return }
+            let sizes = try database.rows(
+                text,
+                {
+                    $0.bind(1, last ?? .min)
+                    $0.bind(2, Self.rowsPerSlice)
+                }, { (id: $0.number(0), size: Int($0.number(1))) })
+            var counted = 0
+            for (id, size) in sizes {
+                // The rest another time.
+                guard counted < Self.bytesPerSlice else { return bytes += counted }
+                counted += size
+                progress = .upTo(id)
+            }
+            bytes += counted
+            // Else it would never be complete where more has come each time.
+            if sizes.count < Self.rowsPerSlice { progress = .complete }
+        }
+
+        mutating func add(_ id: UInt64, _ change: Int) {
+            if progress.contains(Int64(bitPattern: id)) { bytes += change }
+        }
+
+        /// There is nothing.
+        mutating func clear() { bytes = 0 }
+    }
 
     /// How far it has been counted. What comes or goes behind that is counted with it.
-    private enum Progress<Place: Comparable> {
+    fileprivate enum Progress<Place: Comparable> {
         /// `nil`: nothing.
         case upTo(Place?)
         case complete
@@ -57,14 +97,20 @@ struct HistoryTotals {
     }
 
     var areRecordsCounted: Bool { if case .complete = records { true } else { false } }
-    var areOutputsCounted: Bool { if case .complete = outputs { true } else { false } }
+    /// Of the whole history; `nil`: not counted yet.
+    var bytes: Int? {
+        guard areRecordsCounted, outputs.isCounted, events.isCounted else { return nil }
+        return outputs.bytes + events.bytes + recent * Self.bytesOfRecord
+    }
 
     // MARK: Counting
 
     /// Goes on with what is not counted yet.
     mutating func count(_ runs: [HistoryRun], _ database: Database) throws(StoreError) {
         if case .upTo(let last) = records { try countRecords(runs, after: last, database) }
-        if case .upTo(let last) = outputs { try countOutputs(after: last, database) }
+        try outputs.count("SELECT id, size FROM history_output WHERE id > ?1 ORDER BY id LIMIT ?2", database)
+        try events.count(
+            "SELECT id, length(events) FROM history_events WHERE id > ?1 ORDER BY id LIMIT ?2", database)
         if knowsAttempts { return }
         let first = try database.number("SELECT min(operation) FROM attempt")
         let last = try database.number("SELECT max(operation) FROM attempt")
@@ -93,22 +139,6 @@ struct HistoryTotals {
         records = .complete
     }
 
-    private mutating func countOutputs(after last: Int64?, _ database: Database) throws(StoreError) {
-        let sizes = try database.rows(
-            "SELECT id, size FROM history_output WHERE id > ?1 ORDER BY id LIMIT ?2",
-            {
-                $0.bind(1, last ?? .min)
-                $0.bind(2, Self.outputsPerSlice)
-            }, { (id: $0.number(0), size: Int($0.number(1))) })
-        var bytes = 0
-        for (id, size) in sizes where bytes < Self.outputBytesPerSlice {
-            bytes += size
-            outputs = .upTo(id)
-        }
-        outputBytes += bytes
-        if sizes.isEmpty { outputs = .complete }
-    }
-
     private mutating func count(_ place: Place, _ number: Int) {
         if place.position > boundary { recent += number }
         if place.run.isUnsettled, place.position > failedBoundary { failed += number }
@@ -119,7 +149,8 @@ struct HistoryTotals {
     mutating func recorded(_ row: HistoryRow) {
         added += 1
         touched.insert(row.handler)
-        addOutput(row.id, row.output?.count ?? 0)
+        outputs.add(row.id, min(row.output?.count ?? 0, HistoryRow.outputLimit))
+        events.add(row.id, row.events?.count ?? 0)
         // Older than what is known, as after the clock was set back: that is looked at anew.
         let before = Position(ended: row.ended, id: row.id &- 1)
         if before < boundary || row.isUnsettled && before < failedBoundary {
@@ -154,10 +185,6 @@ struct HistoryTotals {
         guard let next = try HistoryRange(before: before).newest(1, of: [run], database).first else { return }
         failedBoundary = Position(ended: next.ended, id: next.id &- 1)
         if records.contains(Place(run: run, position: next)) { failed += 1 }
-    }
-
-    mutating func addOutput(_ id: UInt64, _ bytes: Int) {
-        if outputs.contains(Int64(bitPattern: id)) { outputBytes += bytes }
     }
 }
 

@@ -3,17 +3,21 @@
 ///
 /// Of every handler the last records and the last failed one stay, and of what failed and waits for somebody as many as
 /// there may be records.
+///
+/// Where it takes up more bytes than it may, the oldest outputs go first, while they are more than half of it; then the
+/// oldest records; and of those that stay the oldest lose their events. The file keeps the room, and what comes next is
+/// written there.
 struct HistoryTrim {
     typealias Position = HistoryQuery.Position
 
     /// Records of every handler that stay however old they are.
     static let keptOfHandler = 10
-    /// Bytes of all outputs.
-    package static let outputLimit = 64 << 20
     static let usualBudget = 256
 
     let database: Database
     let limit: Int
+    /// Bytes of it all.
+    let bytes: Int
     /// What has ended before is too old.
     let oldest: Int64
     var totals: HistoryTotals
@@ -33,6 +37,7 @@ struct HistoryTrim {
         self.database = database
         self.totals = totals
         limit = max(0, limits.records)
+        bytes = max(0, limits.bytes)
         oldest = limits.age >= now ? .min : now - max(0, limits.age)
         runs = try HistoryRun.all(database)
         try self.totals.count(runs, database)
@@ -59,15 +64,18 @@ struct HistoryTrim {
 
     /// True: there may be more to do.
     mutating func run() throws(StoreError) -> Bool {
+        try removeOutputs(downTo: bytes / 2)
         if totals.areRecordsCounted {
             try passRecords()
             try passFailures()
         }
         try passTouched()
-        if totals.areOutputsCounted { try removeOutputs() }
+        if totals.recent == 0 { try removeEvents() }
         try removeAttempts()
-        return budget <= 0 || totals.unseenAttempts != nil || !totals.areRecordsCounted || !totals.areOutputsCounted
+        return budget <= 0 || totals.unseenAttempts != nil || totals.bytes == nil
     }
+
+    private var isTooLarge: Bool { totals.bytes.map { $0 > bytes } ?? false }
 
     /// Moves the boundary on to where the limits are.
     private mutating func passRecords() throws(StoreError) {
@@ -75,7 +83,7 @@ struct HistoryTrim {
             let wanted = min(max(totals.recent - limit, 1), budget)
             let positions = try HistoryRange(after: totals.boundary).oldest(wanted, of: runs, database)
             for position in positions {
-                guard totals.recent > limit || position.ended < oldest else { return }
+                guard totals.recent > limit || position.ended < oldest || isTooLarge else { return }
                 totals.boundary = position
                 totals.recent -= 1
                 try removeUnlessKept(position)
@@ -131,14 +139,26 @@ struct HistoryTrim {
         return kept[handler] ?? Kept(first: none)
     }
 
-    private mutating func removeOutputs() throws(StoreError) {
-        while budget > 0, totals.outputBytes > Self.outputLimit {
+    /// Removes the oldest outputs while the history is too large and they take up more than so many bytes.
+    private mutating func removeOutputs(downTo bytes: Int) throws(StoreError) {
+        while budget > 0, isTooLarge, totals.outputs.bytes > bytes {
             let ids = try database.rows("SELECT id FROM history_output ORDER BY id LIMIT 16", { _ in }) { $0.id(0) }
-            for id in ids where totals.outputBytes > Self.outputLimit {
-                totals.addOutput(id, -(try HistoryRow.removeOutput(id, database)))
+            for id in ids where isTooLarge && totals.outputs.bytes > bytes {
+                try HistoryRow.removeOutput(id, database, &totals)
                 budget -= 1
             }
-            if ids.isEmpty { return totals.outputBytes = 0 }
+            if ids.isEmpty { return totals.outputs.clear() }
+        }
+    }
+
+    private mutating func removeEvents() throws(StoreError) {
+        while budget > 0, isTooLarge {
+            let ids = try database.rows("SELECT id FROM history_events ORDER BY id LIMIT 16", { _ in }) { $0.id(0) }
+            for id in ids where isTooLarge {
+                try HistoryRow.removeEvents(id, database, &totals)
+                budget -= 1
+            }
+            if ids.isEmpty { return totals.events.clear() }
         }
     }
 

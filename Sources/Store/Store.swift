@@ -75,10 +75,18 @@ package final class Store {
     /// - Parameter limits: records that these would have taken away again at once are not even written.
     package func commit(_ changes: [StoreChange], keeping limits: HistoryLimits? = nil) throws(StoreError) {
         let changes = limits?.records == 0 ? HistoryTrim.withoutShortLived(changes) : changes
+        try commit(oneByOne: changes)
+    }
+
+    /// The same of changes that are made while they are written, so that not all of them are in memory at once.
+    package func commit(oneByOne changes: some Sequence<StoreChange>) throws(StoreError) {
         try transaction { database throws(StoreError) in
             for change in changes { try change.write(database, &totals) }
         }
     }
+
+    /// Bytes of the history; `nil`: they are not counted yet.
+    package var historyBytes: Int? { totals.bytes }
 
     /// Forgets what the limits do not allow: a few records at most, so that nobody waits. True: there is more.
     ///

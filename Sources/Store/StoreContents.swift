@@ -28,10 +28,13 @@ package struct HistoryLimits: Equatable, Sendable {
     package var records: Int
     /// Microseconds since they ended.
     package var age: Int64
+    /// Bytes of all their outputs, events and records.
+    package var bytes: Int
 
-    package init(records: Int, age: Int64) {
+    package init(records: Int, age: Int64, bytes: Int = 256 << 20) {
         self.records = records
         self.age = age
+        self.bytes = bytes
     }
 }
 

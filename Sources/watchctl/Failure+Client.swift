@@ -1,6 +1,7 @@
 import ControlInterface
 import LinuxSystem
 import Varlink
+import WatchFile
 
 extension Failure {
     /// What went wrong with a call, for a person.
@@ -106,9 +107,9 @@ extension Failure {
                 "watchd tries again by itself; watchctl status shows how it stands"
             )
         case .invalidWatchFile: ("the watch file has errors; nothing was changed", nil)
-        case .queueFull(let queue, let backlog):
+        case .queueFull(let queue, let backlog, let bytes):
             (
-                "queue “\(queue)” is full (Backlog=\(backlog))",
+                "queue “\(queue)” is full (\(bytes.map { "BacklogBytes=\(ByteCount.exact($0))" } ?? "Backlog=\(backlog)"))",
                 "try again when it has worked some off: watchctl operations --queue \(queue)"
             )
         case .notSuspended(let name): ("“\(name)” is not suspended", nil)

@@ -194,12 +194,12 @@ import Varlink
                 try watchd.status().problems.first { $0.object == "signal/in" }
             }
             try send(0..<20)
-            #expect(try watchd.source("in").reason == "a queue of it is full")
+            #expect(try watchd.source("in").reason == "Backlog=10 of queue small is used up")
             #expect(try problem()?.action.hasSuffix("nothing is lost") == true)
             try send(20..<4200)
             let source = try watchd.source("in")
             #expect((source.counters.pending, source.counters.held, source.counters.dropped) == (10, 4096, 94))
-            #expect(source.reason == "a queue of it is full; 94 more than it can keep were dropped")
+            #expect(source.reason == "Backlog=10 of queue small is used up; 94 more than it can keep were dropped")
             #expect(try problem()?.action.contains("nothing is lost") == false)
             try watchd.resume("small")
             try wait(for: "the others to be done") { try watchd.source("in").counters.done == 4106 }

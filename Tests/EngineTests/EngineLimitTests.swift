@@ -24,7 +24,7 @@ struct EngineLimitTests {
     {
         let fixture = EngineFixture(
             .of(
-                settings: DaemonSettings(maxProcesses: 1000, maxOperations: 1_000_000),
+                settings: DaemonSettings(maxProcesses: 1000, maxOperations: 1_000_000, maxMemory: 1 << 40),
                 queues: [.concurrent("q", width: width, backlog: 1_000_000)], semaphores: [.of("s", 0)],
                 handlers: [.exec("h", change)], sources: [.fifo("f", to: "h", on: "q", key: .perLine)]),
             isChecked: false)

@@ -1,3 +1,4 @@
+import LinuxSystem
 import ProgramKit
 import SeedKit
 import Store
@@ -133,22 +134,70 @@ import Testing
         }
     }
 
+    // MARK: Bytes
+
+    private func large(_ id: UInt64, _ result: String = "done", handler: String = "h", events: Int = 10) -> HistoryRow {
+        var row = record(id, result, handler: handler)
+        row.output = [UInt8](repeating: UInt8(id & 0xFF), count: 10_000)
+        row.events = [UInt8](repeating: 1, count: events)
+        return row
+    }
+
+    private func forget(_ store: Store, _ limits: HistoryLimits) throws { while try store.trim(limits, now: 0) {} }
+
     @Test func theOldestOutputsGoFirst() throws {
         try Folder.with { folder in
             let store = try Store.open(folder)
-            let output = [UInt8](repeating: 1, count: 65_536)
-            for id in UInt64(1)...1040 {
-                var row = record(id)
-                row.output = output
-                try store.commit([.record(row)])
-            }
-            let limits = HistoryLimits(records: 10_000, age: .max)
-            while try store.trim(limits, now: 0) {}
+            try store.commit((1...100).map { .record(large($0)) })
+            let limits = HistoryLimits(records: 1000, age: .max, bytes: 300_000)
+            try forget(store, limits)
             let reader = try HistoryReader.open(folder)
-            let with = try (1...1040).filter { try reader.record($0)?.row.output != nil }
-            // 64 MiB are 1024 of them.
-            #expect(with == Array(17...1040))
-            #expect(try !store.trim(limits, now: 0))
+            #expect(try reader.all().count == 100)
+            let kept = try (1...100).filter { try reader.record(UInt64($0))?.row.output != nil }
+            #expect(kept == Array(77...100), "\(kept)")
+            #expect(try #require(store.historyBytes) <= 300_000)
+        }
+    }
+
+    @Test func thenTheOldestRecords() throws {
+        try Folder.with { folder in
+            let store = try Store.open(folder)
+            try store.commit((1...100).map { .record(large($0, events: 10_000)) })
+            try forget(store, HistoryLimits(records: 1000, age: .max, bytes: 300_000))
+            let left = try HistoryReader.open(folder).all().map(\.id)
+            #expect(left == (left[left.count - 1]...100).reversed() && (10...20).contains(left.count), "\(left)")
+            #expect(try #require(store.historyBytes) <= 300_000)
+        }
+    }
+
+    /// Of every handler some records stay, and what failed waits for somebody: they lose what is large.
+    @Test func whatStaysLosesItsOutputAndItsEvents() throws {
+        try Folder.with { folder in
+            var store: Store? = try Store.open(folder)
+            let rows = (1...50).map { large($0, $0 % 2 == 0 ? "failed" : "done", handler: "h\($0)", events: 10_000) }
+            try store?.commit(rows.map { .record($0) })
+            // What is counted is forgotten.
+            store = nil
+            let again = try Store.open(folder)
+            try forget(again, HistoryLimits(records: 1000, age: .max, bytes: 100_000))
+            #expect(try HistoryReader.open(folder).all().count == 50)
+            #expect(try #require(again.historyBytes) <= 100_000)
+            try again.commit([.record(large(51))])
+            try forget(again, HistoryLimits(records: 1000, age: .max, bytes: 100_000))
+            #expect(try HistoryReader.open(folder).record(51)?.row.output != nil)
+        }
+    }
+
+    @Test func theFileDoesNotGrowWithWhatIsForgotten() throws {
+        try Folder.with { folder in
+            let store = try Store.open(folder)
+            let limits = HistoryLimits(records: 100_000, age: .max, bytes: 1 << 20)
+            for round in UInt64(0)..<40 {
+                try store.commit((1...20).map { .record(large(round * 20 + $0)) })
+                _ = try store.trim(limits, now: 0)
+            }
+            let bytes = try Linux.lstat(folder[Folder.database]).size
+            #expect(bytes < 3 << 20, "\(bytes) of \(800 * 10_000)")
         }
     }
 }

@@ -54,6 +54,8 @@ struct ConfigurationPrinter {
         key("LogLevel", "\(settings.logLevel)")
         key("MaxProcesses", "\(settings.maxProcesses)")
         key("MaxOperations", "\(settings.maxOperations)")
+        key("MaxMemory", "\(settings.maxMemory)")
+        key("KeepHistoryBytes", "\(settings.keepHistoryBytes)")
         key("DrainSec", settings.drain.description)
     }
 
@@ -64,6 +66,8 @@ struct ConfigurationPrinter {
             key("Width", "\(width)")
         }
         key("Backlog", "\(queue.backlog)")
+        let megabytes = queue.backlogBytes >> 20
+        key("BacklogBytes", megabytes << 20 == queue.backlogBytes ? "\(megabytes)M" : "\(queue.backlogBytes)")
         key("Overflow", queue.overflow.rawValue)
         flag("Suspended", queue.isSuspended, default: false)
         if queue.qos != .default || Bool.random(using: &generator) { key("QoS", queue.qos.rawValue) }

@@ -78,12 +78,14 @@ struct RandomConfiguration {
         DaemonSettings(
             controlSocket: maybe { $0.path() }, logLevel: LogLevel.allCases.randomElement(using: &generator) ?? .info,
             maxProcesses: number(1...1000), maxOperations: number(1...1_000_000_000),
-            drain: bool ? .infinity : span(from: 0))
+            maxMemory: number(1...1 << 40), drain: bool ? .infinity : span(from: 0),
+            keepHistoryBytes: number(0...1 << 40))
     }
 
     mutating func queue(_ name: String, _ kind: QueueDefinition.Kind) -> QueueDefinition {
         QueueDefinition(
             name: name, kind: kind, qos: QoS(rawValue: name) ?? .default, backlog: number(1...1_000_000_000),
+            backlogBytes: bool ? number(1...1 << 20) << 20 : number(1...1 << 40),
             overflow: QueueDefinition.Overflow.allCases.randomElement(using: &generator) ?? .block, isSuspended: bool,
             rateLimit: maybe { $0.rateLimit() }, environment: environment(), finalizer: maybe { "h\($0.number(0...2))" }
         )

@@ -15,6 +15,8 @@ package enum GetStatus: ControlMethod {
             case maxProcesses = "max_processes"
             case operationsPending = "operations_pending"
             case memoryBytes = "memory_bytes"
+            case pendingBytes = "pending_bytes"
+            case maxPendingBytes = "max_pending_bytes"
         }
 
         package var version: String
@@ -33,6 +35,9 @@ package enum GetStatus: ControlMethod {
         package var maxProcesses: Int
         package var operationsPending: Int
         package var memoryBytes: Int
+        /// Of what is pending, and how many there may be.
+        package var pendingBytes: Int
+        package var maxPendingBytes: Int
         /// The soonest first.
         package var next: [Elapse]
         /// These three: at most `Manager.maximumShownInStatus` each; `recent` the newest first.
@@ -62,6 +67,8 @@ package enum GetStatus: ControlMethod {
             maxProcesses = 0
             operationsPending = 0
             memoryBytes = 0
+            pendingBytes = 0
+            maxPendingBytes = 0
             next = []
             running = []
             waiting = []
@@ -83,9 +90,21 @@ package enum GetStatus: ControlMethod {
         /// Why it takes nothing, and since when.
         package var reason: String?
         package var since: String?
+        /// Bytes of the history, once they are counted, and how many there may be.
+        package var historyBytes: Int?
+        package var maxHistoryBytes: Int
 
-        /// What is not named here is `nil` at first.
-        package init(state: State) { self.state = state }
+        enum CodingKeys: String, CodingKey {
+            case state, path, reason, since
+            case historyBytes = "history_bytes"
+            case maxHistoryBytes = "max_history_bytes"
+        }
+
+        /// What is not named here is `nil` or 0 at first.
+        package init(state: State) {
+            self.state = state
+            maxHistoryBytes = 0
+        }
     }
 
     /// Something that does not work, and what is done about it.

@@ -20,9 +20,11 @@ package enum ListQueues: ControlMethod {
         }
 
         enum CodingKeys: String, CodingKey {
-            case name, type, width, qos, target, backlog, overflow, suspended, entries, operations, running, over,
-                counters, oldest
+            case name, type, width, qos, target, backlog, overflow, suspended, entries, bytes, full, operations,
+                running,
+                over, counters, oldest
             case suspendedBy = "suspended_by"
+            case backlogBytes = "backlog_bytes"
         }
 
         package var name: String
@@ -34,35 +36,42 @@ package enum ListQueues: ControlMethod {
         package var target: String?
         /// Entries that may be pending.
         package var backlog: Int
+        /// Bytes of them.
+        package var backlogBytes: Int
         /// As in the watch file: `block`, `drop-oldest`, `drop-newest`.
         package var overflow: String
         package var suspended: Int
         package var suspendedBy: [Suspension]
-        /// Entries and operations pending.
+        /// Entries, their bytes, and operations pending.
         package var entries: Int
+        package var bytes: Int
         package var operations: Int
         package var running: Int
         /// Entries above the backlog now, made by watchd itself.
         package var over: Int
+        /// `BacklogBytes=64M`: the bound that is used up, or that holds sources back.
+        package var full: String?
         package var counters: Counters
         /// When its oldest pending operation was submitted.
         package var oldest: String?
 
         /// What is not named here is `nil`, empty or 0 at first.
         package init(
-            name: String, type: Kind, width: Int, qos: String = "default", backlog: Int, overflow: String,
-            counters: Counters
+            name: String, type: Kind, width: Int, qos: String = "default", backlog: Int,
+            backlogBytes: Int = 64 << 20, overflow: String, counters: Counters
         ) {
             self.name = name
             self.type = type
             self.width = width
             self.qos = qos
             self.backlog = backlog
+            self.backlogBytes = backlogBytes
             self.overflow = overflow
             self.counters = counters
             suspended = 0
             suspendedBy = []
             entries = 0
+            bytes = 0
             operations = 0
             running = 0
             over = 0

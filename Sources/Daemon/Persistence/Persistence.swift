@@ -87,7 +87,7 @@ final class Persistence {
             guard isLast else { return core.async { bound.value.take(outcome) } }
             answers.collect(on: core) { bound.value.take(outcome) }
         }
-        if failure != nil { writer?.write(.init(sequence: 0, changes: { [] }), isUrgent: true) }
+        if failure != nil { writer?.write(.init(sequence: 0), isUrgent: true) }
     }
 
     // MARK: Writing
@@ -99,8 +99,7 @@ final class Persistence {
         let isUrgent = writes.contains(where: \.isUrgent)
         if isUrgent { lastUrgent = lastSequence }
         let batch = StoreWriter.Batch(
-            sequence: lastSequence, mayBeDropped: writes.allSatisfy(\.isHistory), changes: { writes.flatMap(\.changes) }
-        )
+            sequence: lastSequence, mayBeDropped: writes.allSatisfy(\.isHistory), writes: writes)
         writer?.write(batch, isUrgent: isUrgent)
     }
 
@@ -118,10 +117,13 @@ final class Persistence {
         if committed < lastSequence {
             lastSequence += 1
             lastUrgent = lastSequence
-            writer?.write(.init(sequence: lastSequence, changes: { [] }), isUrgent: true)
+            writer?.write(.init(sequence: lastSequence), isUrgent: true)
         }
         whenSafe(work)
     }
+
+    /// Bytes of the history; `nil`: they are not counted yet.
+    var historyBytes: Int? { writer?.historyBytes }
 
     func apply(_ settings: DaemonSettings) { writer?.apply(settings) }
 

@@ -1,3 +1,4 @@
+import Engine
 import EventSources
 import LinuxSystem
 import Schedule
@@ -15,8 +16,12 @@ final class StoreWriter: Sendable {
         var sequence: UInt64
         /// Only history: it is given up where nothing can be written for long.
         var mayBeDropped = false
-        /// Made here, off the core.
-        var changes: @Sendable () -> [StoreChange]
+        var writes: [StoreWrite] = []
+
+        /// Made off the core, one after the other.
+        var changes: some Sequence<StoreChange> { writes.lazy.flatMap(\.changes) }
+        /// About so many does it hold in memory.
+        var bytes: Int { writes.reduce(0) { $0 + $1.bytes } }
     }
 
     /// What became of a transaction.
@@ -30,8 +35,11 @@ final class StoreWriter: Sendable {
 
     /// Transactions of more parts are split.
     private static let batchesPerCommit = 4096
-    /// As many parts are written at once, whether anybody waits for them or not.
+    /// As are those of more bytes.
+    private static let bytesPerCommit = 4 << 20
+    /// As many parts, or bytes, are written at once, whether anybody waits for them or not.
     private static let lazyLimit = 10_000
+    private static let lazyBytes = 4 << 20
     /// Parts that nobody waits for (records of the history) kept while nothing can be written.
     private static let lazyLimitWhileFailing = 500
     private static let laziness = 1_000_000
@@ -40,6 +48,10 @@ final class StoreWriter: Sendable {
 
     private struct State {
         var waiting: [Batch] = []
+        /// Of those that came since something was written last.
+        var waitingBytes = 0
+        /// Of the history.
+        var historyBytes: Int?
         var isRunning = false
         var isPlanned = false
         var isFailing = false
@@ -51,13 +63,16 @@ final class StoreWriter: Sendable {
         var lost = 0
 
         mutating func append(_ batch: Batch) {
-            guard isFailing, batch.mayBeDropped else { return waiting.append(batch) }
+            guard isFailing, batch.mayBeDropped else {
+                waitingBytes += batch.bytes
+                return waiting.append(batch)
+            }
             lazyCount += 1
             guard lazyCount > StoreWriter.lazyLimitWhileFailing else { return waiting.append(batch) }
             lost += 1
             // What waits for this sequence waits for all before it.
             if waiting.isEmpty {
-                waiting.append(Batch(sequence: batch.sequence, changes: { [] }))
+                waiting.append(Batch(sequence: batch.sequence))
             } else {
                 waiting[waiting.count - 1].sequence = batch.sequence
             }
@@ -101,7 +116,10 @@ final class StoreWriter: Sendable {
 
     private static func terms(_ settings: DaemonSettings) -> (Store.Durability, HistoryLimits) {
         let age = Int64(clamping: settings.keepHistorySpan.microseconds)
-        return (settings.sync == .full ? .power : .crash, HistoryLimits(records: settings.keepHistory, age: age))
+        return (
+            settings.sync == .full ? .power : .crash,
+            HistoryLimits(records: settings.keepHistory, age: age, bytes: settings.keepHistoryBytes)
+        )
     }
 
     /// After a reload.
@@ -117,7 +135,7 @@ final class StoreWriter: Sendable {
         let (mustStart, mustPlan) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.append(batch)
-            let isDue = isUrgent || state.waiting.count >= Self.lazyLimit
+            let isDue = isUrgent || state.waiting.count >= Self.lazyLimit || state.waitingBytes >= Self.lazyBytes
             let mustStart = isDue && !state.isRunning
             if mustStart { state.isRunning = true }
             let mustPlan = !isDue && !state.isRunning && !state.isPlanned
@@ -142,14 +160,19 @@ final class StoreWriter: Sendable {
     private func run() {
         while !confined.value.isClosed {
             let batches = state.withLock { state in
-                let taken = Array(state.waiting.prefix(Self.batchesPerCommit))
-                if taken.isEmpty { state.isRunning = false }
-                return taken
+                state.waitingBytes = 0
+                if state.waiting.isEmpty { state.isRunning = false }
+                return Self.next(state.waiting)
             }
             guard !batches.isEmpty else { return }
             do throws(StoreError) {
                 let store = try openStore()
-                try store.commit(batches.flatMap { $0.changes() }, keeping: confined.value.limits)
+                let changes = batches.lazy.flatMap(\.changes)
+                if confined.value.limits.records == 0 {
+                    try store.commit(Array(changes), keeping: confined.value.limits)
+                } else {
+                    try store.commit(oneByOne: changes)
+                }
             } catch {
                 return failed(error)
             }
@@ -159,6 +182,19 @@ final class StoreWriter: Sendable {
             if let damage = trim() { return failed(damage) }
         }
     }
+
+    /// Those of the next transaction: at least one.
+    private static func next(_ waiting: [Batch]) -> [Batch] {
+        var bytes = 0
+        return Array(
+            waiting.prefix(batchesPerCommit).prefix { batch in
+                defer { bytes += batch.bytes }
+                return bytes < bytesPerCommit
+            })
+    }
+
+    /// Bytes of the history; `nil`: they are not counted yet.
+    var historyBytes: Int? { state.withLock { $0.historyBytes } }
 
     private func committed(_ count: Int) -> (Outcome, isLast: Bool) {
         state.withLock { state in
@@ -187,7 +223,7 @@ final class StoreWriter: Sendable {
         state.withLock { state in
             state.isFailing = true
             // It heals without anything to be written, too.
-            if state.waiting.isEmpty { state.waiting.append(Batch(sequence: 0, changes: { [] })) }
+            if state.waiting.isEmpty { state.waiting.append(Batch(sequence: 0)) }
         }
         tell(.failed(error), false)
         let delay = confined.value.retry
@@ -198,7 +234,13 @@ final class StoreWriter: Sendable {
     /// Returns what turned out to be wrong with the file, if it was looked at.
     private func trim() -> StoreError? {
         confined.value.commits += 1
-        guard confined.value.commits % 16 == 0, let store = confined.value.store else { return nil }
+        guard let store = confined.value.store else { return nil }
+        let isTooLarge = store.historyBytes.map { $0 > confined.value.limits.bytes } ?? false
+        guard isTooLarge || confined.value.commits % 16 == 0 else { return nil }
+        defer {
+            let bytes = store.historyBytes
+            state.withLock { $0.historyBytes = bytes }
+        }
         do throws(StoreError) {
             _ = try store.trim(confined.value.limits)
         } catch {
@@ -236,7 +278,7 @@ final class StoreWriter: Sendable {
             confined.value.isClosed = true
             confined.value.store?.close()
             confined.value.store = nil
-            done(Unstored(left.flatMap { $0.changes() }))
+            done(Unstored(left.flatMap(\.changes)))
         }
     }
 }

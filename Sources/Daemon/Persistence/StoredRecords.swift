@@ -28,6 +28,18 @@ extension StoreWrite {
         }
     }
 
+    /// About so many does it hold in memory.
+    var bytes: Int {
+        switch self {
+        case .insert(let operation): operation.events.reduce(0) { $0 + $1.load.bytes }
+        case .update(let operation): operation.appended.reduce(Event.cost) { $0 + $1.load.bytes }
+        case .ended(let view), .retrying(let view): view.events.reduce(view.output.count) { $0 + $1.load.bytes }
+        case .held(_, let events, _): events.reduce(0) { $0 + $1.load.bytes }
+        case .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried, .forgotten:
+            Event.cost
+        }
+    }
+
     /// As rows of the store.
     var changes: [StoreChange] {
         switch self {

@@ -198,7 +198,8 @@ extension ManagerError {
             case .noSuchName(let name, let nearest): .noSuchName(name: name, nearest: nearest)
             case .ambiguousName(let name, let candidates): .ambiguousName(name: name, candidates: candidates)
             case .noSuchOperation(let id): .noSuchOperation(id: Int(id))
-            case .queueFull(let queue, let backlog): .queueFull(queue: queue, backlog: backlog)
+            case .queueFull(let queue, let backlog, let bytes):
+                .queueFull(queue: queue, backlog: backlog, bytes: bytes)
             case .notSuspended(let name): .notSuspended(name: name)
             case .notCustom(let name): .notCustom(name: name)
             case .draining: .draining

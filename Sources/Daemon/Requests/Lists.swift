@@ -102,11 +102,14 @@ extension Runtime {
         if case .concurrent(let most) = definition.kind { width = most }
         var queue = ListQueues.Queue(
             name: definition.name, type: definition.kind == .serial ? .serial : .concurrent, width: width,
-            qos: view.qos.rawValue, backlog: definition.backlog, overflow: definition.overflow.rawValue,
+            qos: view.qos.rawValue, backlog: definition.backlog,
+            backlogBytes: definition.backlogBytes, overflow: definition.overflow.rawValue,
             counters: ControlInterface.Counters(view.counters, over: view.over))
         queue.suspended = view.suspensions.count
         queue.suspendedBy = view.suspensions.map(ControlInterface.Suspension.init)
         queue.entries = view.entries
+        queue.bytes = view.bytes
+        queue.full = view.fullness.map(definition.limit)
         queue.operations = view.waiting
         queue.running = view.running
         queue.over = view.over

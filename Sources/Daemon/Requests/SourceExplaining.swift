@@ -40,7 +40,8 @@ extension Runtime {
         let why =
             view.isHeldByStore
             ? "the store cannot be written"
-            : view.isHeldByRate ? "RateLimit= of it is used up" : "a queue of it is full"
+            : view.isHeldByRate
+                ? "RateLimit= of it is used up" : view.heldBy.map { "\($0) is used up" } ?? "a queue of it is full"
         return [why, refusedText(view)].compactMap { $0 }.joined(separator: "; ")
     }
 

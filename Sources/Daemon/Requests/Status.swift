@@ -23,6 +23,8 @@ extension Runtime {
         reply.maxProcesses = engine.settings.maxProcesses
         reply.operationsPending = engine.operationsWaiting
         reply.memoryBytes = Self.memory
+        reply.pendingBytes = engine.loadPending.bytes
+        reply.maxPendingBytes = engine.settings.maxMemory
         reply.next = next(sources)
         let shown = Manager.maximumShownInStatus
         reply.running = engine.oldestViews(shown, running: true).map { OperationSummary($0, role) }
@@ -181,11 +183,13 @@ extension Runtime {
 
     private func problem(_ view: QueueView) -> GetStatus.Problem? {
         let definition = view.definition
-        guard view.entries >= definition.backlog else { return nil }
+        guard let measure = view.fullness else { return nil }
+        let waiting = measure == .entries ? "\(view.entries)" : ByteCount.rounded(view.bytes)
+        let limit = definition.limit(measure)
         return GetStatus.Problem(
             object: "queue/\(definition.name)", since: wireTime(view.oldest ?? engine.started.realtime),
-            problem: "backlog full: \(view.entries) of Backlog=\(definition.backlog)",
-            action: "Overflow=\(definition.overflow.rawValue)", help: "a larger Backlog=, or a faster handler")
+            problem: "backlog full: \(waiting) of \(limit)", action: "Overflow=\(definition.overflow.rawValue)",
+            help: "a larger \(limit.prefix { $0 != "=" })=, or a faster handler")
     }
 
     private func limits(_ role: Peer.Role) -> [GetStatus.Problem] {

@@ -12,6 +12,7 @@ extension Runtime {
         var store = GetStatus.Store(state: persistence.failure == nil ? .working : .failing)
         if role == .administrator { store.path = persistence.folder.printable }
         store.reason = persistence.failure.map { Self.reason($0.error, role) }
+        (store.historyBytes, store.maxHistoryBytes) = (persistence.historyBytes, engine.settings.keepHistoryBytes)
         store.since = persistence.failure.map { wireTime($0.since) }
         return store
     }

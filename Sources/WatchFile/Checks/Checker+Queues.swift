@@ -38,6 +38,7 @@ extension Checker {
     private func queue(_ name: String, _ kind: QueueDefinition.Kind, _ entries: Entries) -> QueueDefinition {
         var queue = QueueDefinition(name: name, kind: kind)
         queue.backlog = entries["Backlog"]?.number ?? queue.backlog
+        queue.backlogBytes = entries["BacklogBytes"]?.number ?? queue.backlogBytes
         queue.overflow = entries["Overflow"]?.word.flatMap(QueueDefinition.Overflow.init) ?? queue.overflow
         queue.isSuspended = entries["Suspended"]?.flag ?? queue.isSuspended
         queue.isDurable = entries["Durable"]?.flag ?? queue.isDurable

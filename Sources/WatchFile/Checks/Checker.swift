@@ -75,10 +75,12 @@ struct Checker {
         settings.logLevel = LogLevel.allCases.first { "\($0)" == entries["LogLevel"]?.word } ?? settings.logLevel
         settings.maxProcesses = entries["MaxProcesses"]?.number ?? settings.maxProcesses
         settings.maxOperations = entries["MaxOperations"]?.number ?? settings.maxOperations
+        settings.maxMemory = entries["MaxMemory"]?.number ?? settings.maxMemory
         settings.drain = entries["DrainSec"]?.span ?? settings.drain
         settings.stateDirectory = entries["StateDirectory"]?.path
         settings.keepHistory = entries["KeepHistory"]?.number ?? settings.keepHistory
         settings.keepHistorySpan = entries["KeepHistorySec"]?.span ?? settings.keepHistorySpan
+        settings.keepHistoryBytes = entries["KeepHistoryBytes"]?.number ?? settings.keepHistoryBytes
         settings.sync = entries["Sync"]?.word.flatMap(Sync.init) ?? settings.sync
     }
 

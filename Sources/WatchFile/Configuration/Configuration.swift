@@ -48,6 +48,8 @@ package struct DaemonSettings: Equatable, Sendable {
     package var maxProcesses: Int
     /// `MaxOperations=`: entries pending in memory, over all queues. At least 1.
     package var maxOperations: Int
+    /// `MaxMemory=`: bytes of them. At least 1.
+    package var maxMemory: Int
     /// `DrainSec=`: how long a stop waits for running handlers.
     package var drain: TimeSpan
     /// `StateDirectory=`: where the store is; `nil`: the default place.
@@ -56,22 +58,27 @@ package struct DaemonSettings: Equatable, Sendable {
     package var keepHistory: Int
     /// `KeepHistorySec=`: how long they are kept.
     package var keepHistorySpan: TimeSpan
+    /// `KeepHistoryBytes=`: bytes that they take up in the store.
+    package var keepHistoryBytes: Int
     /// `Sync=`.
     package var sync: Sync
 
     package init(
         controlSocket: [UInt8]? = nil, logLevel: LogLevel = .info, maxProcesses: Int = 16, maxOperations: Int = 100_000,
-        drain: TimeSpan = .seconds(60), stateDirectory: [UInt8]? = nil, keepHistory: Int = 10_000,
-        keepHistorySpan: TimeSpan = .seconds(30 * 24 * 3600), sync: Sync = .full
+        maxMemory: Int = 256 << 20, drain: TimeSpan = .seconds(60), stateDirectory: [UInt8]? = nil,
+        keepHistory: Int = 10_000, keepHistorySpan: TimeSpan = .seconds(30 * 24 * 3600),
+        keepHistoryBytes: Int = 256 << 20, sync: Sync = .full
     ) {
         self.controlSocket = controlSocket
         self.stateDirectory = stateDirectory
         self.keepHistory = keepHistory
         self.keepHistorySpan = keepHistorySpan
+        self.keepHistoryBytes = keepHistoryBytes
         self.sync = sync
         self.logLevel = logLevel
         self.maxProcesses = maxProcesses
         self.maxOperations = maxOperations
+        self.maxMemory = maxMemory
         self.drain = drain
     }
 }

@@ -24,6 +24,8 @@ package struct QueueDefinition: Equatable, Sendable {
     package var target: String?
     /// `Backlog=`: entries pending, at least 1.
     package var backlog: Int
+    /// `BacklogBytes=`: bytes of them, at least 1.
+    package var backlogBytes: Int
     package var overflow: Overflow
     /// `Suspended=`: start suspended.
     package var isSuspended: Bool
@@ -38,7 +40,7 @@ package struct QueueDefinition: Equatable, Sendable {
 
     package init(
         name: String, kind: Kind = .serial, qos: QoS = .default, target: String? = nil, backlog: Int = 10_000,
-        overflow: Overflow = .block, isSuspended: Bool = false, isDurable: Bool = false,
+        backlogBytes: Int = 64 << 20, overflow: Overflow = .block, isSuspended: Bool = false, isDurable: Bool = false,
         rateLimit: RateLimit? = nil,
         environment: [EnvironmentVariable] = [], finalizer: String? = nil
     ) {
@@ -47,6 +49,7 @@ package struct QueueDefinition: Equatable, Sendable {
         self.qos = qos
         self.target = target
         self.backlog = backlog
+        self.backlogBytes = backlogBytes
         self.overflow = overflow
         self.isSuspended = isSuspended
         self.isDurable = isDurable

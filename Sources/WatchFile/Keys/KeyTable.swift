@@ -44,6 +44,9 @@ enum KeyTable {
     /// Bounds of what is counted: entries, attempts, units of a semaphore.
     static let count = 1...1_000_000_000
 
+    /// Bounds of bytes in memory or on the disk.
+    static let bytes = 1...1 << 40
+
     private static func own(_ kind: SectionKind) -> [Key] {
         switch kind {
         case .watchd: watchd
@@ -71,9 +74,11 @@ enum KeyTable {
         .one("LogLevel", .choice(["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"])),
         .one("MaxProcesses", .number(1...4_194_304)),
         .one("MaxOperations", .number(count)),
+        .one("MaxMemory", .size(bytes)),
         .later("MaxWatches", .text),
         .one("KeepHistory", .number(0...count.upperBound)),
         .one("KeepHistorySec", .span(.any)),
+        .one("KeepHistoryBytes", .size(0...bytes.upperBound)),
         .one("DrainSec", .span(.any)),
         .one("Sync", .choice(["full", "normal"])),
     ]
@@ -84,6 +89,7 @@ enum KeyTable {
         .one("QoS", .choice(["user-interactive", "user-initiated", "default", "utility", "background"])),
         .one("Target", .names),
         .one("Backlog", .number(count)),
+        .one("BacklogBytes", .size(bytes)),
         .one("Overflow", .choice(["block", "drop-oldest", "drop-newest"])),
         .one("RateLimit", .rate),
         .one("Suspended", .flag),

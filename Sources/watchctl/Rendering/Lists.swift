@@ -1,4 +1,5 @@
 import ControlInterface
+import WatchFile
 
 /// The tables of `watchctl sources`, `timers`, `queues`, `handlers` and `operations`.
 struct Lists {
@@ -61,7 +62,9 @@ struct Lists {
             .init(title: "QOS", isFlexible: true, rank: 4), .init(title: "STATE", isFlexible: true),
             .init(title: "RUNNING", isNumber: true),
             .init(title: "WAITING", isNumber: true),
-            .init(title: "BACKLOG", isNumber: true, rank: 1), .init(title: "DONE", isNumber: true),
+            .init(title: "BACKLOG", isNumber: true, rank: 1),
+            .init(title: "BYTES", isNumber: true, rank: 1, isRare: true),
+            .init(title: "DONE", isNumber: true),
             .init(title: "FAILED", isNumber: true), .init(title: "DROPPED", isNumber: true, isRare: true),
             .init(title: "OLDEST", isNumber: true, rank: 2),
         ])
@@ -70,7 +73,8 @@ struct Lists {
                 Styled(queue.name + (queue.target.map { " → \($0)" } ?? "")),
                 Styled(queue.type == .serial ? "serial" : "concurrent \(queue.width)"), Styled(queue.qos),
                 state(of: queue), number(queue.running), number(queue.operations),
-                Styled("\(Phrases.count(queue.entries))/\(Phrases.count(queue.backlog))"), number(queue.counters.done),
+                Styled("\(Phrases.count(queue.entries))/\(Phrases.count(queue.backlog))"), bytes(queue),
+                number(queue.counters.done),
                 failed(queue.counters), dropped(queue.counters),
                 Styled(screen.age(queue.oldest)),
             ])
@@ -148,6 +152,12 @@ struct Lists {
         Styled(Phrases.count(counters.failed), counters.failed > 0 ? .red : .plain)
     }
 
+    /// Where they are worth a look: from a hundredth of what there may be.
+    private func bytes(_ queue: ListQueues.Queue) -> Styled {
+        guard queue.bytes >= queue.backlogBytes / 100, queue.bytes > 0 else { return Styled("") }
+        return Styled("\(ByteCount.rounded(queue.bytes))/\(ByteCount.exact(queue.backlogBytes))")
+    }
+
     private func dropped(_ counters: Counters) -> Styled {
         counters.dropped > 0 ? Styled(Phrases.count(counters.dropped), .red) : Styled("")
     }
@@ -173,6 +183,7 @@ struct Lists {
         }
         if queue.suspended > 0 { return Styled("suspended", .yellow) }
         if queue.over > 0 { return Styled("full, \(Phrases.count(queue.over)) over", .red) }
+        if let full = queue.full { return Styled("full: \(full)", .red) }
         if queue.entries >= queue.backlog { return Styled("full", .red) }
         return Styled(queue.running > 0 ? "busy" : "idle", queue.running > 0 ? .green : .plain)
     }

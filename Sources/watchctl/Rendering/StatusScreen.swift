@@ -1,5 +1,6 @@
 import ControlInterface
 import Schedule
+import WatchFile
 
 /// `watchctl status`: everything that matters on one screen.
 struct StatusScreen {
@@ -53,7 +54,18 @@ struct StatusScreen {
 
     private var load: String {
         "\(Phrases.count(status.processes)) of at most \(Phrases.count(status.maxProcesses)) processes, "
-            + "\(Phrases.count(status.operationsPending, "operation")) pending, \(Phrases.bytes(status.memoryBytes))"
+            + "\(Phrases.count(status.operationsPending, "operation")) pending\(bytes), "
+            + Phrases.bytes(status.memoryBytes)
+    }
+
+    /// Of what is pending and of the history, where they are worth a look: from a tenth of what there may be.
+    private var bytes: String {
+        func share(_ bytes: Int, _ most: Int, _ what: String) -> String {
+            guard bytes > 0, bytes >= most / 10 else { return "" }
+            return ", \(what) \(ByteCount.rounded(bytes)) of at most \(ByteCount.exact(most))"
+        }
+        let history = status.store.map { share($0.historyBytes ?? 0, $0.maxHistoryBytes, "history") } ?? ""
+        return share(status.pendingBytes, status.maxPendingBytes, "they carry") + history
     }
 
     /// `1 615 accepted = 1 605 done + 1 failed + 9 pending; 1 461 coalesced`: every term that is not 0 is there, so it

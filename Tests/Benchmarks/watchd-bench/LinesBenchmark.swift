@@ -59,8 +59,10 @@ struct LinesBenchmark {
         StateDirectory=\(bed.folder)/state
         LogLevel=warning
         MaxOperations=1000000000
+        MaxMemory=1024G
         [Queue lines]
         Backlog=1000000000
+        BacklogBytes=1024G
         [Descriptor lines]
         ListenFIFO=\(fifo)
         Key=

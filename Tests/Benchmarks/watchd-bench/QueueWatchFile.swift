@@ -22,10 +22,11 @@ struct QueueWatchFile {
     let suspended: [SourceID]
 
     init(queues count: Int) {
-        let settings = DaemonSettings(maxProcesses: Self.maxProcesses, maxOperations: Self.backlog)
+        let settings = DaemonSettings(maxProcesses: Self.maxProcesses, maxOperations: Self.backlog, maxMemory: 1 << 40)
         func queue(_ name: String, isSuspended: Bool = false) -> QueueDefinition {
             QueueDefinition(
-                name: name, kind: .concurrent(width: Self.width), backlog: Self.backlog, isSuspended: isSuspended)
+                name: name, kind: .concurrent(width: Self.width), backlog: Self.backlog, backlogBytes: 1 << 40,
+                isSuspended: isSuspended)
         }
         let builtIn = QueueDefinition.builtInNames.map { name in
             QueueDefinition(

@@ -54,12 +54,14 @@ struct StoreBed {
         StateDirectory=\(stateFolder)
         LogLevel=err
         MaxOperations=2000000
+        MaxMemory=1024G
         KeepHistory=\(history)
         [Queue kept]
         Type=concurrent
         Durable=yes
         Suspended=yes
         Backlog=2000000
+        BacklogBytes=1024G
         [Queue durable]
         Type=concurrent
         Durable=yes

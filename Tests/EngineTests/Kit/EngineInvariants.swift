@@ -76,19 +76,31 @@ struct EngineInvariants {
 
     private func bounds(_ engine: Engine, _ refs: [OperationRef]) -> String? {
         var entries: [Int: Int] = [:]
+        var bytes: [Int: Int] = [:]
         var (ofHandler, ofSource) = ([Int: Int](), [Int: Int]())
         for ref in refs {
             let operation = engine.operations[ref]
             ofHandler[operation.handler, default: 0] += 1
             ofSource[operation.source, default: 0] += 1
             if operation.entries.isEmpty { return "operation \(operation.id) has no events" }
-            if operation.state != .executing { entries[operation.queue, default: 0] += operation.entries.events.count }
+            let sum = operation.entries.events.reduce(0) { $0 + $1.load.bytes }
+            if operation.entries.bytes != sum {
+                return "operation \(operation.id) counts \(operation.entries.bytes) bytes, its events have \(sum)"
+            }
+            guard operation.state != .executing else { continue }
+            entries[operation.queue, default: 0] += operation.entries.events.count
+            bytes[operation.queue, default: 0] += sum
         }
         for index in engine.queues.indices where engine.queues[index].entries != entries[index] ?? 0 {
             let queue = engine.queues[index]
             return "queue \(queue.definition.name) counts \(queue.entries) entries, \(entries[index] ?? 0) wait"
         }
         if engine.entries != entries.values.reduce(0, +) { return "\(engine.entries) entries counted in all" }
+        for index in engine.queues.indices where engine.queues[index].load.bytes != bytes[index] ?? 0 {
+            let queue = engine.queues[index]
+            return "queue \(queue.definition.name) counts \(queue.load.bytes) bytes, \(bytes[index] ?? 0) wait"
+        }
+        if engine.load.bytes != bytes.values.reduce(0, +) { return "\(engine.load.bytes) bytes counted in all" }
         for index in engine.handlers.indices where engine.handlers[index].operations != ofHandler[index] ?? 0 {
             return "handler \(engine.handlers[index].name) counts \(engine.handlers[index].operations) operations"
         }
@@ -135,7 +147,7 @@ struct EngineInvariants {
         where engine.queues[index].hasRoom && !engine.queues[index].heldSources.isEmpty {
             return "queue \(engine.queues[index].definition.name) has room and holds sources back"
         }
-        if engine.entries * 8 < engine.settings.maxOperations * 7, !engine.heldByTotal.isEmpty {
+        if engine.load.isRoomy(within: engine.settings.bound), !engine.heldByTotal.isEmpty {
             return "there is room in all and sources are held back"
         }
         for index in engine.sources.indices {

@@ -36,6 +36,7 @@ struct RandomProgram {
     private static func configuration(_ random: inout SeededGenerator) -> Configuration {
         let settings = DaemonSettings(
             maxProcesses: random.pick([1, 2, 3, 16]), maxOperations: random.pick([1, 5, 20, 100_000]),
+            maxMemory: random.pick([1, 4000, 10_000, 256 << 20]),
             drain: .seconds(UInt64(random.upTo(20))))
         let queues = queueNames.filter { $0 == "default" || $0 == "main" || random.chance(90) }.map {
             queue($0, &random)
@@ -50,7 +51,8 @@ struct RandomProgram {
         let isSerial = name == "main" || (name != "default" && random.chance(40))
         return QueueDefinition(
             name: name, kind: isSerial ? .serial : .concurrent(width: 1 + random.upTo(3)),
-            backlog: random.pick([1, 2, 5, 9, 10_000]), overflow: random.pick(QueueDefinition.Overflow.allCases),
+            backlog: random.pick([1, 2, 5, 9, 10_000]), backlogBytes: random.pick([1, 1500, 5000, 64 << 20]),
+            overflow: random.pick(QueueDefinition.Overflow.allCases),
             isSuspended: random.chance(10))
     }
 
