@@ -53,6 +53,7 @@ extension Engine {
         }
         for queue in queues.indices {
             queues[queue].line = QueueLine()
+            queues[queue].parked = ParkedLines()
             queues[queue].barriers = BarrierLine()
             queues[queue].contenders = Heap()
             queues[queue].behindBarrier = []

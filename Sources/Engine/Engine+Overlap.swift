@@ -98,7 +98,7 @@ extension Engine {
     }
 
     /// Nobody but those that make room stands before it.
-    private func isNext(_ ticket: Ticket, _ queue: Int, _ victims: Set<Ticket>) -> Bool {
+    private mutating func isNext(_ ticket: Ticket, _ queue: Int, _ victims: Set<Ticket>) -> Bool {
         for place in queues[queue].chain {
             guard let first = queues[place].barriers.first, first < ticket else { continue }
             guard victims.contains(first), place == queue, queues[place].barriers.isFirstFree,
@@ -111,7 +111,7 @@ extension Engine {
         // Who is ready takes the width that becomes free.
         return queues[queue].line.usedLevels.allSatisfy { level in
             guard level <= Int(operations[ticket].level) else { return true }
-            let first = queues[queue].line.peek(level: level, in: operations, at: .queue)
+            let first = firstReady(queue, level: level)
             return first.map { level == Int(operations[ticket].level) && ticket < $0 } ?? true
         }
     }

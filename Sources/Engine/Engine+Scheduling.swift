@@ -32,21 +32,28 @@ extension Engine {
     /// The operation that a queue wants to start now, as far as its own order and barriers are concerned.
     mutating func candidate(_ queue: Int) -> Ticket? {
         if queues[queue].isSerial {
-            guard let head = queues[queue].line.first(level: 2, in: operations, at: nil),
-                operations[head].station == .queue
-            else { return nil }
+            guard let head = queues[queue].line.first(level: 2, in: operations, at: nil), isCalled(head) else {
+                return nil
+            }
             return barrier(before: head, of: queue) == nil ? head : nil
         }
         for level in queues[queue].line.usedLevels {
-            guard let ticket = queues[queue].line.first(level: level, in: operations, at: .queue) else { continue }
+            guard let ticket = firstReady(queue, level: level) else { continue }
             if barrier(before: ticket, of: queue) == nil { return ticket }
         }
         guard let first = queues[queue].barriers.first, queues[queue].barriers.isFirstFree,
-            operations[first].station == .queue, barrier(before: first, of: queue) == nil,
+            isCalled(first), barrier(before: first, of: queue) == nil,
             // After a reload something younger may run.
             operations[first].isRunning || queues[queue].runsThrough == 0
         else { return nil }
         return first
+    }
+
+    /// The oldest of a level that is ready, or waits for semaphores that it could take now.
+    mutating func firstReady(_ queue: Int, level: Int) -> Ticket? {
+        let ticket = queues[queue].line.first(level: level, in: operations, at: .queue)
+        guard let parked = firstParked(queue, level: level) else { return ticket }
+        return ticket.map { min($0, parked) } ?? parked
     }
 
     /// The queue, of those that `queue` runs through, whose barrier keeps an operation waiting; it will wake it.
@@ -88,6 +95,8 @@ extension Engine {
         case .slots:
             slotLines.insert(contender, queues[queue].qos)
             slotLines.trim(in: queues)
+            // Who waits for a semaphore behind it, and needs no slot, steps out of its line.
+            if queues[queue].parkedThrough > 0, !hasSlot(ticket, on: queue) { areSemaphoresMoved = true }
         case .target(let target):
             queues[target].contenders.insert(contender)
             if queues[target].contenders.count > 2 * queues.count + 64 {

@@ -28,22 +28,45 @@ extension Engine {
         isOpen(queue) && hasSlot(ticket, on: queue) && !isAtItsRate(queue)
             && barrierPlace(before: ticket, of: queue) == nil
             && queues[queue].chain.allSatisfy { queues[$0].runsThrough < queues[$0].width }
+            && !isBehindOneWithoutSlot(ticket, on: queue)
     }
 
-    private func hasSlot(_ ticket: Ticket, on queue: Int) -> Bool {
+    func hasSlot(_ ticket: Ticket, on queue: Int) -> Bool {
         processes < SlotLines.limit(queues[queue].qos, maxProcesses: settings.maxProcesses) || !needsProcess(ticket)
+    }
+
+    /// Who waits for a process slot is not passed by those of its queue that need none.
+    private func isBehindOneWithoutSlot(_ ticket: Ticket, on queue: Int) -> Bool {
+        guard let standing = queues[queue].standing, standing.spot == .slots else { return false }
+        let (level, first) = (operations[ticket].level, operations[standing.ticket].level)
+        return (first < level || (first == level && standing.ticket < ticket)) && !hasSlot(standing.ticket, on: queue)
     }
 
     // MARK: Waiting
 
-    /// It lacks nothing but semaphores: it stands in the lines of all it needs.
+    /// It lacks nothing but semaphores: it stands in the lines of all it needs, and starts from there.
     mutating func park(_ ticket: Ticket) {
         let ref = operations.ref(ticket)
+        let queue = operations[ref].queue
         operations[ref].station = .semaphores
         countParked(ref, 1)
-        let place = SemaphoreState.Place(queue: operations[ref].queue, needsProcess: needsProcess(ticket))
+        let place = SemaphoreState.Place(queue: queue, needsProcess: needsProcess(ticket))
         for demand in demands(ticket) where demand.need(operations[ticket]) > 0 {
+            let waiting = semaphores[demand.semaphore].waiting
             semaphores[demand.semaphore].lines[place, default: TicketLine()].insert(ticket)
+            semaphores[demand.semaphore].lines[place]?.trim(waiting, in: operations, at: .semaphores)
+        }
+        guard !queues[queue].isSerial, !operations[ref].isBarrier else { return }
+        queues[queue].parked.insert(ticket, handler: operations[ref].handler)
+        queues[queue].parked.trim(queues[queue].parkedThrough, in: operations)
+    }
+
+    /// It starts: what is left of it to start is ready.
+    mutating func unpark(_ ref: OperationRef) {
+        countParked(ref, -1)
+        operations[ref].station = .queue
+        if operations[ref].toStart > 1 || handlers[operations[ref].handler].definition.value.stride != nil {
+            standInQueue(ref)
         }
     }
 
@@ -57,52 +80,58 @@ extension Engine {
         if change < 0 { areSemaphoresMoved = true }
     }
 
-    /// Something about semaphores has changed: who could take all it needs goes back to the line of its queue, where it
-    /// has its turn by age. At most as many as there is for; the others stay.
-    mutating func feedSemaphores() {
+    /// Ready, or waiting for semaphores that it could take now.
+    func isCalled(_ ticket: Ticket) -> Bool {
+        switch operations[ticket].station {
+        case .queue: true
+        case .semaphores: mayTake(ticket)
+        case .unsubmitted, .keys, .backingOff, .none, .gone: false
+        }
+    }
+
+    /// The oldest of a level that could take the semaphores it waits for.
+    mutating func firstParked(_ queue: Int, level: Int) -> Ticket? {
+        guard !queues[queue].parked.isEmpty else { return nil }
+        // One look at the first of each handler: those behind it need the same.
+        return queues[queue].parked.firsts(in: operations).filter {
+            Int(operations[$0].level) == level && mayTake($0)
+        }.min()
+    }
+
+    /// Something about semaphores has changed: the queues whose oldest could take all they need have their turn by its
+    /// age. At most as many as there is for; the others stay.
+    mutating func wakeParked() {
         areSemaphoresMoved = false
-        for semaphore in semaphores.indices where semaphores[semaphore].waiting > 0 {
-            feed(semaphore)
-        }
+        for semaphore in semaphores.indices where semaphores[semaphore].waiting > 0 { wakeParked(at: semaphore) }
     }
 
-    private mutating func feed(_ semaphore: Int) {
+    private mutating func wakeParked(at semaphore: Int) {
         var left = semaphores[semaphore].available
-        var heads: [(ticket: Ticket, place: SemaphoreState.Place)] = []
-        for place in semaphores[semaphore].lines.keys { appendHead(semaphore, place, to: &heads) }
-        heads.sort { $0.ticket < $1.ticket }
-        while let first = heads.first {
-            heads.removeFirst()
-            let need = demands(first.ticket).first { $0.semaphore == semaphore }?.need(operations[first.ticket]) ?? 0
-            let mayStart = mayStartNow(first.ticket, on: first.place.queue)
-            // Who cannot start anyway has its turn when its queue has; nobody waits for it.
-            if need > left || !mayTake(first.ticket) {
-                if mayStart { return }
-                continue
-            }
-            unpark(operations.ref(first.ticket))
-            guard mayStart else { continue }
+        guard left > 0 else { return }
+        for (ticket, queue) in heads(of: semaphore) where mayStartNow(ticket, on: queue) {
+            let need = demands(ticket).first { $0.semaphore == semaphore }?.need(operations[ticket]) ?? 0
+            // Those behind it wait for it.
+            guard need <= left, isEnough(for: ticket) else { return }
+            touch(queue: queue)
             left -= need
-            appendHead(semaphore, first.place, to: &heads)
-            heads.sort { $0.ticket < $1.ticket }
         }
     }
 
-    private mutating func appendHead(
-        _ semaphore: Int, _ place: SemaphoreState.Place, to heads: inout [(ticket: Ticket, place: SemaphoreState.Place)]
-    ) {
-        guard let head = semaphores[semaphore].lines[place]?.first(in: operations, at: .semaphores) else {
-            semaphores[semaphore].lines[place] = nil
-            return
+    /// The first of each place, in order of submission.
+    private mutating func heads(of semaphore: Int) -> [(ticket: Ticket, queue: Int)] {
+        var heads: [(ticket: Ticket, queue: Int)] = []
+        for place in Array(semaphores[semaphore].lines.keys) {
+            if let head = semaphores[semaphore].lines[place]?.first(in: operations, at: .semaphores) {
+                heads.append((head, place.queue))
+            } else {
+                semaphores[semaphore].lines[place] = nil
+            }
         }
-        heads.append((head, place))
+        return heads.sorted { $0.ticket < $1.ticket }
     }
 
-    private mutating func unpark(_ ref: OperationRef) {
-        countParked(ref, -1)
-        operations[ref].station = .queue
-        standInQueue(ref)
-        touch(queue: operations[ref].queue)
+    private func isEnough(for ticket: Ticket) -> Bool {
+        demands(ticket).allSatisfy { semaphores[$0.semaphore].available >= $0.need(operations[ticket]) }
     }
 
     // MARK: Taking and giving

@@ -8,6 +8,7 @@ extension Engine {
         let queue = operations[ref].queue
         let definition = handlers[operations[ref].handler].definition
         let isFirst = !operations[ref].isRunning
+        if operations[ref].station == .semaphores { unpark(ref) }
         if isFirst { beginAttempt(ref, definition.value.stride) }
         let part = nextPart(ref)
         let run = Run(

@@ -291,12 +291,13 @@ package struct Engine: Sendable {
             pump(queue)
         } else if let target = wideTargets.removeFirst() {
             wakeContenders(of: target)
+        } else if areSemaphoresMoved {
+            // Before anybody is fed: who can take what was given is older than some who stand in line for the rest.
+            wakeParked()
         } else if feedNext() {
             return true
         } else if let target = stillWideTargets.removeFirst() {
             wakeContenders(of: target)
-        } else if areSemaphoresMoved {
-            feedSemaphores()
         } else if areRestartsMoved {
             restartWhatMay()
         } else if let source = dirtySources.first {

@@ -97,6 +97,8 @@ struct QueueState: Named {
     var runsThrough = 0
     /// Operations that run through it and wait for semaphores.
     var parkedThrough = 0
+    /// Of a concurrent queue: operations of its own that wait for semaphores, but for barriers.
+    var parked = ParkedLines()
     var standing: Standing?
     /// Queues that run through it and found no width.
     var contenders = Heap<SlotLines.Contender>()

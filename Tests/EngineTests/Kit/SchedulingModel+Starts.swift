@@ -17,6 +17,7 @@ extension SchedulingModel {
         }
         if let wrong = slots(request) { return wrong }
         let item = items[id]
+        if let other = overtaken(by: request, item) { return "\(id) overtakes \(other.id), which is older and ready" }
         for (semaphore, count) in needs(definition, hasConsumed: item?.hasStarted == true)
         where free[semaphore, default: 0] < count {
             return "\(id) takes \(count) of semaphore \(semaphore), \(free[semaphore, default: 0]) are free"
