@@ -233,12 +233,19 @@ extension Engine {
 
     private func waitsForSemaphores(_ ref: OperationRef) -> [Explanation] {
         handlers[operations[ref].handler].demands.compactMap { demand in
+            guard let lack = lack(of: demand, operations.ticket(ref)) else { return nil }
             let state = semaphores[demand.semaphore]
-            let need = demand.need(operations[ref])
-            guard need > 0, operations[ref].station == .semaphores || state.available < need else { return nil }
             let name = state.definition.name
-            let sentence = "semaphore \(name): \(need) needed, \(state.available) free, \(state.waiting) in line"
-            return wait(ref, .semaphore, sentence, section: "semaphore/\(name)")
+            switch lack {
+            case .units:
+                let need = demand.need(operations[ref])
+                let sentence = "semaphore \(name): \(need) needed, \(state.available) free, \(state.waiting) in line"
+                return wait(ref, .semaphore, sentence, section: "semaphore/\(name)")
+            case .turn(let ahead):
+                let id = operations[ahead].id
+                let sentence = "semaphore \(name): operation \(id) is before it in line"
+                return wait(ref, .semaphore, sentence, other: id, section: "semaphore/\(name)")
+            }
         }
     }
 

@@ -93,7 +93,7 @@ extension Engine {
         return handlers[operations[ref].handler].demands.allSatisfy { demand in
             let held = runs.flatMap(\.held).filter { $0.semaphore == demand.semaphore }.reduce(0) { $0 + $1.count }
             return semaphores[demand.semaphore].available + held >= demand.need(operations[ref])
-                && !isSomebodyOlder(ticket, demand.semaphore)
+                && oldestInLine(before: ticket, demand.semaphore) == nil
         }
     }
 

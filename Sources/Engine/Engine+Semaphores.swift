@@ -4,27 +4,38 @@ import WatchFile
 extension Engine {
     private func demands(_ ticket: Ticket) -> [SemaphoreDemand] { handlers[operations[ticket].handler].demands }
 
-    /// Whether an operation may take what it needs: enough is there, and nobody older waits for any of it.
-    func mayTake(_ ticket: Ticket) -> Bool {
-        demands(ticket).allSatisfy { demand in
-            let need = demand.need(operations[ticket])
-            return need == 0
-                || (semaphores[demand.semaphore].available >= need && !isSomebodyOlder(ticket, demand.semaphore))
-        }
+    /// Why an operation may not take what it needs of a semaphore now.
+    enum SemaphoreLack {
+        case units
+        /// Enough is there, and somebody older waits for some of it.
+        case turn(behind: Ticket)
+    }
+
+    /// Whether an operation may take what it needs of all semaphores.
+    func mayTake(_ ticket: Ticket) -> Bool { demands(ticket).allSatisfy { lack(of: $0, ticket) == nil } }
+
+    /// `nil`: it may take what it needs. Starting, `explain`, `status` and the search for deadlocks ask here.
+    func lack(of demand: SemaphoreDemand, _ ticket: Ticket) -> SemaphoreLack? {
+        let need = demand.need(operations[ticket])
+        guard need > 0 else { return nil }
+        guard semaphores[demand.semaphore].available >= need else { return .units }
+        return oldestInLine(before: ticket, demand.semaphore).map { .turn(behind: $0) }
     }
 
     /// Of a queue that may start nothing now, nobody stands in the line of a semaphore.
-    func isSomebodyOlder(_ ticket: Ticket, _ semaphore: Int) -> Bool {
-        guard semaphores[semaphore].waiting > 0 else { return false }
-        return semaphores[semaphore].lines.contains { place, line in
-            guard let first = line.peek(in: operations, at: .semaphores), first < ticket else { return false }
-            return mayStartNow(first, on: place.queue)
+    func oldestInLine(before ticket: Ticket, _ semaphore: Int) -> Ticket? {
+        guard semaphores[semaphore].waiting > 0 else { return nil }
+        return semaphores[semaphore].lines.reduce(nil) { oldest, line in
+            guard let first = line.value.peek(in: operations, at: .semaphores), first < oldest ?? ticket else {
+                return oldest
+            }
+            return mayStartNow(first, on: line.key.queue) ? first : oldest
         }
     }
 
     /// Its queue has room for it and may start one more now, nothing stands before it, and there is a process slot if
     /// it needs one.
-    private func mayStartNow(_ ticket: Ticket, on queue: Int) -> Bool {
+    func mayStartNow(_ ticket: Ticket, on queue: Int) -> Bool {
         isOpen(queue) && hasSlot(ticket, on: queue) && !isAtItsRate(queue)
             && barrierPlace(before: ticket, of: queue) == nil
             && queues[queue].chain.allSatisfy { queues[$0].runsThrough < queues[$0].width }

@@ -108,6 +108,33 @@ struct ExplainTests {
         #expect(reason(fixture)?.code == .semaphore && reason(fixture)?.sentence.contains("s") == true)
     }
 
+    @Test func theSemaphoreThatIsLackingAndNoOther() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 8)], semaphores: [.of("a", 1), .of("b", 1)],
+                handlers: [
+                    .exec("b") { $0.constraints.acquire("b") }, .exec("a") { $0.constraints.acquire("a") },
+                    .exec("ab") {
+                        $0.constraints.acquire("a")
+                        $0.constraints.acquire("b")
+                    },
+                ], sources: ["a", "b", "ab"].map { .fifo($0, to: $0, on: "q") }))
+        for name in ["b", "ab", "a"] { fixture.line(name, "1") }
+        let both = fixture.engine.operation(2)
+        #expect(both?.waitReason == .semaphore && both?.waitingFor == "semaphore b: 1 needed, 0 free, 1 in line")
+        #expect(fixture.engine.explain(operation: 2)?.filter { $0.code == .semaphore }.count == 1)
+        #expect(fixture.engine.operation(3)?.waitingFor == "semaphore a: operation 2 is before it in line")
+        #expect(reason(fixture)?.other == 2)
+    }
+
+    @Test func whatElseIsLackingOnceTheSemaphoreIsThere() {
+        let fixture = fixture(.concurrent("q", width: 1)) { $0.constraints.acquire("s") }
+        fixture.line("f", "1")
+        fixture.line("busy", "2")
+        fixture.command(.signal(semaphore: "s", count: 1))
+        #expect(fixture.engine.operation(1)?.waitReason == .width)
+    }
+
     @Test func aProcessSlot() {
         let fixture = fixture(settings: DaemonSettings(maxProcesses: 1))
         for text in ["1", "2"] { fixture.line("f", text) }
