@@ -1,5 +1,8 @@
 /// One call as a client sent it.
 package struct Call: Sendable {
+    /// Of a whole message. The marks are those of the stream-safe text format (UAX #15).
+    package static let limits = JSONText.Limits(nesting: 128, combiningMarks: 30)
+
     /// Counts the calls of a connection from 1; replies name it.
     package let number: Int
     /// With its interface, such as `org.varlink.service.GetInfo`.
@@ -9,7 +12,10 @@ package struct Call: Sendable {
     /// The client accepts several replies.
     package let wantsMore: Bool
     let wantsUpgrade: Bool
-    private let message: [UInt8]
+    /// An object.
+    private let members: JSONValue
+    /// The first thing in the whole message that could not be kept as it is written.
+    private let fault: JSONFault?
 
     /// `method` up to its last dot; all of it where there is none.
     package var interface: String {
@@ -26,36 +32,15 @@ package struct Call: Sendable {
     package func parameters<Parameters: CallParameters>(
         as type: Parameters.Type = Parameters.self
     ) throws(ErrorReply) -> Parameters {
-        if let fault = JSONFault.first(in: message) {
-            let path = fault.path.drop { $0 == Envelope.CodingKeys.parameters.stringValue }
-            throw .invalidParameter(path.first ?? "parameters")
+        if let fault {
+            let isInside = fault.path.first == Member.parameters.rawValue
+            throw .invalidParameter(fault.path.dropFirst(isInside ? 1 : 0).first ?? Member.parameters.rawValue)
         }
         do {
-            return try JSON.decode(ParametersOfMessage<Parameters>.self, from: message).parameters
-        } catch let error as DecodingError {
-            let path = error.path.drop { $0.stringValue == Envelope.CodingKeys.parameters.stringValue }
-            throw .invalidParameter(path.first?.stringValue ?? parameterAtFault(type) ?? "parameters")
+            return try JSON.decode(Strict<Parameters>.self, from: members).parameters
         } catch {
-            throw .invalidParameter("parameters")
-        }
-    }
-
-    /// `JSONDecoder` does not say which number it is that does not fit its type: the one without which the error is
-    /// gone.
-    private func parameterAtFault<Parameters: CallParameters>(_ type: Parameters.Type) -> String? {
-        guard let message = try? JSON.decode([String: JSONValue].self, from: message),
-            let parameters = message[Envelope.CodingKeys.parameters.stringValue]?.members
-        else { return nil }
-        return parameters.keys.sorted().first { name in
-            do {
-                let others = try JSON.encode(parameters.filter { $0.key != name })
-                _ = try JSON.decode(type, from: others)
-                return true
-            } catch let error as DecodingError {
-                return !error.path.isEmpty
-            } catch {
-                return false
-            }
+            let path = (error as? DecodingError)?.path
+            throw .invalidParameter(path?.first?.stringValue ?? Member.parameters.rawValue)
         }
     }
 }
@@ -68,60 +53,53 @@ extension Call {
         var member: String?
     }
 
+    /// Those that the protocol knows. Others are ignored, as in other services.
+    private enum Member: String {
+        case method, parameters, oneway, more, upgrade
+    }
+
     init(number: Int, message: [UInt8]) throws(Malformed) {
-        do {
-            let envelope = try JSON.decode(Envelope.self, from: message)
-            self.number = number
-            method = envelope.method
-            isOneway = envelope.isOneway
-            wantsMore = envelope.wantsMore && !envelope.isOneway
-            wantsUpgrade = envelope.wantsUpgrade
-            self.message = message
-        } catch let error as DecodingError where !error.path.isEmpty {
-            let member = error.path[0].stringValue
-            throw Malformed(reason: "a call whose “\(member)” is missing or of the wrong type", member: member)
+        let text: JSONText
+        do throws(JSONSyntaxError) {
+            text = try JSONText(message, limits: Self.limits)
         } catch {
-            throw Malformed(reason: "a message that is not a JSON object")
+            throw Malformed(reason: "a message that is \(error.reason)")
+        }
+        guard let members = text.value.members else { throw Malformed(reason: "a message that is no JSON object") }
+        guard let method = members[Member.method.rawValue]?.string else { throw Self.malformed(.method) }
+        self.number = number
+        self.method = method
+        isOneway = try Self.flag(.oneway, members)
+        wantsMore = try Self.flag(.more, members) && !isOneway
+        wantsUpgrade = try Self.flag(.upgrade, members)
+        switch members[Member.parameters.rawValue] {
+        case nil, .null: self.members = .object([:])
+        case .object(let members): self.members = .object(members)
+        default: throw Self.malformed(.parameters)
+        }
+        fault = text.fault
+    }
+
+    private static func flag(_ member: Member, _ members: [String: JSONValue]) throws(Malformed) -> Bool {
+        switch members[member.rawValue] {
+        case nil, .null: return false
+        case .bool(let isSet): return isSet
+        default: throw malformed(member)
         }
     }
 
-    /// A call without what its parameters say. Members that the protocol does not know are ignored, as in other
-    /// services.
-    private struct Envelope: Decodable {
-        enum CodingKeys: String, CodingKey {
-            case method, parameters, oneway, more, upgrade
-        }
-
-        let method: String
-        let isOneway: Bool
-        let wantsMore: Bool
-        let wantsUpgrade: Bool
-
-        init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: CodingKeys.self)
-            method = try members.decode(String.self, forKey: .method)
-            isOneway = try members.decodeIfPresent(Bool.self, forKey: .oneway) ?? false
-            wantsMore = try members.decodeIfPresent(Bool.self, forKey: .more) ?? false
-            wantsUpgrade = try members.decodeIfPresent(Bool.self, forKey: .upgrade) ?? false
-            if members.contains(.parameters), try !members.decodeNil(forKey: .parameters) {
-                _ = try members.nestedContainer(keyedBy: AnyKey.self, forKey: .parameters)
-            }
-        }
+    private static func malformed(_ member: Member) -> Malformed {
+        Malformed(
+            reason: "a call whose “\(member.rawValue)” is missing or of the wrong type", member: member.rawValue)
     }
 
-    /// The same message once more, for its parameters alone.
-    private struct ParametersOfMessage<Parameters: CallParameters>: Decodable {
+    /// Parameters without a member that the method does not know.
+    private struct Strict<Parameters: CallParameters>: Decodable {
         let parameters: Parameters
 
         init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: Envelope.CodingKeys.self)
-            if members.contains(.parameters), try !members.decodeNil(forKey: .parameters) {
-                let nested = try members.superDecoder(forKey: .parameters)
-                try nested.refuseUnknownMembers(besides: Parameters.CodingKeys.self)
-                parameters = try Parameters(from: nested)
-            } else {
-                parameters = try JSON.decode(Parameters.self, from: Array("{}".utf8))
-            }
+            try decoder.refuseUnknownMembers(besides: Parameters.CodingKeys.self)
+            parameters = try Parameters(from: decoder)
         }
     }
 }

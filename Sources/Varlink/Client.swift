@@ -41,6 +41,17 @@ package final class Client {
 
     deinit { FileDescriptor(owning: socket).close() }
 
+    /// Who listens at the other end: the user of the process that called `listen(2)`.
+    package var peerUserID: UInt32 {
+        get throws(ClientError) {
+            do throws(SystemError) {
+                return try Linux.peerCredentials(socket).userID
+            } catch {
+                throw .system(error)
+            }
+        }
+    }
+
     /// Calls a method and waits for its one reply.
     /// - Parameters:
     ///   - method: with its interface.

@@ -23,6 +23,9 @@ struct InputFrames {
             && messageBytes < ServerConnection.maximumMessageSize
     }
 
+    /// `next` gives something.
+    var hasNext: Bool { !messages.isEmpty || end != .open }
+
     mutating func append(_ bytes: [UInt8]) {
         guard end == .open else { return }
         var rest = bytes[...]

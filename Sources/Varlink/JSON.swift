@@ -9,8 +9,17 @@ package enum JSON {
         return Array(try encoder.encode(value))
     }
 
-    /// - Throws: `DecodingError`. Text nested deeper than 512 is refused, not followed.
+    /// - Throws: `JSONSyntaxError`, `JSONFault`, or `DecodingError` for what is no such value.
     package static func decode<Value: Decodable>(_ type: Value.Type = Value.self, from text: [UInt8]) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(text))
+        let text = try JSONText(text)
+        if let fault = text.fault { throw fault }
+        return try decode(type, from: text.value)
+    }
+
+    /// - Throws: `DecodingError`, whose path leads to what is missing or of the wrong type.
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, from value: JSONValue
+    ) throws -> Value {
+        try JSONValueDecoder(value).decode(type)
     }
 }

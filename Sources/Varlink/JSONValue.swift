@@ -23,23 +23,13 @@ package enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue: Codable {
+    /// - Throws: `DecodingError` where the decoder is not that of `JSON`: others do not know what is a value of JSON.
     package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let string = try? container.decode(String.self) {
-            self = .string(string)
-        } else if container.decodeNil() {
-            self = .null
-        } else if let int = try? container.decode(Int64.self) {
-            self = .int(int)
-        } else if let bool = try? container.decode(Bool.self) {
-            self = .bool(bool)
-        } else if let double = try? container.decode(Double.self) {
-            self = .double(double)
-        } else if let members = try? container.decode([String: JSONValue].self) {
-            self = .object(members)
-        } else {
-            self = .array(try container.decode([JSONValue].self))
+        guard let decoder = decoder as? JSONValueDecoder else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not decoded by JSON"))
         }
+        self = decoder.value
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -3,7 +3,7 @@
 /// A pure state machine. Its owner has the socket and the clock, and does this:
 ///
 /// - while `wantsInput`, reads and gives what came to `receive`, the end of the stream to `receiveEnd`;
-/// - after that, and after each reply and each write, takes calls with `next` until there is none;
+/// - after that, and after each reply and each write, takes a call with `next` while it `hasNext`, at once or later;
 /// - answers each call exactly once, now or later, a call with `wantsMore` by any number of continued replies before
 ///   that; a oneway call is answered like any other, and nothing is sent; of a stream that has no end it says so with
 ///   `beginStream`;
@@ -42,12 +42,21 @@ package struct ServerConnection: Sendable {
 
     private var input = InputFrames()
     private var output = OutputQueue()
-    private var current: Call?
+    private var current: Unanswered?
     private var callCount = 0
     private var isInputClosed = false
     /// The last call that was a stream without an end.
     private var endlessCall: Int?
     private let slowSubscriberError: ErrorReply
+
+    /// What is still to be known of a call that has been handed out; its parameters may be large.
+    private struct Unanswered {
+        let number: Int
+        let isOneway: Bool
+        let wantsMore: Bool
+
+        init(_ call: Call) { (number, isOneway, wantsMore) = (call.number, call.isOneway, call.wantsMore) }
+    }
 
     /// - Parameter slowSubscriberError: the last reply of a stream that is cut off.
     package init(slowSubscriberError: ErrorReply) { self.slowSubscriberError = slowSubscriberError }
@@ -83,33 +92,38 @@ package struct ServerConnection: Sendable {
         ending = .closed
     }
 
+    /// `next` has something to do: a call to hand out, or an end to note.
+    package var hasNext: Bool { ending == nil && current == nil && !isOutputFull && input.hasNext }
+
     /// The next call, if the one before has been answered and the client reads its replies.
     package mutating func next() -> Call? {
         while ending == nil, current == nil, !isOutputFull {
             switch input.next() {
-            case .message(let message): take(message)
+            case .message(let message): if let call = take(message) { return call }
             case .failure(let reason): ending = .malformed(reason)
             case .end: ending = .closed
             case .nothingYet: return nil
             }
-            if let current { return current }
         }
         return nil
     }
 
-    private mutating func take(_ message: [UInt8]) {
+    /// - Returns: the call to be answered now; `nil`: the message is answered.
+    private mutating func take(_ message: [UInt8]) -> Call? {
         callCount += 1
         do throws(Call.Malformed) {
             let call = try Call(number: callCount, message: message)
             if call.wantsUpgrade {
                 if !call.isOneway { enqueue(error: .invalidParameter("upgrade")) }
-            } else {
-                current = call
+                return nil
             }
+            current = Unanswered(call)
+            return call
         } catch {
             // What is not even an object may have been a oneway call: it is not answered.
             if let member = error.member { enqueue(error: .invalidParameter(member)) }
             ending = .malformed(error.reason)
+            return nil
         }
     }
 
@@ -144,7 +158,7 @@ package struct ServerConnection: Sendable {
     /// Too many replies wait for the client: a stream had better wait until some have been written.
     package var isOutputFull: Bool { !output.hasRoom(for: 0) }
 
-    private mutating func answer(_ call: Int) -> Call? {
+    private mutating func answer(_ call: Int) -> Unanswered? {
         guard ending == nil, let current, current.number == call else { return nil }
         self.current = nil
         return current

@@ -44,6 +44,7 @@ struct CallParametersTests {
             (#"{"name":"x","how_many":"3"}"#, "how_many"), (#"{"name":"x","how_many":1.5}"#, "how_many"),
             (#"{"name":"x","how_many":9223372036854775808}"#, "how_many"), (#"{"name":"x","name":"y"}"#, "name"),
             (#"{"name":"x","flags":[true,1]}"#, "flags"),
+            (#"{"name":"\ud800\n"}"#, "name"), (#"{"name":"x","how_many":99999999999999999999}"#, "how_many"),
             (#"{"name":"x","count":3}"#, "count"), (#"{"name":"x","Name":"y","b":1}"#, "Name"),
         ] as [(String?, String)])
     func whatIsUnknownMissingOrMistypedIsNamed(text: String?, parameter: String) throws {

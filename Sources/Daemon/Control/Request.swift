@@ -119,11 +119,11 @@ struct Request: Sendable {
             let level = try call.parameters(as: Varlink.LogLevel.self).level
             return .plain { runtime, done in runtime.setLogLevel(level, done) }
         case Emit.fullName:
-            let parameters: Emit.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.emit(parameters, peer, done) }
+            let emission = EngineCommand.Emission(try call.parameters(as: Emit.Parameters.self))
+            return .plain { runtime, done in runtime.emit(emission, peer, done) }
         case EmitAll.fullName:
-            let parameters: EmitAll.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.emitAll(parameters, peer, done) }
+            let emissions = try call.parameters(as: EmitAll.Parameters.self).events.map(EngineCommand.Emission.init)
+            return .plain { runtime, done in runtime.emitAll(emissions, peer, done) }
         case Run.fullName:
             let parameters: Run.Parameters = try call.parameters()
             guard parameters.wait == true else {

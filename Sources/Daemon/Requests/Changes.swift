@@ -8,16 +8,17 @@ import WatchFile
 
 /// The requests that change something. Each calls `done` once.
 extension Runtime {
-    func emit(_ parameters: Emit.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
-        emit([parameters], peer) { ids in
+    /// - Parameter emission: of the one event.
+    func emit(_ emission: EngineCommand.Emission, _ peer: Peer, _ done: @escaping Request.Completion) {
+        emit([emission], peer) { ids in
             .of(Emit.Reply(event: ids.first ?? 0))
         } done: {
             done($0)
         }
     }
 
-    func emitAll(_ parameters: EmitAll.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
-        emit(parameters.events, peer) { ids in
+    func emitAll(_ emissions: [EngineCommand.Emission], _ peer: Peer, _ done: @escaping Request.Completion) {
+        emit(emissions, peer) { ids in
             .of(EmitAll.Reply(events: ids))
         } done: {
             done($0)
@@ -25,14 +26,9 @@ extension Runtime {
     }
 
     private func emit(
-        _ list: [Emit.Parameters], _ peer: Peer, reply: @escaping ([Int]) -> Request.Answer,
+        _ emissions: [EngineCommand.Emission], _ peer: Peer, reply: @escaping ([Int]) -> Request.Answer,
         done: @escaping Request.Completion
     ) {
-        let emissions = list.map { one in
-            let payload = one.payload.flatMap { try? JSON.encode($0) }
-            let data = one.data.map(Int64.init) ?? (payload == nil ? 1 : nil)
-            return EngineCommand.Emission(name: one.name, fact: CustomFact(data: data, payload: payload))
-        }
         command(.emit(emissions), of: peer) { answer in
             switch answer {
             case .events(let ids): done(reply(ids.map(Int.init)))
@@ -213,5 +209,14 @@ extension ManagerError {
             case .storeFailing(let reason): .storeFailing(reason: reason)
             case .notSupported(let what): .notSupported(what: what)
             }
+    }
+}
+
+extension EngineCommand.Emission {
+    /// A payload becomes text here, which takes its time: not on the core.
+    init(_ parameters: Emit.Parameters) {
+        let payload = parameters.payload.flatMap { try? JSON.encode($0) }
+        let data = parameters.data.map(Int64.init) ?? (payload == nil ? 1 : nil)
+        self.init(name: parameters.name, fact: CustomFact(data: data, payload: payload))
     }
 }

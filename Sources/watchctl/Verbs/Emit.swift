@@ -41,12 +41,24 @@ extension Verb {
 
     private static func payload(_ invocation: Invocation) throws(Failure) -> JSONValue? {
         guard let text = invocation.options[.payload] else { return nil }
-        if let fault = JSONFault.first(in: Array(text.utf8)) {
-            throw .usage("--payload cannot be kept as it is written: \(fault.reason)")
+        let read: JSONText
+        var limits = Call.limits
+        limits.nesting -= levelsAround
+        do throws(JSONSyntaxError) {
+            read = try JSONText(Array(text.utf8), limits: limits)
+        } catch {
+            if case .tooDeep = error { throw .usage("--payload is \(error.reason), which watchd does not take") }
+            throw notAnObject(text)
         }
-        guard let value = try? JSON.decode([String: JSONValue].self, from: Array(text.utf8)) else {
-            throw .usage("--payload takes a JSON object, not “\(text)”", help: #"such as --payload '{"name":"value"}'"#)
-        }
-        return .object(value)
+        if let fault = read.fault { throw .usage("--payload cannot be kept as it is written: \(fault.reason)") }
+        guard read.value.members != nil else { throw notAnObject(text) }
+        return read.value
+    }
+
+    /// The call and its parameters.
+    private static let levelsAround = 2
+
+    private static func notAnObject(_ text: String) -> Failure {
+        .usage("--payload takes a JSON object, not “\(text)”", help: #"such as --payload '{"name":"value"}'"#)
     }
 }
