@@ -23,8 +23,8 @@ final class ControlConnection {
     private var isClosing = false
     private var isWaitingForGrace = false
     private var stream: Stream?
-    /// The call that is being answered.
-    private var current: Call?
+    /// A call is being answered, and somebody waits for that.
+    private var isAwaited = false
     /// It has closed its side too: nobody reads answers any more.
     private var isPeerGone = false
     private var target: RequestTarget { requests.target }
@@ -83,10 +83,16 @@ final class ControlConnection {
         }
     }
 
-    /// Hands out calls, writes what there is to write, and sees what to wait for.
+    /// It is this connection's turn: one call is handed out.
+    func takeTurn() {
+        guard number != nil else { return }
+        if !isClosing, let call = protocolState.next() { answer(call) }
+        advance()
+    }
+
+    /// Writes what there is to write, asks for a turn if a call is at hand, and sees what to wait for.
     private func advance() {
         guard let number else { return }
-        while !isClosing, let call = protocolState.next() { answer(call) }
         repeat {
             tellRecords()
             write(number)
@@ -94,6 +100,7 @@ final class ControlConnection {
         } while stream?.records.isEmpty == false && !protocolState.isOutputFull
         if protocolState.isFinished || (isClosing && protocolState.pendingOutput.isEmpty) { return close() }
         if protocolState.ending != nil || isClosing { closeAfterGrace() }
+        if !isClosing, protocolState.hasNext { requests.wantsTurn(self) }
         fetch()
         wait()
     }
@@ -144,9 +151,6 @@ final class ControlConnection {
         }
     }
 
-    /// Somebody waits for an answer.
-    private var isAwaited: Bool { current.map { !$0.isOneway } ?? false }
-
     /// What was asked for still happens, but nothing waits for it any more.
     private func peerHasGone() {
         isPeerGone = true
@@ -187,7 +191,7 @@ final class ControlConnection {
             } catch {
                 return protocolState.fail(number, with: error)
             }
-            current = call
+            isAwaited = !call.isOneway
             requests.perform(request, of: peer, call: number, on: bound)
             if isPeerGone { peerHasGone() }
         }
@@ -195,7 +199,7 @@ final class ControlConnection {
 
     /// The answer to what was asked for.
     func send(_ answer: Request.Answer, to call: Int) {
-        current = nil
+        isAwaited = false
         switch answer {
         case .error(let error): protocolState.fail(call, with: error)
         case .reply(let reply): reply(&protocolState, call)

@@ -26,6 +26,9 @@ struct Peer: Sendable {
         role = userID == 0 || userID == Linux.effectiveUserID || isMember ? .administrator : .reader
     }
 
+    /// Whose calls those of others do not delay.
+    var comesFirst: Bool { userID == 0 || userID == Linux.effectiveUserID }
+
     /// For suspensions and the log.
     var name: String { userID == 0 ? "root" : "user \(userID)" }
 }

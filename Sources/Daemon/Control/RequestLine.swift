@@ -3,10 +3,17 @@ import EventSources
 import LinuxSystem
 import Varlink
 
-/// The way of requests to the core: those of one turn go there together, in their order. Confined to the control
-/// context.
+/// The way of requests to the core. Connections that have calls at hand take turns (`CallTurns`); a turn has a few
+/// calls, which go to the core together, in their order. Between turns the control context and the core go on with
+/// what else there is: new clients, events, the watchdog's token. Confined to the control context.
 final class RequestLine {
+    /// So many connections have a call each in one turn. Few: what may be dear is theirs.
+    static let callsPerTurn = 4
+
     let target: RequestTarget
+    private var turns = CallTurns()
+    /// Those that are in `turns`.
+    private var connections: [Int: ControlConnection] = [:]
     private let answers: Answers
     private var waiting: [() -> Void] = []
     private var isCollecting = false
@@ -32,24 +39,42 @@ final class RequestLine {
         append { [target] in target.tell(of: connection, news) }
     }
 
-    /// Runs `body`, and then what it has asked for, until nothing that can be answered at once is left.
+    /// This connection has a call at hand; `takeTurn` is called when it is to be asked for.
+    func wantsTurn(_ connection: ControlConnection) {
+        let peer = connection.peer
+        guard connections.updateValue(connection, forKey: peer.connection) == nil else { return }
+        turns.add(peer.connection, of: peer.userID, comesFirst: peer.comesFirst)
+        plan()
+    }
+
+    /// Runs `body`, and then one turn of what is at hand; the next ones follow by themselves.
     func collect(_ body: () -> Void) {
         isCollecting = true
         answers.setControlBusy(true)
         body()
-        while !waiting.isEmpty {
+        for _ in 0..<Self.callsPerTurn {
+            guard let next = turns.next() else { break }
+            connections.removeValue(forKey: next)?.takeTurn()
+        }
+        if !waiting.isEmpty {
             let works = waiting
             waiting = []
             answers.expect()
             target.core.sync { for work in works { work() } }
             answers.deliver()
         }
-        answers.setControlBusy(false)
         isCollecting = false
+        let isDone = waiting.isEmpty && turns.isEmpty
+        answers.setControlBusy(!isDone)
+        if !isDone { plan() }
     }
 
     private func append(_ work: @escaping () -> Void) {
         waiting.append(work)
+        plan()
+    }
+
+    private func plan() {
         guard !isCollecting, !isPlanned else { return }
         isPlanned = true
         answers.control.async { [bound] in bound.value.goOn() }
