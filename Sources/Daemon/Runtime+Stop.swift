@@ -43,9 +43,26 @@ extension Runtime {
         refused.closeAll()
         writeMembers()
         guard let persistence else { return stopped(Unstored([])) }
+        var isOver = false
+        let end = { [self] (unstored: Unstored) in
+            if isOver { return }
+            isOver = true
+            stopped(unstored)
+        }
         // What is kept is known when it is written.
-        persistence.close { [self] in stopped($0) }
+        persistence.close(end)
+        let late = QueueBound(
+            { [logger] in
+                if !isOver { logger.log(.crit, "the store has not been written for a minute: ending without it") }
+                end(Unstored([]))
+            }, to: core)
+        core.after(Self.storePatience) { late.value() }
     }
+
+    /// A disk that does not answer ends in its own time (microseconds): what was accepted is on it already.
+    private static let storePatience = 60_000_000
+    /// For the last replies (microseconds), longer than `ControlServer.close` takes unless a client hangs it.
+    private static let controlPatience = 3_000_000
 
     private func stopped(_ unstored: Unstored) {
         let lost = unstored.operations.count
@@ -62,7 +79,9 @@ extension Runtime {
         }
         // Nobody keeps anything for the next start: what is lost of it is named.
         if manager.isManaged { sources?.closeUnkept() } else { sources?.closeUnclaimed() }
-        control.map { $0.close(exit) } ?? exit()
+        guard let control else { return exit() }
+        control.close(exit)
+        core.after(Self.controlPatience) { [bound] in bound.value.exit() }
     }
 
     /// Whether what a source has told, and nobody has stored, is told by it again after the next start.
