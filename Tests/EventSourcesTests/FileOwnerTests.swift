@@ -29,9 +29,9 @@ import WatchFile
         /// Makes one that nobody listens behind.
         func make(_ path: String) throws {
             if isFIFO { return try Linux.mkfifo(path, mode: 0o666) }
-            let socket = try Linux.socket(for: .unix(path.pathBytes), self == .stream ? .stream : .datagram)
-            defer { socket.close() }
-            try Linux.bind(socket.rawValue, .unix(path.pathBytes))
+            try Linux.socket(for: .unix(path.pathBytes), self == .stream ? .stream : .datagram).use {
+                try Linux.bind($0, .unix(path.pathBytes))
+            }
         }
     }
 
@@ -104,14 +104,15 @@ import WatchFile
     @Test(arguments: [Kind.stream, .datagram]) func anEndRemovesOnlyTheSocketFileThatItMade(_ kind: Kind) throws {
         try Folder.with { folder in
             let path = folder["f"]
-            let other = try Linux.socket(for: .unix(path.pathBytes), kind == .stream ? .stream : .datagram)
-            defer { other.close() }
+            let type: SocketType = kind == .stream ? .stream : .datagram
+            let other = try Linux.socket(for: .unix(path.pathBytes), type).release()
+            defer { FileDescriptor(owning: other).close() }
             var ended: [Rim] = []
             try Rim.with(kind.trigger(path)) { rim in
                 ended.append(rim)
                 try rim.waitUntilArmed()
-                try Linux.bind(other.rawValue, .unix(folder["new"].pathBytes))
-                if kind == .stream { try Linux.listen(other.rawValue) }
+                try Linux.bind(other, .unix(folder["new"].pathBytes))
+                if kind == .stream { try Linux.listen(other) }
                 try Linux.rename(folder["new"], to: path)
                 try waitUntilRefused(rim, "in use")
             }
