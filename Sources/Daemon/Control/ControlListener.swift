@@ -46,7 +46,7 @@ final class ControlListener: Sendable {
     func removeSocketFile() { file?.remove() }
 
     private static func make(_ path: [UInt8], isDefault: Bool) throws -> (Int32, SocketFile) {
-        if isDefault { try makeFolder(of: path) }
+        if isDefault { try makeFolder(Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])) }
         try removeStale(path)
         let socket = try Linux.socket(for: .unix(path), .stream)
         do {
@@ -62,17 +62,25 @@ final class ControlListener: Sendable {
         }
     }
 
-    /// The default place may not be there yet; one that somebody else made in `/tmp` is refused.
-    private static func makeFolder(of path: [UInt8]) throws {
-        let folder = Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+    /// The default place may not be there yet. One that is there must be a folder (no link to one) that belongs to this
+    /// user, and that nobody else may write: in it another could put a socket in the place of this one.
+    static func makeFolder(_ folder: [UInt8]) throws {
         let mode: UInt32 = Linux.effectiveUserID == 0 ? 0o755 : 0o700
         let made = Swift.Result { () throws(SystemError) in try Linux.mkdir(folder, mode: mode) }
         guard case .failure(let error) = made else { return }
         guard error.errno == .fileExists else { throw error }
         let status = try Linux.lstat(folder)
-        guard status.kind == .folder, status.userID == Linux.effectiveUserID else {
-            throw Failure(description: "\(folder.printable) belongs to somebody else; set ControlSocket= in [Watchd]")
-        }
+        let isShared = status.permissions & 0o022 != 0
+        let fault: String? =
+            if status.kind != .folder {
+                "is \(status.kind.phrase), where a folder for the control socket should be"
+            } else if status.userID != Linux.effectiveUserID {
+                "belongs to somebody else (user \(status.userID))"
+            } else {
+                isShared ? "may be written by others (mode \(String(status.permissions, radix: 8)))" : nil
+            }
+        guard let fault else { return }
+        throw Failure(description: "\(folder.printable) \(fault); mend that, or set ControlSocket= in [Watchd]")
     }
 
     /// A socket file of a daemon that is dead is replaced; that of a living one is refused.
