@@ -12,8 +12,8 @@ extension [UInt8]: SystemPath {
 }
 
 extension [UInt8] {
-    /// The bytes as text to print: what is not UTF-8, and control characters, as `\xHH`; a backslash doubled. So two
-    /// different names never look the same and none can forge a line of a log.
+    /// The bytes as text to print: what is not UTF-8, and what a terminal may act on (`isUnprintable`), as `\xHH`; a
+    /// backslash doubled. So two different names never look the same and none can forge a line of a log.
     package var printable: String { printable(doublingBackslashes: true) }
 
     /// Without doubled backslashes it reads better, but what looks like an escape may have stood there before.
@@ -25,7 +25,7 @@ extension [UInt8] {
             switch parser.parseScalar(from: &input) {
             case .valid(let encoded):
                 let scalar = UTF8.decode(encoded)
-                if scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) {
+                if scalar.isUnprintable {
                     escape(encoded, into: &result)
                 } else {
                     if scalar == "\\" && doublingBackslashes { result.append(scalar) }
@@ -47,6 +47,18 @@ extension [UInt8] {
             for digit in [byte >> 4, byte & 0xF] {
                 text.append(Unicode.Scalar(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10))
             }
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// A terminal may act on it, reverse the reading order by it, or show nothing of it: control and format characters
+    /// (U+202E), separators of lines (U+2028), what is for private use.
+    package var isUnprintable: Bool {
+        if isASCII { return value < 0x20 || value == 0x7F }
+        return switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate: true
+        default: false
         }
     }
 }

@@ -53,7 +53,8 @@ while let argument = options.popFirst() {
     case _ where argument.hasPrefix("-") && argument != "-":
         let known = ["--check", "--help", "--version"]
         let nearest = Spelling.nearest(to: argument, among: known).map { "; did you mean \($0)?" } ?? ""
-        say("watchd: unknown option \(argument)\(nearest)\nTry watchd --help.", to: 2)
+        let shown = Array(argument.utf8).printable(doublingBackslashes: false)
+        say("watchd: unknown option \(shown)\(nearest)\nTry watchd --help.", to: 2)
         exit(2)
     default: paths.append(argument)
     }

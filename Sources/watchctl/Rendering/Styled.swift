@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// One line of text for a terminal, parts of it coloured.
 ///
 /// Everything that is printed goes through this type, and it escapes what could move the cursor, change the terminal or
@@ -122,7 +124,7 @@ extension Styled {
             case " "..."~": result.append(scalar)
             case "\n": result += "\\n".unicodeScalars
             case "\t": result += "\\t".unicodeScalars
-            case _ where isDangerous(scalar):
+            case _ where scalar.isUnprintable:
                 let digits = String(scalar.value, radix: 16)
                 let isByte = scalar.isASCII
                 result += (isByte ? "\\x" + (digits.count < 2 ? "0" : "") + digits : "\\u{\(digits)}").unicodeScalars
@@ -130,13 +132,6 @@ extension Styled {
             }
         }
         return String(result)
-    }
-
-    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate: true
-        default: false
-        }
     }
 
     private static func width(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + width($1) } }
