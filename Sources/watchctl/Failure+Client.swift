@@ -5,7 +5,8 @@ import WatchFile
 
 extension Failure {
     /// What went wrong with a call, for a person.
-    init(_ error: ClientError, socketPath: String) {
+    /// - Parameter awaited: what the daemon had to give.
+    init(_ error: ClientError, socketPath: String, _ awaited: String) {
         switch error {
         case .cannotConnect(let path, let errno): self.init(path: path, errno)
         case .remote(let reply): self.init(reply)
@@ -15,8 +16,9 @@ extension Failure {
                 exitCode: .unreachable)
         case .timedOut(let milliseconds):
             self.init(
-                message: "watchd has not answered for \(Phrases.span(microseconds: Int64(milliseconds) * 1000))",
-                help: "is it stopped (SIGSTOP) or stuck? systemctl status watchd", exitCode: .unreachable)
+                message: "watchd at \(socketPath) has not answered \(awaited) for \(Self.span(milliseconds))",
+                help: "is it stopped (SIGSTOP) or stuck? systemctl status watchd; --timeout SPAN waits longer",
+                exitCode: .unreachable)
         case .unexpectedReply(let what):
             self.init(
                 message: "watchd's reply is not understood: \(what)", help: "are watchctl and watchd of one version?",
@@ -24,6 +26,10 @@ extension Failure {
         case .system(let error):
             self.init(message: "talking to watchd at \(socketPath): \(error)", exitCode: .unreachable)
         }
+    }
+
+    private static func span(_ milliseconds: Int) -> String {
+        Phrases.span(microseconds: Int64(clamping: milliseconds.multipliedReportingOverflow(by: 1000).partialValue))
     }
 
     private init(path: String, _ errno: Errno) {

@@ -6,6 +6,8 @@ import Varlink
 /// What a verb works with: the daemon on one side, the terminal on the other.
 struct Session: Sendable {
     var socketPath: String
+    /// It was not named: whoever listens there must be trusted for another reason.
+    var isDefaultSocket = false
     var isJSON: Bool
     var screen: Screen
     var write: @Sendable (String) -> Void
@@ -13,15 +15,23 @@ struct Session: Sendable {
     var remark: @Sendable (String) -> Void = { _ in }
     /// For verbs that ask no daemon.
     var zones = TimeZoneDatabase()
+    /// Bytes of a handler, as they are.
+    var writeBytes: @Sendable ([UInt8]) -> Void = { _ in }
     /// How long a daemon may take for a reply that depends on nothing, in ms.
     var patience = 30_000
+    /// How long any reply may take, in ms, where the command line says so.
+    var limit: Int?
 
     func connect() throws(Failure) -> Client {
-        do throws(ClientError) {
-            return try Client(connectingTo: socketPath)
-        } catch {
-            throw Failure(error, socketPath: socketPath)
-        }
+        let client = try attempt("a connection") { () throws(ClientError) in try Client(connectingTo: socketPath) }
+        if isDefaultSocket { try checkListener(client) }
+        return client
+    }
+
+    /// - Parameter span: what the call itself may take besides `patience`, in ms; `nil`: as long as it needs.
+    func timeout(taking span: Int?) -> Int? {
+        if let limit { return limit == .max ? nil : limit }
+        return span.map { $0.addingReportingOverflow(patience) }.map { $0.overflow ? Int.max : $0.partialValue }
     }
 
     /// Calls a method once. Of one that streams the first reply is what matters.
@@ -30,12 +40,12 @@ struct Session: Sendable {
         _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int? = 0
     ) throws(Failure) -> Reply {
         let client = try connect()
-        let timeout = span.map { $0.addingReportingOverflow(patience) }.map { $0.overflow ? Int.max : $0.partialValue }
-        return try attempt { () throws(ClientError) in
+        let timeout = timeout(taking: span)
+        return try attempt(Method.name) { () throws(ClientError) in
             guard Method.style == .stream else {
                 return try client.call(Method.fullName, parameters, timeout: timeout)
             }
-            try client.start(Method.fullName, parameters, timeout: patience)
+            try client.start(Method.fullName, parameters, timeout: self.timeout(taking: 0))
             return try client.nextReply(timeout: timeout)
         }
     }
@@ -60,14 +70,16 @@ struct Session: Sendable {
         _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) {
         let client = try connect()
-        try attempt { () throws(ClientError) in try client.begin(Method.fullName, parameters) }
-        let reply: Reply
-        do throws(ClientError) {
-            reply = try client.nextReply(timeout: Self.slowness)
-        } catch {
-            guard case .timedOut = error else { throw Failure(error, socketPath: socketPath) }
-            remark(Styled("watchctl: " + reason()).rendered(coloured: false) + "\n")
-            reply = try attempt { () throws(ClientError) in try client.nextReply() }
+        let timeout = timeout(taking: nil)
+        let reply = try attempt(Method.name) { () throws(ClientError) in
+            try client.begin(Method.fullName, parameters, timeout: timeout)
+            do throws(ClientError) {
+                return try client.nextReply(timeout: min(Self.slowness, timeout ?? .max))
+            } catch {
+                guard case .timedOut = error, timeout ?? .max > Self.slowness else { throw error }
+                remark(Styled("watchctl: " + reason()).rendered(coloured: false) + "\n")
+                return try client.nextReply(timeout: timeout.map { $0 - Self.slowness })
+            }
         }
         try show(method, reply, render)
     }
@@ -76,7 +88,9 @@ struct Session: Sendable {
     private func show<Method: ControlMethod>(
         _ method: Method.Type, _ reply: Reply, _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) -> Method.Reply {
-        let decoded = try attempt { () throws(ClientError) in try reply.parameters(as: Method.Reply.self) }
+        let decoded = try attempt(Method.name) { () throws(ClientError) in
+            try reply.parameters(as: Method.Reply.self)
+        }
         if isJSON { try print(reply) } else { print(render(decoded)) }
         return decoded
     }
@@ -95,8 +109,8 @@ struct Session: Sendable {
         var all: [String: JSONValue] = [:]
         var (next, left): (JSONValue?, Int) = (nil, limit)
         repeat {
-            let page = try attempt { () throws(ClientError) in
-                try client.call(Method.fullName, parameters(next, left), timeout: patience)
+            let page = try attempt(Method.name) { () throws(ClientError) in
+                try client.call(Method.fullName, parameters(next, left), timeout: timeout(taking: 0))
                     .parameters(as: [String: JSONValue].self)
             }
             next = page["next"].flatMap { $0 == .null ? nil : $0 }
@@ -126,17 +140,18 @@ struct Session: Sendable {
             print(json: text)
         } else {
             guard let reply = try? JSON.decode(Method.Reply.self, from: text) else {
-                throw Failure(.unexpectedReply("a list of another form"), socketPath: socketPath)
+                throw Failure(.unexpectedReply("a list of another form"), socketPath: socketPath, Method.name)
             }
             print(render(reply))
         }
     }
 
-    func attempt<Value>(_ body: () throws(ClientError) -> Value) throws(Failure) -> Value {
+    /// - Parameter awaited: what the daemon has to give, for people.
+    func attempt<Value>(_ awaited: String, _ body: () throws(ClientError) -> Value) throws(Failure) -> Value {
         do throws(ClientError) {
             return try body()
         } catch {
-            throw Failure(error, socketPath: socketPath)
+            throw Failure(error, socketPath: socketPath, awaited)
         }
     }
 
@@ -144,18 +159,22 @@ struct Session: Sendable {
 
     /// The parameters of a reply, whatever they are, on one line.
     func print(_ reply: Reply) throws(Failure) {
-        let parameters = try attempt { () throws(ClientError) in try reply.parameters(as: JSONValue.self) }
+        let parameters = try attempt("a reply") { () throws(ClientError) in
+            try reply.parameters(as: JSONValue.self)
+        }
         if let text = try? JSON.encode(parameters) { print(json: text) }
     }
 
-    /// JSON escapes the control characters of ASCII; terminals know some more, which stand in strings only.
+    /// JSON escapes the control characters of ASCII; terminals act on some more, which stand in strings only.
     func print(json text: [UInt8]) {
         var line = String.UnicodeScalarView()
         for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
-            if (0x7F...0x9F).contains(scalar.value) {
-                line += "\\u00\(String(scalar.value, radix: 16))".unicodeScalars
-            } else {
+            guard scalar.isUnprintable else {
                 line.append(scalar)
+                continue
+            }
+            for unit in UTF16.encode(scalar) ?? .init() {
+                line += "\\u\(String(0x10000 + UInt32(unit), radix: 16).dropFirst())".unicodeScalars
             }
         }
         write(String(line) + "\n")

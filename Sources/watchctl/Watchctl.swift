@@ -20,10 +20,11 @@ enum Watchctl {
     }
 
     private static func run(_ invocation: Invocation) throws(Failure) -> ExitCode {
-        let session = Session(
-            socketPath: invocation.options[.socket] ?? socketPath(), isJSON: invocation.has(.json),
-            screen: screen(invocation), write: { write($0, to: STDOUT_FILENO) },
-            remark: { write($0, to: STDERR_FILENO) })
+        var session = Session(
+            socketPath: invocation.options[.socket] ?? socketPath(), isDefaultSocket: !invocation.has(.socket),
+            isJSON: invocation.has(.json), screen: screen(invocation), write: { write($0.utf8, to: STDOUT_FILENO) },
+            remark: { write($0.utf8, to: STDERR_FILENO) }, writeBytes: { write($0, to: STDOUT_FILENO) })
+        session.limit = try invocation.limit()
         if invocation.has(.version) {
             session.write("watchctl \(Manager.softwareVersion)\n")
             return .done
@@ -58,7 +59,7 @@ enum Watchctl {
         return Screen(
             width: max(columns ?? (isTerminal ? 80 : 100), Screen.narrowest),
             isColoured: isTerminal && wantsColour && !invocation.has(.noColor),
-            now: Timestamp(microseconds: Linux.now(.realtime)), local: .system)
+            now: Timestamp(microseconds: Linux.now(.realtime)), local: .system, isTerminal: isTerminal)
     }
 
     /// `nil` for an empty value too.
@@ -66,11 +67,13 @@ enum Watchctl {
         Linux.environment(name).flatMap { $0.isEmpty ? nil : String(validating: $0, as: UTF8.self) }
     }
 
-    private static func printError(_ line: Styled) { write(line.rendered(coloured: false) + "\n", to: STDERR_FILENO) }
+    private static func printError(_ line: Styled) {
+        write((line.rendered(coloured: false) + "\n").utf8, to: STDERR_FILENO)
+    }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    private static func write(_ bytes: some Collection<UInt8>, to descriptor: Int32) {
         do throws(SystemError) {
-            try Linux.writeAll(descriptor, text.utf8)
+            try Linux.writeAll(descriptor, bytes)
         } catch {
             // Whoever reads has gone, or the disk is full: there is nobody to tell but the exit status.
             exit(ExitCode.failed.rawValue)

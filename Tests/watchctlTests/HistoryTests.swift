@@ -227,6 +227,13 @@ struct HistoryTests: VerbTesting {
             """
         #expect(try run(["output", "4711"], answer: answer) == VerbOutcome(output: expected, code: .done))
         #expect(try run(["output", "backup"], answer: answer) == VerbOutcome(output: expected, code: .done))
+        // A program reads it.
+        let rest = expected.split(separator: "\n").dropFirst().joined(separator: "\n") + "\n"
+        let piped = try run(["output", "4711"], isTerminal: false, answer: answer)
+        #expect(piped == VerbOutcome(output: rest, code: .done))
+        let raw = try run(["output", "4711", "--raw"], answer: answer)
+        #expect(Samples.detail.outputBase64 == "/w==")
+        #expect(raw == VerbOutcome(output: "\u{FFFD}", code: .done), "the bytes, not the text")
         let none = try run(["output", "report"], answer: answer).failure
         #expect(none?.message == "nothing of “report” has ended, or it is kept no more")
         #expect(none?.exitCode == .failed)

@@ -18,21 +18,25 @@ protocol VerbTesting {}
 
 extension VerbTesting {
     func run(
-        _ arguments: [String], answer: @escaping @Sendable (Call) -> SampleServer.Answer
+        _ arguments: [String], isTerminal: Bool = true, answer: @escaping @Sendable (Call) -> SampleServer.Answer
     ) throws -> VerbOutcome {
         let server = try SampleServer(interfaces: [Manager.interface], answer: answer)
         defer { server.stop() }
-        return try run(arguments, socket: server.path)
+        return try run(arguments, socket: server.path, isTerminal: isTerminal)
     }
 
-    func run(_ arguments: [String], socket: String, patience: Int = 30_000) throws -> VerbOutcome {
+    func run(
+        _ arguments: [String], socket: String, patience: Int = 30_000, isTerminal: Bool = true
+    ) throws -> VerbOutcome {
         let output = TextBox()
         let screen = Screen(width: 100, isColoured: false, now: try Timestamp(parsing: Samples.now), local: .utc)
         do throws(Failure) {
             let invocation = try Invocation(arguments: arguments)
-            let session = Session(
+            var session = Session(
                 socketPath: socket, isJSON: invocation.has(.json), screen: screen, write: { output.append($0) },
-                patience: patience)
+                writeBytes: { output.append(String(decoding: $0, as: UTF8.self)) }, patience: patience)
+            session.limit = try invocation.limit()
+            session.screen.isTerminal = isTerminal
             let code = try invocation.verb.run(invocation, session)
             return VerbOutcome(output: output.text, code: code)
         } catch {

@@ -195,17 +195,48 @@ struct VerbTests: VerbTesting {
         #expect(nothing == VerbOutcome(output: "sk: nothing was started\n", code: .failed))
     }
 
-    @Test func aWaitWithATimeoutGivesUpOnADaemonThatDoesNotAnswer() throws {
+    @Test(
+        arguments: [
+            // The daemon has a time of its own to say that it is over.
+            (["wait", "images", "--timeout", "20ms"], "Wait", "50ms"),
+            (["run", "x", "--wait", "--timeout", "20ms"], "Run", "20ms"),
+            (["emit", "x", "--timeout", "20ms"], "Emit", "20ms"),
+            (["sources", "--timeout", "20ms"], "ListSources", "20ms"),
+            (["follow", "--timeout", "20ms"], "Follow", "20ms"), (["sources"], "ListSources", "30ms"),
+        ])
+    func itGivesUpOnADaemonThatDoesNotAnswer(words: [String], awaited: String, span: String) throws {
         try withTemporaryFolder { folder in
             let path = folder + "/socket"
             let listener = try Linux.socket(for: .unix(path.pathBytes), .stream)
             try Linux.bind(listener.rawValue, .unix(path.pathBytes))
             try Linux.listen(listener.rawValue)
-            let outcome = try run(["wait", "images", "--timeout", "20ms"], socket: path, patience: 30)
+            let outcome = try run(words, socket: path, patience: 30)
             listener.close()
-            #expect(outcome.failure?.message == "watchd has not answered for 50ms")
+            #expect(outcome.failure?.message == "watchd at \(path) has not answered \(awaited) for \(span)")
             #expect(outcome.failure?.exitCode == .unreachable)
         }
+    }
+
+    @Test func aTimeoutIsASpanThatIsNotNothing() throws {
+        #expect(
+            try run(["status", "--timeout", "0"], socket: "/").failure == .usage("--timeout takes a span longer than 0")
+        )
+        #expect(try run(["status", "--timeout", "x"], socket: "/").failure?.exitCode == .usage)
+    }
+
+    @Test(
+        arguments: [
+            (0, 1000, nil, true), (1000, 1000, nil, true), (1001, 1000, nil, false), (1001, 1000, 1001, true),
+            (1001, 0, nil, false), (1001, 0, 1000, false),
+        ] as [(UInt32, UInt32, UInt32?, Bool)])
+    func onlyRootAndTheOwnUserAreTrusted(listener: UInt32, user: UInt32, owner: UInt32?, isTrusted: Bool) {
+        #expect(Session.trusts(listener, user: user, folderOwner: owner) == isTrusted)
+    }
+
+    @Test func whatATerminalActsOnIsEscapedInJSON() throws {
+        let reply = Run.Reply(operations: [], result: .skipped, reason: "a\u{202e}b\u{2028}c\u{9b}d\u{e0041}e\u{1F600}")
+        let outcome = try run(["run", "x", "--json"]) { _ in .reply(Sample.json(reply)) }
+        #expect(outcome.output.contains(#""reason":"a\u202eb\u2028c\u009bd\udb40\udc41e😀""#), "\(outcome)")
     }
 
     @Test func relativePathsAreMadeAbsolute() throws {

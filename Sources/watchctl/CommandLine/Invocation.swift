@@ -1,3 +1,4 @@
+import Schedule
 import WatchFile
 
 /// The command line, understood.
@@ -18,6 +19,24 @@ struct Invocation {
             throw .usage("\(option.rawValue) takes a whole number, not “\(text)”")
         }
         return number
+    }
+
+    /// - Throws: a usage error unless the option's value is a time span.
+    func span(_ option: Option) throws(Failure) -> TimeSpan? {
+        guard let text = options[option] else { return nil }
+        guard let span = try? TimeSpan(parsing: text) else {
+            let help = "such as \(option.rawValue) 30s, or \(option.rawValue) \"1h 30min\""
+            throw .usage("“\(text)” is not a time span", help: help)
+        }
+        return span
+    }
+
+    /// How long any reply may take, in ms, where the command line says so; for ever is `.max`. A verb with a time-out
+    /// of its own gives that to the daemon.
+    func limit() throws(Failure) -> Int? {
+        guard !verb.options.contains(.timeout), let span = try span(.timeout) else { return nil }
+        guard span > .zero else { throw .usage("--timeout takes a span longer than 0") }
+        return span == .infinity ? .max : Int(clamping: (span.microseconds - 1) / 1000 + 1)
     }
 }
 

@@ -26,14 +26,15 @@ enum Option: String, CaseIterable {
     case iterations = "--iterations"
     case baseTime = "--base-time"
     case daylightSaving = "--daylight-saving"
+    case raw = "--raw"
 
     /// Those of every verb.
-    static let global: Set<Option> = [.socket, .json, .noColor, .help, .version]
+    static let global: Set<Option> = [.socket, .timeout, .json, .noColor, .help, .version]
 
     /// How the help names its value; `nil`: it takes none.
     var value: String? {
         switch self {
-        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose: nil
+        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .raw: nil
         case .socket: "PATH"
         case .duration, .timeout: "SPAN"
         case .pid: "PID"
@@ -73,7 +74,9 @@ enum Option: String, CaseIterable {
         case .queue: "only those on this queue"
         case .handler: "only those of this handler"
         case .pid: "stay in the group until this process ends, such as $$; without it, the parent of watchctl"
-        case .timeout: "wait no longer than this, such as 1h 30min"
+        case .timeout:
+            "give up when watchd is silent for so long; without it 30s, and verbs that wait never do"
+        case .raw: "only what it wrote, byte for byte"
         case .iterations: "how many elapses; 1 without it"
         case .baseTime: "begin after this time, not now"
         case .daylightSaving:

@@ -6,23 +6,31 @@ struct OutputScreen {
     let operation: OperationDetail
     let screen: Screen
 
-    var lines: [Styled] {
+    /// For a program there is no line above.
+    var lines: [Styled] { screen.isTerminal ? heading + (text ?? [Styled(nothing, .dim)]) : text ?? [] }
+
+    /// What there is to say to whom the lines do not say it.
+    var remark: String? { screen.isTerminal || !bytes.isEmpty ? nil : nothing }
+
+    private var heading: [Styled] {
         let summary = operation.summary
         let name = Styled("\(summary.handler) \(summary.id), ", .bold)
         let time = Styled(summary.ended.map { ", \(screen.full($0))" } ?? "")
         return (name + OperationText.brief(summary) + time).wrapped(to: screen.width)
-            + (text ?? [Styled(nothing, .dim)])
+    }
+
+    /// Byte for byte.
+    var bytes: [UInt8] {
+        operation.outputBase64.flatMap { Data(base64Encoded: $0) }.map(Array.init)
+            ?? Array((operation.output ?? "").utf8)
     }
 
     /// `nil`: there is none.
     var text: [Styled]? {
-        let bytes = operation.outputBase64.flatMap { Data(base64Encoded: $0) }
-        let decoded = bytes.map { String(decoding: $0, as: UTF8.self) }
-        guard let text = operation.output ?? decoded, !text.isEmpty else { return nil }
-        return Styled.block(text)
+        bytes.isEmpty ? nil : Styled.block(operation.output ?? String(decoding: bytes, as: UTF8.self))
     }
 
-    private var nothing: String {
+    var nothing: String {
         if operation.summary.result == nil { return "What it writes is known when it has ended." }
         if operation.withheld == true { return "Its output is not for you: that needs root or the group watchd." }
         let isForgotten = operation.events.isEmpty && operation.eventsOmitted > 0

@@ -9,6 +9,8 @@ struct Screen: Sendable {
     var isColoured: Bool
     var now: Timestamp
     var local: LocalTime
+    /// A person looks at it, not a program.
+    var isTerminal = true
 
     /// A time of the wire; `nil` for text that is none.
     func instant(_ text: String?) -> Timestamp? { text.flatMap { try? Timestamp(parsing: $0) } }

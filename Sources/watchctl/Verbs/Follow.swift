@@ -7,17 +7,20 @@ extension Verb {
     ) { (invocation, session) throws(Failure) in
         let since = try invocation.number(.since)
         let client = try session.connect()
-        try session.attempt { () throws(ClientError) in
-            try client.start(Follow.fullName, Follow.Parameters(since: since))
+        let timeout = session.timeout(taking: nil)
+        try session.attempt(Follow.name) { () throws(ClientError) in
+            try client.start(Follow.fullName, Follow.Parameters(since: since), timeout: timeout)
         }
         var continues = true
         while continues {
-            let reply = try session.attempt { () throws(ClientError) in try client.nextReply() }
+            let reply = try session.attempt(Follow.name) { () throws(ClientError) in
+                try client.nextReply(timeout: timeout)
+            }
             continues = reply.continues
             if session.isJSON {
                 try session.print(reply)
             } else {
-                let record = try session.attempt { () throws(ClientError) in
+                let record = try session.attempt(Follow.name) { () throws(ClientError) in
                     try reply.parameters(as: Follow.Reply.self)
                 }
                 session.print([FollowText(screen: session.screen).line(record)])

@@ -33,7 +33,8 @@ extension Verb {
 
     /// This verb and its options.
     func helpText() -> String {
-        let entries = (options + Option.allCases.filter(Option.global.contains)).map(Self.entry)
+        let others = Option.allCases.filter { Option.global.contains($0) && !options.contains($0) }
+        let entries = (options + others).map(Self.entry)
         return """
             watchctl \(synopsis)
 

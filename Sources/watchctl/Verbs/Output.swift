@@ -3,9 +3,13 @@ import Varlink
 
 extension Verb {
     static let output = Verb(
-        name: "output", operands: "NAME|ID", operandCount: 1...1, options: [.follow],
+        name: "output", operands: "NAME|ID", operandCount: 1...1, options: [.raw, .follow],
         summary: "print the end of what an operation wrote, or the last one of a handler or source",
-        notes: ["With --json: the reply of GetOperation, which has bytes that are no text as Base64."]
+        notes: [
+            "A line above it says which operation that was, on a terminal only. What a terminal would act on is escaped;",
+            "--raw prints the bytes as they are. With --json: the reply of GetOperation, which has bytes that are no text as",
+            "Base64.",
+        ]
     ) { (invocation, session) throws(Failure) in
         guard !invocation.has(.follow) else {
             throw .usage(
@@ -14,16 +18,37 @@ extension Verb {
         }
         let target = invocation.operands[0]
         let id = if let id = Int(target) { id } else { try newest(target, session) }
+        guard !invocation.has(.raw) else { return try showBytes(id, invocation, session) }
         let reply = try session.show(GetOperation.self, .init(id: id)) {
-            OutputScreen(operation: $0.operation, screen: session.screen).lines
+            let screen = OutputScreen(operation: $0.operation, screen: session.screen)
+            if let remark = screen.remark { session.remark("watchctl: \(remark)\n") }
+            return screen.lines
         }
-        if reply.operation.withheld == true { return .permissionDenied }
-        return reply.operation.summary.result == nil ? .failed : .done
+        return code(reply.operation)
+    }
+
+    private static func code(_ operation: OperationDetail) -> ExitCode {
+        if operation.withheld == true { return .permissionDenied }
+        return operation.summary.result == nil ? .failed : .done
+    }
+
+    private static func showBytes(_ id: Int, _ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
+        if invocation.has(.json) { throw .usage("--raw and --json exclude each other") }
+        let reply = try session.call(GetOperation.self, .init(id: id))
+        let operation = try session.attempt(GetOperation.name) { () throws(ClientError) in
+            try reply.parameters(as: GetOperation.Reply.self).operation
+        }
+        let screen = OutputScreen(operation: operation, screen: session.screen)
+        session.writeBytes(screen.bytes)
+        if screen.bytes.isEmpty { session.remark("watchctl: \(screen.nothing)\n") }
+        return code(operation)
     }
 
     private static func newest(_ name: String, _ session: Session) throws(Failure) -> Int {
         let reply = try session.call(ListHistory.self, .init(name: name, limit: 1))
-        let history = try session.attempt { () throws(ClientError) in try reply.parameters(as: ListHistory.Reply.self) }
+        let history = try session.attempt(ListHistory.name) { () throws(ClientError) in
+            try reply.parameters(as: ListHistory.Reply.self)
+        }
         guard let newest = history.operations.first else {
             throw Failure(
                 message: "nothing of “\(name)” has ended, or it is kept no more",

@@ -19,10 +19,8 @@ extension Verb {
     }
 
     private static func end(_ invocation: Invocation, now: Timestamp) throws(Failure) -> Timestamp? {
-        guard let text = invocation.options[.duration] else { return nil }
-        guard let span = try? TimeSpan(parsing: text), span > .zero else {
-            throw .usage("“\(text)” is not a time span", help: "such as --for 30min, or --for \"1h 30min\"")
-        }
+        guard let span = try invocation.span(.duration), let text = invocation.options[.duration] else { return nil }
+        guard span > .zero else { throw .usage("--for takes a span longer than 0") }
         if span == .infinity { return nil }
         let (end, overflow) = now.microseconds.addingReportingOverflow(Int64(clamping: span.microseconds))
         guard !overflow, end <= Timestamp.latest.microseconds else {

@@ -5,7 +5,10 @@ extension Verb {
     static let wait = Verb(
         name: "wait", operands: "QUEUE|GROUP|ID", operandCount: 1...1, options: [.timeout],
         summary: "wait until a queue or group is empty or an operation has ended",
-        notes: ["The exit status is 1 if the operation did not succeed, or if the time was over before it ended."]
+        notes: [
+            "With --timeout it waits no longer than this, such as 30s or “1h 30min”.",
+            "The exit status is 1 if the operation did not succeed, or if the time was over before it ended.",
+        ]
     ) { (invocation, session) throws(Failure) in
         let target = invocation.operands[0]
         let timeout = try span(invocation)
@@ -23,11 +26,9 @@ extension Verb {
         return reply.operation.map { $0.result == .done } ?? true ? .done : .failed
     }
 
+    /// In microseconds.
     private static func span(_ invocation: Invocation) throws(Failure) -> Int? {
-        guard let text = invocation.options[.timeout] else { return nil }
-        guard let span = try? TimeSpan(parsing: text) else {
-            throw .usage("“\(text)” is not a time span", help: "such as --timeout 30s, or --timeout \"1h 30min\"")
-        }
-        return span == .infinity ? nil : Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
+        guard let span = try invocation.span(.timeout), span != .infinity else { return nil }
+        return Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
     }
 }
