@@ -96,7 +96,7 @@ extension Fact {
         switch self {
         case .timer, .finalizer, .silence: 0
         case .group(let group):
-            group.failures.reduce(0) { $0 + $1.handler.utf8.count + ($1.reason?.utf8.count ?? 0) + 64 }
+            group.failures.reduce(0) { $0 + $1.handler.utf8.count + $1.reason.utf8.count + 64 }
         case .signal(let signal): signal.senderExecutable?.count ?? 0
         // Its root is its source's.
         case .path(let path): path.path.count + (path.oldPath?.count ?? 0)
