@@ -111,7 +111,10 @@ extension Runtime {
     private func state(_ contents: StoreContents) -> StoredState {
         var state = StoredState(contents, logger: logger)
         // After a stop nothing is lost that was not told.
-        if contents.wasClosed { state.groups = [:] }
+        if contents.wasClosed {
+            state.groups = [:]
+            state.positions = state.positions.filter { !UntakenBytes.isNote($0.value) }
+        }
         let history = try? HistoryReader(folder: StateDirectory.path(engine.settings))
         func record(_ id: UInt64) -> HistoryRow? { (try? history?.record(id))?.row }
         for operation in Self.unknownRequirements(state.operations) {

@@ -82,6 +82,7 @@ extension Engine {
             operation: operations[ref].id, attempt: Int(operations[ref].attempt), part: run.part)
         takeSlot()
         let queue = operations[ref].queue
+        let events = events(ref, part: run.part) ?? operations[ref].entries.events
         whenSafe(
             ref,
             .start(
@@ -89,8 +90,8 @@ extension Engine {
                     run: id, definition: run.definition, queue: queues[queue].definition.name,
                     qos: queues[queue].qos, environment: queues[queue].environment,
                     origin: sources[operations[ref].source].origin,
-                    events: events(ref, part: run.part) ?? operations[ref].entries.events,
-                    isRedelivered: operations[ref].isRedelivered)))
+                    events: events,
+                    isRedelivered: operations[ref].isRedelivered || events.contains(where: \.isRepeated))))
         if !operations[ref].isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
         }
@@ -119,10 +120,11 @@ extension Engine {
 
     private func context(_ ref: OperationRef, _ events: [Event]?) -> RunContext {
         let operation = operations[ref]
+        let events = events ?? operation.entries.events
         return RunContext(
             handler: handlers[operation.handler].name, queue: queues[operation.queue].definition.name,
             operation: operation.id, attempt: Int(operation.attempt), origin: sources[operation.source].origin,
-            events: events ?? operation.entries.events, isRedelivered: operation.isRedelivered)
+            events: events, isRedelivered: operation.isRedelivered || events.contains(where: \.isRepeated))
     }
 
     private mutating func emit(_ ref: OperationRef, part: Int, into name: String, data text: [UInt8]?) {

@@ -56,6 +56,9 @@ package struct Event: Equatable, Sendable {
     var isNothing: Bool {
         if case .custom(let fact) = fact { fact.data == 0 && fact.payload == nil } else { false }
     }
+
+    /// An operation that was stored before a crash may stand for it, too.
+    var isRepeated: Bool { if case .line(let line) = fact { line.isRepeated } else { false } }
 }
 
 /// What an event says, by kind.
@@ -181,6 +184,8 @@ package struct LineFact: Equatable, Sendable {
     package var captures: [[UInt8]]
     /// The descriptor that the handler gets as standard input and output, by the rim's number for it.
     package var handover: UInt64?
+    /// The daemon before may have told it, too: it was killed before it had taken the bytes out.
+    package var isRepeated = false
 
     package init(
         _ bytes: [UInt8], form: Form = .line, isIncomplete: Bool = false, peer: String? = nil,

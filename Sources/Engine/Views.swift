@@ -312,7 +312,8 @@ extension Engine {
             started: operation.runs.first?.started ?? (operation.isRunning ? splits[operation.id]?.started : nil),
             attempt: Int(operation.attempt),
             pid: operation.runs.lazy.compactMap(\.pid).first)
-        (view.isDurable, view.isRedelivered) = (operation.isDurable, operation.isRedelivered)
+        view.isDurable = operation.isDurable
+        view.isRedelivered = operation.isRedelivered || view.events.contains(where: \.isRepeated)
         view.isStored = operation.isStored
         if let split = splits[operation.id] { (view.parts, view.partsEnded) = (split.count, split.ended) }
         guard !isEnding else { return view }
@@ -343,7 +344,8 @@ extension Engine {
             deliveries: list.deliveries, depth: orphan.depth, submitted: orphan.submitted, attempt: orphan.attempt)
         view.waitingFor = "\(missing), which does not exist any more"
         view.waitReason = .orphaned
-        (view.isDurable, view.isRedelivered, view.isStored) = (orphan.isDurable, orphan.isRedelivered, true)
+        (view.isDurable, view.isStored) = (orphan.isDurable, true)
+        view.isRedelivered = orphan.isRedelivered || list.events.contains(where: \.isRepeated)
         return view
     }
 }

@@ -53,12 +53,13 @@ package final class DatagramSource: EventSource {
     }
 
     private func durableSocket() -> any DescriptorReader {
-        DurableDescriptor(on: environment) { [unowned self] number throws(SystemError) in
+        let untaken = UntakenBytes(id, environment)
+        return DurableDescriptor(on: environment, untaken: untaken) { [unowned self] number throws(SystemError) in
             look(number)
         } consume: { number, count throws(SystemError) in
             for _ in 0..<count { _ = try Linux.receiveDatagram(number, limit: 0) }
-        } tell: { [unowned self] fact in
-            if let sifted = maker.sift(fact) { self.environment.send(.event(id, .line(sifted))) }
+        } tell: { [unowned self] fact, isRepeated in
+            if let sifted = maker.sift(fact) { self.environment.tell(id, sifted, isRepeated, untaken) }
         } ended: {
             // A socket has no end.
         } failed: { [unowned self] error in
@@ -177,6 +178,8 @@ package final class DatagramSource: EventSource {
         socket?.hold()
     }
 
+    package func positionsCame() { socket?.lookAgain() }
+
     package func release() {
         isHeld = false
         do throws(SystemError) { try socket?.release() } catch { failed(error) }
@@ -202,7 +205,7 @@ package final class DatagramSource: EventSource {
                 // An empty one that is cut into lines says nothing.
                 if facts.isEmpty { _ = try Linux.receiveDatagram(number, limit: 0) }
                 let last = facts.count - 1
-                if last >= 0 { return .init(items: facts.enumerated().map { ($1, $0 == last ? 1 : 0) }) }
+                if last >= 0 { return .init(of: facts, datagram.bytes) }
             } catch {
                 // An ICMP answer to nobody, which is taken by the look.
                 errors += 1

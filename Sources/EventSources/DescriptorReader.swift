@@ -14,8 +14,17 @@ protocol DescriptorReader: AnyObject {
     func open(_ new: consuming FileDescriptor) throws(SystemError)
     /// Watches again, after a failure.
     func watch() throws(SystemError)
+    /// There may be something to do, though nothing has come.
+    func lookAgain()
+    /// Looks at it, and tells nothing yet.
+    func lookFirst()
     func hold()
     func release() throws(SystemError)
     /// Gives the descriptor away, once it is settled.
     func close(_ heir: @escaping (consuming FileDescriptor) -> Void)
+}
+
+extension DescriptorReader {
+    func lookAgain() {}
+    func lookFirst() {}
 }

@@ -18,6 +18,10 @@ final class DurableDescriptor<Item>: DescriptorReader {
         var items: [(item: Item, size: Int)] = []
         /// The last writer has gone, after these.
         var isEnd = false
+        /// What was seen, from the first byte of the first item on: each has `size` of them.
+        var bytes: [UInt8] = []
+        /// `bytes` are one whole, which is consumed with the last item.
+        var isWhole = false
 
         var isEmpty: Bool { items.isEmpty && !isEnd }
     }
@@ -27,7 +31,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
     private let whenSafe: (@escaping () -> Void) -> Void
     private let look: (Int32) throws(SystemError) -> Batch
     private let consume: (Int32, Int) throws(SystemError) -> Void
-    private let tell: (Item) -> Void
+    private let tell: (Item, _ isRepeated: Bool) -> Void
     private let ended: () -> Void
     private let failed: (SystemError) -> Void
     private var descriptor: FileDescriptor?
@@ -35,6 +39,20 @@ final class DurableDescriptor<Item>: DescriptorReader {
     private var batch = Batch()
     private var told = 0
     private var consumed = 0
+    /// `nil`: nobody finds the descriptor again.
+    private let untaken: UntakenBytes?
+    /// It may be one of the daemon before, and nothing was told of it yet.
+    private var isFound: Bool
+    /// Bytes at the head that the daemon before may have told.
+    private var repeated = 0
+    private var isRepeated = false
+    /// Bytes of the batch that were told.
+    private var toldSize = 0
+    /// What waits for safety, and what was told since.
+    private var pieces = [UntakenBytes.Piece(), UntakenBytes.Piece()]
+    /// What stands behind the first of them and is a repeat; where that ends in the batch.
+    private var rest = UntakenBytes.Piece()
+    private var repeatedEnd = 0
     private var isHeld = false
     private var isInTurn = false
     private var isContinuing = false
@@ -44,16 +62,22 @@ final class DurableDescriptor<Item>: DescriptorReader {
     /// - Parameters:
     ///   - look: shows what is there, without consuming any of it.
     ///   - consume: consumes so much, which was shown. Nothing of the source may be needed for it.
-    ///   - tell: gives one item on; it may hold or close this.
+    ///   - untaken: is told what is not consumed, before `tell` is called.
+    ///   - isFound: the descriptor may have been the daemon's before.
+    ///   - tell: gives one item on; it may hold or close this. `isRepeated`: the daemon before may have told it.
     ///   - ended: the last writer has gone, everything is told and consumed.
     init(
-        on environment: SourceEnvironment, look: @escaping (Int32) throws(SystemError) -> Batch,
-        consume: @escaping (Int32, Int) throws(SystemError) -> Void, tell: @escaping (Item) -> Void,
-        ended: @escaping () -> Void, failed: @escaping (SystemError) -> Void
+        on environment: SourceEnvironment, untaken: UntakenBytes? = nil, isFound: Bool = true,
+        look: @escaping (Int32) throws(SystemError) -> Batch,
+        consume: @escaping (Int32, Int) throws(SystemError) -> Void,
+        tell: @escaping (Item, _ isRepeated: Bool) -> Void, ended: @escaping () -> Void,
+        failed: @escaping (SystemError) -> Void
     ) {
         context = environment.core
         epoll = environment.epoll
         whenSafe = environment.whenSafe
+        self.untaken = untaken
+        self.isFound = isFound
         self.look = look
         self.consume = consume
         self.tell = tell
@@ -83,7 +107,8 @@ final class DurableDescriptor<Item>: DescriptorReader {
     func close(_ heir: @escaping (consuming FileDescriptor) -> Void) {
         unwatch()
         self.heir = heir
-        batch = Batch(items: Array(batch.items.prefix(told)))
+        batch.items = Array(batch.items.prefix(told))
+        batch.isEnd = false
         settle()
         leave()
     }
@@ -112,7 +137,10 @@ final class DurableDescriptor<Item>: DescriptorReader {
         token = nil
     }
 
-    private func forgetBatch() { (batch, told, consumed) = (Batch(), 0, 0) }
+    private func forgetBatch() {
+        (batch, told, consumed) = (Batch(), 0, 0)
+        (toldSize, repeatedEnd, rest) = (0, 0, UntakenBytes.Piece())
+    }
 
     /// Gives the descriptor to the heir when nothing of it is owed any more.
     private func leave() {
@@ -137,6 +165,8 @@ final class DurableDescriptor<Item>: DescriptorReader {
                 return ended()
             }
             forgetBatch()
+            // What the daemon before had told is not known yet.
+            if let untaken, !untaken.isKnown { return }
             do throws(SystemError) {
                 batch = try look(number)
             } catch {
@@ -144,6 +174,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
                 return failed(error)
             }
             if batch.isEmpty { return }
+            findRepeats()
         }
         later()
     }
@@ -157,21 +188,68 @@ final class DurableDescriptor<Item>: DescriptorReader {
                 later()
                 return false
             }
+            noteNext()
             told += 1
             count += 1
-            tell(batch.items[told - 1].item)
+            tell(batch.items[told - 1].item, isRepeated)
         }
         return true
+    }
+
+    /// The next item is told, and not consumed yet.
+    private func noteNext() {
+        guard untaken != nil else { return }
+        let size = batch.isWhole ? batch.bytes.count : batch.items[told].size
+        if batch.isWhole {
+            pieces[1] = UntakenBytes.Piece()
+            pieces[1].append(batch.bytes)
+        } else {
+            pieces[1].append(batch.bytes[toldSize..<toldSize + size])
+        }
+        note()
+        toldSize += size
+        isRepeated = repeated > 0 || (isRepeated && (size == 0 || batch.isWhole && told > 0))
+        repeated = max(0, repeated - size)
+    }
+
+    private func note() { untaken?.set([pieces, [pieces[0], rest]], of: self) }
+
+    /// What of the batch is a repeat and was not told again yet.
+    private func noteRest() {
+        rest = UntakenBytes.Piece()
+        if untaken != nil, toldSize < repeatedEnd { rest.append(batch.bytes[toldSize..<repeatedEnd]) }
+    }
+
+    private func findRepeats() {
+        guard isFound, !batch.items.isEmpty else { return }
+        isFound = false
+        repeated = untaken?.repeated(batch.bytes) ?? 0
+        repeatedEnd = min(repeated, batch.bytes.count)
+        noteRest()
+        note()
+    }
+
+    /// Sees what is a repeat before another reader of the source tells anything, and with it a new note.
+    func lookFirst() {
+        guard isFound, batch.isEmpty, isOpen, let number = descriptor.number, untaken?.isKnown == true else { return }
+        // What fails does so again.
+        batch = (try? look(number)) ?? Batch()
+        findRepeats()
+        if !batch.isEmpty { later() }
     }
 
     /// Consumes what has been told when it is safe.
     private func settle() {
         guard !isSettled, !isWaitingForSafety else { return }
         isWaitingForSafety = true
+        pieces = [pieces[1], UntakenBytes.Piece()]
+        noteRest()
         let end = told
         whenSafe { [self] in
             isWaitingForSafety = false
             consumeItems(upTo: end)
+            pieces[0] = UntakenBytes.Piece()
+            note()
             if heir != nil { settle() }
             leave()
             if isOpen { turn() }
@@ -199,5 +277,15 @@ final class DurableDescriptor<Item>: DescriptorReader {
             bound.value.isContinuing = false
             bound.value.turn()
         }
+    }
+}
+
+extension DurableDescriptor.Batch {
+    /// The facts of a message, which is consumed as one.
+    init(of facts: [Item], _ message: [UInt8]) {
+        items = facts.enumerated().map { ($1, $0 == facts.count - 1 ? 1 : 0) }
+        // An empty one is something, too.
+        bytes = message + [0]
+        isWhole = true
     }
 }

@@ -67,6 +67,8 @@ package struct SourceEnvironment {
     package let positionsMissing: () -> String?
     /// Makes a source of systemd units; `nil`: there is nothing that could tell of them.
     package let unitSource: (SourceID, UnitTrigger) -> (any EventSource)?
+    /// Of `UntakenBytes`.
+    let notesRead = NotesRead()
     /// Descriptors on their way to a handler.
     package let handovers: Handovers
     /// Processes of sources.
@@ -135,6 +137,13 @@ extension SourceEnvironment {
         } failed: {
             failed($0)
         }
+    }
+
+    /// What a durable descriptor has told, with the note of what is not taken out of it.
+    func tell(_ id: SourceID, _ fact: LineFact, _ isRepeated: Bool, _ untaken: UntakenBytes?) {
+        var fact = fact
+        fact.isRepeated = isRepeated
+        send(.lines(id, [fact], position: untaken?.note))
     }
 
     /// What came at once.

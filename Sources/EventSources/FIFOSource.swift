@@ -46,7 +46,8 @@ package final class FIFOSource: EventSource {
 
     private func durablePipe(_ view: PipeView) -> any DescriptorReader {
         view.reader(
-            id, environment, ended: { [unowned self] in open() }, failed: { [unowned self] error in failed(error) })
+            id, environment, untaken: UntakenBytes(id, environment), ended: { [unowned self] in open() },
+            failed: { [unowned self] error in failed(error) })
     }
 
     package var watchCount: Int { guardian?.watchCount ?? 0 }
@@ -112,6 +113,8 @@ package final class FIFOSource: EventSource {
     }
 
     package func hold() { pipe?.hold() }
+
+    package func positionsCame() { pipe?.lookAgain() }
 
     package func rest() {
         hold()

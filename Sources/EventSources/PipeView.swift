@@ -46,17 +46,17 @@ final class PipeView {
 
     /// Reads through this view: what it shows is told, and consumed when it is safe.
     func reader(
-        _ id: SourceID, _ environment: SourceEnvironment, ended: @escaping () -> Void,
+        _ id: SourceID, _ environment: SourceEnvironment, untaken: UntakenBytes? = nil, ended: @escaping () -> Void,
         failed: @escaping (SystemError) -> Void
     ) -> DurableDescriptor<LineFact> {
-        DurableDescriptor(on: environment) { [self] number throws(SystemError) in
+        DurableDescriptor(on: environment, untaken: untaken) { [self] number throws(SystemError) in
             try look(number)
         } consume: { [self] number, count throws(SystemError) in
             shown -= count
             _ = try Linux.skip(number, count)
-        } tell: { [self] fact in
+        } tell: { [self] fact, isRepeated in
             beginning = []
-            if let sifted = maker.sift(fact) { environment.send(.event(id, .line(sifted))) }
+            if let sifted = maker.sift(fact) { environment.tell(id, sifted, isRepeated, untaken) }
         } ended: {
             ended()
         } failed: {
@@ -102,7 +102,8 @@ final class PipeView {
             let chunk = Array(bytes.prefix(maxLength))
             shown = chunk.count
             return .init(
-                items: [(LineFact(chunk, form: .chunk), chunk.count)], isEnd: isEnd && chunk.count == bytes.count)
+                items: [(LineFact(chunk, form: .chunk), chunk.count)], isEnd: isEnd && chunk.count == bytes.count,
+                bytes: bytes)
         }
         var cutter = SizedLines(beginning.isEmpty ? bytes : beginning + bytes, maxLength: maxLength)
         if isEnd { cutter.finish() } else if isFull, cutter.lines.isEmpty { cutter.cutRest() }
@@ -112,7 +113,7 @@ final class PipeView {
         // That much of the first is not there any more.
         if !items.isEmpty { items[0].size -= beginning.count }
         shown = items.reduce(0) { $0 + $1.size }
-        return .init(items: items, isEnd: isEnd)
+        return .init(items: items, isEnd: isEnd, bytes: bytes)
     }
 
     private func isHungUp(_ fifo: Int32) throws(SystemError) -> Bool {

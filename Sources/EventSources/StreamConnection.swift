@@ -14,10 +14,14 @@ final class StreamConnection {
     private var reader: (any DescriptorReader)?
     private let gone: () -> Void
 
-    /// - Parameter gone: it has hung up and everything is told.
+    /// - Parameters:
+    ///   - untaken: of all connections of the source, if it is durable.
+    ///   - isFound: it may have been a connection of the daemon before.
+    ///   - gone: it has hung up and everything is told.
     init(
         _ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment, peer: String?,
-        isPackets: Bool, isDurable: Bool, gone: @escaping () -> Void
+        isPackets: Bool, isDurable: Bool, untaken: UntakenBytes? = nil, isFound: Bool = false,
+        gone: @escaping () -> Void
     ) {
         self.id = id
         self.environment = environment
@@ -27,8 +31,8 @@ final class StreamConnection {
         maker = LineMaker(id, trigger, environment)
         maker.peer = peer
         view = isDurable ? StreamView(trigger, maker, on: environment.core, isPackets: isPackets) : nil
-        let tell: ([LineFact]) -> Void = { environment.tell(id, $0) }
-        reader = view.map { durable($0, tell) } ?? plain(tell)
+        reader =
+            view.map { durable($0, untaken, isFound: isFound) } ?? plain { environment.tell(id, $0) }
     }
 
     private func plain(_ tell: @escaping ([LineFact]) -> Void) -> any DescriptorReader {
@@ -44,14 +48,15 @@ final class StreamConnection {
         }
     }
 
-    private func durable(_ view: StreamView, _ tell: @escaping ([LineFact]) -> Void) -> any DescriptorReader {
-        let reader = DurableDescriptor(on: environment) { number throws(SystemError) in
+    private func durable(_ view: StreamView, _ untaken: UntakenBytes?, isFound: Bool) -> any DescriptorReader {
+        let reader = DurableDescriptor(on: environment, untaken: untaken, isFound: isFound) {
+            number throws(SystemError) in
             try view.look(number)
         } consume: { number, count throws(SystemError) in
             try view.consume(number, count)
-        } tell: { [maker] fact in
+        } tell: { [maker, environment, id] fact, isRepeated in
             view.told()
-            if let sifted = maker.sift(fact) { tell([sifted]) }
+            if let sifted = maker.sift(fact) { environment.tell(id, sifted, isRepeated, untaken) }
         } ended: { [unowned self] in
             hungUp()
         } failed: { [unowned self] _ in
@@ -93,6 +98,10 @@ final class StreamConnection {
     }
 
     func hold() { reader?.hold() }
+
+    func lookFirst() { reader?.lookFirst() }
+
+    func lookAgain() { reader?.lookAgain() }
 
     func release() { do throws(SystemError) { try reader?.release() } catch { hungUp() } }
 

@@ -24,6 +24,8 @@ package final class StreamSource: EventSource {
     private let trigger: DescriptorTrigger
     private let environment: SourceEnvironment
     private let isDurable: Bool
+    /// Of all its connections.
+    private let untaken: UntakenBytes?
     private let isPackets: Bool
     private let origin: Origin
     private let spare: SpareDescriptors
@@ -52,6 +54,7 @@ package final class StreamSource: EventSource {
         self.environment = environment
         isPackets = type == .sequentialPacket
         self.isDurable = isDurable
+        untaken = isDurable ? UntakenBytes(id, environment) : nil
         self.origin = origin
         self.spare = spare
         guardian = origin.path.map { path in
@@ -172,6 +175,14 @@ package final class StreamSource: EventSource {
         }
     }
 
+    package func positionsCame() {
+        lookFirst()
+        for connection in connections.values { connection.lookAgain() }
+    }
+
+    /// What the daemon before had told of its connections is found before the first of them tells anything.
+    private func lookFirst() { for connection in connections.values { connection.lookFirst() } }
+
     package func release() {
         isHeld = false
         do throws(SystemError) { try watch() } catch { failed(error) }
@@ -249,10 +260,12 @@ package final class StreamSource: EventSource {
     }
 
     private func read(
-        _ connection: consuming FileDescriptor, _ number: UInt64, _ peer: String?, unfinished: Unfinished = Unfinished()
+        _ connection: consuming FileDescriptor, _ number: UInt64, _ peer: String?,
+        unfinished: Unfinished = Unfinished(), isFound: Bool = false
     ) {
         let new = StreamConnection(
-            id, trigger, environment, peer: peer, isPackets: isPackets, isDurable: isDurable
+            id, trigger, environment, peer: peer, isPackets: isPackets, isDurable: isDurable, untaken: untaken,
+            isFound: isFound
         ) { [weak self] in
             self?.hungUp(number)
         }
@@ -289,8 +302,11 @@ package final class StreamSource: EventSource {
         for (number, descriptor, unfinished) in taken {
             lastConnection = max(lastConnection, number)
             if !environment.connections.contains(.connection(id, number)) { keep(descriptor, number) }
-            read(FileDescriptor(owning: descriptor), number, Self.peer(descriptor), unfinished: unfinished)
+            read(
+                FileDescriptor(owning: descriptor), number, Self.peer(descriptor), unfinished: unfinished,
+                isFound: true)
         }
+        lookFirst()
         noteRoom()
     }
 

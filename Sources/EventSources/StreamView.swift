@@ -82,7 +82,7 @@ final class StreamView {
         }
         if datagram.bytes.isEmpty { return .init(isEnd: true) }
         let facts = maker.unsifted(datagram)
-        return .init(items: facts.enumerated().map { ($1, $0 == facts.count - 1 ? 1 : 0) })
+        return .init(of: facts, datagram.bytes)
     }
 
     private func stream(_ number: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {
@@ -110,7 +110,7 @@ final class StreamView {
         if trigger.framing == .chunk {
             let chunk = Array(bytes.prefix(trigger.maxLength))
             shown = chunk.count
-            return .init(items: [(LineFact(chunk, form: .chunk, peer: maker.peer), chunk.count)])
+            return .init(items: [(LineFact(chunk, form: .chunk, peer: maker.peer), chunk.count)], bytes: bytes)
         }
         let before = unfinished.count
         var cutter = SizedLines(before == 0 ? bytes : unfinished + bytes, maxLength: trigger.maxLength)
@@ -121,7 +121,7 @@ final class StreamView {
         // That much of the first is not there any more.
         items[0].size -= before
         shown = items.reduce(0) { $0 + $1.size }
-        return .init(items: items)
+        return .init(items: items, bytes: bytes)
     }
 
     /// Nobody will end what is held.

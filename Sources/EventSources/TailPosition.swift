@@ -79,7 +79,7 @@ struct TailPosition: Equatable {
     }
 
     /// FNV-1a, 64 bits.
-    static func mark(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    static func mark(_ bytes: some Sequence<UInt8>, behind mark: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
+        bytes.reduce(mark) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }

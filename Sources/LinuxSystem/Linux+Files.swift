@@ -33,7 +33,8 @@ extension Linux {
 
     /// `read(2)` of bytes that are known to be there and are not wanted any more: how many there were.
     package static func skip(_ descriptor: Int32, _ count: Int) throws(SystemError) -> Int {
-        try withUnsafeTemporaryAllocation(byteCount: min(max(count, 1), 1 << 16), alignment: 16) {
+        // What is there is taken out at once, whatever ends this process: more fits into no pipe.
+        try withUnsafeTemporaryAllocation(byteCount: min(max(count, 1), 1 << 20), alignment: 16) {
             buffer throws(SystemError) in
             var skipped = 0
             while skipped < count {

@@ -81,11 +81,11 @@ extension SeededGenerator {
                     pick(PathChange.allCases), path: content(), oldPath: optional { $0.content() }, root: content(),
                     isRecovered: chance(50), hasReplaced: chance(50)))
         case 3:
-            return .line(
-                LineFact(
-                    content(), form: pick(LineFact.Form.allCases), isIncomplete: chance(50),
-                    peer: optional { $0.name() },
-                    captures: list(9) { $0.content() }, handover: optional { $0.unsigned() }))
+            var line = LineFact(
+                content(), form: pick(LineFact.Form.allCases), isIncomplete: chance(50), peer: optional { $0.name() },
+                captures: list(9) { $0.content() }, handover: optional { $0.unsigned() })
+            line.isRepeated = chance(50)
+            return .line(line)
         case 4:
             return .process(
                 ProcessFact(

@@ -58,6 +58,8 @@ import Varlink
             let doubled = ledger.doubled(of: source)
             #expect(doubled.isEmpty, "seed \(seed): \(source) made two operations of \(doubled)")
         }
+        let silent = ledger.silentRepeats(of: "pipe")
+        #expect(silent.isEmpty, "seed \(seed): lines of the pipe ran again and did not say so: \(silent)")
         let contradictions = ledger.contradictions(plain: ["plain", "lost", "tick"])
         #expect(contradictions.isEmpty, "seed \(seed): \(contradictions.joined(separator: "\n"))")
         let refused = sent.refused.intersection(ledger.entries.flatMap(\.tokens))

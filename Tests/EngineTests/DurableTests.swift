@@ -118,6 +118,24 @@ import WatchFile
         #expect(state(again).operations.isEmpty)
     }
 
+    /// A descriptor brought it again, as another event.
+    @Test func whatMayBeARepeatIsRedeliveredWheneverItStarts() {
+        let fixture = EngineFixture(Self.configuration())
+        var line = LineFact([104])
+        line.isRepeated = true
+        fixture.send(.lines(SourceID(.custom, "c"), [line], position: [7]))
+        #expect(fixture.starts.map(\.isRedelivered) == [true])
+        var stored = state(fixture)
+        stored.operations[0].isExecuting = false
+        let again = EngineFixture(Self.configuration(), restoring: stored)
+        #expect(again.starts.map { "\($0.run.operation) \($0.isRedelivered)" } == ["1 true"])
+        again.endFirst()
+        #expect(again.ended.map(\.isRedelivered) == [true])
+        line.isRepeated = false
+        again.send(.lines(SourceID(.custom, "c"), [line]))
+        #expect(again.starts.map(\.isRedelivered) == [true, false])
+    }
+
     @Test func aProcessThatStillRunsIsNotStartedAgainAndKeepsItsPlaces() {
         let fixture = EngineFixture(Self.configuration())
         fixture.emit("c")

@@ -57,6 +57,35 @@ import WatchFile
         }
     }
 
+    @Test(arguments: [DescriptorTrigger.Framing.datagram, .line])
+    func whatWasToldAndNotTakenOutSaysThatItIsARepeat(framing: DescriptorTrigger.Framing) throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            let trigger = DescriptorTrigger(listener: .datagram(.unix(path)), framing: framing, maxLength: 100)
+            func open(_ rim: Rim, _ stored: [KeptDescriptor: Int32]) -> QueueBound<any EventSource> {
+                rim.open {
+                    DatagramSource(
+                        $0, .unix(path), trigger, $1, isDurable: true, spare: SpareDescriptors(stored))
+                }
+            }
+            let rim = try Rim(isCommittedByHand: true)
+            let source = open(rim, [:])
+            try rim.waitUntilArmed()
+            let sender = try Linux.socket(for: .unix(path), .datagram).release()
+            defer { FileDescriptor(owning: sender).close() }
+            for text in ["1\n2", "3"] { try Linux.send(sender, text.pathBytes, to: .unix(path)) }
+            try wait(for: "the first datagram") { rim.lines.count == (framing == .line ? 2 : 1) }
+            rim.on(source) { $0.hold() }
+            let stored = try rim.store.mapValues { try Linux.duplicate($0).release() }
+            let next = try Rim(position: rim.position)
+            let after = open(next, stored)
+            let expected = framing == .line ? ["1 true", "2 true", "3 false"] : ["1\n2 true", "3 false"]
+            try wait(for: "all") { next.lines.count == expected.count }
+            #expect(zip(next.texts, next.lines).map { "\($0) \($1.isRepeated)" } == expected)
+            for (rim, source) in [(next, after), (rim, source)] { rim.on(source) { $0.close() } }
+        }
+    }
+
     // MARK: A file that is taken away
 
     /// While something is being stored, and afterwards.

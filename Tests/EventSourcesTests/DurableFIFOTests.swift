@@ -3,6 +3,7 @@ import Engine
 import Glibc
 import LinuxSystem
 import ProgramKit
+import Synchronization
 import Testing
 import WatchFile
 
@@ -69,12 +70,83 @@ import WatchFile
             try setup.write("one\ntwo\n")
             try wait(for: "two lines") { setup.rim.lines.count == 2 }
             // The daemon is killed: nothing of it is done any more. The next one:
-            let next = try Rim()
+            let next = try Rim(position: setup.rim.position)
             let source = setup.open(next)
             try wait(for: "both again") { next.texts == ["one", "two"] }
+            #expect(next.lines.map(\.isRepeated) == [true, true])
             try wait(for: "them to be consumed") { try setup.waiting == 0 }
             try setup.write("three\n")
             try wait(for: "the third") { next.texts == ["one", "two", "three"] }
+            #expect(next.lines.map(\.isRepeated) == [true, true, false])
+            next.on(source) { $0.close() }
+        }
+    }
+
+    /// Of a daemon that is killed at any moment.
+    @Test func whatWasNotToldOrWasTakenOutIsNoRepeat() throws {
+        for (committed, after, isRepeated) in [
+            (false, "three\nfour\n", [true, true, false, false]), (true, "three\nfour\n", [false, false]),
+            (true, "one\ntwo\n", [true, true]), (true, "one\n", [false]),
+        ] {
+            try with { setup in
+                try setup.write("one\ntwo\n")
+                try wait(for: "two lines") { setup.rim.lines.count == 2 }
+                let note = setup.rim.position
+                // It looks no more.
+                setup.rim.on(setup.source) { $0.hold() }
+                if committed { setup.rim.commit() }
+                try setup.write(after)
+                let next = try Rim(position: note)
+                let source = setup.open(next)
+                try wait(for: "all of it") { next.lines.count == isRepeated.count }
+                #expect(next.lines.map(\.isRepeated) == isRepeated, "\(committed) \(after)")
+                next.on(source) { $0.close() }
+            }
+        }
+    }
+
+    /// The second daemon is killed before it has told all of it again.
+    @Test func aRepeatStaysOneOverSeveralKills() throws {
+        try with { setup in
+            try setup.write("one\ntwo\nthree\n")
+            try wait(for: "three lines") { setup.rim.lines.count == 3 }
+            let second = try Rim(isCommittedByHand: true, position: setup.rim.position)
+            let source = setup.open(second)
+            second.core.queue.sync {
+                let (safety, source) = (second.parts.value.safety, source.value)
+                safety.onEvent = { if $0 == 1 { source.hold() } }
+            }
+            try wait(for: "the first again") { !second.lines.isEmpty }
+            second.on(source) { $0.hold() }
+            let count = second.lines.count
+            try setup.write("four\n")
+            for isCommitted in [false, true] {
+                if isCommitted { second.commit() }
+                let third = try Rim(isCommittedByHand: true, position: second.position)
+                let next = setup.open(third)
+                let expected = (isCommitted ? count : 0)..<4
+                try wait(for: "the rest") { third.lines.count == expected.count }
+                #expect(third.lines.map(\.isRepeated) == expected.map { $0 < 3 }, "\(isCommitted)")
+                third.on(next) { $0.hold() }
+            }
+        }
+    }
+
+    @Test func nothingIsReadWhileItIsNotKnownWhatTheDaemonBeforeHadTold() throws {
+        try with { setup in
+            try setup.write("one\n")
+            try wait(for: "the line") { setup.rim.lines.count == 1 }
+            let note = setup.rim.position
+            let missing = Mutex(true)
+            let next = try Rim(
+                position: note, positionsMissing: { missing.withLock { $0 } ? "the disk is not there" : nil })
+            let source = setup.open(next)
+            try next.waitUntilArmed()
+            next.on(source) { _ in }
+            #expect(next.lines.isEmpty)
+            missing.withLock { $0 = false }
+            next.on(source) { $0.positionsCame() }
+            try wait(for: "the line again") { next.lines.map(\.isRepeated) == [true] }
             next.on(source) { $0.close() }
         }
     }

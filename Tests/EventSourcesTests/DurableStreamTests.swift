@@ -21,12 +21,13 @@ import WatchFile
 
         init(
             _ address: SocketAddress, maxLength: Int, isCommittedByHand: Bool = false, keepsConnections: Int = 10,
-            stored: [KeptDescriptor: Int32] = [:]
+            stored: [KeptDescriptor: Int32] = [:], position: [UInt8]? = nil
         ) throws {
             let trigger = DescriptorTrigger(listener: .stream(address), framing: .line, maxLength: maxLength)
             let definition = SourceDefinition(
                 id: SourceID(.descriptor, "d"), routes: [], trigger: .descriptor(trigger))
-            let rim = try Rim(isCommittedByHand: isCommittedByHand, keepsConnections: keepsConnections)
+            let rim = try Rim(
+                isCommittedByHand: isCommittedByHand, position: position, keepsConnections: keepsConnections)
             let set = try rim.core.queue.sync {
                 let set = try SourceSet(rim.parts.value.environment, stored: stored, ownSignals: []) { _ in }
                 set.open(definition, isDurable: true)
@@ -274,6 +275,30 @@ import WatchFile
             try wait(for: "the next line") { next.rim.texts == ["xy"] }
             #expect(setup.rim.gap == 1 && next.rim.gap == 0)
             for setup in [next, setup] { setup.close() }
+        }
+    }
+    @Test func whatWasToldAndNotTakenOutSaysThatItIsARepeatWhicheverConnectionItIsOf() throws {
+        try with { address, endpoint in
+            let setup = try Setup(address, maxLength: 100, isCommittedByHand: true)
+            try setup.rim.waitUntilArmed()
+            let sockets = [try client(endpoint), try client(endpoint)]
+            defer { for socket in sockets { FileDescriptor(owning: socket).close() } }
+            for (index, socket) in sockets.enumerated() {
+                try Linux.writeAll(socket, "a\(index)\nb\(index)\n".utf8)
+                try wait(for: "its lines") { setup.rim.lines.count == 2 * index + 2 }
+            }
+            let stored = try setup.killed()
+            for socket in sockets { try Linux.writeAll(socket, "new\n".utf8) }
+            let next = try Setup(address, maxLength: 100, stored: stored, position: setup.rim.position)
+            let other = try client(endpoint)
+            defer { FileDescriptor(owning: other).close() }
+            // Of a connection that is new nothing can be a repeat.
+            try Linux.writeAll(other, "a0\nb0\n".utf8)
+            try wait(for: "all of it") { next.rim.lines.count == 8 }
+            let repeated = next.rim.lines.filter(\.isRepeated).map { String(decoding: $0.bytes, as: UTF8.self) }
+            #expect(repeated.sorted() == ["a0", "a1", "b0", "b1"])
+            for setup in [next, setup] { setup.close() }
+            setup.rim.commit()
         }
     }
 }

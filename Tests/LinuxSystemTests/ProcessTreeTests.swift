@@ -99,13 +99,13 @@ import Testing
 
     /// Wherever a page, or a read, ends in it.
     @Test func aVariableIsFoundWhereverItStandsInALargeEnvironment() throws {
-        for size in [4000, 65_530, 65_536, 130_000] {
-            let large = (0..<3).map { "L\($0)=" + String(repeating: "x", count: min(size, 130_000)) }
-            let all = large + ["AB=no", "A=" + String(repeating: "y", count: 70_000)] + large.reversed() + ["A="]
+        for size in [4000, 65_530] {
+            let large = ["L=" + String(repeating: "x", count: size)]
+            let all = large + ["AB=no", "A=" + String(repeating: "y", count: 70_000)] + large + ["A="]
             try withProcess("/bin/cat", environment: all) { id in
                 try wait(for: "its environment") { Linux.environment(of: id, prefix: "")?.count == all.count }
                 #expect(Linux.environment(of: id, prefix: "") == all.map(\.pathBytes), "\(size)")
-                #expect(Linux.environment(of: id, prefix: "A=") == [all[4], "A="].map(\.pathBytes), "\(size)")
+                #expect(Linux.environment(of: id, prefix: "A=") == [all[2], "A="].map(\.pathBytes), "\(size)")
             }
         }
     }

@@ -75,6 +75,7 @@ extension ByteWriter {
         let bits: UInt8 =
             (line.peer == nil ? 0 : 1) | (line.isIncomplete ? 2 : 0) | (line.captures.isEmpty ? 0 : 4)
             | (line.handover == nil ? 0 : 8) | (line.form == .line ? 0 : 16)
+            | (line.isRepeated ? 32 : 0)
         put(byte: bits)
         put(line.bytes)
         if let peer = line.peer { put(peer) }
@@ -224,13 +225,14 @@ extension ByteReader {
     }
 
     private mutating func line() throws(DamagedBytes) -> LineFact {
-        let bits = try flags(31)
+        let bits = try flags(63)
         var line = LineFact(try content(), isIncomplete: bits & 2 != 0, peer: try text(if: bits & 1 != 0))
         if bits & 4 != 0 {
             line.captures = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
         }
         if bits & 8 != 0 { line.handover = try unsigned() }
         if bits & 16 != 0 { line.form = try number() }
+        line.isRepeated = bits & 32 != 0
         return line
     }
 

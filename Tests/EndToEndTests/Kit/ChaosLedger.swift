@@ -50,5 +50,18 @@ struct ChaosLedger {
         return operations.filter { $0.value.count > 1 }.keys.sorted()
     }
 
+    /// Tokens of an operation that others of them ran before, and that did not say so.
+    func silentRepeats(of handler: String) -> [Int] {
+        var firsts: [Int: Int] = [:]
+        let entries = entries(of: handler).sorted { $0.operation < $1.operation }
+        return entries.flatMap { entry in
+            entry.tokens.filter { token in
+                let first = firsts[token, default: entry.operation]
+                firsts[token] = first
+                return first != entry.operation && !entry.isRedelivered
+            }
+        }
+    }
+
     var repeats: Int { entries.count { $0.isRedelivered } }
 }

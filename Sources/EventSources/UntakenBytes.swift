@@ -1,0 +1,123 @@
+import WatchFile
+
+/// What a durable source has told of its descriptors and not taken out of them yet, as a note that is stored in the
+/// same commit as what becomes of it.
+///
+/// After a `kill -9` in between, the bytes of the note still stand at the head of the descriptor: what is told of them
+/// by the next daemon may be a repeat, and says so. Nothing is dropped, since somebody may have written the same bytes
+/// again. What is told of a descriptor is taken out in pieces, each at once: one that waits to be safe, and one that was
+/// told since. Of what is a repeat already, the note goes on to tell while it stands there. Confined to its context.
+package final class UntakenBytes {
+    struct Piece: Equatable {
+        var count = 0
+        var mark = TailPosition.mark([])
+
+        mutating func append(_ bytes: some Collection<UInt8>) {
+            count += bytes.count
+            mark = TailPosition.mark(bytes, behind: mark)
+        }
+    }
+
+    /// In a note of more descriptors they are not told apart.
+    static let limit = 64
+    private static let heading = Array("untaken".utf8)
+    private static let everything = UInt8(ascii: "*")
+
+    private let id: SourceID
+    private let environment: SourceEnvironment
+    /// By reader, the first one first; few. Each of the chains of pieces may be what stands at its head.
+    private var readers: [(reader: ObjectIdentifier, chains: [[Piece]])] = []
+    /// What the daemon before had noted last; `nil`: not read yet.
+    private var before: Note?
+
+    private struct Note {
+        var chains: [[Piece]] = []
+        var isOfEverything = false
+    }
+
+    init(_ id: SourceID, _ environment: SourceEnvironment) {
+        self.id = id
+        self.environment = environment
+    }
+
+    /// Whether these bytes of a source's position are such a note.
+    package static func isNote(_ position: [UInt8]) -> Bool { position.starts(with: heading) }
+
+    /// To be stored now.
+    var note: [UInt8] {
+        if readers.count > Self.limit { return Self.heading + [Self.everything] }
+        let chains = readers.flatMap(\.chains).map { chain in
+            "\n" + chain.map { "\($0.count) \($0.mark)" }.joined(separator: " ")
+        }
+        return Self.heading + Array(chains.joined().utf8)
+    }
+
+    /// What this reader has told and not taken out, in order; none: it has taken out everything.
+    func set(_ chains: [[Piece]], of reader: AnyObject) {
+        let chains = chains.map { $0.filter { $0.count > 0 } }.filter { !$0.isEmpty }
+        let reader = ObjectIdentifier(reader)
+        let index = readers.firstIndex { $0.reader == reader }
+        if let index, chains.isEmpty {
+            readers.remove(at: index)
+        } else if let index {
+            readers[index].chains = chains
+        } else if !chains.isEmpty {
+            readers.append((reader, chains))
+        }
+    }
+
+    /// The store has told what the daemon before had noted, or there is none.
+    var isKnown: Bool {
+        if before != nil { return true }
+        if environment.positionsMissing() != nil { return false }
+        // Of a source that was here before, everything is taken out.
+        let isFirst = environment.notesRead.insert(id)
+        before = isFirst ? environment.position(id).map(Self.read) ?? Note() : Note()
+        return true
+    }
+
+    /// How many of the bytes at the head of a descriptor of the daemon before it may have told.
+    func repeated(_ head: [UInt8]) -> Int {
+        guard isKnown, let before else { return 0 }
+        if before.isOfEverything { return head.count }
+        var most = 0
+        for chain in before.chains {
+            for first in chain.indices {
+                var end = 0
+                for piece in chain[first...] {
+                    guard piece.count <= head.count - end,
+                        TailPosition.mark(head[end..<end + piece.count]) == piece.mark
+                    else { break }
+                    end += piece.count
+                }
+                most = max(most, end)
+            }
+        }
+        return most
+    }
+
+    private static func read(_ bytes: [UInt8]) -> Note {
+        var note = Note()
+        guard isNote(bytes) else { return note }
+        let rest = bytes.dropFirst(heading.count)
+        if rest.first == everything { note.isOfEverything = true }
+        for line in rest.split(separator: UInt8(ascii: "\n")) {
+            let numbers = line.split(separator: UInt8(ascii: " ")).compactMap {
+                UInt64(String(decoding: $0, as: UTF8.self))
+            }
+            note.chains.append(
+                stride(from: 0, to: numbers.count - 1, by: 2).map {
+                    Piece(count: Int(clamping: numbers[$0]), mark: numbers[$0 + 1])
+                })
+        }
+        return note
+    }
+}
+
+/// Sources whose notes of the daemon before were read. Confined to its context.
+final class NotesRead {
+    private var sources: Set<SourceID> = []
+
+    /// False: it was read before.
+    func insert(_ id: SourceID) -> Bool { sources.insert(id).inserted }
+}
