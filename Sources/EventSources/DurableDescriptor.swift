@@ -50,9 +50,10 @@ final class DurableDescriptor<Item>: DescriptorReader {
     private var toldSize = 0
     /// What waits for safety, and what was told since.
     private var pieces = [UntakenBytes.Piece(), UntakenBytes.Piece()]
-    /// What stands behind the first of them and is a repeat; where that ends in the batch.
-    private var rest = UntakenBytes.Piece()
+    /// Where in the batch a repeat ends, and the digests of what of it stands from each item on: backwards, so that one
+    /// pass makes all of them.
     private var repeatedEnd = 0
+    private var restMarks: [UInt64] = []
     private var isHeld = false
     private var isInTurn = false
     private var isContinuing = false
@@ -139,7 +140,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
 
     private func forgetBatch() {
         (batch, told, consumed) = (Batch(), 0, 0)
-        (toldSize, repeatedEnd, rest) = (0, 0, UntakenBytes.Piece())
+        (toldSize, repeatedEnd, restMarks) = (0, 0, [])
     }
 
     /// Gives the descriptor to the heir when nothing of it is owed any more.
@@ -206,18 +207,37 @@ final class DurableDescriptor<Item>: DescriptorReader {
         } else {
             pieces[1].append(batch.bytes[toldSize..<toldSize + size])
         }
-        note()
         toldSize += size
+        note(next: told + 1)
         isRepeated = repeated > 0 || (isRepeated && (size == 0 || batch.isWhole && told > 0))
         repeated = max(0, repeated - size)
     }
 
-    private func note() { untaken?.set([pieces, [pieces[0], rest]], of: self) }
+    /// Whatever of it is taken out before the next note, what is left is one of its ends: the last item that was told
+    /// may be the last that is.
+    private func note(next: Int) { untaken?.set(pieces + [rest(from: next)], of: self) }
 
-    /// What of the batch is a repeat and was not told again yet.
-    private func noteRest() {
-        rest = UntakenBytes.Piece()
-        if untaken != nil, toldSize < repeatedEnd { rest.append(batch.bytes[toldSize..<repeatedEnd]) }
+    /// What of the batch is a repeat from this item on.
+    private func rest(from item: Int) -> UntakenBytes.Piece {
+        guard toldSize < repeatedEnd, restMarks.indices.contains(item) else { return UntakenBytes.Piece() }
+        return UntakenBytes.Piece(count: repeatedEnd - toldSize, mark: restMarks[item])
+    }
+
+    private func markRest() {
+        restMarks = Array(repeating: TailPosition.mark([]), count: batch.items.count)
+        if batch.isWhole {
+            restMarks[0] = TailPosition.mark(batch.bytes[..<repeatedEnd].reversed())
+            return
+        }
+        var start = batch.items.reduce(0) { $0 + $1.size }
+        var end = min(start, repeatedEnd)
+        var mark = TailPosition.mark(batch.bytes[end..<repeatedEnd].reversed())
+        for index in batch.items.indices.reversed() {
+            start -= batch.items[index].size
+            guard start < end else { continue }
+            mark = TailPosition.mark(batch.bytes[start..<end].reversed(), behind: mark)
+            (restMarks[index], end) = (mark, start)
+        }
     }
 
     private func findRepeats() {
@@ -225,8 +245,8 @@ final class DurableDescriptor<Item>: DescriptorReader {
         isFound = false
         repeated = untaken?.repeated(batch.bytes) ?? 0
         repeatedEnd = min(repeated, batch.bytes.count)
-        noteRest()
-        note()
+        if repeatedEnd > 0 { markRest() }
+        note(next: 0)
     }
 
     /// Sees what is a repeat before another reader of the source tells anything, and with it a new note.
@@ -243,13 +263,12 @@ final class DurableDescriptor<Item>: DescriptorReader {
         guard !isSettled, !isWaitingForSafety else { return }
         isWaitingForSafety = true
         pieces = [pieces[1], UntakenBytes.Piece()]
-        noteRest()
         let end = told
         whenSafe { [self] in
             isWaitingForSafety = false
             consumeItems(upTo: end)
             pieces[0] = UntakenBytes.Piece()
-            note()
+            note(next: told)
             if heir != nil { settle() }
             leave()
             if isOpen { turn() }

@@ -6,7 +6,8 @@ import WatchFile
 /// After a `kill -9` in between, the bytes of the note still stand at the head of the descriptor: what is told of them
 /// by the next daemon may be a repeat, and says so. Nothing is dropped, since somebody may have written the same bytes
 /// again. What is told of a descriptor is taken out in pieces, each at once: one that waits to be safe, and one that was
-/// told since. Of what is a repeat already, the note goes on to tell while it stands there. Confined to its context.
+/// told since. The rest of what is a repeat already is a third, which the note goes on to tell of while it stands there.
+/// Confined to its context.
 package final class UntakenBytes {
     struct Piece: Equatable {
         var count = 0
@@ -15,6 +16,11 @@ package final class UntakenBytes {
         mutating func append(_ bytes: some Collection<UInt8>) {
             count += bytes.count
             mark = TailPosition.mark(bytes, behind: mark)
+        }
+
+        /// Of these bytes, from the first to the last or, as of what is a repeat already, from the last to the first.
+        func isMark(of bytes: ArraySlice<UInt8>) -> Bool {
+            TailPosition.mark(bytes) == mark || TailPosition.mark(bytes.reversed()) == mark
         }
     }
 
@@ -25,8 +31,8 @@ package final class UntakenBytes {
 
     private let id: SourceID
     private let environment: SourceEnvironment
-    /// By reader, the first one first; few. Each of the chains of pieces may be what stands at its head.
-    private var readers: [(reader: ObjectIdentifier, chains: [[Piece]])] = []
+    /// By reader, the first one first; few. An end of the chain of pieces is what stands at its head.
+    private var readers: [(reader: ObjectIdentifier, chain: [Piece])] = []
     /// What the daemon before had noted last; `nil`: not read yet.
     private var before: Note?
 
@@ -46,23 +52,23 @@ package final class UntakenBytes {
     /// To be stored now.
     var note: [UInt8] {
         if readers.count > Self.limit { return Self.heading + [Self.everything] }
-        let chains = readers.flatMap(\.chains).map { chain in
-            "\n" + chain.map { "\($0.count) \($0.mark)" }.joined(separator: " ")
+        let chains = readers.map { reader in
+            "\n" + reader.chain.map { "\($0.count) \($0.mark)" }.joined(separator: " ")
         }
         return Self.heading + Array(chains.joined().utf8)
     }
 
     /// What this reader has told and not taken out, in order; none: it has taken out everything.
-    func set(_ chains: [[Piece]], of reader: AnyObject) {
-        let chains = chains.map { $0.filter { $0.count > 0 } }.filter { !$0.isEmpty }
+    func set(_ chain: [Piece], of reader: AnyObject) {
+        let chain = chain.filter { $0.count > 0 }
         let reader = ObjectIdentifier(reader)
         let index = readers.firstIndex { $0.reader == reader }
-        if let index, chains.isEmpty {
+        if let index, chain.isEmpty {
             readers.remove(at: index)
         } else if let index {
-            readers[index].chains = chains
-        } else if !chains.isEmpty {
-            readers.append((reader, chains))
+            readers[index].chain = chain
+        } else if !chain.isEmpty {
+            readers.append((reader, chain))
         }
     }
 
@@ -85,9 +91,9 @@ package final class UntakenBytes {
             for first in chain.indices {
                 var end = 0
                 for piece in chain[first...] {
-                    guard piece.count <= head.count - end,
-                        TailPosition.mark(head[end..<end + piece.count]) == piece.mark
-                    else { break }
+                    guard piece.count <= head.count - end, piece.isMark(of: head[end..<end + piece.count]) else {
+                        break
+                    }
                     end += piece.count
                 }
                 most = max(most, end)
