@@ -23,7 +23,8 @@ import Varlink
     @Test func waitingDataCombineAsInDispatch() throws {
         #expect(try merged("add", [3, 4, nil, 0]) == ["8 3"])
         #expect(try merged("or", [1, 4, 6, 0]) == ["7 3"])
-        #expect(try merged("replace", [1, 4, 0]) == ["0 3"])
+        #expect(try merged("replace", [1, 4]) == ["4 2"])
+        #expect(try merged("replace", [1, 4, 0]) == [], "0 is no event")
         #expect(try merged("add", [Int.max, 1]) == ["\(Int.min) 2"], "64 bits, as Dispatch's")
     }
 

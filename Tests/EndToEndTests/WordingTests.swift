@@ -184,7 +184,7 @@ import Varlink
             // Where the tree stands may be closed to others.
             try folder.write("watchd".pathBytes, try Linux.readFile(try Products.path("watchd"), limit: 512 << 20))
             try Linux.chmod(folder["watchd"], 0o755)
-            try Linux.chmod(folder.path, 0o777)
+            try Linux.chown(folder.path, user: 65534, group: 65534)
             let launcher = [
                 "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+net_admin",
                 "--ambient-caps=+net_admin", "--", "sh", "-c", "exec '\(folder["watchd"])' \"$1\"",
