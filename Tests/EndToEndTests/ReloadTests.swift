@@ -263,7 +263,8 @@ import Varlink
             watchd.send(SIGSTOP)
             let stat = "/proc/\(watchd.processID)/stat"
             try wait(for: "it to stop") { String(decoding: try Linux.readFile(stat), as: UTF8.self).contains(") T ") }
-            let askers = try (0..<8).map { _ in
+            // As many as the control socket hands over in one turn.
+            let askers = try (0..<4).map { _ in
                 let asker = try RawConnection(watchd.socket)
                 try asker.send(message: #"{"method":"io.watchd.Manager.Reload"}"#)
                 asker.endOfInput()
