@@ -143,6 +143,8 @@ package enum Samples {
         store.path = "/var/lib/watchd"
         store.reason = "no space left for /var/lib/watchd/watchd.db"
         store.since = "2026-11-20T09:40:00.000000Z"
+        store.historyBytes = 3 << 20
+        store.maxHistoryBytes = 256 << 20
         return store
     }()
 
@@ -218,6 +220,8 @@ package enum Samples {
         queue.running = 2
         queue.target = "disk"
         queue.oldest = "2026-11-20T09:46:02.000000Z"
+        queue.bytes = 64 << 20
+        queue.full = "BacklogBytes=64M"
         return queue
     }()
 
