@@ -1,7 +1,9 @@
 extension Manager {
     /// The methods that change something, or wait for a change.
     static let changeDescriptions = """
-        # Fire a custom source. The reply comes when the event is accepted.
+        # Fire a custom source. The reply comes when the event is accepted: where a queue is full that holds back, when
+        # there is room. A part of a handler's run does not wait for room that only the end of the run could make; there
+        # the event is accepted above the bounds, or QueueFull is returned.
         method Emit(
           # The source.
           name: string,

@@ -2,226 +2,217 @@ import WatchFile
 
 /// `WouldDeadlock`: the `dispatch_sync` onto one's own queue, reported instead of suffered.
 ///
-/// A client that is a part of a run waits for something. If that can only end after the run, neither ever does. To find
-/// out, all operations are gathered that cannot end before the caller's: starting with the caller, as long as another
-/// one is found that waits for one of them. This looks at every operation, but only when a handler waits; most wait for
-/// older ones, so that one or two looks in order of age find them all.
+/// A client that is a part of a run waits for something. Whether that can ever come is found by letting end, on paper,
+/// whatever can: an operation that runs and whose clients wait for nothing that is left, then an operation that has all
+/// it needs of what is free by then, and so on until nobody more can end. Those who are left are stuck, as only one of
+/// them could free what another one lacks. Several callers that hold a queue together are found so, too.
+///
+/// Time, people and clients from outside count as able to go on: delays, suspensions, rates, time-outs of waits,
+/// semaphores that nobody holds. Each pass looks at every operation that is left, but only when a handler waits; most
+/// wait for older ones, so that one or two passes in order of age are enough.
 struct DeadlockSearch {
-    private struct Link {
-        var cause: OperationRef
-        var why: String
+    /// What a run waits for.
+    enum Wait {
+        case operations([OperationRef])
+        case queue(Int, name: String)
+        case group(Int, name: String)
+        case reload
+        /// So much to be taken in, by queue.
+        case room([Int: Load])
     }
 
-    private let engine: Engine
-    private let caller: OperationRef
-    /// Those that cannot end before the caller, and why.
-    private var stuck: [OperationRef: Link] = [:]
-    /// In order of submission, those not submitted last.
-    private let refs: [OperationRef]
-
-    // Of those that are stuck, the first in order of submission …
-    private var firstOnQueue: [Int: OperationRef] = [:]
-    private var firstThrough: [Int: OperationRef] = [:]
-    private var firstBarrier: [Int: OperationRef] = [:]
-    private var firstWithKey: [Int: OperationRef] = [:]
-    // … and what they hold.
-    private var taken: [Int: (count: Int, by: OperationRef)] = [:]
-    private var kept: [Int: (count: Int, by: OperationRef)] = [:]
-    private var slots: (count: Int, by: OperationRef)?
-
-    init(engine: Engine, caller: OperationRef) {
-        self.engine = engine
-        self.caller = caller
-        refs = engine.operations.refs.sorted { Self.isBefore(engine.operations[$0], engine.operations[$1]) }
+    /// Why an operation that is left cannot end.
+    enum Obstacle {
+        case wait(Wait)
+        case dependency(OperationRef)
+        case key(OperationRef)
+        case serial(OperationRef)
+        case barrier(OperationRef)
+        case barrierBehind(OperationRef)
+        case width(Int)
+        case slots
+        case semaphore(Int)
+        case line(OperationRef, Int)
     }
 
-    private static func isBefore(_ left: Operation, _ right: Operation) -> Bool {
-        if left.place == 0 || right.place == 0 { return right.place == 0 && (left.place != 0 || left.id < right.id) }
-        return left.place < right.place
+    /// Of those that are left, the first that a pass has met.
+    private struct Ahead {
+        var onQueue: [Int: OperationRef] = [:]
+        var through: [Int: OperationRef] = [:]
+        var barriers: [Int: OperationRef] = [:]
+        var keys: [Int: OperationRef] = [:]
+        /// In the lines of semaphores.
+        var lines: [Int: OperationRef] = [:]
     }
 
-    // MARK: What is waited for
+    let engine: Engine
+    let caller: OperationRef
+    /// What the caller is about to wait for.
+    let wait: Wait
+    /// Those who are left: first those that have started, then in order of submission, then those not submitted.
+    private(set) var left: [OperationRef]
+    private(set) var obstacles: [UInt64: Obstacle] = [:]
+    /// What clients wait for, by the operation whose run they are a part of.
+    private var waits: [UInt64: [Wait]] = [:]
 
-    mutating func chain(for awaited: Awaited) -> [String]? {
-        spread()
-        switch awaited {
-        case .operation(let id): return engine.operations.ref(id: id).flatMap { isStuck($0) ? links(from: $0) : nil }
-        case .named(let name): return chain(named: name)
-        case .reload: return chainForReload()
-        case .drain: return ["watchd stops only after operation \(caller.id) has ended, which waits for it"]
+    // What those who are left hold: places by queue, units by semaphore, process slots, room by queue, and how many there
+    // are by queue that they run through and by group.
+    private var isLeft: [Bool]
+    private var taken: [Int]
+    private var kept: [Int]
+    private var slots: Int
+    private var loads: [Load]
+    private var through: [Int]
+    private var members: [Int]
+
+    init(engine: Engine, caller: OperationRef, wait: Wait) {
+        (self.engine, self.caller, self.wait) = (engine, caller, wait)
+        left = Self.ordered(engine)
+        isLeft = Array(repeating: false, count: engine.operations.slotCount)
+        taken = Array(repeating: 0, count: engine.queues.count)
+        through = taken
+        loads = Array(repeating: Load(), count: engine.queues.count)
+        kept = Array(repeating: 0, count: engine.semaphores.count)
+        members = Array(repeating: 0, count: engine.sources.count)
+        slots = engine.processes
+        for ref in left {
+            isLeft[ref.slot] = true
+            count(ref, 1)
         }
+        waits = engine.waits(of: left)
+        waits[caller.id, default: []].append(wait)
+        while pass() {}
     }
 
-    private func chain(named name: String) -> [String]? {
-        switch try? engine.resolve(name, among: { engine.isAwaitable($0) }) {
-        case .queue(let queue):
-            return firstThrough[queue].map {
-                ["queue \(name) is not empty before operation \($0.id) ends"] + links(from: $0)
-            }
-        case .source(let source):
-            let member = refs.first { engine.groups(of: $0).contains(source) && isStuck($0) }
-            return member.map { ["group \(name) is not empty before operation \($0.id) ends"] + links(from: $0) }
-        case .handler, .semaphore, nil: return nil
+    private static func ordered(_ engine: Engine) -> [OperationRef] {
+        var order: [(rank: UInt64, ref: OperationRef)] = []
+        order.reserveCapacity(engine.operations.count)
+        engine.operations.forEachRef { ref, operation in
+            let rank = operation.place == 0 ? UInt64.max : operation.place + (operation.hasStarted ? 0 : 1 << 62)
+            order.append((rank, ref))
         }
+        order.sort { ($0.rank, $0.ref.id) < ($1.rank, $1.ref.id) }
+        return order.map(\.ref)
     }
 
-    private func chainForReload() -> [String]? {
-        guard let main = engine.queues.index(of: "main"), let running = taken[main]?.by else { return nil }
-        return ["a reload waits for operation \(running.id), which runs on main"] + links(from: running)
-    }
-
-    private func isStuck(_ ref: OperationRef) -> Bool { stuck[ref] != nil || ref == caller }
-
-    private func links(from ref: OperationRef) -> [String] {
-        var (sentences, current) = ([String](), ref)
-        while current != caller, let link = stuck[current] {
-            sentences.append("operation \(current.id) \(link.why) operation \(link.cause.id)")
-            current = link.cause
-        }
-        return sentences + ["operation \(caller.id) is the one that waits"]
-    }
-
-    // MARK: The search
-
-    private mutating func spread() {
-        note(caller)
-        var isNew = true
-        while isNew {
-            isNew = false
-            for ref in refs where !isStuck(ref) {
-                guard let link = link(ref) else { continue }
-                stuck[ref] = link
-                note(ref)
-                isNew = true
-            }
-        }
-    }
-
-    private mutating func note(_ ref: OperationRef) {
+    private mutating func count(_ ref: OperationRef, _ change: Int) {
         let operation = engine.operations[ref]
-        let chain = engine.queues[operation.queue].chain
-        keepFirst(ref, operation.queue, in: &firstOnQueue)
-        for place in chain { keepFirst(ref, place, in: &firstThrough) }
-        if operation.isBarrier { keepFirst(ref, operation.queue, in: &firstBarrier) }
-        if operation.isExclusive {
-            for key in operation.keys { keepFirst(ref, key, in: &firstWithKey) }
-        }
         for run in operation.runs {
-            if run.definition.value.needsProcess { slots = ((slots?.count ?? 0) + 1, ref) }
-            for place in run.queues { taken[place] = ((taken[place]?.count ?? 0) + 1, ref) }
-            for share in run.held { kept[share.semaphore] = ((kept[share.semaphore]?.count ?? 0) + share.count, ref) }
+            for place in run.queues { taken[place] += change }
+            for share in run.held { kept[share.semaphore] += change * share.count }
         }
+        if !operation.isRunning {
+            let load = operation.entries.load
+            loads[operation.queue] += change > 0 ? load : -load
+        }
+        for place in engine.queues[operation.queue].chain { through[place] += change }
+        for group in engine.handlers[operation.handler].groups { members[group] += change }
     }
 
-    private func keepFirst(_ ref: OperationRef, _ index: Int, in first: inout [Int: OperationRef]) {
-        if let known = first[index], !isBefore(ref, known) { return }
-        first[index] = ref
+    func isStuck(_ ref: OperationRef) -> Bool { isLeft[ref.slot] }
+
+    // MARK: Who can end
+
+    /// Lets end whoever can, oldest first. False: nobody can.
+    private mutating func pass() -> Bool {
+        var ahead = Ahead()
+        var stay: [OperationRef] = []
+        for ref in left {
+            guard let obstacle = obstacle(of: ref, ahead) else {
+                isLeft[ref.slot] = false
+                count(ref, -1)
+                slots -= engine.operations[ref].runs.count { $0.definition.value.needsProcess }
+                continue
+            }
+            obstacles[ref.id] = obstacle
+            note(ref, in: &ahead)
+            stay.append(ref)
+        }
+        defer { left = stay }
+        return stay.count < left.count
     }
 
-    private func isBefore(_ left: OperationRef, _ right: OperationRef) -> Bool {
-        Self.isBefore(engine.operations[left], engine.operations[right])
-    }
-
-    // MARK: Links
-
-    /// One that is stuck and for which this one has to wait.
-    private func link(_ ref: OperationRef) -> Link? {
+    /// It keeps its place before those that come later.
+    private func note(_ ref: OperationRef, in ahead: inout Ahead) {
         let operation = engine.operations[ref]
-        if !operation.runs.isEmpty { return linkOfCaller(ref) }
+        // Those that are not submitted stand in no line yet.
+        guard operation.place != 0 else { return }
+        func keep(_ index: Int, _ first: inout [Int: OperationRef]) { if first[index] == nil { first[index] = ref } }
+        keep(operation.queue, &ahead.onQueue)
+        for place in engine.queues[operation.queue].chain { keep(place, &ahead.through) }
+        if operation.isBarrier { keep(operation.queue, &ahead.barriers) }
+        if operation.isExclusive { for key in operation.keys { keep(key, &ahead.keys) } }
+        if operation.station == .semaphores, engine.mayStartNow(engine.operations.ticket(ref), on: operation.queue) {
+            for demand in engine.handlers[operation.handler].demands where demand.need(operation) > 0 {
+                keep(demand.semaphore, &ahead.lines)
+            }
+        }
+    }
+
+    private func obstacle(of ref: OperationRef, _ ahead: Ahead) -> Obstacle? {
+        let operation = engine.operations[ref]
+        if !operation.runs.isEmpty {
+            return waits[ref.id]?.first { isVain($0) }.map { .wait($0) }
+        }
         for id in engine.dependencies.dependencies(of: ref.id) {
-            if let other = engine.operations.ref(id: id), isStuck(other) {
-                return Link(cause: other, why: "depends on")
-            }
+            if let other = engine.operations.ref(id: id), isLeft[other.slot] { return .dependency(other) }
         }
-        return linkByOrder(ref, operation) ?? linkByWidth(operation) ?? linkBySlot(ref, operation)
-            ?? linkBySemaphore(operation)
+        return order(operation, ahead) ?? width(operation) ?? slot(ref, operation) ?? semaphore(operation, ahead)
     }
 
-    /// It runs, and a client in it waits for something stuck.
-    private func linkOfCaller(_ ref: OperationRef) -> Link? {
-        for call in engine.waitCalls.values where call.caller == ref.id {
-            switch call.awaited {
-            case .operation(let id):
-                if let other = engine.operations.ref(id: id), isStuck(other) {
-                    return Link(cause: other, why: "waits for")
-                }
-            case .named(let name):
-                if let other = stuck(in: name) { return Link(cause: other, why: "waits for \(name), where there is") }
-            case .reload, .drain: break
-            }
-        }
-        for (token, call) in engine.runCalls where call.caller == ref.id {
-            if let other = refs.first(where: { isStuck($0) && engine.operations[$0].waiters.contains(token) }) {
-                return Link(cause: other, why: "waits for")
-            }
-        }
-        return nil
-    }
-
-    /// One that is stuck in a queue or group of that name.
-    private func stuck(in name: String) -> OperationRef? {
-        switch try? engine.resolve(name, among: { engine.isAwaitable($0) }) {
-        case .queue(let queue): firstThrough[queue]
-        case .source(let source): refs.first { isStuck($0) && engine.groups(of: $0).contains(source) }
-        case .handler, .semaphore, nil: nil
+    /// It does not come, however long one waits.
+    func isVain(_ wait: Wait) -> Bool {
+        switch wait {
+        case .operations(let refs): refs.contains { isLeft[$0.slot] }
+        case .queue(let queue, _): through[queue] > 0
+        case .group(let group, _): members[group] > 0
+        case .reload: engine.queues.index(of: "main").map { taken[$0] > 0 } ?? false
+        case .room(let needs): needs.contains { lacksRoom($0.key, $0.value) }
         }
     }
 
-    /// Somebody who is stuck stands before it.
-    private func linkByOrder(_ ref: OperationRef, _ operation: Operation) -> Link? {
-        func link(_ other: OperationRef?, _ why: String) -> Link? {
-            other.flatMap { isBefore($0, ref) ? Link(cause: $0, why: why) : nil }
+    /// What waits there still takes up the room that is needed, or keeps those before it in the line of `Overflow=`.
+    private func lacksRoom(_ queue: Int, _ needed: Load) -> Bool {
+        func isShort(_ load: Load, of bound: Load, _ line: WaitingLine) -> Bool {
+            !load.hasRoom(for: needed, within: bound) || (!line.isEmpty && !load.isRoomy(within: bound))
         }
+        return isShort(loads[queue], of: engine.queues[queue].definition.bound, engine.queues[queue].heldSources)
+            || isShort(loads.reduce(Load(), +), of: engine.settings.bound, engine.heldByTotal)
+    }
+
+    private func order(_ operation: Operation, _ ahead: Ahead) -> Obstacle? {
         if operation.isExclusive {
-            for key in operation.keys {
-                if let found = link(firstWithKey[key], "has the same key as") { return found }
-            }
+            for key in operation.keys { if let other = ahead.keys[key] { return .key(other) } }
         }
-        let name = engine.queues[operation.queue].definition.name
-        if engine.queues[operation.queue].isSerial,
-            let found = link(firstOnQueue[operation.queue], "waits on serial queue \(name) behind")
-        {
-            return found
+        let queue = operation.queue
+        if engine.queues[queue].isSerial, let other = ahead.onQueue[queue] { return .serial(other) }
+        for place in engine.queues[queue].chain {
+            if let other = ahead.barriers[place] { return .barrier(other) }
         }
-        for place in engine.queues[operation.queue].chain {
-            if let found = link(firstBarrier[place], "waits behind barrier") { return found }
-        }
-        return operation.isBarrier ? link(firstThrough[operation.queue], "is a barrier behind") : nil
+        return operation.isBarrier ? ahead.through[queue].map { .barrierBehind($0) } : nil
     }
 
-    /// All the width of its queue or of a target is taken by those that are stuck.
-    private func linkByWidth(_ operation: Operation) -> Link? {
-        for place in engine.queues[operation.queue].chain {
-            guard let taken = taken[place], taken.count >= engine.queues[place].width else { continue }
-            let name = engine.queues[place].definition.name
-            return Link(cause: taken.by, why: "finds all of queue \(name) taken by")
-        }
-        return nil
+    private func width(_ operation: Operation) -> Obstacle? {
+        engine.queues[operation.queue].chain.first { taken[$0] >= engine.queues[$0].width }.map { .width($0) }
     }
 
-    /// All the process slots that it may use are taken by those that are stuck.
-    private func linkBySlot(_ ref: OperationRef, _ operation: Operation) -> Link? {
-        let (qos, most) = (engine.queues[operation.queue].qos, engine.settings.maxProcesses)
-        guard let slots, engine.needsProcess(engine.operations.ticket(ref)),
-            slots.count >= SlotLines.limit(qos, maxProcesses: most)
-        else { return nil }
-        return Link(cause: slots.by, why: "finds all of MaxProcesses=\(most) that it may use taken by")
+    private func slot(_ ref: OperationRef, _ operation: Operation) -> Obstacle? {
+        let limit = SlotLines.limit(
+            engine.queues[operation.queue].qos, maxProcesses: engine.settings.maxProcesses)
+        return slots >= limit && engine.needsProcess(engine.operations.ticket(ref)) ? .slots : nil
     }
 
-    /// What is not held by those that are stuck is not enough.
-    private func linkBySemaphore(_ operation: Operation) -> Link? {
-        for demand in engine.handlers[operation.handler].demands {
+    /// Semaphores that nobody holds may be signalled.
+    private func semaphore(_ operation: Operation, _ ahead: Ahead) -> Obstacle? {
+        for demand in engine.handlers[operation.handler].demands where demand.need(operation) > 0 {
             let state = engine.semaphores[demand.semaphore]
-            guard let kept = kept[demand.semaphore],
-                state.available + state.held - kept.count < demand.need(operation)
-            else { continue }
-            return Link(cause: kept.by, why: "needs semaphore \(state.definition.name), held by")
+            if kept[demand.semaphore] > 0,
+                state.available + state.held - kept[demand.semaphore] < demand.need(operation)
+            {
+                return .semaphore(demand.semaphore)
+            }
+            if let other = ahead.lines[demand.semaphore] { return .line(other, demand.semaphore) }
         }
         return nil
     }
-}
-
-extension Engine {
-    /// The groups an operation's handler is a member of.
-    func groups(of ref: OperationRef) -> [Int] { handlers[operations[ref].handler].groups }
 }

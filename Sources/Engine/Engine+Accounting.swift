@@ -32,6 +32,7 @@ extension Engine {
     /// Wakes who waits for room.
     mutating func roomMade(in queue: Int) {
         isRoomNew = true
+        if !ownRoom.isEmpty { ownRoom = [] }
         if !queues[queue].heldSources.isEmpty, queues[queue].hasRoom { roomyQueues.append(queue) }
         if !heldByTotal.isEmpty, load.isRoomy(within: settings.bound) { isTotalRoomy = true }
     }

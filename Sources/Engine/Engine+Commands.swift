@@ -6,7 +6,7 @@ extension Engine {
     mutating func perform(_ command: Command, _ token: Token) {
         do throws(CommandError) {
             switch command {
-            case .emit(let emissions): try emit(emissions, token)
+            case .emit(let emissions, let caller): try emit(emissions, caller: caller, token)
             case .run(let command): try run(command, token)
             case .suspend(let name, let by, let reason, let until):
                 try suspend(name, by: by, reason: reason, until: until)

@@ -4,8 +4,54 @@ extension Engine {
     /// Why `caller` may not wait for something: one sentence for each link, from what is waited for to the caller.
     /// `nil`: it may.
     package func deadlock(of caller: UInt64, waitingFor awaited: Awaited) -> [String]? {
+        switch awaited {
+        case .operation(let id): operations.ref(id: id).flatMap { deadlock(of: caller, .operations([$0])) }
+        case .named(let name): wait(named: name).flatMap { deadlock(of: caller, $0) }
+        case .reload: deadlock(of: caller, .reload)
+        case .drain:
+            operations.ref(id: caller).map {
+                ["watchd stops only after operation \($0.id) has ended, which waits for it"]
+            }
+        }
+    }
+
+    func deadlock(of caller: UInt64, _ wait: DeadlockSearch.Wait) -> [String]? {
         guard let ref = operations.ref(id: caller) else { return nil }
-        var search = DeadlockSearch(engine: self, caller: ref)
-        return search.chain(for: awaited)
+        return DeadlockSearch(engine: self, caller: ref, wait: wait).chain()
+    }
+
+    private func wait(named name: String) -> DeadlockSearch.Wait? {
+        switch try? resolve(name, among: { isAwaitable($0) }) {
+        case .queue(let queue): .queue(queue, name: name)
+        case .source(let source): .group(source, name: name)
+        case .handler, .semaphore, nil: nil
+        }
+    }
+
+    /// What clients that are parts of runs wait for, by their operation. Who waits with a time-out waits for nothing.
+    func waits(of operations: [OperationRef]) -> [UInt64: [DeadlockSearch.Wait]] {
+        var waits: [UInt64: [DeadlockSearch.Wait]] = [:]
+        for (_, call) in waitCalls.sorted(by: { $0.key.value < $1.key.value }) where call.deadline == nil {
+            guard let caller = call.caller else { continue }
+            switch call.awaited {
+            case .operation(let id):
+                if let ref = self.operations.ref(id: id) { waits[caller, default: []].append(.operations([ref])) }
+            case .named(let name): if let wait = wait(named: name) { waits[caller, default: []].append(wait) }
+            case .reload, .drain: break
+            }
+        }
+        if runCalls.values.contains(where: { $0.caller != nil }) {
+            for ref in operations {
+                for token in self.operations[ref].waiters {
+                    guard let caller = runCalls[token]?.caller else { continue }
+                    waits[caller, default: []].append(.operations([ref]))
+                }
+            }
+        }
+        for (index, call) in waitingEmits.enumerated() {
+            guard let caller = call.caller else { continue }
+            waits[caller, default: []].append(.room(roomNeeded(call, behind: waitingEmits.prefix(index))))
+        }
+        return waits
     }
 }

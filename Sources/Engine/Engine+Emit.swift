@@ -5,13 +5,24 @@ import WatchFile
 ///
 /// Callers that wait keep their order: nobody passes another one that waits for the same source or for the same queue,
 /// so who needs much room does not wait behind who needs little for ever.
+///
+/// A caller that is a part of a run never waits for what can only come after the run: there, and only there, its events
+/// are taken in above the bounds, as those of `Emit=` are, and count in the chain as those do.
 extension Engine {
     struct EmitCall: Sendable {
+        /// Where a run emits.
+        struct Place: Hashable {
+            var caller: UInt64
+            var queue: Int
+        }
+
         /// Events have no id and no time before the call is taken in.
         var emissions: [(source: Int, event: Event)]
         var token: Token
         /// The queue it waits for, if it is a queue.
         var queue: Int?
+        /// The operation of whose run the client is a part.
+        var caller: UInt64?
     }
 
     private enum Room {
@@ -23,8 +34,64 @@ extension Engine {
         case unsafe(String)
     }
 
-    mutating func emit(_ emissions: [Command.Emission], _ token: Token) throws(CommandError) {
+    mutating func emit(
+        _ emissions: [Command.Emission], caller: UInt64?, _ token: Token
+    ) throws(CommandError) {
         guard phase == .running || phase == .reloading else { throw .draining }
+        let resolved = try resolve(emissions)
+        let call = EmitCall(emissions: resolved, token: token, caller: caller)
+        guard let waiting = tryAdmit(call, behind: waitingEmits) else { return }
+        let queue = waiting.queue ?? resolved.first.flatMap { sources[$0.source].targets.first?.queue }
+        if let queue, waitsForItself(call) { return try admitOver(call, queue) }
+        if waitingEmits.count >= Self.waitingEmitLimit, let queue {
+            if case .failing(let reason) = storeCondition, isDurable(call) { throw .storeFailing(reason) }
+            throw full(queue)
+        }
+        waitingEmits.append(waiting)
+    }
+
+    /// Whether such a call would have to wait now, so that it matters who makes it.
+    package func hasToWait(_ emissions: [Command.Emission]) -> Bool {
+        guard phase == .running || phase == .reloading, let resolved = try? resolve(emissions) else { return false }
+        let call = EmitCall(emissions: resolved, token: Token(0))
+        switch room(for: call) {
+        case .later: return true
+        case .now: return isBehind(call, waitingEmits)
+        case .refused, .unsafe: return false
+        }
+    }
+
+    // MARK: From inside a run
+
+    private mutating func waitsForItself(_ call: EmitCall) -> Bool {
+        guard let caller = call.caller, storeCondition == .working || !isDurable(call) else { return false }
+        let needed = roomNeeded(call, behind: waitingEmits[...])
+        let places = Set(needed.keys.map { EmitCall.Place(caller: caller, queue: $0) })
+        // A loop that emits is not looked into each time: nothing has started since.
+        if !places.isEmpty, places.isSubset(of: ownRoom) { return true }
+        guard deadlock(of: caller, .room(needed)) != nil else { return false }
+        ownRoom.formUnion(places)
+        return true
+    }
+
+    /// Room for itself, and before that for each call that it may not pass.
+    func roomNeeded(_ call: EmitCall, behind others: ArraySlice<EmitCall>) -> [Int: Load] {
+        let own = needs(call).filter { queues[$0.key].holdsBack }
+        return others.filter { isBehind(call, [$0]) }.reduce(own) { needed, other in
+            needed.merging(needs(other).filter { own[$0.key] != nil }) { Load.max($0, $1) }
+        }
+    }
+
+    private mutating func admitOver(_ call: EmitCall, _ queue: Int) throws(CommandError) {
+        let depth = call.caller.flatMap { operations.ref(id: $0) }.map { Int(operations[$0].depth) + 1 } ?? 1
+        let total = needs(call).values.reduce(Load(), +)
+        guard depth <= Self.chainLimit, load.hasRoom(for: total, within: settings.bound + Self.overLimit) else {
+            throw full(queue)
+        }
+        admit(call, depth: depth)
+    }
+
+    private func resolve(_ emissions: [Command.Emission]) throws(CommandError) -> [(source: Int, event: Event)] {
         var resolved: [(source: Int, event: Event)] = []
         for emission in emissions {
             guard case .source(let source) = try resolveCustom(emission.name) else { continue }
@@ -32,14 +99,7 @@ extension Engine {
             if fact.data == nil, fact.payload == nil { fact.data = 1 }
             resolved.append((source, Event(id: 0, time: 0, fact: .custom(fact))))
         }
-        let call = EmitCall(emissions: resolved, token: token)
-        guard let waiting = tryAdmit(call, behind: waitingEmits) else { return }
-        let queue = waiting.queue ?? resolved.first.flatMap { sources[$0.source].targets.first?.queue }
-        if waitingEmits.count >= Self.waitingEmitLimit, let queue {
-            if case .failing(let reason) = storeCondition, isDurable(call) { throw .storeFailing(reason) }
-            throw full(queue)
-        }
-        waitingEmits.append(waiting)
+        return resolved
     }
 
     /// - Parameter measure: what there is too much of; `nil`: as the queue stands.
@@ -179,14 +239,14 @@ extension Engine {
 
     // MARK: In or out
 
-    private mutating func admit(_ call: EmitCall) {
+    private mutating func admit(_ call: EmitCall, depth: Int = 0) {
         var ids: [UInt64] = []
         for (source, event) in call.emissions {
             if isNoEvent(event, source) {
                 ids.append(0)
             } else {
                 ids.append(nextEventID)
-                accept(event.fact, from: source)
+                accept(event.fact, from: source, depth: depth)
             }
         }
         let reply = Action.reply(call.token, .events(ids))

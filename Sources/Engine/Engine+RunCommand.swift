@@ -34,10 +34,10 @@ extension Engine {
         if command.waits, let caller = command.caller {
             // What would be started only to wait for itself is not started at all.
             var trial = self
-            for case .operation(let id) in trial.admit(facts, source: source, targets) {
-                guard let chain = trial.deadlock(of: caller, waitingFor: .operation(id)) else { continue }
-                throw .wouldDeadlock(chain: chain)
+            let refs = trial.admit(facts, source: source, targets).compactMap { admission -> OperationRef? in
+                if case .operation(let id) = admission { trial.operations.ref(id: id) } else { nil }
             }
+            if let chain = trial.deadlock(of: caller, .operations(refs)) { throw .wouldDeadlock(chain: chain) }
         }
         let admissions = admit(facts, source: source, targets)
         answer(admissions, command, token, isSafe: !targets.contains { queues[$0.queue].definition.isDurable })

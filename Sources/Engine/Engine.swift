@@ -21,8 +21,8 @@ package import WatchFile
 package struct Engine: Sendable {
     /// The longest chain of `Emit=` and `On…=` from an outside event.
     package static let chainLimit = 16
-    /// What watchd may make itself beyond `MaxOperations=` and `MaxMemory=`: a loop of `Emit=` with many branches ends
-    /// here.
+    /// What watchd, and handlers on their own queues, may make beyond `MaxOperations=` and `MaxMemory=`: a loop of
+    /// `Emit=` with many branches ends here.
     package static let overLimit = Load(entries: 10_000, bytes: 64 << 20)
     /// Callers of `Emit` that may wait for room.
     package static let waitingEmitLimit = 64
@@ -98,6 +98,8 @@ package struct Engine: Sendable {
     var agenda = Heap<SlotLines.Contender>()
     /// Callers of `Emit` that wait for room, in the order they came.
     var waitingEmits: [EmitCall] = []
+    /// Where runs were found to wait for room that only they could make, since an entry has started or ended last.
+    var ownRoom: Set<EmitCall.Place> = []
     /// Callers of `Run` that wait for its end.
     var runCalls: [Token: RunCall] = [:]
     /// Callers of `Wait`.

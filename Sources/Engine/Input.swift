@@ -66,8 +66,9 @@ package enum SourceCondition: Equatable, Sendable {
 
 /// What a client asks for; every one is answered with a `Reply` to its token.
 package enum Command: Sendable {
-    /// Fires custom sources, all or none of them.
-    case emit([Emission])
+    /// Fires custom sources, all or none of them. `caller`: the operation of whose run the client is a part; it does
+    /// not wait for room that could only come after that.
+    case emit([Emission], caller: UInt64? = nil)
     case run(RunCommand)
     /// `until`: wall clock, microseconds.
     case suspend(name: String, by: String, reason: String?, until: Int64?)

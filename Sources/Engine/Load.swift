@@ -43,6 +43,10 @@ package struct Load: Equatable, Sendable {
         Load(entries: Swift.min(left.entries, right.entries), bytes: Swift.min(left.bytes, right.bytes))
     }
 
+    static func max(_ left: Load, _ right: Load) -> Load {
+        Load(entries: Swift.max(left.entries, right.entries), bytes: Swift.max(left.bytes, right.bytes))
+    }
+
     static func + (left: Load, right: Load) -> Load {
         Load(entries: left.entries + right.entries, bytes: left.bytes + right.bytes)
     }

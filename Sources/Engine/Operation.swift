@@ -134,6 +134,8 @@ struct OperationTable: Sendable {
     private var lastPlace: UInt64 = 0
 
     var count: Int { byID.count }
+    /// Slots, in use or not.
+    var slotCount: Int { slots.count }
 
     mutating func reserveCapacity(_ count: Int) {
         slots.reserveCapacity(count)
@@ -201,6 +203,13 @@ struct OperationTable: Sendable {
 
     /// Every operation that has not ended, oldest first. O(n log n): for readers and reloads, not for the event path.
     var refs: [OperationRef] { byID.map { OperationRef(id: $0.key, slot: $0.value) }.sorted() }
+
+    /// By slot, which is no order.
+    func forEachRef(_ body: (OperationRef, Operation) -> Void) {
+        for slot in slots.indices where slots[slot].station != .gone {
+            body(OperationRef(id: slots[slot].id, slot: slot), slots[slot])
+        }
+    }
 
     /// In any order, so only for what has none, as a count.
     func forEach(_ body: (Operation) -> Void) {

@@ -25,6 +25,9 @@ struct Request: Sendable {
         case plain(@Sendable (Runtime, @escaping Completion) -> Void)
         /// It may have to wait, and must not wait for the run that its client is a part of.
         case waiting(@Sendable (Runtime, Ancestry, @escaping Completion) -> Void)
+        /// The same, where the first says that it has to wait as things stand.
+        case perhapsWaiting(
+            @Sendable (Runtime) -> Bool, @Sendable (Runtime, Ancestry, @escaping Completion) -> Void)
     }
 
     let work: Work
@@ -109,6 +112,17 @@ struct Request: Sendable {
         }
     }
 
+    private static func emit(
+        _ emissions: [EngineCommand.Emission], _ peer: Peer, _ reply: @escaping @Sendable ([Int]) -> Answer
+    ) -> Work {
+        let hasToWait: @Sendable (Runtime) -> Bool = {
+            $0.engine.processesRunning > 0 && $0.engine.hasToWait(emissions)
+        }
+        return .perhapsWaiting(hasToWait) { runtime, ancestry, done in
+            runtime.emit(emissions, peer, ancestry, reply, done)
+        }
+    }
+
     /// What changes something is for those who may.
     private static func change(_ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
         guard peer.role == .administrator else { throw .permissionDenied }
@@ -120,10 +134,10 @@ struct Request: Sendable {
             return .plain { runtime, done in runtime.setLogLevel(level, done) }
         case Emit.fullName:
             let emission = EngineCommand.Emission(try call.parameters(as: Emit.Parameters.self))
-            return .plain { runtime, done in runtime.emit(emission, peer, done) }
+            return emit([emission], peer) { .of(Emit.Reply(event: $0.first ?? 0)) }
         case EmitAll.fullName:
             let emissions = try call.parameters(as: EmitAll.Parameters.self).events.map(EngineCommand.Emission.init)
-            return .plain { runtime, done in runtime.emitAll(emissions, peer, done) }
+            return emit(emissions, peer) { .of(EmitAll.Reply(events: $0)) }
         case Run.fullName:
             let parameters: Run.Parameters = try call.parameters()
             guard parameters.wait == true else {

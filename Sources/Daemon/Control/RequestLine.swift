@@ -99,12 +99,21 @@ struct RequestTarget: Sendable {
         let done = runtime.namingKinds(request.kinds, done)
         switch request.work {
         case .plain(let work): work(runtime, done)
-        case .waiting(let work):
-            // A client cannot be a part of a run where none is.
-            guard runtime.engine.processesRunning > 0 else { return work(runtime, .unknown, done) }
-            let isTaken = lookups.value.look(up: peer) { [unowned runtime] in work(runtime, $0, done) }
-            if !isTaken { done(.error(.system(Errno.wouldBlock.code, Errno.wouldBlock.name))) }
+        case .waiting(let work): lookUp(peer, work, done)
+        case .perhapsWaiting(let hasToWait, let work):
+            if hasToWait(runtime) { lookUp(peer, work, done) } else { work(runtime, .unknown, done) }
         }
+    }
+
+    private func lookUp(
+        _ peer: Peer, _ work: @escaping @Sendable (Runtime, Ancestry, @escaping Request.Completion) -> Void,
+        _ done: @escaping Request.Completion
+    ) {
+        let runtime = runtime.value
+        // A client cannot be a part of a run where none is.
+        guard runtime.engine.processesRunning > 0 else { return work(runtime, .unknown, done) }
+        let isTaken = lookups.value.look(up: peer) { [unowned runtime] in work(runtime, $0, done) }
+        if !isTaken { done(.error(.system(Errno.wouldBlock.code, Errno.wouldBlock.name))) }
     }
 
     func tell(of connection: Int, _ news: @escaping (Runtime) -> Void) {

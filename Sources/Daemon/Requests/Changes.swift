@@ -8,28 +8,12 @@ import WatchFile
 
 /// The requests that change something. Each calls `done` once.
 extension Runtime {
-    /// - Parameter emission: of the one event.
-    func emit(_ emission: EngineCommand.Emission, _ peer: Peer, _ done: @escaping Request.Completion) {
-        emit([emission], peer) { ids in
-            .of(Emit.Reply(event: ids.first ?? 0))
-        } done: {
-            done($0)
-        }
-    }
-
-    func emitAll(_ emissions: [EngineCommand.Emission], _ peer: Peer, _ done: @escaping Request.Completion) {
-        emit(emissions, peer) { ids in
-            .of(EmitAll.Reply(events: ids))
-        } done: {
-            done($0)
-        }
-    }
-
-    private func emit(
-        _ emissions: [EngineCommand.Emission], _ peer: Peer, reply: @escaping ([Int]) -> Request.Answer,
-        done: @escaping Request.Completion
+    /// - Parameter ancestry: of a client that has to wait.
+    func emit(
+        _ emissions: [EngineCommand.Emission], _ peer: Peer, _ ancestry: Ancestry,
+        _ reply: @escaping @Sendable ([Int]) -> Request.Answer, _ done: @escaping Request.Completion
     ) {
-        command(.emit(emissions), of: peer) { answer in
+        command(.emit(emissions, caller: operation(of: ancestry)), of: peer) { answer in
             switch answer {
             case .events(let ids): done(reply(ids.map(Int.init)))
             default: done(Self.failure(answer))
