@@ -220,7 +220,6 @@ package enum Samples {
         queue.running = 2
         queue.target = "disk"
         queue.oldest = "2026-11-20T09:46:02.000000Z"
-        queue.bytes = 64 << 20
         queue.full = "BacklogBytes=64M"
         return queue
     }()
