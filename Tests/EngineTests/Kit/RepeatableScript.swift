@@ -145,7 +145,7 @@ struct RepeatableScript {
         var state = DurableTests.state(writes, ended: ended)
         var processes: [String: StoredProcess] = [:]
         for case .process(let source, let copy, let process) in writes { processes["\(source) \(copy)"] = process }
-        state.processes = Array(processes.values)
+        state.processes = processes.sorted { $0.key < $1.key }.map(\.value)
         let living = Set(state.processes.map(\.run))
         runs = runs.filter { living.contains($0) }
         pass(seconds: 1)
