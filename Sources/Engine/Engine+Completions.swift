@@ -62,10 +62,11 @@ extension Engine {
         return sources.insert(state)
     }
 
-    /// Whether the handler of a source that watchd itself is still exists.
+    /// Whether a source without a definition is needed: of a source that watchd itself is the handler has to exist. One
+    /// of a section that is gone is needed only by what it has made.
     func isWanted(_ origin: Origin) -> Bool {
         switch origin {
-        case .source: true
+        case .source: false
         case .completion(let handler), .run(let handler):
             handlers.index(of: handler).map { !handlers[$0].isRemoved } ?? false
         case .finalizer: false

@@ -192,7 +192,7 @@ extension Engine {
             return SourceState.Target(handler: handler, queue: queue)
         }
         let targets = TargetList(withRequired(routes))
-        guard let index = sources.index(of: .source(definition.id)), let old = sources[index].definition?.value else {
+        guard let index = sources.index(of: .source(definition.id)) else {
             change.added.append(definition.id.description)
             var state = SourceState(shared)
             state.targets = targets
@@ -200,7 +200,8 @@ extension Engine {
             openSource(sources.insert(state), definition, isNew: true)
             return
         }
-        let wasRemoved = sources[index].isRemoved
+        // `nil`: only the store knew of it until now.
+        let (old, wasRemoved) = (sources[index].definition?.value, sources[index].isRemoved)
         if sources[index].targets != targets {
             if sources[index].isSuspended { reroute(index, to: targets) } else { letGoAll(index) }
         }
@@ -216,11 +217,11 @@ extension Engine {
         } else {
             change.changed.append(definition.id.description)
         }
-        let mustReopen = old.trigger != definition.trigger || wasRemoved || isReopened
-        let keepsProcess = !wasRemoved && old.command != nil && definition.command != nil
+        let mustReopen = old?.trigger != definition.trigger || wasRemoved || isReopened
+        let keepsProcess = !wasRemoved && old?.command != nil && definition.command != nil
         if mustReopen, !wasRemoved, !keepsProcess { closeSource(index, definition.id) }
         sources[index].define(shared)
-        if wasRemoved || old.isSuspended != definition.isSuspended {
+        if wasRemoved || old?.isSuspended != definition.isSuspended {
             setFileSuspension(&sources[index].suspensions, definition.isSuspended)
         }
         if mustReopen {

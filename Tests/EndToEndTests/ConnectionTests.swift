@@ -16,8 +16,14 @@ import Varlink
         String(decoding: try Linux.readToEnd(socket, limit: 1 << 20), as: UTF8.self)
     }
 
-    private func descriptors(_ watchd: Watchd) throws -> Int {
-        try Linux.readFolder("/proc/\(watchd.processID)/fd").count
+    /// What its descriptors are, sorted.
+    private func descriptors(_ watchd: Watchd) throws -> [String] {
+        let folder = "/proc/\(watchd.processID)/fd"
+        return try Linux.readFolder(folder).compactMap { entry in
+            (try? Linux.readlink("\(folder)/\(String(decoding: entry.name, as: UTF8.self))")).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        }.sorted()
     }
 
     @Test func aConnectionIsTheHandlersInputAndOutput() throws {
@@ -38,7 +44,9 @@ import Varlink
                 FileDescriptor(owning: socket).close()
             }
             try watchd.waitUntilIdle()
-            try wait(for: "nothing to be left open") { try descriptors(watchd) <= before }
+            try wait(for: "nothing to be left open of \((try? descriptors(watchd)) ?? []), before \(before)") {
+                try descriptors(watchd).count <= before.count
+            }
             #expect(try watchd.source("shout").counters.done == 20)
         }
     }

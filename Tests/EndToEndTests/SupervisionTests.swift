@@ -194,6 +194,7 @@ import Testing
 
     @Test func anEndThatNobodySawIsToldAfterwards() throws {
         try Lives.run(Self.text("a", "Exec=/bin/sh -c 'cat >>@/told'"), prepare: Self.install) { lives in
+            try waitForStarts(1, lives)
             // It is answered when the store has the process.
             let started = try lives.watchd.call(Restart.self, .init(name: "web"))
             let pid = try #require(started.processes.first?.pid)

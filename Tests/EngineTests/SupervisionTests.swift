@@ -364,6 +364,21 @@ import WatchFile
         #expect(removed.starts.isEmpty)
     }
 
+    @Test func aSectionThatComesBackHasOneSourceAndOneProcess() {
+        let first = fixture(.supervised("web"))
+        first.spawn(first.runs[0])
+        let second = EngineFixture(.of(), restoring: stored(first))
+        second.reload(.of(sources: [.custom("other")]))
+        second.reload(.of(sources: [.supervised("web")]))
+        #expect(second.engine.sources.names == [.source(id)])
+        #expect(second.starts.isEmpty, "the old one ends first")
+        second.send(.runEnded(second.adopted[0].run, .signaled(15)))
+        #expect(second.starts.count == 1)
+        second.reload(.of())
+        for run in second.runs { second.end(run) }
+        #expect(second.engine.sources.names.isEmpty)
+    }
+
     @Test func anEndThatNobodySawIsToldAndTheProcessStarted() {
         let first = fixture(.supervised("web", restart: .no))
         first.spawn(first.runs[0])

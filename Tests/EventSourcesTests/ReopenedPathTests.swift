@@ -49,7 +49,7 @@ import WatchFile
         /// Everything that happened until now was told, and this.
         func waitForLast(_ name: String) throws {
             try folder.write(name, "")
-            try wait(for: name) { said.contains { $0.hasSuffix(name) } }
+            try waitFor(["written \(name)"])
         }
 
         var said: [String] {
