@@ -10,6 +10,7 @@ import Systemd
 /// context of its own; without a manager nothing happens at all.
 final class ServiceManager: Sendable {
     private let context = Context("watchd.notify")
+    private let sender: QueueBound<NotificationSender>
     private let logger: Logger
     /// A service manager wants to hear from this process.
     let isManaged: Bool
@@ -33,6 +34,7 @@ final class ServiceManager: Sendable {
     init(logger: Logger) {
         self.logger = logger
         isManaged = Linux.environment("NOTIFY_SOCKET") != nil
+        sender = QueueBound(NotificationSender(isManaged: isManaged), to: context)
         markReady(false)
     }
 
@@ -52,7 +54,7 @@ final class ServiceManager: Sendable {
 
     private func send(_ notification: @autoclosure @escaping @Sendable () -> Notification) {
         guard isManaged else { return }
-        context.async { _ = Notifier.send(notification()) }
+        context.async { [sender] in sender.value.send(notification()) }
     }
 
     func ready(_ status: String) {
@@ -122,7 +124,7 @@ final class ServiceManager: Sendable {
         let left = end - Linux.now(.monotonic)
         guard left > 0, state.withLock({ $0.isExtending && $0.extensions == number }) else { return }
         let length = min(left, Int64(Self.extensionLength))
-        _ = Notifier.send(.extendTimeout(microseconds: length))
+        sender.value.send(.extendTimeout(microseconds: length))
         context.after(min(Self.extensionPace, Int(length))) { [self] in extendTimeout(number, until: end) }
     }
 
@@ -211,5 +213,18 @@ final class ServiceManager: Sendable {
     func remove(_ name: String) {
         guard isManaged, DescriptorStore.isName(name) else { return }
         context.async { DescriptorStore.remove(name) }
+    }
+}
+
+/// Sends notifications, though every descriptor is used up: `sd_notify` opens a socket for each. Confined to its context.
+private final class NotificationSender {
+    private var reserve: DescriptorReserve
+
+    init(isManaged: Bool) { reserve = DescriptorReserve(isManaged ? 1 : 0) }
+
+    func send(_ notification: Notification) {
+        guard Notifier.send(notification) == .failed(.descriptorsExhausted), reserve.release() else { return }
+        Notifier.send(notification)
+        reserve.refill()
     }
 }

@@ -9,6 +9,25 @@ struct Child: Sendable {
         var reason: String
         /// Something is used up for now (descriptors, processes, memory): worth another try.
         var isTransient: Bool
+        /// It is the descriptors.
+        var lacksDescriptors = false
+
+        init(reason: String, isTransient: Bool = false) {
+            self.reason = reason
+            self.isTransient = isTransient
+        }
+
+        init(_ error: SystemError) {
+            reason = error.errno.explained("\(error)")
+            isTransient = error.errno.isTransient
+            lacksDescriptors = error.errno == .descriptorsExhausted
+        }
+
+        init(_ error: SpawnError, reason: String) {
+            self.reason = reason
+            isTransient = error.errno.isTransient && error.step != .execute
+            lacksDescriptors = error.errno == .descriptorsExhausted
+        }
     }
 
     /// What became of a step.
@@ -44,14 +63,13 @@ struct Child: Sendable {
             if step == 0, let unmet = try unmetPath() { return .unmet(unmet) }
             return definition.steps.isEmpty ? .nothing : .started(try spawn())
         } catch let error as SystemError {
-            throw Failure(reason: error.errno.explained("\(error)"), isTransient: error.errno.isTransient)
+            throw Failure(error)
         } catch let error as SpawnError {
-            throw Failure(
-                reason: explain(error), isTransient: error.errno.isTransient && error.step != .execute)
+            throw Failure(error, reason: explain(error))
         } catch let error as Failure {
             throw error
         } catch {
-            throw Failure(reason: "\(error)", isTransient: false)
+            throw Failure(reason: "\(error)")
         }
     }
 
@@ -123,7 +141,7 @@ struct Child: Sendable {
             }
         }
         guard let first = words.first, !first.isEmpty else {
-            throw Failure(reason: "an empty command", isTransient: false)
+            throw Failure(reason: "an empty command")
         }
         return words
     }
@@ -138,7 +156,7 @@ struct Child: Sendable {
             if (try? Linux.access(candidate, .executing)) != nil { return candidate }
         }
         let shown = String(decoding: path, as: UTF8.self)
-        throw Failure(reason: "\(name.printable): no such command in PATH=\(shown)", isTransient: false)
+        throw Failure(reason: "\(name.printable): no such command in PATH=\(shown)")
     }
 
     // MARK: Standard input, output, error
@@ -176,7 +194,7 @@ struct Child: Sendable {
         let options = options.union([.writing, .creating, .noControllingTerminal, .nonBlocking])
         let opened = Swift.Result { () throws(SystemError) in try Linux.open(path, options, mode: 0o644).release() }
         if case .failure(let error) = opened, error.errno == .noSuchDevice {
-            throw Failure(reason: "\(path.printable) is a FIFO that nobody reads: \(error.errno)", isTransient: false)
+            throw Failure(reason: "\(path.printable) is a FIFO that nobody reads: \(error.errno)")
         }
         let number = try opened.get()
         try? Linux.setNonBlocking(number, false)
@@ -186,7 +204,7 @@ struct Child: Sendable {
     private func inputDescriptor(_ context: RunContext, _ owned: inout Descriptors) throws -> Int32 {
         guard definition.standardInput == .socket else { return owned.add(try standardInput(context)) }
         guard let handover else {
-            throw Failure(reason: "the descriptor that its event handed over is closed", isTransient: false)
+            throw Failure(reason: "the descriptor that its event handed over is closed")
         }
         return handover
     }

@@ -77,4 +77,16 @@ import WatchFile
             precondition(texts == ["READY=1\nSTATUS=up"], "\(texts)")
         }
     }
+
+    @Test func readyIsSentThoughEveryDescriptorIsUsedUp() async {
+        await #expect(processExitsWith: .success) {
+            let texts = try ServiceManagerTests.received(2) { manager in
+                var taken: [Int32] = []
+                while let one = try? Linux.open("/dev/null").release() { taken.append(one) }
+                manager.ready("up")
+                manager.stopping("over")
+            }
+            precondition(texts == ["READY=1\nSTATUS=up", "STOPPING=1\nSTATUS=over"], "\(texts)")
+        }
+    }
 }

@@ -41,7 +41,8 @@ final class ControlServer {
 /// The listening side, confined to the control context.
 final class Acceptor {
     private let listener: Int32
-    private var reserve: DescriptorReserve
+    /// So that a client can be let in when everything else is used up.
+    private var reserve = DescriptorReserve(8)
     /// Nobody can be let in, and that was said.
     private var isPaused = false
     private let context: Context
@@ -62,7 +63,6 @@ final class Acceptor {
 
     init(_ listener: Int32, context: Context, requests: RequestLine, logger: Logger) {
         self.listener = listener
-        reserve = DescriptorReserve(for: listener)
         self.context = context
         self.requests = requests
         self.logger = logger
@@ -86,10 +86,23 @@ final class Acceptor {
 
     private func acceptAll() {
         do throws(SystemError) {
-            while let socket = try reserve.accept() { take(socket) }
+            while let socket = try accept() { take(socket) }
             isPaused = false
         } catch {
             pause(error)
+        }
+    }
+
+    /// A connection, or `nil` when none waits. EMFILE: there is nothing left.
+    private func accept() throws(SystemError) -> FileDescriptor? {
+        while true {
+            do throws(SystemError) {
+                if let connection = try Linux.accept(listener) { return connection }
+                reserve.refill()
+                return nil
+            } catch {
+                guard error.errno == .descriptorsExhausted, reserve.release() else { throw error }
+            }
         }
     }
 
@@ -130,7 +143,8 @@ final class Acceptor {
         if peer.userID == 0 { return true }
         guard connections.count < ControlServer.connectionLimit - ControlServer.keptForRoot else { return false }
         if peer.userID == Linux.effectiveUserID { return true }
-        if reserve.isLow { return false }
+        // The rest is for who can do something about it.
+        if reserve.count <= reserve.size / 2 { return false }
         return connections.values.count { $0.peer.userID == peer.userID } < ControlServer.connectionsPerUser
     }
 
