@@ -4,6 +4,11 @@ package struct Page<Item, Cursor: Comparable> {
     /// Pass it as `after` for the next page; `nil`: this was the last.
     package var next: Cursor?
 
+    package init(items: [Item], next: Cursor?) {
+        self.items = items
+        self.next = next
+    }
+
     /// - Parameters:
     ///   - items: the whole list, in ascending order of `cursor`.
     ///   - after: where the page before ended.

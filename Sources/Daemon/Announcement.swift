@@ -6,6 +6,9 @@ import WatchFile
 
 /// What watchd says first in a terminal: what it watches, and what to type elsewhere to see it work.
 enum Announcement {
+    /// Sources that it says how to try.
+    private static let mostHints = 12
+
     /// - Parameter isSilent: whether a path of these hangs.
     static func lines(
         _ configuration: Configuration, files: [String], socket: [UInt8], isSilent: ([[UInt8]]) -> Bool
@@ -19,8 +22,10 @@ enum Announcement {
             "watchd \(Manager.softwareVersion), process \(Linux.processID): \(counts.joined(separator: ", ")) from "
                 + (files.isEmpty ? "no file" : files.joined(separator: " "))
         ]
-        let hints = configuration.sources.filter { !isSilent($0.trigger.paths) }.compactMap { source in
-            hint(source.trigger, source.id.name, socket).map { (source.id.description, $0) }
+        var hints: [(String, String)] = []
+        for source in configuration.sources where hints.count < mostHints && !isSilent(source.trigger.paths) {
+            guard let command = hint(source.trigger, source.id.name, socket) else { continue }
+            hints.append((source.id.description, command))
         }
         guard !hints.isEmpty else { return lines }
         let width = hints.map(\.0.count).max() ?? 0

@@ -9,46 +9,48 @@ import WatchFile
 /// The requests that list.
 extension Runtime {
     func sources(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListSources.Reply {
+        let page = try page(of: engine.sourceViews, parameters, \.id.description)
         let groups = Dictionary(engine.groupViews.map { ($0.id, $0) }) { first, _ in first }
-        let all = engine.sourceViews.map { source($0, groups[$0.id], role) }
-        let page = try page(of: all, parameters, \.name)
-        return ListSources.Reply(sources: page.items, next: page.next)
+        return ListSources.Reply(sources: page.items.map { source($0, groups[$0.id], role) }, next: page.next)
     }
 
     func queues(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListQueues.Reply {
-        let page = try page(of: engine.queueViews.map { queue($0) }, parameters, \.name)
-        return ListQueues.Reply(queues: page.items, next: page.next)
+        let page = try page(of: engine.queueViews, parameters, \.definition.name)
+        return ListQueues.Reply(queues: page.items.map { queue($0) }, next: page.next)
     }
 
     func semaphores(_ parameters: NamedListParameters) throws(ManagerError) -> ListSemaphores.Reply {
-        let page = try page(of: engine.semaphoreViews.map(ListSemaphores.Semaphore.init), parameters, \.name)
-        return ListSemaphores.Reply(semaphores: page.items, next: page.next)
+        let page = try page(of: engine.semaphoreViews, parameters, \.definition.name)
+        return ListSemaphores.Reply(semaphores: page.items.map(ListSemaphores.Semaphore.init), next: page.next)
     }
 
     func handlers(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListHandlers.Reply {
-        let page = try page(of: engine.handlerViews.map { handler($0, role) }, parameters, \.name)
-        return ListHandlers.Reply(handlers: page.items, next: page.next)
+        let page = try page(of: engine.handlerViews, parameters, \.definition.name)
+        return ListHandlers.Reply(handlers: page.items.map { handler($0, role) }, next: page.next)
     }
 
     /// The named one (`uploads`, `path/uploads`), or a page of all.
-    private func page<Item>(
-        of items: [Item], _ parameters: NamedListParameters, _ name: (Item) -> String
-    ) throws(ManagerError) -> Page<Item, String> {
-        guard let wanted = parameters.name else {
-            let sorted = items.sorted { name($0) < name($1) }
-            return Page(of: sorted, by: name, after: parameters.after, limit: parameters.limit)
+    private func page<View>(
+        of views: [View], _ parameters: NamedListParameters, _ name: (View) -> String
+    ) throws(ManagerError) -> Page<View, String> {
+        let named = views.map { (name: name($0), view: $0) }
+        let page: Page<(name: String, view: View), String>
+        if let wanted = parameters.name {
+            let kinds = ["queue", "handler", "semaphore"].map { "\($0)/" }
+            let isQualified = kinds.contains { wanted.hasPrefix($0) }
+            let short = wanted.split(separator: "/").last.map(String.init) ?? wanted
+            let found = named.filter { name, _ in
+                name == wanted || name.hasSuffix("/" + wanted) || (isQualified && name == short)
+            }
+            guard !found.isEmpty else {
+                throw .noSuchName(name: wanted, nearest: Spelling.nearest(to: wanted, among: named.map(\.name)))
+            }
+            page = Page(of: found, by: \.name, after: nil, limit: nil)
+        } else {
+            let sorted = named.sorted { $0.name < $1.name }
+            page = Page(of: sorted, by: \.name, after: parameters.after, limit: parameters.limit)
         }
-        let short = wanted.split(separator: "/").last.map(String.init) ?? wanted
-        let kinds = ["queue", "handler", "semaphore"]
-        let found = items.filter { item in
-            let full = name(item)
-            return full == wanted || full.hasSuffix("/" + wanted)
-                || (kinds.contains { wanted == "\($0)/\(short)" } && full == short)
-        }
-        guard !found.isEmpty else {
-            throw .noSuchName(name: wanted, nearest: Spelling.nearest(to: wanted, among: items.map(name)))
-        }
-        return Page(of: found, by: name, after: nil, limit: nil)
+        return Page(items: page.items.map(\.view), next: page.next)
     }
 
     // MARK: Items
