@@ -69,7 +69,7 @@ let package = Package(
 
         tests("Schedule", "Schedule", "SeedKit", "ProgramKit", "LinuxSystem", data: ["Oracle"]),
         tests("TimeZoneFiles", "TimeZoneFiles", "Schedule", "ProgramKit", "LinuxSystem"),
-        tests("WatchFile", "WatchFile", "Schedule", data: ["Diagnostics"]),
+        tests("WatchFile", "WatchFile", "Schedule", "SeedKit", data: ["Diagnostics"]),
         tests("Engine", "Engine", "WatchFile", "Schedule", "SeedKit"),
         // What tests with random programs share: seeds, and numbers from them.
         .target(name: "SeedKit", path: "Tests/SeedKit", swiftSettings: settings),

@@ -20,6 +20,8 @@ struct Deadlines: Sendable {
         case resumeSource(Int)
         case resumeQueue(Int)
         case reload
+        /// The next part of it.
+        case queueCancellation
         case drain
     }
 

@@ -22,7 +22,7 @@ extension Engine {
                 }
                 reply(token, .cancelled(1), isSafe: false)
             case .cancelQueue(let name):
-                reply(token, .cancelled(try cancel(queue: name)), isSafe: false)
+                try cancel(queue: name, token)
             case .retry(let failed): try retry(failed, token)
             case .signal(let name, let count):
                 actions.append(.reply(token, .signaled(available: try signal(semaphore: name, count: count))))
@@ -168,15 +168,5 @@ extension Engine {
             startNoMore(ref, .cancelled)
             terminate(ref, .cancelled)
         }
-    }
-
-    private mutating func cancel(queue name: String) throws(CommandError) -> Int {
-        guard case .queue(let queue) = try resolve(name, among: { if case .queue = $0 { true } else { false } }) else {
-            throw .noSuchName(name, nearest: nil)
-        }
-        let refs = operations.refs.filter { operations[$0].queue == queue }
-        // Newest first, so that none is started by the end of an older one.
-        for ref in refs.reversed() where operations.isAlive(ref) { cancel(ref) }
-        return refs.count
     }
 }

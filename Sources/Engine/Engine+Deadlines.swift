@@ -24,6 +24,7 @@ extension Engine {
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
+        case .queueCancellation: cancelNextOfQueue()
         case .drain: drainDeadline()
         }
     }
@@ -55,6 +56,7 @@ extension Engine {
         case .resumeQueue(let queue):
             return queues.isInUse(queue) && queues[queue].suspensions.contains { $0.resumesAt == time }
         case .reload: return pendingReload?.deadline == time
+        case .queueCancellation: return !queueCancellations.isEmpty
         case .drain: return drain?.deadline == time && drain?.isOver == false
         }
     }

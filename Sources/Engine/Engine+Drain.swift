@@ -26,6 +26,7 @@ extension Engine {
 
     mutating func beginDrain() {
         guard drain == nil else { return hurryDrain() }
+        while !queueCancellations.isEmpty { cancelNextOfQueue() }
         drain = DrainState()
         saveStamps()
         for source in sources.indices {

@@ -17,7 +17,7 @@ extension Engine {
         return operations[ref].keys.allSatisfy { keys[$0].line.first == ticket }
     }
 
-    /// Nothing that its queue runs through is suspended.
+    /// Nothing that its queue runs through is suspended, and it is not being cancelled.
     func isOpen(_ queue: Int) -> Bool {
         switch phase {
         case .running, .reloading: break
@@ -26,6 +26,7 @@ extension Engine {
         case .drained: return false
         }
         if storeCondition != .working, queues[queue].definition.isDurable { return false }
+        if isBeingCancelled(queue) { return false }
         return queues[queue].chain.allSatisfy { !queues[$0].isSuspended && !isWaitingForReload($0) }
     }
 

@@ -104,6 +104,8 @@ package struct Engine: Sendable {
     var runCalls: [Token: RunCall] = [:]
     /// Callers of `Wait`.
     var waitCalls: [Token: WaitCall] = [:]
+    /// The first one is being done.
+    var queueCancellations: [QueueCancellation] = []
     var pendingReload: PendingReload?
     var drain: DrainState?
 

@@ -1,5 +1,6 @@
 import Glibc
 import Schedule
+import SeedKit
 import Testing
 import WatchFile
 
@@ -7,6 +8,9 @@ import WatchFile
 
 @Suite("Engine, limits and bad input")
 struct EngineLimitTests {
+    private static let few = LongPart.count(2000, long: 10_000)
+    private static let many = LongPart.count(20_000, long: 100_000)
+
     /// Of a processor, whoever else wants it.
     private func seconds(_ work: () -> Void) -> Double {
         func now() -> Double {
@@ -38,7 +42,8 @@ struct EngineLimitTests {
         let running = fixture.runs
         let took = seconds {
             for run in running.prefix(50) { fixture.end(run) }
-            fixture.command(.cancelQueue(name: "q"))
+            let token = fixture.command(.cancelQueue(name: "q"))
+            while cancelled(fixture, token) == nil { fixture.advance(seconds: 0.001) }
             for run in fixture.runs { fixture.end(run, .signaled(15)) }
         }
         #expect(fixture.engine.operationViews.isEmpty && fixture.engine.totals.outstanding == 0)
@@ -46,20 +51,20 @@ struct EngineLimitTests {
         return took
     }
 
-    @Test func aHundredThousandAreCancelledWhileOthersEnd() {
-        let (few, many) = (cancelling(10_000), cancelling(100_000))
+    @Test func manyAreCancelledWhileOthersEnd() {
+        let (few, many) = (cancelling(Self.few), cancelling(Self.many))
         // Ten times as many may take twenty times as long, not a hundred times.
-        #expect(many < max(few * 30, 1), "\(few) s for 10 000, \(many) s for 100 000")
+        #expect(many < max(few * 30, 1), "\(few) s for \(Self.few), \(many) s for \(Self.many)")
     }
 
-    @Test func aHundredThousandThatWaitForASemaphoreAreCancelled() {
+    @Test func manyThatWaitForASemaphoreAreCancelled() {
         let (few, many) = (
-            cancelling(10_000) { $0.constraints.acquire("s") }, cancelling(100_000) { $0.constraints.acquire("s") }
+            cancelling(Self.few) { $0.constraints.acquire("s") }, cancelling(Self.many) { $0.constraints.acquire("s") }
         )
-        #expect(many < max(few * 30, 1), "\(few) s for 10 000, \(many) s for 100 000")
+        #expect(many < max(few * 30, 1), "\(few) s for \(Self.few), \(many) s for \(Self.many)")
     }
 
-    @Test func aHundredThousandAreCancelledOneByOneFromTheMiddle() {
+    @Test func manyAreCancelledOneByOneFromTheMiddle() {
         func one(_ count: Int) -> Double {
             let fixture = fixture(width: 100, count: count)
             let order = (1...UInt64(count)).map { ($0 * 7919) % UInt64(count) + 1 }
@@ -68,14 +73,39 @@ struct EngineLimitTests {
             #expect(fixture.engine.operationViews.isEmpty)
             return took
         }
-        let (few, many) = (one(10_000), one(100_000))
-        #expect(many < max(few * 30, 1), "\(few) s for 10 000, \(many) s for 100 000")
+        let (few, many) = (one(Self.few), one(Self.many))
+        #expect(many < max(few * 30, 1), "\(few) s for \(Self.few), \(many) s for \(Self.many)")
+    }
+
+    private func cancelled(_ fixture: EngineFixture, _ token: Token) -> Int? {
+        if case .cancelled(let count) = fixture.reply(token) { count } else { nil }
+    }
+
+    /// Part by part, and nothing of the queue starts meanwhile; what comes after the call stays.
+    @Test func manyAreCancelledInPartsAndNoneStartsMeanwhile() {
+        let count = 2 * Engine.cancelledAtOnce + 10
+        let fixture = fixture(width: 1, count: count)
+        let token = fixture.command(.cancelQueue(name: "q"))
+        #expect(fixture.ended.count == Engine.cancelledAtOnce && fixture.reply(token) == nil)
+        fixture.line("f", "late")
+        fixture.end(fixture.runs[0], .signaled(15))
+        #expect(fixture.starts.count == 1)
+        fixture.advance(seconds: 0.001)
+        #expect(cancelled(fixture, token) == count)
+        #expect(fixture.ended.count == count && fixture.running == ["h: line:late"])
+    }
+
+    @Test func aStopInTheMiddleOfItCancelsTheRest() {
+        let fixture = fixture(width: 1, count: 2 * Engine.cancelledAtOnce)
+        let token = fixture.command(.cancelQueue(name: "q"))
+        fixture.send(.drain)
+        #expect(cancelled(fixture, token) == 2 * Engine.cancelledAtOnce)
     }
 
     @Test func everyOneOfManyRunsItsTurn() {
-        let fixture = fixture(width: 3, count: 20_000)
+        let fixture = fixture(width: 3, count: Self.few)
         let took = seconds { fixture.endAll() }
-        #expect(fixture.ended.count == 20_000 && took < 30)
+        #expect(fixture.ended.count == Self.few && took < 30)
     }
 
     // MARK: Counts and bounds

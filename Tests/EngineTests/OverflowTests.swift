@@ -9,14 +9,15 @@ struct OverflowTests {
     /// A serial queue that runs one operation, so that everything else waits.
     private func fixture(
         _ source: SourceDefinition, backlog: Int, _ overflow: QueueDefinition.Overflow = .block,
-        settings: DaemonSettings = DaemonSettings()
+        settings: DaemonSettings = DaemonSettings(), isChecked: Bool = true
     ) -> EngineFixture {
         let fixture = EngineFixture(
             .of(
                 settings: settings,
                 queues: [.serial("q", backlog: backlog, overflow: overflow), .serial("other")],
                 handlers: [.exec("h"), .exec("busy")],
-                sources: [source, .custom("busy", to: "busy", on: "q"), .fifo("elsewhere", to: "busy", on: "other")]))
+                sources: [source, .custom("busy", to: "busy", on: "q"), .fifo("elsewhere", to: "busy", on: "other")]),
+            isChecked: isChecked)
         fixture.emit("busy")
         return fixture
     }
@@ -40,7 +41,7 @@ struct OverflowTests {
     }
 
     @Test func whatWasReadBeforeTheHoldIsKeptAsWell() {
-        let fixture = fixture(.fifo("f", to: "h", on: "q"), backlog: 1)
+        let fixture = fixture(.fifo("f", to: "h", on: "q"), backlog: 1, isChecked: false)
         for index in 1...5000 { fixture.line("f", "\(index)") }
         #expect(fixture.counters(source: "descriptor/f")?[.held] == 4999)
         fixture.endAll()
@@ -95,7 +96,7 @@ struct OverflowTests {
     }
 
     @Test func realTimeSignalsAreKeptWithTheirValuesUpToABound() {
-        let fixture = fixture(.signal("s", to: "h", on: "q", coalesces: false), backlog: 1)
+        let fixture = fixture(.signal("s", to: "h", on: "q", coalesces: false), backlog: 1, isChecked: false)
         fixture.signal("s", 40, value: 0)
         for value in 1...Int32(4097) { fixture.signal("s", 40, value: value) }
         #expect(fixture.counters(source: "signal/s")?[.held] == 4096)

@@ -1,10 +1,11 @@
+import SeedKit
 import Testing
 import WatchFile
 
 @Suite("Watch file, at random")
 struct RoundTripTests {
     @Test func aConfigurationPrintedAsAWatchFileLoadsAsTheSame() {
-        for _ in 0..<400 {
+        for _ in 0..<LongPart.count(120, long: 2000) {
             let seed = UInt64.random(in: 0...UInt64.max)
             var random = RandomConfiguration(generator: SplitMix(state: seed))
             let expected = random.make()
