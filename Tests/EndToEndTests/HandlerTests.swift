@@ -2,6 +2,7 @@ import ControlInterface
 import Glibc
 import LinuxSystem
 import ProgramKit
+import SeedKit
 import Testing
 import Varlink
 
@@ -179,10 +180,10 @@ import Varlink
         }
     }
 
-    @Test func aGibibyteOfOutputCostsTheDaemonLittleAndItsEndIsKept() throws {
+    @Test func muchOutputCostsTheDaemonLittleAndItsEndIsKept() throws {
         let text = """
             [Handler flood]
-            Exec=/bin/sh -c 'head -c 1073741824 /dev/zero | tr "\\\\0" "x"; echo; echo end'
+            Exec=/bin/sh -c 'head -c \(LongPart.count(160, long: 1024) << 20) /dev/zero | tr "\\\\0" "x"; echo; echo end'
             [Custom unused]
             Handler=flood
             """

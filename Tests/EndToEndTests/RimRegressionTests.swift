@@ -159,8 +159,9 @@ import Varlink
             // They have a pidfd and a pipe each, of those that are kept for starts: what is left is too little for one.
             for name in ["sleep1", "sleep2"] {
                 try watchd.emit(name)
-                try wait(for: "it to run") {
-                    try watchd.call(ListOperations.self, .init(handler: name)).operations.contains { $0.state == .executing }
+                try wait(for: "\(name) to run") {
+                    let operations = try watchd.call(ListOperations.self, .init(handler: name)).operations
+                    return operations.contains { $0.state == .executing }
                 }
             }
             let free = try watchd.descriptors()

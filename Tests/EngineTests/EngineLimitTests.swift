@@ -8,8 +8,8 @@ import WatchFile
 
 @Suite("Engine, limits and bad input")
 struct EngineLimitTests {
-    private static let few = LongPart.count(2000, long: 10_000)
-    private static let many = LongPart.count(20_000, long: 100_000)
+    private static let few = LongPart.count(1000, long: 10_000)
+    private static let many = LongPart.count(10_000, long: 100_000)
 
     /// Of a processor, whoever else wants it.
     private func seconds(_ work: () -> Void) -> Double {
