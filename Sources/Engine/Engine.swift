@@ -8,12 +8,12 @@ package import WatchFile
 /// inputs at the same times give the same decisions.
 ///
 /// An event that is accepted becomes one *delivery* for each handler of its source. A delivery joins an operation that
-/// still waits, or makes a new one (`Engine+Admission`). The operation is *submitted* when its delay and what it
-/// depends on have ended (`Engine+Submission`, `Engine+Dependencies`); then it takes its place in the line of its key
+/// still waits, or makes a new one (`Door/Admission`). The operation is *submitted* when its delay and what it
+/// depends on have ended (`Operations/Submission`, `Operations/Dependencies`); then it takes its place in the line of its key
 /// and of its queue. It starts when it stands first in both, no barrier is before it, the queue and its targets have
 /// width and are not suspended, there is a process slot, and the semaphores it needs are there: all of it is taken in
-/// one step, and who waits holds nothing but its key (`Engine+Scheduling`, `Engine+Semaphores`, `Engine+Starting`). Its
-/// attempts end in `Engine+Attempts`, it ends in `Engine+Ending`. Every change goes through `Engine+Accounting`, so
+/// one step, and who waits holds nothing but its key (`Queues/Scheduling`, `Queues/Semaphore`, `Operations/Starting`). Its
+/// attempts end in `Operations/Retry`, it ends in `Operations/Ending`. Every change goes through `Door/Accounting`, so
 /// that the counts of source, queue and handler always add up.
 ///
 /// Nothing on the path of an event looks at all waiting operations; work that follows from a change is put on
