@@ -8,13 +8,13 @@ package import WatchFile
 /// inputs at the same times give the same decisions.
 ///
 /// An event that is accepted becomes one *delivery* for each handler of its source. A delivery joins an operation that
-/// still waits, or makes a new one (`Door/Admission`). The operation is *submitted* when its delay and what it
-/// depends on have ended (`Operations/Submission`, `Operations/Dependencies`); then it takes its place in the line of its key
-/// and of its queue. It starts when it stands first in both, no barrier is before it, the queue and its targets have
-/// width and are not suspended, there is a process slot, and the semaphores it needs are there: all of it is taken in
-/// one step, and who waits holds nothing but its key (`Queues/Scheduling`, `Queues/Semaphore`, `Operations/Starting`). Its
-/// attempts end in `Operations/Retry`, it ends in `Operations/Ending`. Every change goes through `Door/Accounting`, so
-/// that the counts of source, queue and handler always add up.
+/// still waits, or makes a new one (`Door/Admission`). The operation is *submitted* when its delay and the operations
+/// that it depends on have ended (`Operations/Submission`, `Operations/Dependencies`); then it takes its place in the
+/// line of its key and of its queue. It starts when it stands first in both, no barrier is before it, the queue and its
+/// targets have width and are not suspended, there is a process slot, and the semaphores it needs are there: all of it
+/// is taken in one step, and a waiting operation holds nothing but its key (`Queues/Scheduling`, `Queues/Semaphore`,
+/// `Operations/Starting`). Its attempts end in `Operations/Retry`, it ends in `Operations/Ending`. Every change goes
+/// through `Door/Accounting`, so that the counts of source, queue and handler always add up.
 ///
 /// Nothing on the path of an event looks at all waiting operations; work that follows from a change is put on
 /// work-lists (`dirtyQueues`, `wideTargets`, `dirtySources`, …) and done by `settle` before `handle` returns.
@@ -76,16 +76,8 @@ package struct Engine: Sendable {
     var entries: Int { load.entries }
     /// Sources held back because `MaxOperations=` or `MaxMemory=` is reached.
     var heldByTotal = WaitingLine()
-    /// Of `[Process]` with `Command=`, by the index of the source.
-    var supervisions: [Int: Supervision] = [:]
-    /// Whose processes run or are being started, by `RunID.operation`.
-    var supervisedRuns: [UInt64: SupervisedRun] = [:]
-    /// Callers of `Start`, `StopProcess` and `Restart` that wait for its end.
-    var processCalls: [Token: ProcessCall] = [:]
-    /// Ends that nobody saw, to be told when it starts.
-    var lostProcesses: [StoredProcess] = []
-    /// `start()` has been called: processes may be started.
-    var hasBegun = false
+    /// `[Process]` with `Command=`.
+    var supervisor = Supervisor()
     /// The counts of handlers that were removed.
     var retired = Counters()
     /// Commands that run (`MaxProcesses=`).
@@ -187,7 +179,7 @@ package struct Engine: Sendable {
     /// The actions that open the sources.
     package mutating func start() -> [Action] {
         hasStarted = true
-        beginSupervision()
+        perform(supervisor.begin(ids: &lastOperationID, at: now))
         for source in sources.indices where timerRule(source).map({ $0.trigger.catchUp != .none }) ?? false {
             saveStamp(source)
         }

@@ -221,7 +221,7 @@ extension Engine {
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
                 lastEvent: state.lastEvent,
                 nextElapse: nextElapse(state), silence: silence(state),
-                processes: supervisions[index]?.views(at: now) ?? [])
+                processes: supervisor[index]?.views(at: now) ?? [])
         }
     }
 

@@ -76,7 +76,7 @@ extension Engine {
     mutating func abandon(_ token: Token) {
         forgetWaiter(token)
         waitCalls[token] = nil
-        processCalls[token] = nil
+        supervisor.abandon(token)
         runCalls[token] = nil
         if waitingEmits.contains(where: { $0.token == token }) {
             waitingEmits.removeAll { $0.token == token }

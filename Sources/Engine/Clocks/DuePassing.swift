@@ -20,7 +20,8 @@ extension Engine {
         case .queueRate(let queue): queueRateMayBeBack(queue)
         case .sourceRate(let source): sourceRateMayBeBack(source)
         case .wait(let token): waitTimedOut(token)
-        case .supervised(let source, let copy): supervisedDeadline(source, copy)
+        case .supervised(let source, let copy):
+            perform(supervisor.elapsed(source, copy, ids: &lastOperationID, at: now))
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
@@ -50,7 +51,7 @@ extension Engine {
         case .queueRate(let queue): return queues.isInUse(queue) && queues[queue].rateDeadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
         case .wait(let token): return waitCalls[token]?.deadline == time
-        case .supervised(let source, let copy): return supervisedDeadline(source, copy, is: time)
+        case .supervised(let source, let copy): return supervisor.isDeadline(time, source, copy)
         case .resumeSource(let source):
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
         case .resumeQueue(let queue):

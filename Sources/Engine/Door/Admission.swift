@@ -248,7 +248,7 @@ extension Engine {
             close(other)
             candidates.removeAll { $0 == other }
         }
-        // What comes in a window waits until it is over, and who has its place may not.
+        // An event inside a HoldDuring= window must wait, so it may not join an operation that is already submitted.
         if !candidates.isEmpty, holdingWindow(source: source, handler: target.handler) != nil {
             for other in candidates where operations[other].station != .unsubmitted { close(other) }
             candidates.removeAll { operations[$0].station != .unsubmitted }

@@ -22,7 +22,7 @@ extension Engine {
     /// How long a killed process may take to be gone before it is left behind.
     static let killPatience: Int64 = 5_000_000
 
-    var isIdle: Bool { operations.count == 0 && !supervisions.values.contains(where: \.isWaitedFor) }
+    var isIdle: Bool { operations.count == 0 && !supervisor.isWaitedFor }
 
     mutating func beginDrain() {
         guard drain == nil else { return hurryDrain() }
@@ -39,7 +39,7 @@ extension Engine {
             sources[source].isHeldInRim = false
             if !isDurable(source: source) { cancelHeld(source) }
         }
-        stopSupervised()
+        perform(supervisor.stopAll(ids: &lastOperationID, at: now))
         // What waits is cancelled while `running` still starts nothing: the phase changes first.
         phase = .draining
         // What is durable waits for the next start: before anything else ends, so that it stays as it is.
@@ -92,7 +92,7 @@ extension Engine {
     mutating func drainDeadline() {
         guard let drain, let deadline = drain.deadline, deadline <= now.monotonic, !drain.isOver else { return }
         if drain.step == .killing {
-            return finishDrain(leftBehind: operations.refs.map { operations[$0].id } + supervisedRuns.keys.sorted())
+            return finishDrain(leftBehind: operations.refs.map { operations[$0].id } + supervisor.starts)
         }
         hurryDrain()
     }
@@ -115,7 +115,7 @@ extension Engine {
             for ref in refs { terminate(ref, .stopped) }
             let patience = max(
                 refs.compactMap { operations[$0].runs.map(\.definition.value.timeoutStop.microseconds).max() }.max()
-                    ?? 0, supervisedPatience)
+                    ?? 0, supervisor.patience)
             if patience < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(patience) + 1_000_000) }
         case .terminating, .killing:
             drain?.step = .killing
@@ -123,7 +123,7 @@ extension Engine {
                 terminate(ref, .stopped)
                 kill(ref)
             }
-            killSupervised()
+            perform(supervisor.killAll(ids: &lastOperationID, at: now))
             setDrainDeadline(now.monotonic + Self.killPatience)
         }
     }
@@ -171,10 +171,9 @@ extension Engine {
             actions.append(.reply(token, .failure(.draining)))
         }
         waitCalls = [:]
-        for token in processCalls.keys.sorted() {
+        for token in supervisor.takeCallers() {
             actions.append(.reply(token, .failure(.draining)))
         }
-        processCalls = [:]
         // Ids go on where they are.
         reserve(lastEventID, lastOperationID)
         actions.append(.drained(leftBehind: leftBehind))

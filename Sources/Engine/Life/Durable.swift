@@ -60,13 +60,6 @@ extension Engine {
         if isDurable(source: source) || sources[source].isHoldStored { unsavedHolds.insert(source) }
     }
 
-    mutating func noteOnce(_ handler: Int, _ isDone: Bool) {
-        guard handlers[handler].isOnceDone != isDone else { return }
-        handlers[handler].isOnceDone = isDone
-        let once = isDone ? handlers[handler].definition.value.constraints.once : nil
-        actions.append(.store(.once(handler: handlers[handler].name, once)))
-    }
-
     /// The suspensions that people made; those of the file are in the file.
     mutating func saveSuspensions(_ name: String, _ suspensions: [Suspension]) {
         actions.append(.store(.suspensions(name, suspensions.filter { $0.by != "file" })))
@@ -217,7 +210,7 @@ extension Engine {
             joinedEvents[ref.id] = nil
             save(ref)
         }
-        for (_, run) in supervisedRuns.sorted(by: { $0.key < $1.key }) { saveSupervised(run) }
+        perform(supervisor.saveAll(at: now))
         for orphan in orphansByAge { actions.append(.store(.insert(orphan))) }
         for hold in orphanHolds { actions.append(.store(.held(hold.source, hold.events, replacing: true))) }
         for handler in handlers.indices where handlers[handler].isOnceDone {

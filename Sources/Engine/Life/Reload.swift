@@ -174,7 +174,7 @@ extension Engine {
     }
 
     private mutating func closeSource(_ index: Int, _ id: SourceID) {
-        if isSupervised(index) { superviseNoMore(index) }
+        if supervisor[index] != nil { superviseNoMore(index) }
         if isInRim(index) { actions.append(.close(id)) }
         sources[index].condition = .closed
         sources[index].isHeldInRim = false
@@ -242,7 +242,7 @@ extension Engine {
         switch definition.trigger {
         case .timer: openTimer(index, isNew: isNew)
         case .custom, .group: sources[index].condition = .armed
-        case .process(.command(let command)): supervise(index, command, isNew: !keepsProcess)
+        case .process(.command(let command)): supervise(index, definition.id, command, isNew: !keepsProcess)
         case .signal, .path, .descriptor, .process, .unit: actions.append(.open(definition))
         }
         applySilence(index)
@@ -256,7 +256,7 @@ extension Engine {
 
     mutating func releaseSourceIfUnused(_ index: Int) {
         guard sources.isInUse(index), sources[index].isRemoved else { return }
-        guard sources[index].operations == 0, sources[index].held.isEmpty, lettingGo != index, !isSupervised(index),
+        guard sources[index].operations == 0, sources[index].held.isEmpty, lettingGo != index, supervisor[index] == nil,
             sources[index].group.tickets.isEmpty
         else {
             return

@@ -35,11 +35,6 @@ extension Engine {
         catchUp(state)
     }
 
-    /// `Once=` of a handler is fulfilled, as far as is known.
-    package func isOnceDone(_ name: String) -> Bool {
-        handlers.index(of: name).map { handlers[$0].isOnceDone } ?? false
-    }
-
     /// `OnBootSec=` of a timer has elapsed in this boot, as far as is known.
     package func hasBooted(_ id: SourceID) -> Bool { booted.contains(id) }
 

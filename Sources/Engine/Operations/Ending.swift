@@ -19,12 +19,13 @@ extension Engine {
         take(verdict, into: &view)
         note(ref, verdict, successor)
         leave(ref, operation, to: Place(verdict.result))
-        let isFirstSuccess = note(operation, verdict.result)
+        note(operation, verdict.result)
+        let isOnceDone = fulfilsOnce(operation.handler, verdict.result)
         actions.append(.report(.ended(view)))
         tell(operation.waiters, view, isSafe: !operation.isStored)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
         complete(operation, view)
-        if isFirstSuccess { endOnce(operation.handler) }
+        if isOnceDone { endOnce(operation.handler) }
         leaveGroups(operation, view)
         queueMayBeEmpty(operation.queue)
         sourceMayHaveEnded(operation.source)
@@ -67,8 +68,7 @@ extension Engine {
         areRestartsMoved = true
     }
 
-    /// Returns whether `Once=` is fulfilled by it.
-    private mutating func note(_ operation: Operation, _ result: Result) -> Bool {
+    private mutating func note(_ operation: Operation, _ result: Result) {
         let handler = operation.handler
         handlers[handler].operations -= 1
         sources[operation.source].operations -= 1
@@ -76,11 +76,6 @@ extension Engine {
             handlers[handler].lastResult = result
             handlers[handler].lastEnded = now.realtime
         }
-        guard result == .done, handlers[handler].definition.value.constraints.once != nil,
-            !handlers[handler].isOnceDone
-        else { return false }
-        noteOnce(handler, true)
-        return true
     }
 
     /// Forgets what was removed and has no operation left.
@@ -88,16 +83,5 @@ extension Engine {
         releaseSourceIfUnused(operation.source)
         releaseHandlerIfUnused(operation.handler)
         releaseQueueIfUnused(operation.queue)
-    }
-
-    // MARK: Once
-
-    /// It has run: what still waits is skipped, and counts as done for those that depend on it.
-    mutating func endOnce(_ handler: Int) {
-        for ref in operations.refs
-        where operations.isWaiting(ref) && operations[ref].handler == handler && !operations[ref].isByHand {
-            let spelling = handlers[handler].definition.value.constraints.once?.rawValue ?? ""
-            finish(ref, Verdict(result: .skipped, reason: "Once=\(spelling): it has run"), seenAs: .done)
-        }
     }
 }

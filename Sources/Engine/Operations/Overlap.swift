@@ -108,7 +108,7 @@ extension Engine {
         if queues[queue].isSerial {
             return queues[queue].line.peek(level: 2, in: operations, at: nil, but: victims) == ticket
         }
-        // Who is ready takes the width that becomes free.
+        // Any ready operation would take the width that ending the old run frees.
         return queues[queue].line.usedLevels.allSatisfy { level in
             guard level <= Int(operations[ticket].level) else { return true }
             let first = firstReady(queue, level: level)

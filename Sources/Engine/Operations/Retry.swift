@@ -26,29 +26,8 @@ extension Engine {
         allEnded(ref, run, verdict)
     }
 
-    private mutating func partEnded(_ ref: OperationRef, _ index: Int, _ part: Int, _ verdict: Verdict) {
-        let id = operations[ref].id
-        splits[id]?.ended += verdict.result == .done ? 1 : 0
-        if verdict.result == .failed { splits[id]?.failed.append(part) }
-        // The other parts have conditions of their own.
-        if verdict.result == .skipped { splits[id]?.skipped = verdict }
-        let isUnmet = verdict.result == .skipped
-        if verdict.result != .done, !isUnmet, splits[id]?.failure.map({ $0.result == .failed }) ?? true {
-            splits[id]?.failure = verdict
-        }
-        // Who is being ended starts no further parts.
-        if verdict.result != .done, !isUnmet, verdict.result != .failed {
-            startNoMore(ref, verdict.result)
-        }
-        guard operations[ref].runs.count == 1, operations[ref].toStart == 0 else {
-            operations[ref].runs.remove(at: index)
-            return
-        }
-        allEnded(ref, operations[ref].runs[index], splits[id].flatMap { $0.failure ?? $0.skipped } ?? verdict)
-    }
-
     /// The last run of an attempt has ended; it still stands in the operation.
-    private mutating func allEnded(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) {
+    mutating func allEnded(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) {
         if verdict.result == .superseded { return supersede(ref) }
         if drain != nil, verdict.result == .cancelled, isDurable(ref), !operations[ref].isCancelled {
             operations[ref].runs = []
@@ -136,17 +115,6 @@ extension Engine {
         areRestartsMoved = true
         let definition = handlers[operation.handler].definition.value
         startCompletions(definition.completions.retry, .retry, operation, view)
-    }
-
-    /// Only the parts that failed are tried again.
-    private mutating func nextParts(_ id: UInt64) -> Int32 {
-        guard !splits.isEmpty, var split = splits[id] else { return 1 }
-        split.waiting = split.failed.sorted(by: >)
-        split.failed = []
-        split.failure = nil
-        split.started = now.realtime
-        splits[id] = split
-        return Int32(split.waiting.count)
     }
 
     mutating func pauseIsOver(_ ref: OperationRef) {

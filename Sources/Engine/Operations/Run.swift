@@ -52,35 +52,6 @@ package struct RunID: Hashable, Sendable {
     }
 }
 
-/// An operation that `Stride=` has split: its parts are runs beside each other.
-struct Split: Sendable {
-    var stride: Int
-    /// All entries; a part is a stretch of them.
-    var events: [Event]
-    /// Parts of this attempt still to be started, the next one last.
-    var waiting: [Int]
-    /// Parts of this attempt that failed: the next attempt is theirs.
-    var failed: [Int] = []
-    var ended = 0
-    /// How the first part that failed in this attempt ended.
-    var failure: Verdict?
-    /// Of a part, in whatever attempt, whose conditions did not hold.
-    var skipped: Verdict?
-    /// When the first part of this attempt was started: wall clock, microseconds.
-    var started: Int64
-
-    init(_ events: [Event], stride: Int, started: Int64) {
-        self.started = started
-        self.stride = stride
-        self.events = events
-        waiting = (0..<((events.count + stride - 1) / stride)).reversed()
-    }
-
-    var count: Int { (events.count + stride - 1) / stride }
-
-    func events(of part: Int) -> [Event] { Array(events[(part * stride)..<min(events.count, (part + 1) * stride)]) }
-}
-
 /// How a run, and with it perhaps its operation, ended.
 struct Verdict: Sendable {
     var result: Result

@@ -11,7 +11,7 @@ extension Engine {
     }
 
     mutating func runStarted(_ id: RunID, pid: Int32) {
-        if supervisedStarted(id, pid: pid) { return }
+        if let effects = supervisor.started(id, pid: pid, at: now) { return perform(effects) }
         guard let (ref, index) = running(id) else {
             // It was left to the next start while it was being spawned.
             if drain != nil { actions.append(.signal(id, number: 9, mode: .tree)) }
@@ -34,7 +34,9 @@ extension Engine {
     }
 
     mutating func runEnded(_ id: RunID, exit: Exit?, output: [UInt8], reason: String?) {
-        if supervisedEnded(id, exit, reason: reason) { return }
+        if let effects = supervisor.ended(id, exit, reason: reason, ids: &lastOperationID, at: now) {
+            return perform(effects)
+        }
         guard let (ref, index) = running(id) else { return }
         giveSlot()
         var verdict = Self.judge(operations[ref].runs[index], exit, reason)

@@ -44,21 +44,6 @@ extension Engine {
         changeLoad(-operations[ref].entries.load, queue: queue)
     }
 
-    mutating func split(_ ref: OperationRef, _ stride: Int) {
-        let split = Split(operations[ref].entries.events, stride: stride, started: now.realtime)
-        splits[operations[ref].id] = split
-        operations[ref].toStart = Int32(split.count)
-    }
-
-    /// Takes the part to start out; with nothing more to start it leaves its line.
-    private mutating func nextPart(_ ref: OperationRef) -> Int {
-        let id = operations[ref].id
-        let part = operations[ref].toStart == 1 && splits.isEmpty ? 0 : splits[id]?.waiting.popLast() ?? 0
-        operations[ref].toStart -= 1
-        if operations[ref].toStart == 0 { operations[ref].station = .none }
-        return part
-    }
-
     /// From now on events make the next operation, and the next ones of those that wait for this one: so all events of
     /// an operation are in one operation of each handler it waits for.
     mutating func close(_ ref: OperationRef) {
@@ -95,11 +80,6 @@ extension Engine {
         if !operations[ref].isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
         }
-    }
-
-    /// Of a part of a split operation.
-    private func events(_ ref: OperationRef, part: Int) -> [Event]? {
-        splits.isEmpty ? nil : splits[operations[ref].id]?.events(of: part)
     }
 
     /// What needs no process, and what is left to do when the conditions hold.

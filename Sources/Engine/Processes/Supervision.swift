@@ -3,6 +3,7 @@ package import WatchFile
 
 /// The copies of one supervised command.
 struct Supervision: Sendable {
+    let id: SourceID
     /// As it stands in the watch file now, or stood there last.
     var command: SupervisedCommand
     var definition: SharedDefinition
@@ -11,7 +12,8 @@ struct Supervision: Sendable {
     /// Ends that it has seen.
     var ends = 0
 
-    init(_ command: SupervisedCommand) {
+    init(_ id: SourceID, _ command: SupervisedCommand) {
+        self.id = id
         self.command = command
         definition = SharedDefinition(command.process)
     }

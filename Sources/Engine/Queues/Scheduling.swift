@@ -1,12 +1,12 @@
 import Schedule
 import WatchFile
 
-/// Who starts when.
+/// Decides which operation starts when.
 ///
 /// Each queue names one operation that it wants to start: its *candidate*. With it the queue stands in one line: before
-/// a target without free width, before the process slots, or, if it needs neither, on the agenda. Whatever frees
-/// something wakes the first in its line, so that nothing is ever looked for, and who is fed is looked at anew, so that
-/// a line may hold what is no longer true.
+/// a target without free width, before the process slots, or, if it needs neither, on the agenda. Nothing
+/// ever scans: freeing a resource wakes the first contender in its line. A contender is re-checked when its turn comes,
+/// so a line may contain stale entries.
 extension Engine {
     // MARK: The candidate
 

@@ -209,7 +209,7 @@ struct EngineInvariants {
             let source = engine.sources[index]
             if engine.sources.index(of: source.name) != index { return "\(source.name) is there twice" }
             // A process that it supervised may still have to end.
-            let isEnding = engine.supervisions[index]?.copies.contains { $0.life != nil } ?? false
+            let isEnding = engine.supervisor[index]?.copies.contains { $0.life != nil } ?? false
             if source.isRemoved, source.operations == 0, source.held.isEmpty, source.group.tickets.isEmpty, !isEnding {
                 return "\(source.origin) is kept for nothing"
             }

@@ -1,0 +1,85 @@
+import Schedule
+
+/// `Stride=`: an operation with many entries runs in parts, beside each other.
+extension Engine {
+    mutating func split(_ ref: OperationRef, _ stride: Int) {
+        let split = Split(operations[ref].entries.events, stride: stride, started: now.realtime)
+        splits[operations[ref].id] = split
+        operations[ref].toStart = Int32(split.count)
+    }
+
+    /// Takes the part to start out; with nothing more to start it leaves its line.
+    mutating func nextPart(_ ref: OperationRef) -> Int {
+        let id = operations[ref].id
+        let part = operations[ref].toStart == 1 && splits.isEmpty ? 0 : splits[id]?.waiting.popLast() ?? 0
+        operations[ref].toStart -= 1
+        if operations[ref].toStart == 0 { operations[ref].station = .none }
+        return part
+    }
+
+    /// Of a part of a split operation.
+    func events(_ ref: OperationRef, part: Int) -> [Event]? {
+        splits.isEmpty ? nil : splits[operations[ref].id]?.events(of: part)
+    }
+
+    mutating func partEnded(_ ref: OperationRef, _ index: Int, _ part: Int, _ verdict: Verdict) {
+        let id = operations[ref].id
+        splits[id]?.ended += verdict.result == .done ? 1 : 0
+        if verdict.result == .failed { splits[id]?.failed.append(part) }
+        // The other parts have conditions of their own.
+        if verdict.result == .skipped { splits[id]?.skipped = verdict }
+        let isUnmet = verdict.result == .skipped
+        if verdict.result != .done, !isUnmet, splits[id]?.failure.map({ $0.result == .failed }) ?? true {
+            splits[id]?.failure = verdict
+        }
+        // Who is being ended starts no further parts.
+        if verdict.result != .done, !isUnmet, verdict.result != .failed {
+            startNoMore(ref, verdict.result)
+        }
+        guard operations[ref].runs.count == 1, operations[ref].toStart == 0 else {
+            operations[ref].runs.remove(at: index)
+            return
+        }
+        allEnded(ref, operations[ref].runs[index], splits[id].flatMap { $0.failure ?? $0.skipped } ?? verdict)
+    }
+
+    /// Only the parts that failed are tried again.
+    mutating func nextParts(_ id: UInt64) -> Int32 {
+        guard !splits.isEmpty, var split = splits[id] else { return 1 }
+        split.waiting = split.failed.sorted(by: >)
+        split.failed = []
+        split.failure = nil
+        split.started = now.realtime
+        splits[id] = split
+        return Int32(split.waiting.count)
+    }
+}
+
+/// An operation that `Stride=` has split: its parts are runs beside each other.
+struct Split: Sendable {
+    var stride: Int
+    /// All entries; a part is a stretch of them.
+    var events: [Event]
+    /// Parts of this attempt still to be started, the next one last.
+    var waiting: [Int]
+    /// Parts of this attempt that failed: the next attempt is theirs.
+    var failed: [Int] = []
+    var ended = 0
+    /// How the first part that failed in this attempt ended.
+    var failure: Verdict?
+    /// Of a part, in whatever attempt, whose conditions did not hold.
+    var skipped: Verdict?
+    /// When the first part of this attempt was started: wall clock, microseconds.
+    var started: Int64
+
+    init(_ events: [Event], stride: Int, started: Int64) {
+        self.started = started
+        self.stride = stride
+        self.events = events
+        waiting = (0..<((events.count + stride - 1) / stride)).reversed()
+    }
+
+    var count: Int { (events.count + stride - 1) / stride }
+
+    func events(of part: Int) -> [Event] { Array(events[(part * stride)..<min(events.count, (part + 1) * stride)]) }
+}
