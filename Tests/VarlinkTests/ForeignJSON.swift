@@ -10,10 +10,12 @@ struct ForeignJSON: Decodable {
         (try? JSONDecoder().decode(ForeignJSON.self, from: Data(bytes))).map { isSame($0.value, value) } ?? false
     }
 
-    /// Large numbers with an exponent are whole ones for Foundation, and doubles here.
+    /// Large numbers with an exponent or a fraction are whole ones for Foundation, which cuts the fraction off, and
+    /// doubles here.
     private static func isSame(_ foreign: JSONValue, _ own: JSONValue) -> Bool {
         switch (foreign, own) {
-        case (.int(let int), .double(let double)): Double(int) == double && double.magnitude > 0x1p53
+        case (.int(let int), .double(let double)):
+            (Double(int) - double).magnitude <= double.ulp && double.magnitude > 0x1p53
         case (.array(let foreign), .array(let own)):
             foreign.count == own.count && zip(foreign, own).allSatisfy { isSame($0, $1) }
         case (.object(let foreign), .object(let own)):
