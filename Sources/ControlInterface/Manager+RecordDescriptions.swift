@@ -90,7 +90,7 @@ extension Manager {
           last_event: ?string,
           # When it fires next.
           next_elapse: ?string,
-          # Of an armed timer: no elapse of it is to come.
+          # Of an armed timer: it never elapses again.
           never_elapses: ?bool,
           # When watchd tries to arm it again, where it failed.
           next_try: ?string,

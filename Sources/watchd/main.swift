@@ -16,8 +16,8 @@ let usage = """
       --help       this
       --version    the version
 
-    Exit status: 0 stopped as it was told, 1 could not start, 2 wrong usage, 78 a bad watch file, or a store that
-    somebody has to look after.
+    Exit status: 0 stopped on request, 1 could not start, 2 wrong usage, 78 invalid watch file, or a store that needs
+    manual repair.
     """
 
 /// Where there is nobody to read it, nothing more can be done.

@@ -118,6 +118,6 @@ import Testing
                 if code.contains("@unchecked Sendable") { unchecked.append(file.path) }
             }
         }
-        #expect(unchecked == ["EventSources/Context.swift"])
+        #expect(unchecked == ["EventSources/Contexts/Context.swift"])
     }
 }

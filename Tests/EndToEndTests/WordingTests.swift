@@ -61,8 +61,8 @@ import Varlink
             #expect(try watchd.source("after").neverElapses == nil)
             #expect(try watchd.source("later").neverElapses == nil)
             #expect(try watchd.control("status", "timer/past").text.contains("never"))
-            #expect(try standing("past") == "armed, and no elapse of it is to come")
-            #expect(try standing("after").hasPrefix("armed, fires next when its operations have ended"))
+            #expect(try standing("past") == "armed, but never elapses again")
+            #expect(try standing("after").hasPrefix("armed, elapses again AfterSec= after its operations have ended"))
             #expect(try standing("later").hasPrefix("armed, fires next in "))
         }
     }

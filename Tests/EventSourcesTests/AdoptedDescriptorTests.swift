@@ -262,7 +262,7 @@ import WatchFile
             #expect(
                 rim.warnings.sorted() == [
                     "a connection is closed with 4 bytes that nobody has read",
-                    "its socket is closed with 1 connection that sent something and nobody let in",
+                    "closing its socket; 1 pending connection had sent data that was never read",
                 ])
             #expect(rim.gap == 2)
         }

@@ -170,7 +170,7 @@ import struct WatchFile.Command
                 #expect(Set(rim.texts) == ["1", "2"])
                 #expect(rim.gap == 1)
                 #expect(
-                    rim.warnings == ["its socket is closed with 1 connection that sent something and nobody let in"])
+                    rim.warnings == ["closing its socket; 1 pending connection had sent data that was never read"])
                 for socket in all { close(socket) }
             }
         }

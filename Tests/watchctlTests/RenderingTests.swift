@@ -128,7 +128,7 @@ struct RenderingTests {
                 path/uploads  armed  3min ago  in 12min     1 615   1 461        9       1  thumbnail  /srv/uploads
                 path/uploads  armed         -         -     1 615   1 461        9       1  thumbnail
                 path/uploads: a queue's backlog is full; next try in 5s
-                path/uploads starts again in 12min, 3 restarts; before: exit 3 after 2s
+                path/uploads restarts in 12min, 3 restarts; before: exit 3 after 2s
 
                 """)
     }
@@ -186,8 +186,7 @@ struct RenderingTests {
                   next try    in 5s
                   paused      by root 40min ago until 11:00, “pg upgrade”
                   starts      thumbnail
-                  process     starts again in 12min, 3 restarts; before: exit 3 after
-                              2s
+                  process     restarts in 12min, 3 restarts; before: exit 3 after 2s
                   last event  09:44:10, 3min ago
                   next event  10:00, in 12min
                   events      1 615 accepted = 1 601 done + 1 failed + 3 skipped + 1

@@ -78,10 +78,11 @@ extension Runtime {
     private func takeUp(_ state: StoredState, _ contents: StoreContents) {
         tell(StoreLoss(contents, state, folder: StateDirectory.path(engine.settings)))
         if !contents.wasClosed, !contents.wasRemoved {
-            let unread = manager.isManaged ? "" : ", and so is what stood unread in FIFOs and sockets that it had open"
+            let unread = manager.isManaged ? "" : ", and so was unread data in its FIFOs and sockets"
             logger.log(
                 .notice,
-                "the last watchd did not stop: what queues without Durable=yes had not run is lost, uncounted\(unread)")
+                "watchd did not shut down cleanly last time: operations waiting in non-durable queues were lost (how many "
+                    + "is unknown)\(unread)")
         }
         let running = state.operations.count { operation in
             operation.runs.contains { run in

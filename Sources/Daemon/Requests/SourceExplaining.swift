@@ -68,7 +68,7 @@ extension Runtime {
         if let next = view.nextElapse { return ", fires next" + ahead(next) }
         guard case .timer = view.definition.trigger, view.suspensions.isEmpty else { return "" }
         return neverElapses(view)
-            ? ", and no elapse of it is to come" : ", fires next when its operations have ended and AfterSec= is over"
+            ? ", but never elapses again" : ", elapses again AfterSec= after its operations have ended"
     }
 
     /// An armed timer whose elapses are all past, or that has none.

@@ -97,7 +97,7 @@ extension Runtime {
     }
 
     func signalReceived(_ info: SignalInfo) {
-        let sender = "process \(info.senderProcess) of user \(info.senderUser)"
+        let sender = "process \(info.senderProcess) (uid \(info.senderUser))"
         switch info.number {
         case 1:
             logger.log(.notice, "SIGHUP from \(sender): reloading")
@@ -105,7 +105,9 @@ extension Runtime {
         case let number where number != 2 && number != 15:
             guard unclaimedSignals.insert(number).inserted else { return }
             logger.log(
-                .notice, "\(LinuxSignal.name(number)) from \(sender): no source is for it; more of it is not told")
+                .notice,
+                "\(LinuxSignal.name(number)) from \(sender) ignored: no [Signal] source claims it; further ones are "
+                    + "not logged")
         default:
             guard engine.phase != .drained || sources?.hasCommands == true else { return }
             logger.log(.notice, "\(LinuxSignal.name(info.number)) from \(sender): \(stopText)", id: .stopping)

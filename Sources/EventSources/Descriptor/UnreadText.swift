@@ -27,9 +27,8 @@ enum UnreadText {
     static func of(_ name: KeptDescriptor, _ number: Int32, _ unfinished: Unfinished) -> (text: String, count: Int)? {
         if Linux.isListening(number) {
             let count = waiting(number)
-            let connections = count == 1 ? "1 connection" : "\(count) connections"
-            return count == 0
-                ? nil : ("its socket is closed with \(connections) that sent something and nobody let in", count)
+            let connections = count == 1 ? "1 pending connection" : "\(count) pending connections"
+            return count == 0 ? nil : ("closing its socket; \(connections) had sent data that was never read", count)
         }
         let size = unfinished.size + ((try? Linux.bytesAvailable(number)) ?? 0)
         let bytes = bytes(size)

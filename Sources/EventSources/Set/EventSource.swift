@@ -13,8 +13,8 @@ package protocol EventSource: AnyObject {
     /// Takes in no more, without losing anything, until `release`.
     func hold()
     func release()
-    /// Holds for the rest of the daemon's life: the next one goes on with what the service manager keeps, and the rest
-    /// is closed.
+    /// Holds until the daemon exits. Descriptors in the service manager's store pass to the next daemon; all others are
+    /// closed.
     func rest()
     /// `SourceEnvironment.position` knows from here on what it did not before.
     func positionsCame()
