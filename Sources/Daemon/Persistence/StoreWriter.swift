@@ -43,6 +43,8 @@ final class StoreWriter: Sendable {
     /// Parts that nobody waits for (records of the history) kept while nothing can be written.
     private static let lazyLimitWhileFailing = 500
     private static let laziness = 1_000_000
+    /// Microseconds.
+    private static let trimPause = 50_000
     private static let firstRetry = 1_000_000
     private static let longestRetry = 5_000_000
 
@@ -92,6 +94,9 @@ final class StoreWriter: Sendable {
         var limits: HistoryLimits
         var retry = firstRetry
         var commits = 0
+        /// The history is not counted yet, or more has to go.
+        var isTrimDue = true
+        var isTrimPlanned = false
         var isClosed = false
 
         init(_ store: Store?, _ durability: Store.Durability, _ limits: HistoryLimits) {
@@ -164,7 +169,7 @@ final class StoreWriter: Sendable {
                 if state.waiting.isEmpty { state.isRunning = false }
                 return Self.next(state.waiting)
             }
-            guard !batches.isEmpty else { return }
+            guard !batches.isEmpty else { return trimLater() }
             do throws(StoreError) {
                 let store = try openStore()
                 let changes = batches.lazy.flatMap(\.changes)
@@ -231,18 +236,32 @@ final class StoreWriter: Sendable {
         context.after(delay) { [self] in run() }
     }
 
+    /// What is left to be trimmed when nothing is written any more, a slice at a time.
+    private func trimLater() {
+        guard confined.value.isTrimDue, !confined.value.isTrimPlanned else { return }
+        confined.value.isTrimPlanned = true
+        context.after(Self.trimPause) { [self] in
+            confined.value.isTrimPlanned = false
+            // Else what is written next goes on with it.
+            guard !confined.value.isClosed, !state.withLock({ $0.isRunning }) else { return }
+            if let damage = trim() { return failed(damage) }
+            trimLater()
+        }
+    }
+
     /// Returns what turned out to be wrong with the file, if it was looked at.
     private func trim() -> StoreError? {
         confined.value.commits += 1
         guard let store = confined.value.store else { return nil }
-        let isTooLarge = store.historyBytes.map { $0 > confined.value.limits.bytes } ?? false
-        guard isTooLarge || confined.value.commits % 16 == 0 else { return nil }
+        let isTooLarge = store.historyBytes.map { $0 > confined.value.limits.bytes } ?? true
+        guard isTooLarge || confined.value.isTrimDue || confined.value.commits % 16 == 0 else { return nil }
         defer {
             let bytes = store.historyBytes
             state.withLock { $0.historyBytes = bytes }
         }
+        confined.value.isTrimDue = false
         do throws(StoreError) {
-            _ = try store.trim(confined.value.limits)
+            confined.value.isTrimDue = try store.trim(confined.value.limits)
         } catch {
             if case .damaged = error { return error }
         }

@@ -133,10 +133,10 @@ final class AdoptedRun: OngoingRun {
     private func finish(_ exit: Exit?) {
         group = nil
         for name in keptNames { environment.forget(name) }
-        output?.runEnded()
+        let end = output?.runEnded() ?? []
         let (known, reason) = judged(exit)
         ended()
-        environment.send(.runEnded(request.run, known, output: output?.tail ?? [], reason: reason))
+        environment.send(.runEnded(request.run, known, output: end, reason: reason))
     }
 
     /// What is known of the end of the run. Who kills watchd with all its processes, as `systemctl kill` does, says

@@ -204,8 +204,7 @@ final class CommandRun: OngoingRun {
         forget()
         pidfd.take()?.close()
         processID = nil
-        output?.runEnded()
-        earlier = tail
+        earlier = Array((earlier + (output?.runEnded() ?? [])).suffix(OutputCapture.kept))
         output = nil
         next(after: Exit(status))
     }

@@ -22,6 +22,7 @@ final class OutputCapture {
     private var token: UInt64?
     private var framer = LineFramer(maxLength: longestLine, inPieces: true)
     private var bytes: [UInt8] = []
+    private var hasRunEnded = false
     private var bound: QueueBound<OutputCapture> { QueueBound(self, to: core) }
 
     /// `whose`: the handler's name.
@@ -46,11 +47,14 @@ final class OutputCapture {
     /// The end of what was written so far.
     var tail: [UInt8] { Array(bytes.suffix(Self.kept)) }
 
-    /// The run has ended: takes what is still in the pipe. A grandchild that keeps the pipe open may go on writing; its
-    /// lines go to the log until it closes, or watchd ends.
-    func runEnded() {
+    /// The run has ended: takes what is still in the pipe, and gives the end of it away. A grandchild that keeps the pipe
+    /// open may go on writing; its lines go to the log until it closes, or watchd ends. Nothing is kept of them: while
+    /// the log is slow, there may be thousands of these.
+    func runEnded() -> [UInt8] {
         var read = 0
         while read < Self.bytesAtEnd, let count = readOnce() { read += count }
+        defer { (bytes, hasRunEnded) = ([], true) }
+        return tail
     }
 
     private func watch() {
@@ -97,7 +101,7 @@ final class OutputCapture {
     }
 
     private func take(_ read: [UInt8]) {
-        bytes += read
+        if !hasRunEnded { bytes += read }
         if bytes.count > 2 * Self.kept { bytes.removeFirst(bytes.count - Self.kept) }
         for line in framer.push(read) { log(line) }
     }

@@ -35,9 +35,9 @@ struct HistoryTotals {
         private(set) var bytes = 0
         private var progress = Progress<Int64>.upTo(nil)
 
-        /// Rows, and bytes of them, that are counted at once.
+        /// Rows that are counted at once. Their sizes stand before what they are the sizes of: a page is read for each
+        /// row, however large it is. More than one commit can bring, so that it catches up with what comes meanwhile.
         private static let rowsPerSlice = 4096
-        private static let bytesPerSlice = 1 << 20
 
         var isCounted: Bool { if case .complete = progress { true } else { false } }
 
@@ -50,16 +50,8 @@ struct HistoryTotals {
                     $0.bind(1, last ?? .min)
                     $0.bind(2, Self.rowsPerSlice)
                 }, { (id: $0.number(0), size: Int($0.number(1))) })
-            var counted = 0
-            for (id, size) in sizes {
-                // The rest another time.
-                guard counted < Self.bytesPerSlice else { return bytes += counted }
-                counted += size
-                progress = .upTo(id)
-            }
-            bytes += counted
-            // Else it would never be complete where more has come each time.
-            if sizes.count < Self.rowsPerSlice { progress = .complete }
+            bytes += sizes.reduce(0) { $0 + $1.size }
+            progress = sizes.count < Self.rowsPerSlice ? .complete : .upTo(sizes.last?.id)
         }
 
         mutating func add(_ id: UInt64, _ change: Int) {
