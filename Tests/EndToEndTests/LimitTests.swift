@@ -53,22 +53,6 @@ import Varlink
         }
     }
 
-    /// Sources take all that they can have; one start at a time has what it needs.
-    @Test func handlersGoOnThoughSourcesHaveTakenEveryDescriptor() throws {
-        let text = (1...20).map { "[Descriptor f\($0)]\nListenFIFO=@/f\($0)\nExec=/bin/echo %{line}\n" }.joined()
-        let launcher = ["prlimit", "--nofile=40:40", "--"]
-        try Watchd.run(text, launcher: launcher) { watchd in
-            let armed = try watchd.call(ListSources.self, .init()).sources.filter { $0.state == .armed }
-            #expect(!armed.isEmpty && armed.count < 20)
-            for source in armed {
-                let name = source.name.split(separator: "/")[1]
-                try watchd.folder.append("\(name)", "\(name)\n")
-            }
-            let totals = try watchd.waitUntilIdle()
-            #expect((totals.done, totals.failed) == (armed.count, 0))
-        }
-    }
-
     @Test func clientsOfASourceThatUseUpTheDescriptorsAreSeenByWhoAsks() throws {
         let text = """
             [Descriptor talk]

@@ -9,8 +9,6 @@ struct Child: Sendable {
         var reason: String
         /// Something is used up for now (descriptors, processes, memory): worth another try.
         var isTransient: Bool
-        /// It is the descriptors.
-        var lacksDescriptors = false
 
         init(reason: String, isTransient: Bool = false) {
             self.reason = reason
@@ -20,13 +18,11 @@ struct Child: Sendable {
         init(_ error: SystemError) {
             reason = error.errno.explained("\(error)")
             isTransient = error.errno.isTransient
-            lacksDescriptors = error.errno == .descriptorsExhausted
         }
 
         init(_ error: SpawnError, reason: String) {
             self.reason = reason
             isTransient = error.errno.isTransient && error.step != .execute
-            lacksDescriptors = error.errno == .descriptorsExhausted
         }
     }
 

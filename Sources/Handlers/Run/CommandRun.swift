@@ -16,8 +16,6 @@ final class CommandRun: OngoingRun {
     private var processID: Int32?
     private var token: UInt64?
     private var retry = Retry()
-    /// It is being started with the descriptors of the reserve.
-    private var hasBorrowed = false
     /// What is left of its process group, while that is waited for.
     private var group: ProcessGroup?
     /// A signal was sent, or is to be as soon as there is a process: no further command is started.
@@ -109,14 +107,6 @@ final class CommandRun: OngoingRun {
     // MARK: Start
 
     private func spawned(_ result: Swift.Result<Child.Outcome, Child.Failure>) {
-        if case .failure(let failure) = result, failure.lacksDescriptors, ending == nil, !hasGivenUp,
-            environment.reserve.lend()
-        {
-            hasBorrowed = true
-            return start()
-        }
-        environment.reserve.refill(isReturned: hasBorrowed)
-        hasBorrowed = false
         switch result {
         case .success(.started(let started)): took(started)
         case .success(.unmet(let condition)): skipped("\(condition) does not hold")
@@ -253,7 +243,6 @@ final class CommandRun: OngoingRun {
         token = nil
         forget()
         pidfd.take()?.close()
-        environment.reserve.refill()
         ended()
         if isStarted || step > 0 {
             environment.send(.runEnded(request.run, exit, output: tail, reason: reason))

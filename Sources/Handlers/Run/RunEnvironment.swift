@@ -8,7 +8,6 @@ package struct RunEnvironment {
     package let slow: Lanes
     package let epoll: EpollSet
     let groups: GroupMembers
-    let reserve = SpawnReserve()
     /// Where processes are spawned.
     package let lanes: Lanes
     package let logger: Logger

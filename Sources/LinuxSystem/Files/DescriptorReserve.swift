@@ -1,5 +1,5 @@
 /// Descriptors that are open for nothing, so that there are some for what must go on when all others are used up: a
-/// client that wants to know what uses them, a handler, the service manager. Not safe for several threads at once.
+/// client that wants to know what uses them, the service manager. Not safe for several threads at once.
 package struct DescriptorReserve: ~Copyable {
     package let size: Int
     private var spare: [Int32] = []
