@@ -236,7 +236,7 @@ final class StoreWriter: Sendable {
         context.after(delay) { [self] in run() }
     }
 
-    /// What is left to be trimmed when nothing is written any more, a slice at a time.
+    /// Goes on trimming the history while nothing is written, a slice at a time.
     private func trimLater() {
         guard confined.value.isTrimDue, !confined.value.isTrimPlanned else { return }
         confined.value.isTrimPlanned = true

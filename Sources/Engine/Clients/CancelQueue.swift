@@ -1,13 +1,13 @@
 import Schedule
 
-/// Cancels all operations of a queue, a part of them in each input: what is told of their ends is made and given away
-/// part by part, or it would take as much memory as the operations themselves.
+/// Cancels all operations of a queue, a part of them in each input: the reports of their ends are made and given away
+/// part by part, or they would take as much memory as the operations themselves.
 extension Engine {
     struct QueueCancellation: Sendable {
         var queue: Int
         var token: Token
         var count: Int
-        /// Those that are left, the newest last.
+        /// Operations still to be cancelled, the newest last.
         var left: ArraySlice<OperationRef>
     }
 

@@ -32,7 +32,7 @@ extension Engine {
         if verdict.result != .done, !isUnmet, splits[id]?.failure.map({ $0.result == .failed }) ?? true {
             splits[id]?.failure = verdict
         }
-        // Who is being ended starts no further parts.
+        // An operation that is being ended starts no further parts.
         if verdict.result != .done, !isUnmet, verdict.result != .failed {
             startNoMore(ref, verdict.result)
         }

@@ -104,7 +104,7 @@ extension Engine {
         return source
     }
 
-    /// Those that an earlier watchd left.
+    /// Takes over the processes that an earlier watchd left.
     mutating func restore(_ processes: [StoredProcess]) {
         for stored in processes.sorted(by: { $0.start < $1.start }) {
             lastOperationID = max(lastOperationID, stored.start)

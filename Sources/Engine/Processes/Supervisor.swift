@@ -7,7 +7,7 @@ import WatchFile
 /// and events of that. A start has a number of its own from those of the operations (`ids`). A process of an earlier
 /// watchd is adopted before anything is started, so no copy ever runs twice.
 struct Supervisor: Sendable {
-    /// What follows from an input.
+    /// A step that the engine takes after an input.
     enum Effect: Sendable {
         case start(RunID, SharedDefinition, SourceID)
         case adopt(AdoptRequest)
@@ -205,7 +205,7 @@ struct Supervisor: Sendable {
 
     // MARK: The store
 
-    /// All of them, for a store that knows of none.
+    /// Saves all processes, for a store that knows of none.
     func saveAll(at now: Moment) -> [Effect] {
         runs.sorted { $0.key < $1.key }.flatMap { save($0.value, at: now) }
     }
@@ -221,15 +221,15 @@ struct Supervisor: Sendable {
         return [.save(supervision.id, copy: run.copy, stored)]
     }
 
-    /// One that an earlier watchd left, and that has ended meanwhile.
+    /// A process that an earlier watchd left has ended meanwhile.
     mutating func restore(lost stored: StoredProcess) -> [Effect] {
         if hasBegun { return [.lost(stored)] }
         lost.append(stored)
         return []
     }
 
-    /// One that an earlier watchd left and that still runs: it keeps running under its copy, or is ended where nobody
-    /// wants it any more.
+    /// A process that an earlier watchd left keeps running under its copy, or is ended where no section wants it any
+    /// more.
     mutating func adopt(_ stored: StoredProcess, _ source: Int, ids: inout UInt64, at now: Moment) -> [Effect] {
         var supervision = supervisions[source] ?? Supervision(stored.source, .forgotten(stored.source.name))
         while supervision.copies.count <= stored.copy { supervision.copies.append(SupervisedProcess(at: now)) }
