@@ -21,7 +21,7 @@ package import WatchFile
 package struct Engine: Sendable {
     /// The longest chain of `Emit=` and `On…=` from an outside event.
     package static let chainLimit = 16
-    /// What watchd, and handlers on their own queues, may make beyond `MaxOperations=` and `MaxMemory=`: a loop of
+    /// Load that watchd, and handlers on their own queues, may add beyond `MaxOperations=` and `MaxMemory=`: a loop of
     /// `Emit=` with many branches ends here.
     package static let overLimit = Load(entries: 10_000, bytes: 64 << 20)
     /// Callers of `Emit` that may wait for room.

@@ -25,7 +25,7 @@ struct Request: Sendable {
         case plain(@Sendable (Runtime, @escaping Completion) -> Void)
         /// It may have to wait, and must not wait for the run that its client is a part of.
         case waiting(@Sendable (Runtime, Ancestry, @escaping Completion) -> Void)
-        /// The same, where the first says that it has to wait as things stand.
+        /// Looks the client up only where the first closure says that the request has to wait as things stand.
         case perhapsWaiting(
             @Sendable (Runtime) -> Bool, @Sendable (Runtime, Ancestry, @escaping Completion) -> Void)
     }

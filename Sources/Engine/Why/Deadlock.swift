@@ -28,7 +28,7 @@ extension Engine {
         }
     }
 
-    /// What clients that are parts of runs wait for, by their operation. Who waits with a time-out waits for nothing.
+    /// Waits of clients that are parts of runs, by their operation. A wait with a time-out does not count.
     func waits(of operations: [OperationRef]) -> [UInt64: [DeadlockSearch.Wait]] {
         var waits: [UInt64: [DeadlockSearch.Wait]] = [:]
         for (_, call) in waitCalls.sorted(by: { $0.key.value < $1.key.value }) where call.deadline == nil {

@@ -27,7 +27,7 @@ extension DeadlockSearch {
         return sentences + ["operation \(caller.id) is the one that waits"]
     }
 
-    /// What is said of a wait for more than an operation.
+    /// The sentence of a wait for more than an operation.
     private var opening: String? {
         let names = names(causes(of: .wait(wait)))
         switch wait {

@@ -11,7 +11,7 @@ import WatchFile
 /// semaphores that nobody holds. Each pass looks at every operation that is left, but only when a handler waits; most
 /// wait for older ones, so that one or two passes in order of age are enough.
 struct DeadlockSearch {
-    /// What a run waits for.
+    /// A wait of a run.
     enum Wait {
         case operations([OperationRef])
         case queue(Int, name: String)
@@ -47,12 +47,12 @@ struct DeadlockSearch {
 
     let engine: Engine
     let caller: OperationRef
-    /// What the caller is about to wait for.
+    /// The wait that the caller is about to begin.
     let wait: Wait
-    /// Those who are left: first those that have started, then in order of submission, then those not submitted.
+    /// Operations that are left: first those that have started, then in order of submission, then those not submitted.
     private(set) var left: [OperationRef]
     private(set) var obstacles: [UInt64: Obstacle] = [:]
-    /// What clients wait for, by the operation whose run they are a part of.
+    /// Waits of clients, by the operation whose run they are a part of.
     private var waits: [UInt64: [Wait]] = [:]
 
     // What those who are left hold: places by queue, units by semaphore, process slots, room by queue, and how many there
