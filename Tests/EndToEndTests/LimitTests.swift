@@ -53,6 +53,24 @@ import Varlink
         }
     }
 
+    @Test func sourcesLeaveDescriptorsToTheRunsOfTheirEvents() throws {
+        let names = (1...30).map { "fifo\($0)" }
+        let text = names.map { "[Descriptor \($0)]\nListenFIFO=@/\($0)\nHandler=copy\n" }.joined()
+        let handler = "[Handler copy]\nExec=/bin/cat\nStandardInput=lines\nStandardOutput=append:@/lines\n"
+        let launcher = ["prlimit", "--nofile=44:44", "--"]
+        try Watchd.run(text + handler, launcher: launcher) { watchd in
+            let refused = try watchd.status().problems.filter { $0.problem.contains("kept for handlers") }
+            #expect(refused.allSatisfy { $0.problem.contains("raise LimitNOFILE=") })
+            let armed = try names.filter { try watchd.source($0).state == .armed }
+            #expect(!armed.isEmpty && armed.count + refused.count == names.count, "\(armed.count) + \(refused.count)")
+            for round in 1...3 {
+                for name in armed { try watchd.folder.append(name, "\(name) \(round)\n") }
+            }
+            let wanted = Set(armed.flatMap { name in (1...3).map { "\(name) \($0)" } })
+            try wait(for: "all lines") { Set(watchd.folder.lines("lines")) == wanted }
+        }
+    }
+
     @Test func clientsOfASourceThatUseUpTheDescriptorsAreSeenByWhoAsks() throws {
         let text = """
             [Descriptor talk]

@@ -159,6 +159,8 @@ package final class FIFOSource: EventSource {
             keptInode = (try? Linux.fstat(taken.rawValue))?.inode
             return (taken.release(), false)
         }
+        // One that is opened anew takes the place of the one before.
+        if pipe?.isOpen != true { try DescriptorRoom.check() }
         return (try FIFO.open(path, owner).release(), true)
     }
 

@@ -24,6 +24,7 @@ package final class PressureSource: EventSource {
 
     package func open() {
         do throws(SystemError) {
+            try DescriptorRoom.check()
             let opened = try Linux.open(path, [.readingAndWriting, .nonBlocking])
             let number = opened.rawValue
             descriptor = consume opened

@@ -39,6 +39,7 @@ final class SocketOpening {
             }
             return taken
         }
+        try DescriptorRoom.check()
         let bound = try bind(owner)
         environment.keep(.socket(id), bound.rawValue)
         return bound

@@ -113,6 +113,7 @@ package final class ProcessSource: EventSource {
 
     private func watch(_ pid: Int32) {
         do throws(SystemError) {
+            try DescriptorRoom.check()
             let process = try WatchedProcess(pid, on: environment.core, epoll: environment.epoll) { [unowned self] in
                 ended(pid, $0)
             }

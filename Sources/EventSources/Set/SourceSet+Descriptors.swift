@@ -104,6 +104,7 @@ extension SourceSet {
     private static func openPlain(
         _ trigger: DescriptorTrigger, _ owner: FileOwner
     ) throws(SystemError) -> FileDescriptor {
+        try DescriptorRoom.check()
         let isWritten = trigger.readiness == .writable
         switch trigger.listener {
         case .fifo(let path): return try FIFO.open(path, owner, isWritten: isWritten)

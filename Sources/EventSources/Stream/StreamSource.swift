@@ -213,6 +213,7 @@ package final class StreamSource: EventSource {
         for _ in 0..<Self.acceptedPerTurn {
             guard !isHeld, let number = listener.number else { return }
             guard !isFull else { return unwatch() }
+            try DescriptorRoom.check()
             guard let connection = try Linux.accept(number) else { return }
             take(connection)
         }

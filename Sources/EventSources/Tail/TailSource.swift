@@ -180,6 +180,7 @@ package final class TailSource: EventSource {
 
     private func openFirst() throws(SystemError) {
         if let reason = environment.positionsMissing() { return try waitForPosition(reason) }
+        try DescriptorRoom.check()
         let progress = stored
         if let progress { rotated?.restore(progress.rotated) }
         guard let (opened, status) = try TailFile.open(path) else {
