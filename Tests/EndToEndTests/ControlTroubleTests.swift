@@ -1,0 +1,93 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// Clients of the control socket that want all of it, and a control context that hangs.
+@Suite("The control socket in trouble, end to end") struct ControlTroubleTests {
+    private static let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    private static let hasPython = (try? Program.run(["sh", "-c", "command -v python3"]))?.code == 0
+
+    /// Each of 32 connections has 20 calls on their way at any time.
+    private static let crowd = """
+        import select, socket, sys
+        call = b'{"method":"io.watchd.Manager.GetStatus"}\\0'
+        crowd = []
+        for n in range(32):
+            s = socket.socket(socket.AF_UNIX)
+            s.connect(sys.argv[1])
+            s.sendall(call * 20)
+            crowd.append(s)
+        answers = 0
+        while True:
+            for s in select.select(crowd, [], [])[0]:
+                ends = s.recv(1 << 16).count(b"\\0")
+                s.sendall(call * ends)
+                answers += ends
+                if answers >= 640 > answers - ends:
+                    print("busy", flush=True)
+        """
+
+    @Test(.enabled(if: Linux.effectiveUserID == 0 && hasPython, "needs root, who lends a user, and python3"))
+    func aCrowdOfCallsHoldsUpNeitherRootNorTheWatchdog() throws {
+        let seconds = 10
+        let broken = (1...100).map { "[Process gone\($0)]\nPIDFile=@/none/\($0)/pid\nExec=true\n" }.joined()
+        try Folder.with { folder in
+            let watchd = try Watchd(folder, broken, watchdog: seconds * 1_000_000)
+            try watchd.waitUntilReady()
+            let crowd = try Self.startCrowd(at: watchd.socket, telling: folder["told"])
+            try wait(for: "the crowd to be served") { folder.text("told").contains("busy") }
+            for _ in 1...20 {
+                let answer = try watchd.control("--timeout", "\(seconds)s", "status")
+                #expect(answer.code == 0, "\(answer)")
+            }
+            watchd.forgetNotifications()
+            try watchd.waitForNotification("WATCHDOG=1")
+            #expect(!crowd.hasEnded)
+            crowd.send(SIGKILL)
+            crowd.wait()
+            try watchd.stop()
+        }
+    }
+
+    private static func startCrowd(at socket: String, telling file: String) throws -> Program {
+        let words = asNobody + ["python3", "-c", crowd, socket]
+        let output = try Linux.open(file, [.writing, .creating]).release()
+        defer { FileDescriptor(owning: output).close() }
+        return try Program(
+            words.map { Array($0.utf8) }, environment: Program.environment, descriptors: [output, output, output])
+    }
+
+    /// The thread that sends a reply does not come back from the call for ten minutes.
+    private static let hangingSend = """
+        #include <sys/types.h>
+        #include <unistd.h>
+        ssize_t send(int descriptor, const void *bytes, size_t count, int flags) {
+            write(2, "hanging\\n", 8);
+            sleep(600);
+            return count;
+        }
+        """
+
+    @Test func aStopDoesNotWaitForAControlContextThatHangs() throws {
+        try Folder.with { folder in
+            try folder.write("hang.c", Self.hangingSend)
+            // Swift's own compiler of C is where swift is.
+            let path = "PATH=" + String(decoding: Linux.environment("PATH") ?? [], as: UTF8.self)
+            let compiled = try Program.run([
+                "env", path, "clang", "-shared", "-fPIC", "-o", folder["hang.so"], folder["hang.c"],
+            ])
+            try #require(compiled.code == 0, "\(compiled)")
+            let watchd = try Watchd(folder, "", launcher: ["env", "LD_PRELOAD=\(folder["hang.so"])"])
+            try watchd.waitUntilReady()
+            let asking = try RawConnection(watchd.socket)
+            try asking.send(message: #"{"method":"io.systemd.service.Ping"}"#)
+            try watchd.waitForLog("hanging")
+            watchd.send(SIGTERM)
+            #expect(watchd.waitForEnd(seconds: 30) == .exited(0))
+            #expect(watchd.logText.contains("stopped: nothing accepted"))
+            withExtendedLifetime(asking) {}
+        }
+    }
+}
