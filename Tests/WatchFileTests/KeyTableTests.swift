@@ -5,13 +5,13 @@ import Testing
 @Suite("Table of keys")
 struct KeyTableTests {
     /// A section that is whole but for the key in question.
-    private func section(_ kind: SectionKind, without key: String) -> String {
+    static func section(_ kind: SectionKind, without key: String) -> String {
         var lines = ["[\(kind.rawValue)\(kind == .watchd ? "" : " x")]"]
         switch kind {
         case .timer: lines.append("EverySec=1h")
         case .signal: lines.append("Signal=USR1")
         case .path: lines.append("Path=/p")
-        case .descriptor: lines += Self.descriptor(key)
+        case .descriptor: lines += descriptor(key)
         case .process: lines.append(contentsOf: process(key))
         case .semaphore: lines.append("Value=5")
         case .group: lines.append("Members=member")
@@ -39,7 +39,7 @@ struct KeyTableTests {
     }
 
     /// What the key may stand beside.
-    private func process(_ key: String) -> [String] {
+    private static func process(_ key: String) -> [String] {
         switch key {
         case "Command", "Match": []
         case "Workers", "Restart", "RestartSec", "RestartMaxDelaySec": ["Command=/bin/true"]
@@ -85,13 +85,13 @@ struct KeyTableTests {
         }
     }
 
-    private static let others =
+    static let others =
         "\n[Handler other]\nLog=x\n[Handler member]\nLog=x\n[Custom target]\nLog=x\n[Semaphore units]\nValue=3\n"
 
     @Test(arguments: SectionKind.allCases)
     func everySupportedKeyIsTakenAndEveryOtherRefusedByName(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) {
-            let text = section(kind, without: key.name) + "\(key.name)=\(sample(key))" + Self.others
+            let text = Self.section(kind, without: key.name) + "\(key.name)=\(sample(key))" + Self.others
             let found = problems(in: text).map { $0.drop { $0 != " " }.dropFirst() }
             #expect(found == (key.isSupported ? [] : ["\(key.name)= is not supported by this version"]), "\(text)")
         }
@@ -101,7 +101,7 @@ struct KeyTableTests {
     func everySupportedKeyRefusesWhatItCannotRead(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) where key.isSupported {
             // No text of any kind has a control character, and no path, command or address looks like this.
-            let text = section(kind, without: key.name) + "\(key.name)=\\q\u{1}'" + Self.others
+            let text = Self.section(kind, without: key.name) + "\(key.name)=\\q\u{1}'" + Self.others
             #expect(load(text).configuration == nil, "\(text)")
         }
     }
@@ -109,7 +109,7 @@ struct KeyTableTests {
     @Test(arguments: SectionKind.allCases)
     func everyKeyIsCorrectedWhenItsCaseIsWrong(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) {
-            let text = section(kind, without: key.name) + "\(key.name.uppercased())x=1" + Self.others
+            let text = Self.section(kind, without: key.name) + "\(key.name.uppercased())x=1" + Self.others
             let suggestions = load(text).diagnostics.map(\.suggestion)
             #expect(suggestions.contains("\(key.name)=") || key.name.utf8.count < 4, "\(key.name)")
         }

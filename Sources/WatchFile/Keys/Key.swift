@@ -6,23 +6,25 @@ struct Key {
     let isList: Bool
     /// The others are known, but their feature is not built yet.
     let isSupported: Bool
+    /// The default, as a file would write it; `nil`: there is none, or it depends on something else.
+    let usual: String?
 
-    static func one(_ name: String, _ type: ValueType) -> Key {
-        Key(name: name, type: type, isList: false, isSupported: true)
+    static func one(_ name: String, _ type: ValueType, usual: String? = nil) -> Key {
+        Key(name: name, type: type, isList: false, isSupported: true, usual: usual)
     }
 
-    static func list(_ name: String, _ type: ValueType) -> Key {
-        Key(name: name, type: type, isList: true, isSupported: true)
+    static func list(_ name: String, _ type: ValueType, usual: String? = nil) -> Key {
+        Key(name: name, type: type, isList: true, isSupported: true, usual: usual)
     }
 
     /// A single value that this version refuses.
     static func later(_ name: String, _ type: ValueType) -> Key {
-        Key(name: name, type: type, isList: false, isSupported: false)
+        Key(name: name, type: type, isList: false, isSupported: false, usual: nil)
     }
 
     /// A list that this version refuses.
     static func laterList(_ name: String, _ type: ValueType) -> Key {
-        Key(name: name, type: type, isList: true, isSupported: false)
+        Key(name: name, type: type, isList: true, isSupported: false, usual: nil)
     }
 }
 

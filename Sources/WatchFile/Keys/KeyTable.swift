@@ -47,7 +47,8 @@ enum KeyTable {
     /// Bounds of bytes in memory or on the disk.
     static let bytes = 1...1 << 40
 
-    private static func own(_ kind: SectionKind) -> [Key] {
+    /// The keys that no other kind of section shares.
+    static func own(_ kind: SectionKind) -> [Key] {
         switch kind {
         case .watchd: watchd
         case .queue: queue
@@ -62,43 +63,49 @@ enum KeyTable {
         case .unit:
             [
                 .list("Unit", .units),
-                .list("Events", .choices(["failed", "active", "inactive", "activating", "deactivating"])),
+                .list(
+                    "Events", .choices(["failed", "active", "inactive", "activating", "deactivating"]),
+                    usual: "failed"),
             ]
-        case .custom: [.one("Merge", .choice(["add", "or", "replace"]))]
+        case .custom: [.one("Merge", .choice(["add", "or", "replace"]), usual: "add")]
         }
     }
 
     private static let watchd: [Key] = [
         .one("ControlSocket", .path),
         .one("StateDirectory", .path),
-        .one("LogLevel", .choice(["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"])),
+        .one(
+            "LogLevel", .choice(["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]), usual: "info"),
         .one("MaxProcesses", .number(1...4_194_304)),
-        .one("MaxOperations", .number(count)),
-        .one("MaxMemory", .size(bytes)),
+        .one("MaxOperations", .number(count), usual: "100000"),
+        .one("MaxMemory", .size(bytes), usual: "256M"),
         .later("MaxWatches", .text),
-        .one("KeepHistory", .number(0...count.upperBound)),
-        .one("KeepHistorySec", .span(.any)),
-        .one("KeepHistoryBytes", .size(0...bytes.upperBound)),
-        .one("DrainSec", .span(.any)),
-        .one("Sync", .choice(["full", "normal"])),
+        .one("KeepHistory", .number(0...count.upperBound), usual: "10000"),
+        .one("KeepHistorySec", .span(.any), usual: "30d"),
+        .one("KeepHistoryBytes", .size(0...bytes.upperBound), usual: "256M"),
+        .one("DrainSec", .span(.any), usual: "60s"),
+        .one("Sync", .choice(["full", "normal"]), usual: "full"),
     ]
 
     private static let queue: [Key] = [
-        .one("Type", .choice(["serial", "concurrent"])),
+        .one("Type", .choice(["serial", "concurrent"]), usual: "serial"),
         .one("Width", .number(1...1_000_000)),
-        .one("QoS", .choice(["user-interactive", "user-initiated", "default", "utility", "background"])),
+        .one(
+            "QoS", .choice(["user-interactive", "user-initiated", "default", "utility", "background"]), usual: "default"
+        ),
         .one("Target", .names),
-        .one("Backlog", .number(count)),
-        .one("BacklogBytes", .size(bytes)),
-        .one("Overflow", .choice(["block", "drop-oldest", "drop-newest"])),
+        .one("Backlog", .number(count), usual: "10000"),
+        .one("BacklogBytes", .size(bytes), usual: "64M"),
+        .one("Overflow", .choice(["block", "drop-oldest", "drop-newest"]), usual: "block"),
         .one("RateLimit", .rate),
-        .one("Suspended", .flag),
-        .one("Durable", .flag),
+        .one("Suspended", .flag, usual: "no"),
+        .one("Durable", .flag, usual: "no"),
         .list("Environment", .environment),
         .one("Finalizer", .names),
     ]
 
-    private static let actions: [Key] = [
+    /// The keys that make an action.
+    static let actions: [Key] = [
         .list("Exec", .command),
         .later("Stream", .command),
         .laterList("Unit", .text),
@@ -107,7 +114,8 @@ enum KeyTable {
         .later("Mail", .text),
     ]
 
-    private static let handler: [Key] =
+    /// The keys that say how an action runs.
+    static let handler: [Key] =
         [
             .later("Workers", .number(count)),
             .later("Ack", .flag),
@@ -115,24 +123,24 @@ enum KeyTable {
             .later("UnitAction", .choice([], later: ["start", "restart", "reload", "reload-or-restart", "stop"])),
             .later("UnitWait", .flag),
             .one("Queue", .names),
-            .one("Barrier", .flag),
-            .one("Priority", .choice(["very-low", "low", "normal", "high", "very-high"])),
+            .one("Barrier", .flag, usual: "no"),
+            .one("Priority", .choice(["very-low", "low", "normal", "high", "very-high"]), usual: "normal"),
             .list("Acquire", .counts(count)),
             .list("Release", .counts(count)),
             .list("Consume", .counts(count)),
             .list("After", .names),
             .list("Requires", .names),
-            .one("DelaySec", .span(.finite)),
-            .one("Once", .choice(["no", "boot", "ever"])),
+            .one("DelaySec", .span(.finite), usual: "0"),
+            .one("Once", .choice(["no", "boot", "ever"]), usual: "no"),
             .one("Overlap", .choice(["wait", "skip", "restart", "parallel"])),
             .one("Stride", .number(count)),
-            .one("StartTimeoutSec", .span(.limit)),
-            .one("TimeoutSec", .span(.limit)),
-            .one("KillSignal", .signal),
-            .one("KillMode", .choice(["tree", "process", "none"])),
-            .one("TimeoutStopSec", .span(.any)),
-            .one("Retry", .numberOrInfinity(0...count.upperBound)),
-            .one("RetrySec", .span(.delay)),
+            .one("StartTimeoutSec", .span(.limit), usual: "infinity"),
+            .one("TimeoutSec", .span(.limit), usual: "infinity"),
+            .one("KillSignal", .signal, usual: "SIGTERM"),
+            .one("KillMode", .choice(["tree", "process", "none"]), usual: "tree"),
+            .one("TimeoutStopSec", .span(.any), usual: "10s"),
+            .one("Retry", .numberOrInfinity(0...count.upperBound), usual: "0"),
+            .one("RetrySec", .span(.delay), usual: "1s"),
             .one("RetryMaxSec", .span(.limit)),
             .list("RetryPreventExitStatus", .exitStatuses),
             .list("SuccessExitStatus", .exitStatuses),
@@ -162,8 +170,8 @@ enum KeyTable {
             .one(
                 "StandardInput",
                 .choice(["event", "paths", "paths0", "lines", "payload", "output", "socket", "null"])),
-            .one("StandardOutput", .output),
-            .one("StandardError", .output),
+            .one("StandardOutput", .output, usual: "journal"),
+            .one("StandardError", .output, usual: "journal"),
         ] + limits
 
     /// `Limit…=`: the resources of `setrlimit(2)`, as `systemd.exec(5)` spells them.
@@ -172,12 +180,13 @@ enum KeyTable {
         "MSGQUEUE", "NICE", "RTPRIO", "RTTIME",
     ].map { .later("Limit" + $0, .text) }
 
-    private static let source: [Key] = [
+    /// The keys of every source.
+    static let source: [Key] = [
         .list("Handler", .names),
         .one("Queue", .names),
         .one("Description", .text),
-        .one("Suspended", .flag),
-        .one("Required", .flag),
+        .one("Suspended", .flag, usual: "no"),
+        .one("Required", .flag, usual: "no"),
         .one("Key", .key),
         .one("Coalesce", .flag),
         .one("RateLimit", .rate),
@@ -195,23 +204,24 @@ enum KeyTable {
         .one("AfterSec", .span(.period)),
         .one("OnStartupSec", .span(.delay)),
         .one("OnBootSec", .span(.delay)),
-        .one("AccuracySec", .span(.finite)),
-        .one("RandomizedDelaySec", .span(.finite)),
-        .one("FixedRandomDelay", .flag),
-        .one("CatchUp", .choice(["none", "one", "all"])),
-        .one("CatchUpMaxSec", .span(.limit)),
-        .one("DaylightSaving", .choice(["run", "skip"])),
+        .one("AccuracySec", .span(.finite), usual: "1ms"),
+        .one("RandomizedDelaySec", .span(.finite), usual: "0"),
+        .one("FixedRandomDelay", .flag, usual: "no"),
+        .one("CatchUp", .choice(["none", "one", "all"]), usual: "none"),
+        .one("CatchUpMaxSec", .span(.limit), usual: "1d"),
+        .one("DaylightSaving", .choice(["run", "skip"]), usual: "run"),
     ]
 
     private static let path: [Key] = [
         .list("Path", .paths),
-        .one("Recursive", .noFlag),
+        .one("Recursive", .noFlag, usual: "no"),
         .list(
-            "Events", .choices(["written", "renamed", "deleted", "created", "modified", "attributes", "changed"])),
+            "Events", .choices(["written", "renamed", "deleted", "created", "modified", "attributes", "changed"]),
+            usual: "written"),
         .laterList("Include", .text),
         .laterList("Exclude", .text),
         .laterList("Prune", .text),
-        .one("FollowSymlinks", .noFlag),
+        .one("FollowSymlinks", .noFlag, usual: "no"),
         .later("SettleSec", .span(.any)),
         .later("MaxSettleSec", .span(.any)),
         .later("Initial", .choice([], later: ["none", "existing", "once", "changed"])),
@@ -239,26 +249,26 @@ enum KeyTable {
         .one("Tail", .path),
         .one("Pressure", .pressure),
         .one("Framing", .choice(["line", "datagram", "chunk", "ready"])),
-        .one("MaxLength", .size(1...1 << 30)),
+        .one("MaxLength", .size(1...1 << 30), usual: "64K"),
         .list("Include", .pattern),
         .list("Exclude", .pattern),
-        .one("SocketMode", .mode),
+        .one("SocketMode", .mode, usual: "0600"),
         .one("SocketUser", .text),
         .one("SocketGroup", .text),
-        .one("Ready", .choice(["readable", "writable"])),
-        .one("Accept", .flag),
-        .one("MaxConnections", .number(1...100_000)),
+        .one("Ready", .choice(["readable", "writable"]), usual: "readable"),
+        .one("Accept", .flag, usual: "no"),
+        .one("MaxConnections", .number(1...100_000), usual: "64"),
     ]
 
     private static let process: [Key] = [
         .one("PIDFile", .path),
         .one("Command", .command),
-        .one("Workers", .number(1...1000)),
-        .one("Restart", .choice(SupervisedCommand.Restart.allCases.map(\.rawValue))),
-        .one("RestartSec", .span(.delay)),
+        .one("Workers", .number(1...1000), usual: "1"),
+        .one("Restart", .choice(SupervisedCommand.Restart.allCases.map(\.rawValue)), usual: "no"),
+        .one("RestartSec", .span(.delay), usual: "100ms"),
         .one("RestartMaxDelaySec", .span(.limit)),
         .one("Match", .path),
-        .list("Events", .processEvents),
+        .list("Events", .processEvents, usual: "exit"),
     ]
 
     /// Keys of a handler that are about its process; a supervised command has them too.

@@ -1,0 +1,87 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// Each file of `config/examples` and `config/dispatch` does what the comment at its top says (`Transcript`).
+@Suite("Examples, end to end") struct ExampleTests {
+    private static let root: String = {
+        // …/Tests/EndToEndTests/ExampleTests.swift
+        var folder = #filePath[...]
+        for _ in 0..<3 { folder = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)] }
+        return String(folder)
+    }()
+
+    static let files: [String] = ["examples", "dispatch"].flatMap { folder -> [String] in
+        let names = (try? Linux.readFolder("\(root)/config/\(folder)")) ?? []
+        return names.map { "\(folder)/\(String(decoding: $0.name, as: UTF8.self))" }
+    }.filter { $0.hasSuffix(".watch") }.sorted()
+
+    private static func text(_ file: String) throws -> String {
+        String(decoding: try Linux.readFile("\(root)/config/\(file)"), as: UTF8.self)
+    }
+
+    /// Places of the machine are folders of the test.
+    private static func moved(_ text: String, to folder: Folder) -> String {
+        text.replacing("/srv/", with: folder["srv/"]).replacing("/run/", with: folder["run/"])
+            .replacing("/usr/sbin/sendmail", with: folder["bin/sendmail"])
+    }
+
+    @Test(arguments: files) func anExampleDoesWhatItsCommentSays(_ file: String) throws {
+        let text = try Self.text(file)
+        let transcript = Transcript(text)
+        #expect(!transcript.steps.isEmpty, "\(file) has a transcript")
+        try Folder.with { folder in
+            let sleepers = try Sleepers.install(in: folder)
+            for name in ["run", "srv", "srv/uploads", "srv/archive"] { try folder.makeFolder(name) }
+            let whole = "\(Self.moved(text, to: folder))\n[Handler]\nEnvironment=\(Sleepers.path(in: folder))\n"
+            let watchd = try Watchd(folder, whole)
+            do {
+                try watchd.waitUntilReady()
+                try Self.play(transcript, watchd, sleepers)
+                try watchd.stop()
+                let lines = transcript.lines(ofLog: watchd.logText)
+                if let problem = transcript.problem(lines) { Issue.record("\(file): \(problem)") }
+                let isMailed = folder.text("mail").contains("Subject: ")
+                #expect(isMailed == text.contains("/usr/sbin/sendmail"), "\(folder.text("mail"))")
+            } catch {
+                Issue.record("\(file): \(error)\nThe log of watchd ends:\n\(watchd.logText.suffix(6000))")
+            }
+        }
+    }
+
+    private static func play(_ transcript: Transcript, _ watchd: Watchd, _ sleepers: Sleepers) throws {
+        for (index, step) in transcript.steps.enumerated() {
+            switch step {
+            case .command(let command):
+                let end = try Program.run(
+                    ["/bin/sh", "-euc", moved(command, to: watchd.folder)],
+                    environment: [Sleepers.path(in: watchd.folder), "LANG=C.UTF-8"], folder: watchd.folder.path)
+                #expect(end.code == 0, "\(command): \(end)")
+            case .lines(let block) where block.isEmpty: break
+            case .lines:
+                let count = transcript.count(upTo: index + 1)
+                var lines: [String] = []
+                try wait(for: "\(count) lines, got\n\(lines.joined(separator: "\n"))") {
+                    lines = transcript.lines(ofLog: watchd.logText)
+                    return lines.count >= count
+                }
+                if let problem = transcript.problem(lines, upTo: index + 1) { throw TimedOut(description: problem) }
+            case .later: try sleepers.wake(watchd)
+            case .andSoOn: return
+            }
+        }
+    }
+
+    @Test func theExamplesAreFound() { #expect(Self.files.count > 5) }
+
+    @Test func aTranscriptKnowsWhatIsRight() {
+        let transcript = Transcript(
+            "# x\n#     $ go\n#     a| 1\n#     a| 2\n#     then\n#     b: 3\n[Custom a]\n[Handler b]\n")
+        #expect(transcript.steps == [.command("go"), .lines(["a| 1", "a| 2"]), .lines(["b: 3"])])
+        #expect(transcript.lines(ofLog: "10:00  a| 1\nx\n10:01  ready: c\n10:02  b: 3\n") == ["a| 1", "b: 3"])
+        #expect(transcript.problem(["a| 2", "a| 1", "b: 3"]) == nil)
+        for wrong in [["a| 1", "b: 3", "a| 2"], ["a| 1", "a| 2"], ["a| 1", "a| 2", "b: 3", "b: 3"]] {
+            #expect(transcript.problem(wrong) != nil)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// The manual pages: readable without a complaint, and each example in them a file that is run (`ExampleTests`).
+@Suite("Manual pages, end to end") struct ManualTests {
+    private static let root: String = {
+        // …/Tests/EndToEndTests/ManualTests.swift
+        var folder = #filePath[...]
+        for _ in 0..<3 { folder = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)] }
+        return String(folder)
+    }()
+
+    static let pages: [String] = ((try? Linux.readFolder("\(root)/config/man")) ?? [])
+        .map { String(decoding: $0.name, as: UTF8.self) }.sorted()
+
+    private static func text(_ path: String) throws -> String {
+        String(decoding: try Linux.readFile("\(root)/\(path)"), as: UTF8.self)
+    }
+
+    private static func has(_ program: String) -> Bool { (try? Linux.stat("/usr/bin/\(program)")) != nil }
+
+    @Test func thePagesAreFound() { #expect(Self.pages.contains("watchd.watch.5")) }
+
+    @Test(.enabled(if: has("mandoc"), "mandoc is not installed"), arguments: pages)
+    func mandocTakesAPageWithoutAWord(_ page: String) throws {
+        let end = try Program.run(["mandoc", "-T", "lint", "-W", "warning", "\(Self.root)/config/man/\(page)"])
+        #expect(end.code == 0 && end.text + end.errorText == "", "\(end)")
+    }
+
+    /// As Debian's lintian calls it.
+    @Test(.enabled(if: has("man") && has("groff"), "man and groff are not installed"), arguments: pages)
+    func manTakesAPageWithoutAWord(_ page: String) throws {
+        let end = try Program.run(
+            ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", "\(Self.root)/config/man/\(page)"],
+            environment: Program.environment + ["MANWIDTH=80", "MANROFFSEQ="])
+        #expect(end.code == 0 && end.errorText == "" && !end.output.isEmpty, "\(end.errorText)")
+    }
+
+    /// A literal block, and the file that the comment before it names.
+    private struct Block {
+        var file: String?
+        var lines: [String]
+    }
+
+    private static func blocks(_ page: String) -> [Block] {
+        var blocks: [Block] = []
+        var file: String?
+        var lines: [String]?
+        for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix(".Bd ") {
+                lines = []
+            } else if line == ".Ed" {
+                blocks.append(Block(file: file, lines: lines ?? []))
+                (file, lines) = (nil, nil)
+            } else if lines != nil {
+                lines?.append(String(line).replacing("\\&", with: "").replacing("\\e", with: "\\"))
+            } else if line.hasPrefix(".\\\" Example: ") {
+                file = String(line.dropFirst(13))
+            }
+        }
+        return blocks
+    }
+
+    @Test(arguments: pages) func everyExampleIsPartOfAFileThatIsRun(_ page: String) throws {
+        for block in Self.blocks(try Self.text("config/man/\(page)")) {
+            guard let file = block.file else {
+                #expect(!block.lines.contains { $0.hasPrefix("[") }, "\(page) does not say whose \(block.lines) is")
+                continue
+            }
+            let text = try Self.text(file)
+            #expect(text.contains(block.lines.joined(separator: "\n")), "\(page): \(file) has no such lines")
+            let name = file.replacing("config/", with: "")
+            #expect(ExampleTests.files.contains(name) || !name.contains("/"), "\(file) is not run")
+        }
+    }
+}
