@@ -23,40 +23,54 @@ import Testing
     /// Places of the machine are folders of the test.
     private static func moved(_ text: String, to folder: Folder) -> String {
         text.replacing("/srv/", with: folder["srv/"]).replacing("/run/", with: folder["run/"])
-            .replacing("/usr/sbin/sendmail", with: folder["bin/sendmail"])
+            .replacing("/var/backups/", with: folder["backups/"]).replacing(
+                "/usr/sbin/sendmail", with: folder["bin/sendmail"])
     }
 
-    @Test(arguments: files) func anExampleDoesWhatItsCommentSays(_ file: String) throws {
-        let text = try Self.text(file)
-        let transcript = Transcript(text)
-        #expect(!transcript.steps.isEmpty, "\(file) has a transcript")
+    /// A daemon that reads this file of `config`, until `body` has ended; afterwards it is stopped.
+    static func run(_ file: String, body: (Watchd, Sleepers) throws -> Void) throws {
         try Folder.with { folder in
             let sleepers = try Sleepers.install(in: folder)
-            for name in ["run", "srv", "srv/uploads", "srv/archive"] { try folder.makeFolder(name) }
-            let whole = "\(Self.moved(text, to: folder))\n[Handler]\nEnvironment=\(Sleepers.path(in: folder))\n"
-            let watchd = try Watchd(folder, whole)
+            for name in ["backups", "run", "srv", "srv/uploads", "srv/archive"] { try folder.makeFolder(name) }
+            let text = try moved(Self.text(file), to: folder)
+            let watchd = try Watchd(folder, "\(text)\n[Handler]\nEnvironment=\(Sleepers.path(in: folder))\n")
             do {
                 try watchd.waitUntilReady()
-                try Self.play(transcript, watchd, sleepers)
+                try body(watchd, sleepers)
                 try watchd.stop()
-                let lines = transcript.lines(ofLog: watchd.logText)
-                if let problem = transcript.problem(lines) { Issue.record("\(file): \(problem)") }
-                let isMailed = folder.text("mail").contains("Subject: ")
-                #expect(isMailed == text.contains("/usr/sbin/sendmail"), "\(folder.text("mail"))")
             } catch {
                 Issue.record("\(file): \(error)\nThe log of watchd ends:\n\(watchd.logText.suffix(6000))")
             }
         }
     }
 
+    /// Runs a line as a person types it, beside such a daemon.
+    @discardableResult static func type(_ command: String, _ watchd: Watchd) throws -> Finished {
+        let end = try Program.run(
+            ["/bin/sh", "-euc", moved(command, to: watchd.folder)],
+            environment: [Sleepers.path(in: watchd.folder), "LANG=C.UTF-8"], folder: watchd.folder.path)
+        #expect(end.code == 0, "\(command): \(end)")
+        return end
+    }
+
+    @Test(arguments: files) func anExampleDoesWhatItsCommentSays(_ file: String) throws {
+        let text = try Self.text(file)
+        let transcript = Transcript(text)
+        #expect(!transcript.steps.isEmpty, "\(file) has a transcript")
+        try Self.run(file) { watchd, sleepers in
+            try Self.play(transcript, watchd, sleepers)
+            try watchd.stop()
+            let lines = transcript.lines(ofLog: watchd.logText)
+            if let problem = transcript.problem(lines) { Issue.record("\(file): \(problem)") }
+            let mail = watchd.folder.text("mail")
+            #expect(mail.contains("Subject: ") == text.contains("/usr/sbin/sendmail"), "\(mail)")
+        }
+    }
+
     private static func play(_ transcript: Transcript, _ watchd: Watchd, _ sleepers: Sleepers) throws {
         for (index, step) in transcript.steps.enumerated() {
             switch step {
-            case .command(let command):
-                let end = try Program.run(
-                    ["/bin/sh", "-euc", moved(command, to: watchd.folder)],
-                    environment: [Sleepers.path(in: watchd.folder), "LANG=C.UTF-8"], folder: watchd.folder.path)
-                #expect(end.code == 0, "\(command): \(end)")
+            case .command(let command): try type(command, watchd)
             case .lines(let block) where block.isEmpty: break
             case .lines:
                 let count = transcript.count(upTo: index + 1)

@@ -40,30 +40,35 @@ import Testing
     /// A literal block, and the file that the comment before it names.
     private struct Block {
         var file: String?
+        /// The lines are commands, to be typed beside a daemon that reads the file.
+        var isTyped = false
         var lines: [String]
     }
 
     private static func blocks(_ page: String) -> [Block] {
         var blocks: [Block] = []
-        var file: String?
+        var named = Block(lines: [])
         var lines: [String]?
         for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.hasPrefix(".Bd ") {
                 lines = []
             } else if line == ".Ed" {
-                blocks.append(Block(file: file, lines: lines ?? []))
-                (file, lines) = (nil, nil)
+                named.lines = lines ?? []
+                blocks.append(named)
+                (named, lines) = (Block(lines: []), nil)
             } else if lines != nil {
                 lines?.append(String(line).replacing("\\&", with: "").replacing("\\e", with: "\\"))
             } else if line.hasPrefix(".\\\" Example: ") {
-                file = String(line.dropFirst(13))
+                named.file = String(line.dropFirst(13))
+            } else if line.hasPrefix(".\\\" Commands: ") {
+                (named.file, named.isTyped) = (String(line.dropFirst(14)), true)
             }
         }
         return blocks
     }
 
     @Test(arguments: pages) func everyExampleIsPartOfAFileThatIsRun(_ page: String) throws {
-        for block in Self.blocks(try Self.text("config/man/\(page)")) {
+        for block in Self.blocks(try Self.text("config/man/\(page)")) where !block.isTyped {
             guard let file = block.file else {
                 #expect(!block.lines.contains { $0.hasPrefix("[") }, "\(page) does not say whose \(block.lines) is")
                 continue
@@ -72,6 +77,14 @@ import Testing
             #expect(text.contains(block.lines.joined(separator: "\n")), "\(page): \(file) has no such lines")
             let name = file.replacing("config/", with: "")
             #expect(ExampleTests.files.contains(name) || !name.contains("/"), "\(file) is not run")
+        }
+    }
+
+    @Test(arguments: pages) func everyCommandThatIsShownWorks(_ page: String) throws {
+        for block in Self.blocks(try Self.text("config/man/\(page)")) where block.isTyped {
+            try ExampleTests.run((block.file ?? "").replacing("config/", with: "")) { watchd, _ in
+                for line in block.lines { try ExampleTests.type(line, watchd) }
+            }
         }
     }
 }

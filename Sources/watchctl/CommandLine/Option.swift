@@ -27,6 +27,7 @@ enum Option: String, CaseIterable {
     case baseTime = "--base-time"
     case daylightSaving = "--daylight-saving"
     case raw = "--raw"
+    case mdoc = "--mdoc"
 
     /// Those of every verb.
     static let global: Set<Option> = [.socket, .timeout, .json, .noColor, .help, .version]
@@ -34,7 +35,7 @@ enum Option: String, CaseIterable {
     /// How the help names its value; `nil`: it takes none.
     var value: String? {
         switch self {
-        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .raw: nil
+        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .raw, .mdoc: nil
         case .socket: "PATH"
         case .duration, .timeout: "SPAN"
         case .pid: "PID"
@@ -77,6 +78,7 @@ enum Option: String, CaseIterable {
         case .timeout:
             "give up when watchd is silent for so long; without it 30s, and verbs that wait never do"
         case .raw: "only what it wrote, byte for byte"
+        case .mdoc: "print the options and verbs as a part of watchctl(1), in the language of mdoc(7)"
         case .iterations: "how many elapses; 1 without it"
         case .baseTime: "begin after this time, not now"
         case .daylightSaving:

@@ -1,6 +1,11 @@
 extension Verb {
-    static let help = Verb(name: "help", operands: "[VERB]", operandCount: 0...1, summary: "show this, or one verb") {
-        (invocation, session) throws(Failure) in
+    static let help = Verb(
+        name: "help", operands: "[VERB]", operandCount: 0...1, options: [.mdoc], summary: "show this, or one verb"
+    ) { (invocation, session) throws(Failure) in
+        guard !invocation.has(.mdoc) else {
+            session.write(ManualText.sections())
+            return .done
+        }
         guard let name = invocation.operands.first else {
             session.write(helpText())
             return .done
