@@ -42,6 +42,8 @@ import Testing
         var file: String?
         /// The lines are commands, to be typed beside a daemon that reads the file.
         var isTyped = false
+        /// The lines are output in the comment of the file; long ones are broken.
+        var isShown = false
         var lines: [String]
     }
 
@@ -62,13 +64,15 @@ import Testing
                 named.file = String(line.dropFirst(13))
             } else if line.hasPrefix(".\\\" Commands: ") {
                 (named.file, named.isTyped) = (String(line.dropFirst(14)), true)
+            } else if line.hasPrefix(".\\\" Shown: ") {
+                (named.file, named.isShown) = (String(line.dropFirst(11)), true)
             }
         }
         return blocks
     }
 
     @Test(arguments: pages) func everyExampleIsPartOfAFileThatIsRun(_ page: String) throws {
-        for block in Self.blocks(try Self.text("config/man/\(page)")) where !block.isTyped {
+        for block in Self.blocks(try Self.text("config/man/\(page)")) where !block.isTyped && !block.isShown {
             guard let file = block.file else {
                 #expect(!block.lines.contains { $0.hasPrefix("[") }, "\(page) does not say whose \(block.lines) is")
                 continue
@@ -85,6 +89,17 @@ import Testing
             try ExampleTests.run((block.file ?? "").replacing("config/", with: "")) { watchd, _ in
                 for line in block.lines { try ExampleTests.type(line, watchd) }
             }
+        }
+    }
+
+    @Test(arguments: pages) func everyOutputThatIsShownIsThatOfARun(_ page: String) throws {
+        for block in Self.blocks(try Self.text("config/man/\(page)")) where block.isShown {
+            let shown = Transcript(try Self.text(block.file ?? "")).steps.flatMap { step -> [String] in
+                guard case .lines(let lines) = step else { return [] }
+                return lines.map { String($0.drop { $0 != "|" }.dropFirst(2)) }
+            }
+            let text = block.lines.map { $0.drop { $0 == " " } }.joined()
+            #expect(Transcript.masked(text) == shown.joined(), "\(page)")
         }
     }
 }

@@ -19,12 +19,13 @@ struct ManualTests {
         var named: [String: [String]] = [:]
     }
 
-    private static let page: [String: Section] = {
+    private static let page = sections(text("watchd.watch.5"))
+
+    private static func text(_ page: String) -> String {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("config/man/watchd.watch.5")
-        let text = (try? Data(contentsOf: file)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return sections(text)
-    }()
+            .deletingLastPathComponent().appendingPathComponent("config/man/\(page)")
+        return (try? Data(contentsOf: file)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
 
     private static func sections(_ text: String) -> [String: Section] {
         var result: [String: Section] = [:]
@@ -79,6 +80,18 @@ struct ManualTests {
         let section = try #require(Self.page["KEYS OF LATER VERSIONS"])
         let refused = Self.keys(kind).filter { !$0.isSupported }.map(\.name)
         #expect(Set(section.named["[\(kind.rawValue)]"] ?? []) == Set(refused))
+    }
+
+    @Test func everySpecifierStandsInThePageOfHandlers() {
+        let words = Set(
+            Self.text("watchd.handler.7").split(separator: "\n").filter { $0.hasPrefix(".It ") }
+                .flatMap { $0.split(separator: " ").map(String.init) })
+        let letters = Specifier.byLetter.keys.map { "%\($0)" }
+        for spelling in letters + Specifier.byName.keys.map({ "%{\($0)}" }) + ["%@", "%%", "%1"] {
+            #expect(words.contains(spelling), "\(spelling)")
+        }
+        let known = Set(Specifier.byName.keys.map { "%{\($0)}" })
+        for word in words where word.hasPrefix("%{") { #expect(known.contains(word), "\(word) is none") }
     }
 
     @Test func thereAreNoOtherSections() {

@@ -40,7 +40,8 @@ package enum ChildEnvironment {
         return values.map { Array($0.name.utf8) + [UInt8(ascii: "=")] + $0.value }
     }
 
-    private static let scalars: [(String, Specifier)] = [
+    /// What each variable tells.
+    static let scalars: [(String, Specifier)] = [
         ("WATCHD_HANDLER", .handler), ("WATCHD_QUEUE", .queue), ("WATCHD_OPERATION", .operation),
         ("WATCHD_ATTEMPT", .attempt), ("WATCHD_SOURCE", .source), ("WATCHD_KIND", .kind), ("WATCHD_EVENT", .event),
         ("WATCHD_COUNT", .count), ("WATCHD_PATH", .path), ("WATCHD_OLD_PATH", .oldPath), ("WATCHD_LINE", .line),

@@ -47,7 +47,7 @@ package enum EventMessage {
     }
 
     /// Of a group: one of its operations that failed.
-    private struct Failure: Encodable {
+    struct Failure: Encodable {
         var handler: String
         var of: UInt64
         var reason: String
@@ -58,8 +58,8 @@ package enum EventMessage {
     }
 
     /// The fields of every kind; those that do not apply are absent.
-    private struct Body: Encodable {
-        enum CodingKeys: String, CodingKey {
+    struct Body: Encodable {
+        enum CodingKeys: String, CodingKey, CaseIterable {
             case id, source, kind, event, time, count, scheduled, signal, number, value, path, recovered, replaced, line
             case incomplete, peer, captures, pid, executable, unit, data, of, result, reason, output, ran, failed,
                 cancelled, lost, failures

@@ -63,8 +63,13 @@ struct Transcript {
         log.split(separator: "\n").compactMap { line in
             guard let time = line.firstIndex(of: " ") else { return nil }
             let text = line[time...].drop { $0 == " " }
-            return isOurs(text) ? String(text) : nil
+            return isOurs(text) ? Self.masked(String(text)) : nil
         }
+    }
+
+    /// `"id":N` and `"time":"TIME"`, which differ from run to run.
+    static func masked(_ line: String) -> String {
+        line.replacing(/"id":[0-9]+/, with: "\"id\":N").replacing(/"time":"[^"]*"/, with: "\"time\":\"TIME\"")
     }
 
     /// What is wrong with these lines; `nil`: nothing. `upTo`: steps that have been taken.
