@@ -11,10 +11,15 @@ import Testing
         return String(folder)
     }()
 
-    static let files: [String] = ["examples", "dispatch"].flatMap { folder -> [String] in
-        let names = (try? Linux.readFolder("\(root)/config/\(folder)")) ?? []
-        return names.map { "\(folder)/\(String(decoding: $0.name, as: UTF8.self))" }
-    }.filter { $0.hasSuffix(".watch") }.sorted()
+    static let files = files(below: "examples") + files(below: "dispatch")
+
+    private static func files(below folder: String) -> [String] {
+        let entries = (try? Linux.readFolder("\(root)/config/\(folder)")) ?? []
+        return entries.flatMap { entry -> [String] in
+            let path = "\(folder)/\(String(decoding: entry.name, as: UTF8.self))"
+            return entry.kind == .folder ? files(below: path) : path.hasSuffix(".watch") ? [path] : []
+        }.sorted()
+    }
 
     private static func text(_ file: String) throws -> String {
         String(decoding: try Linux.readFile("\(root)/config/\(file)"), as: UTF8.self)
@@ -80,13 +85,20 @@ import Testing
                     return lines.count >= count
                 }
                 if let problem = transcript.problem(lines, upTo: index + 1) { throw TimedOut(description: problem) }
-            case .later: try sleepers.wake(watchd)
+            case .later:
+                try sleepers.wake(watchd) {
+                    let lines = transcript.lines(ofLog: watchd.logText)
+                    #expect(lines.count == transcript.count(upTo: index), "nothing comes early: \(lines)")
+                }
             case .andSoOn: return
             }
         }
     }
 
-    @Test func theExamplesAreFound() { #expect(Self.files.count > 5) }
+    @Test func theExamplesAreFound() {
+        #expect(Self.files.count { $0.hasPrefix("dispatch/") } >= 40)
+        #expect(Self.files.count { $0.hasPrefix("examples/") } >= 5)
+    }
 
     @Test func aTranscriptKnowsWhatIsRight() {
         let transcript = Transcript(

@@ -2,6 +2,7 @@ import ControlInterface
 import Glibc
 import LinuxSystem
 import ProgramKit
+import Varlink
 
 /// A `sleep` for handlers that sleeps until the test says so.
 struct Sleepers {
@@ -13,7 +14,7 @@ struct Sleepers {
         gate="${0%/*}/../asleep.$$"
         mkfifo "$gate"
         trap 'rm -f "$gate"; exit 143' TERM
-        read -r _ <"$gate"
+        { read -r _ <"$gate"; } 2>/dev/null
         rm -f "$gate"
 
         """
@@ -35,14 +36,15 @@ struct Sleepers {
             .filter { $0.hasPrefix("asleep.") }
     }
 
-    /// Lets all that run go on, once each of them sleeps.
-    func wake(_ watchd: Watchd) throws {
+    /// Lets all that run go on, once each of them sleeps; `before` that, there is quiet.
+    func wake(_ watchd: Watchd, before: () throws -> Void) throws {
         var asleep: [String] = []
         try wait(for: "every operation that runs to sleep, \(asleep)") {
             asleep = try gates()
-            let running = try watchd.call(ListOperations.self, .init(state: .executing)).operations.count
+            let running = try watchd.call(GetStatus.self, .init()).processes
             return asleep.count == running && running > 0
         }
+        try before()
         for gate in asleep {
             try wait(for: "\(gate) to be read, or gone") {
                 do throws(SystemError) {
