@@ -102,4 +102,11 @@ import Testing
             #expect(Transcript.masked(text) == shown.joined(), "\(page)")
         }
     }
+
+    @Test func thePageOfQueuesNamesEachExampleOfDispatch() throws {
+        let files = Set(ExampleTests.files.filter { $0.hasPrefix("dispatch/") }.map { String($0.dropFirst(9)) })
+        let words = try Self.text("config/man/watchd.queues.7").split(separator: "\n").filter { $0.hasPrefix(".Pa ") }
+            .flatMap { $0.split(separator: " ").map(String.init) }
+        #expect(Set(words.filter { $0.hasSuffix(".watch") }) == files)
+    }
 }
