@@ -16,7 +16,7 @@ enum Repository {
     }
 }
 
-/// A systemd manager that runs, with watchd installed and its socket and service started.
+/// A systemd manager that runs, with watchd installed and its service started.
 struct Machine {
     let folder: Folder
     private var script: String { "\(Repository.root)/Tests/SystemdTests/real-systemd.sh" }
@@ -78,7 +78,9 @@ struct Machine {
         for (file, path) in [
             (try Products.path("watchd"), "/usr/bin/watchd"), (try Products.path("watchctl"), "/usr/bin/watchctl"),
             ("\(Repository.root)/systemd/watchd.service", "/etc/systemd/system/watchd.service"),
-            ("\(Repository.root)/systemd/watchd.socket", "/etc/systemd/system/watchd.socket"),
+            ("\(Repository.root)/systemd/watchd-user.service", "/usr/lib/systemd/user/watchd.service"),
+            ("\(Repository.root)/systemd/kill-left-handlers", "/usr/lib/watchd/kill-left-handlers"),
+            ("\(Repository.root)/systemd/sysusers.conf", "/usr/lib/sysusers.d/watchd.conf"),
             ("\(Repository.root)/systemd/watchd.catalog", "/usr/lib/systemd/catalog/watchd.catalog"),
         ] {
             let end = try tool("put", file, path)
@@ -89,7 +91,7 @@ struct Machine {
         try write(
             "/etc/systemd/system/watchd.service.d/test.conf",
             "[Service]\nWatchdogSec=2s\nTimeoutAbortSec=2s\n\(settings)\n")
-        for words in [["daemon-reload"], ["start", "watchd.socket"], ["start", "watchd.service"]] {
+        for words in [["daemon-reload"], ["start", "watchd.service"]] {
             let end = try Program.run(["bash", script, state, "ctl"] + words)
             try #require(end.code == 0, "\(words): \(end)")
         }
