@@ -22,8 +22,16 @@ struct Machine {
     private var script: String { "\(Repository.root)/Tests/SystemdTests/real-systemd.sh" }
     private var state: String { folder["machine"] }
 
-    /// `settings`: more of the section [Service]. Where no manager can be booted, nothing is tested.
+    /// `settings`: more of the section [Service].
     static func with(_ watchFile: String, settings: String = "", _ body: (Machine) throws -> Void) throws {
+        try bare { machine in
+            try machine.install(watchFile, settings)
+            try body(machine)
+        }
+    }
+
+    /// Without watchd. Where no manager can be booted, nothing is tested.
+    static func bare(_ body: (Machine) throws -> Void) throws {
         try Folder.with { folder in
             let machine = Machine(folder: folder)
             let start = try machine.tool("start")
@@ -31,7 +39,9 @@ struct Machine {
             if start.code == 77 { return print("SKIPPED: \(start.errorText.replacing("\n", with: ""))") }
             try #require(start.code == 0, "\(start)")
             do {
-                try machine.install(watchFile, settings)
+                // Its root is the host's, where watchd may have run.
+                let folders = ["/etc/watchd", "/var/lib/watchd", "/var/log/watchd"]
+                try #require(try machine.run(["rm", "-rf"] + folders).code == 0)
                 try body(machine)
             } catch {
                 Issue.record("\(error)\n\(try machine.run("journalctl", "-u", "watchd*").text.suffix(5000))")
@@ -73,8 +83,6 @@ struct Machine {
     func isAlive(_ process: String) throws -> Bool { try run("kill", "-0", process).code == 0 }
 
     private func install(_ watchFile: String, _ settings: String) throws {
-        // Its root is the host's, where watchd may have run.
-        try #require(try run("rm", "-rf", "/etc/watchd", "/var/lib/watchd", "/var/log/watchd").code == 0)
         for (file, path) in [
             (try Products.path("watchd"), "/usr/bin/watchd"), (try Products.path("watchctl"), "/usr/bin/watchctl"),
             ("\(Repository.root)/systemd/watchd.service", "/etc/systemd/system/watchd.service"),
