@@ -31,6 +31,25 @@ import Testing
         }
     }
 
+    @Test func itsExampleIsValidWithItsJobs() throws {
+        let text = try Repository.text("config/debian/example.watch").split(separator: "\n").map { line in
+            let isJob = line.hasPrefix("#") && !line.hasPrefix("# ")
+            return isJob ? String(line.dropFirst()) : String(line)
+        }
+        #expect(text.count { $0.hasPrefix("[") } == 3)
+        try Folder.with { folder in
+            try folder.write("example.watch", text.joined(separator: "\n") + "\n")
+            let end = try Program.run([try Products.path("watchd"), "--check", folder["example.watch"]])
+            #expect(end.code == 0 && end.errorText.isEmpty, "\(end)")
+        }
+    }
+
+    @Test func itsVersionIsThatOfThePrograms() throws {
+        let end = try Program.run([try Products.path("watchctl"), "--version"])
+        let version = end.text.replacing("\n", with: "").replacing("watchctl ", with: "")
+        #expect(try Repository.text("config/debian/changelog").hasPrefix("watchd (\(version)) "), "\(end)")
+    }
+
     /// The same package as a later version.
     private func next(_ package: String, _ folder: Folder) throws -> String {
         let (tree, file) = (folder["tree"], folder["second.deb"])
