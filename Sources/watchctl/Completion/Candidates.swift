@@ -9,8 +9,8 @@ struct Candidate: Equatable, Sendable {
 
 /// Asks the daemon for the candidates of a kind, over one connection.
 struct Candidates {
-    /// Of the operations that have ended.
-    private static let recent = 20
+    /// Operations of each list.
+    private static let recent = 50
 
     let session: Session
     let client: Client
@@ -22,88 +22,38 @@ struct Candidates {
 
     /// Those that begin so. With a slash in it, `path/uploads`; else `uploads`, where no other source is called that.
     func list(_ kind: NameKind, prefix: String) throws(Failure) -> [Candidate] {
-        switch kind {
-        case .pending, .operations, .failures:
-            return try operations(kind).filter { $0.name.hasPrefix(prefix) }
-        default:
-            return Self.short(try named(kind), isQualified: prefix.contains("/")).filter { $0.name.hasPrefix(prefix) }
-        }
-    }
-
-    // MARK: Names
-
-    /// By their full names.
-    private func named(_ kind: NameKind) throws(Failure) -> [Candidate] {
-        var all: [Candidate] = []
-        for list in kind.lists {
-            switch list {
-            case .sources: all += try sources(kind)
-            case .handlers:
-                all += try pages(ListHandlers.self, \.next, \.handlers).map {
-                    Candidate(name: "handler/\($0.name)", text: $0.action)
-                }
-            case .queues:
-                all += try pages(ListQueues.self, \.next, \.queues).filter { kind != .suspended || $0.suspended > 0 }
-                    .map { Candidate(name: "queue/\($0.name)", text: "\($0.type.rawValue) queue") }
-            case .semaphores:
-                all += try pages(ListSemaphores.self, \.next, \.semaphores).map {
-                    Candidate(name: "semaphore/\($0.name)", text: "semaphore")
-                }
+        let found =
+            if let list = kind.list {
+                Self.short(
+                    try call(ListNames.self, .init(kind: list, prefix: prefix)).names,
+                    isQualified: prefix.contains("/"))
+            } else {
+                try operations(kind)
             }
-        }
-        return all
-    }
-
-    private func sources(_ kind: NameKind) throws(Failure) -> [Candidate] {
-        try pages(ListSources.self, \.next, \.sources).filter { source in
-            (kind.sourceKind.map { $0 == source.kind } ?? true) && (kind != .suspended || source.suspended > 0)
-                && (kind != .processes || source.processes != nil)
-        }.map { source in
-            Candidate(name: source.name, text: [source.kind, source.detail].compactMap(\.self).joined(separator: " "))
-        }
+        return found.filter { $0.name.hasPrefix(prefix) }
     }
 
     /// A name that a source and its handler share is offered once; one that several sources have, with its kind.
-    static func short(_ full: [Candidate], isQualified: Bool) -> [Candidate] {
-        if isQualified { return full }
-        let sources = full.filter { !isOther($0.name) }.map { short($0.name) }
-        let shared = Set(Dictionary(grouping: sources, by: \.self).filter { $0.value.count > 1 }.keys)
+    static func short(_ full: [String], isQualified: Bool) -> [Candidate] {
+        let names = full.map { $0.split(separator: "/", maxSplits: 1).map(String.init) }.filter { $0.count == 2 }
+        let others: Set = ["handler", "queue", "semaphore"]
+        let sources = names.filter { !others.contains($0[0]) }
+        let shared = Dictionary(grouping: sources, by: { $0[1] }).filter { $0.value.count > 1 }
         var seen: Set<String> = []
-        return full.compactMap { candidate in
-            let name = short(candidate.name)
-            let shown = shared.contains(name) ? candidate.name : name
-            return seen.insert(shown).inserted ? Candidate(name: shown, text: candidate.text) : nil
+        return (sources + names.filter { others.contains($0[0]) }).compactMap { name in
+            let shown = isQualified || shared[name[1]] != nil ? "\(name[0])/\(name[1])" : name[1]
+            return seen.insert(shown).inserted ? Candidate(name: shown, text: name[0]) : nil
         }
-    }
-
-    /// No source.
-    private static func isOther(_ name: String) -> Bool {
-        ["handler/", "queue/", "semaphore/"].contains { name.hasPrefix($0) }
-    }
-
-    private static func short(_ name: String) -> String { name.split(separator: "/").last.map(String.init) ?? name }
-
-    private func pages<Method: ControlMethod, Item>(
-        _ method: Method.Type, _ next: (Method.Reply) -> String?, _ items: (Method.Reply) -> [Item]
-    ) throws(Failure) -> [Item] where Method.Parameters == NamedListParameters {
-        var all: [Item] = []
-        var after: String?
-        repeat {
-            let page = try call(method, NamedListParameters(after: after))
-            all += items(page)
-            after = next(page)
-        } while after != nil
-        return all
     }
 
     // MARK: Operations
 
     private func operations(_ kind: NameKind) throws(Failure) -> [Candidate] {
         if kind == .failures {
-            let failed = try call(ListHistory.self, .init(unsettled: true)).operations
+            let failed = try call(ListHistory.self, .init(unsettled: true, limit: Self.recent)).operations
             return failed.map(Self.candidate) + Self.handlers(failed)
         }
-        let living = try call(ListOperations.self, .init()).operations.map(Self.candidate)
+        let living = try call(ListOperations.self, .init(limit: Self.recent)).operations.map(Self.candidate)
         guard kind == .operations else { return living }
         return living + (try call(ListHistory.self, .init(limit: Self.recent)).operations.map(Self.candidate))
     }

@@ -1,3 +1,5 @@
+import ControlInterface
+
 /// Which names and numbers of the running daemon are meant; the operand of `watchctl complete`.
 enum NameKind: String, CaseIterable, Sendable {
     /// All that has a name.
@@ -13,30 +15,6 @@ enum NameKind: String, CaseIterable, Sendable {
     /// Operations that `failed` lists, and their handlers.
     case failures
 
-    /// The lists of the daemon that have them.
-    enum List { case sources, queues, handlers, semaphores }
-
-    var lists: [List] {
-        switch self {
-        case .names: [.sources, .handlers, .queues, .semaphores]
-        case .sources, .customs, .timers, .groups, .processes: [.sources]
-        case .queues: [.queues]
-        case .handlers: [.handlers]
-        case .semaphores: [.semaphores]
-        case .runnable: [.sources, .handlers]
-        case .pausable, .suspended: [.sources, .queues]
-        case .pending, .operations, .failures: []
-        }
-    }
-
-    /// The kind of source that is meant, as the daemon names it; `nil`: any.
-    var sourceKind: String? {
-        switch self {
-        case .customs: "custom"
-        case .timers: "timer"
-        case .groups: "group"
-        case .processes: "process"
-        default: nil
-        }
-    }
+    /// As the daemon lists them; `nil`: they are numbers of operations.
+    var list: ListNames.Kind? { ListNames.Kind(rawValue: rawValue) }
 }
