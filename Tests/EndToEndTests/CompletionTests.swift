@@ -37,8 +37,10 @@ import Testing
     ]
 
     /// A folder with `watchctl`, and a daemon with a failure.
-    private func with(_ body: (Watchd, _ environment: [String]) throws -> Void) throws {
-        try Watchd.run(Self.watchFile) { watchd in
+    /// - Parameter more: sources besides.
+    private func with(more: Int = 0, _ body: (Watchd, _ environment: [String]) throws -> Void) throws {
+        let others = (0..<more).map { "[Custom more-\($0)]\nHandler=uploads\n" }.joined()
+        try Watchd.run(Self.watchFile + others) { watchd in
             try watchd.folder.makeFolder("bin")
             try Linux.symlink(watchd.folder["bin/watchctl"], to: try Products.path("watchctl"))
             #expect(try watchctl(watchd, "run", "--wait", "fails").code == 1)
@@ -149,7 +151,7 @@ import Testing
     }
 
     @Test func namesComeBeforeAPersonNotices() throws {
-        try with { watchd, _ in
+        try with(more: 30) { watchd, _ in
             // The best of some, on a machine that does other things.
             let spans = try (0..<20).map { _ in
                 let began = Linux.now(.monotonic)
