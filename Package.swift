@@ -16,8 +16,11 @@ func library(_ name: String, _ dependencies: Target.Dependency...) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
+/// Of a release, all symbols are bound at the start, and what is bound cannot be written afterwards (`ld -z now`).
 func program(_ name: String, _ dependencies: Target.Dependency...) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+    .executableTarget(
+        name: name, dependencies: dependencies, swiftSettings: settings,
+        linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(configuration: .release))])
 }
 
 /// Tests of the target of that name; `data` are files beside them that the tests read themselves.

@@ -113,6 +113,14 @@ extension Manager {
           next: ?string
         )
 
+        # Names for the completion of a shell, at most 1000, with their kinds: path/uploads, queue/images.
+        method ListNames(
+          # Which; processes are those with Command=, runnable is for Run, pausable for Suspend, suspended for Resume.
+          kind: (names, sources, customs, timers, groups, processes, queues, handlers, semaphores, runnable, pausable, suspended),
+          # Only those that begin so, with their kind or without it.
+          prefix: ?string
+        ) -> (names: []string)
+
         # Operations, in the order of their ids. Without a state those that have not ended; with finished or cancelled those of
         # the ended ones that are still remembered.
         method ListOperations(

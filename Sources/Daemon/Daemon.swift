@@ -84,6 +84,7 @@ package struct Daemon {
     ///
     /// - Throws: when it cannot start at all: no control socket, no epoll set, no threads.
     package func run() throws {
+        silenceDispatch()
         // Before the first other thread, which inherits the mask: signalfd gets only what every thread blocks.
         Linux.takeOverSignals(blocking: .managed)
         Linux.ignoreSignal(13)
@@ -141,6 +142,10 @@ package struct Daemon {
                 counts all that user \(Linux.userID) runs, or TasksMax=
                 """)
     }
+
+    /// Without CAP_SYS_NICE, Dispatch would tell the system's log that the nice value of its threads cannot be lowered
+    /// (LIBDISPATCH, row 17), which watchd does not need. Handlers get an environment of their own.
+    private func silenceDispatch() { Linux.setEnvironment("LIBDISPATCH_LOG", "NO") }
 
     /// Dispatch makes its timer descriptors when the first timer of a clock is armed, and without a free descriptor
     /// then its timers would never fire (LIBDISPATCH, row 27).

@@ -60,6 +60,9 @@ struct DescriptionTests {
                 == .cases(SupervisedProcess.State.allCases.map(\.rawValue)))
         #expect(member("type", of: text.types["Queue"]) == .cases(ListQueues.Queue.Kind.allCases.map(\.rawValue)))
         #expect(
+            member("kind", of: text.methods["ListNames"]?.parameters) == .cases(ListNames.Kind.allCases.map(\.rawValue))
+        )
+        #expect(
             member("state", of: text.methods["GetStatus"]?.reply)
                 == .cases(GetStatus.Reply.State.allCases.map(\.rawValue)))
     }

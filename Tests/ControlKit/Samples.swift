@@ -24,6 +24,9 @@ package enum Samples {
                     semaphores: [isFull ? semaphore : .init(name: "archive", value: 0, available: 0)],
                     next: isFull ? "archive" : nil)),
             Sample(
+                ListNames.self, isFull ? .init(kind: .customs, prefix: "po") : .init(kind: .names),
+                .init(names: ["custom/poke"])),
+            Sample(
                 Explain.self, isFull ? .init(id: 4711) : .init(name: "images"),
                 isFull ? explanation : .init(object: "queue/images", steps: [.init(code: "idle", sentence: "idle")])),
             Sample(

@@ -34,7 +34,7 @@ import Varlink
         call("Resume", name="queue/off")
         call("ListSources"); call("ListQueues"); call("ListHandlers"); call("ListOperations", limit=1)
         call("ListHistory", limit=1); call("Retry", name="say"); call("Forget", name="handler/say")
-        call("ListSemaphores"); call("Explain", id=ran["operations"][0])
+        call("ListSemaphores"); call("ListNames", kind="names", prefix="s"); call("Explain", id=ran["operations"][0])
         call("Wait", more=True, id=ran["operations"][0], timeout_usec=1000000)
         call("Signal", name="tokens", count=2)
         manager, entered = stay("EnterGroup", name="work")
@@ -103,8 +103,8 @@ import Varlink
                 #expect(
                     called.keys.sorted() == [
                         "Cancel", "Emit", "EmitAll", "EnterGroup", "Explain", "Follow", "Forget", "GetOperation",
-                        "GetStatus", "LeaveGroup", "ListHandlers", "ListHistory", "ListOperations", "ListQueues",
-                        "ListSemaphores", "ListSources",
+                        "GetStatus", "LeaveGroup", "ListHandlers", "ListHistory", "ListNames", "ListOperations",
+                        "ListQueues", "ListSemaphores", "ListSources",
                         "Reload", "Resume", "Retry", "Run", "Signal", "Stop", "Suspend", "Wait",
                     ])
                 #expect(called["Run"]?.members?["result"] == .string("done"))

@@ -16,14 +16,22 @@ enum Repository {
     }
 }
 
-/// A systemd manager that runs, with watchd installed and its socket and service started.
+/// A systemd manager that runs, with watchd installed and its service started.
 struct Machine {
     let folder: Folder
     private var script: String { "\(Repository.root)/Tests/SystemdTests/real-systemd.sh" }
     private var state: String { folder["machine"] }
 
-    /// `settings`: more of the section [Service]. Where no manager can be booted, nothing is tested.
+    /// `settings`: more of the section [Service].
     static func with(_ watchFile: String, settings: String = "", _ body: (Machine) throws -> Void) throws {
+        try bare { machine in
+            try machine.install(watchFile, settings)
+            try body(machine)
+        }
+    }
+
+    /// Without watchd. Where no manager can be booted, nothing is tested.
+    static func bare(_ body: (Machine) throws -> Void) throws {
         try Folder.with { folder in
             let machine = Machine(folder: folder)
             let start = try machine.tool("start")
@@ -31,7 +39,9 @@ struct Machine {
             if start.code == 77 { return print("SKIPPED: \(start.errorText.replacing("\n", with: ""))") }
             try #require(start.code == 0, "\(start)")
             do {
-                try machine.install(watchFile, settings)
+                // Its root is the host's, where watchd may have run.
+                let folders = ["/etc/watchd", "/var/lib/watchd", "/var/log/watchd"]
+                try #require(try machine.run(["rm", "-rf"] + folders).code == 0)
                 try body(machine)
             } catch {
                 Issue.record("\(error)\n\(try machine.run("journalctl", "-u", "watchd*").text.suffix(5000))")
@@ -73,12 +83,12 @@ struct Machine {
     func isAlive(_ process: String) throws -> Bool { try run("kill", "-0", process).code == 0 }
 
     private func install(_ watchFile: String, _ settings: String) throws {
-        // Its root is the host's, where watchd may have run.
-        try #require(try run("rm", "-rf", "/etc/watchd", "/var/lib/watchd", "/var/log/watchd").code == 0)
         for (file, path) in [
             (try Products.path("watchd"), "/usr/bin/watchd"), (try Products.path("watchctl"), "/usr/bin/watchctl"),
             ("\(Repository.root)/systemd/watchd.service", "/etc/systemd/system/watchd.service"),
-            ("\(Repository.root)/systemd/watchd.socket", "/etc/systemd/system/watchd.socket"),
+            ("\(Repository.root)/systemd/watchd-user.service", "/usr/lib/systemd/user/watchd.service"),
+            ("\(Repository.root)/systemd/kill-left-handlers", "/usr/lib/watchd/kill-left-handlers"),
+            ("\(Repository.root)/systemd/sysusers.conf", "/usr/lib/sysusers.d/watchd.conf"),
             ("\(Repository.root)/systemd/watchd.catalog", "/usr/lib/systemd/catalog/watchd.catalog"),
         ] {
             let end = try tool("put", file, path)
@@ -89,7 +99,7 @@ struct Machine {
         try write(
             "/etc/systemd/system/watchd.service.d/test.conf",
             "[Service]\nWatchdogSec=2s\nTimeoutAbortSec=2s\n\(settings)\n")
-        for words in [["daemon-reload"], ["start", "watchd.socket"], ["start", "watchd.service"]] {
+        for words in [["daemon-reload"], ["start", "watchd.service"]] {
             let end = try Program.run(["bash", script, state, "ctl"] + words)
             try #require(end.code == 0, "\(words): \(end)")
         }

@@ -3,10 +3,15 @@ import LinuxSystem
 import Systemd
 import WatchFile
 
-/// The control socket: passed by systemd under the name `varlink`, or made here.
+/// The control socket: made here, or passed by systemd under the name `varlink`.
+///
+/// As a service, watchd gives a copy to the service manager: clients that come during a restart wait in its queue for
+/// the next watchd. The manager drops the copy at a stop, so that nobody can start a watchd that was stopped.
 final class ControlListener: Sendable {
-    /// As the control interface names it.
+    /// Of one that a socket unit has made, as the control interface names it.
     static let passedName = "varlink"
+    /// Of one that an earlier watchd has made.
+    static let keptName = "control"
 
     /// Why there is none.
     struct Failure: Error, CustomStringConvertible {
@@ -15,10 +20,14 @@ final class ControlListener: Sendable {
 
     let path: [UInt8]
     let descriptor: Int32
+    /// The service manager keeps a copy over restarts, and removes the file's folder at a stop.
+    let isKept: Bool
     /// Of a socket that was made here.
     private let file: SocketFile?
 
+    /// `$RUNTIME_DIRECTORY` where systemd has made that for the service, whoever it runs as.
     static var defaultPath: [UInt8] {
+        if let folder = serviceFolder { return folder + Array("/\(Manager.name)".utf8) }
         let runtime = Linux.environment("XDG_RUNTIME_DIR").map { String(decoding: $0, as: UTF8.self) }
         let environment = runtime.map { ["XDG_RUNTIME_DIR": $0] } ?? [:]
         let path = ControlSocketPath.default(uid: Linux.effectiveUserID, environment: environment) { path in
@@ -27,23 +36,44 @@ final class ControlListener: Sendable {
         return Array(path.own.utf8)
     }
 
+    /// Of `RuntimeDirectory=watchd`; one of another name is not where clients look.
+    private static var serviceFolder: [UInt8]? {
+        guard let folder = Linux.environment("RUNTIME_DIRECTORY"), folder.suffix(7).elementsEqual("/watchd".utf8)
+        else { return nil }
+        return folder
+    }
+
     init(settings: DaemonSettings, passed: [PassedDescriptor]) throws {
-        path = settings.controlSocket ?? Self.defaultPath
-        let named = passed.first { $0.name == Self.passedName && Linux.isListeningUnixStream($0.rawValue) }
+        let path = settings.controlSocket ?? Self.defaultPath
+        let listening = passed.filter { Self.isOwn($0.name) && Linux.isListeningUnixStream($0.rawValue) }
+        let named =
+            listening.first { $0.name == Self.passedName } ?? listening.first { Self.stands($0.rawValue, at: path) }
         // What has another name is for sources.
-        for other in passed where other.name == Self.passedName && other.rawValue != named?.rawValue {
+        for other in passed where Self.isOwn(other.name) && other.rawValue != named?.rawValue {
             FileDescriptor(owning: other.rawValue).close()
         }
+        let isService = Self.serviceFolder != nil && Linux.environment("NOTIFY_SOCKET") != nil
+        self.path = path
+        isKept = isService && settings.controlSocket == nil && named?.name != Self.passedName
         if let named {
             try Linux.setNonBlocking(named.rawValue)
+            // Clients are told who listens: from now on this process (`unix(7)`, SO_PEERCRED).
+            if isKept { try Linux.listen(named.rawValue) }
             (descriptor, file) = (named.rawValue, nil)
         } else {
             (descriptor, file) = try Self.make(path, isDefault: settings.controlSocket == nil)
         }
     }
 
-    /// At the end; a socket that was passed stays, and so does what somebody else has put there meanwhile.
-    func removeSocketFile() { file?.remove() }
+    static func isOwn(_ name: String) -> Bool { [passedName, keptName].contains(name) }
+
+    /// Clients that look for the path reach it.
+    private static func stands(_ socket: Int32, at path: [UInt8]) -> Bool {
+        (try? Linux.localEndpoint(socket)) == .unix(path) && (try? Linux.lstat(path))?.kind == .socket
+    }
+
+    /// At the end; a socket that was passed or is kept stays, and so does what somebody else has put there meanwhile.
+    func removeSocketFile() { if !isKept { file?.remove() } }
 
     private static func make(_ path: [UInt8], isDefault: Bool) throws -> (Int32, SocketFile) {
         if isDefault { try makeFolder(Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])) }

@@ -77,6 +77,9 @@ struct Request: Sendable {
             return try list(call) { runtime, parameters throws(ManagerError) in
                 try runtime.handlers(parameters, peer.role)
             }
+        case ListNames.fullName:
+            let parameters: ListNames.Parameters = try call.parameters()
+            return .plain { runtime, done in done(.of(runtime.names(parameters))) }
         case ListOperations.fullName:
             let parameters: ListOperations.Parameters = try call.parameters()
             return .plain { runtime, done in

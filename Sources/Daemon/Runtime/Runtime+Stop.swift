@@ -102,6 +102,9 @@ extension Runtime {
         case 1:
             logger.log(.notice, "SIGHUP from \(sender): reloading")
             reload { _ in }
+        case 18 where info.senderProcess == Linux.parentProcessID:
+            // The service manager sends it after SIGTERM (`systemd.kill(5)`), and a shell at `fg`.
+            break
         case let number where number != 2 && number != 15:
             guard unclaimedSignals.insert(number).inserted else { return }
             logger.log(

@@ -194,6 +194,7 @@ final class Runtime {
         sources?.closeUnclaimed()
         inotify?.startReading()
         for name in kept.unknown { manager.remove(name) }
+        manager.keep(parts.listener)
         if persistence?.hasOpened == true { forgetKept() }
         sourcesMayBeReady()
         if !hasStarted { startMayTakeLong() }

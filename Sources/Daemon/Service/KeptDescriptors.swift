@@ -15,7 +15,7 @@ struct KeptDescriptors: Sendable {
     init(_ passed: [PassedDescriptor]) {
         for descriptor in passed {
             guard let name = KeptDescriptor(name: descriptor.name) else {
-                if descriptor.name != ControlListener.passedName { unknown.append(descriptor.name) }
+                if !ControlListener.isOwn(descriptor.name) { unknown.append(descriptor.name) }
                 others.append(descriptor)
                 continue
             }
@@ -45,7 +45,7 @@ struct KeptDescriptors: Sendable {
 
     /// What socket units have passed for sources, by name; all but the control socket.
     mutating func takePassed() -> PassedDescriptors {
-        let passed = others.filter { $0.name != ControlListener.passedName }
+        let passed = others.filter { !ControlListener.isOwn($0.name) }
         return PassedDescriptors(Dictionary(grouping: passed, by: \.name).mapValues { $0.map(\.rawValue) })
     }
 

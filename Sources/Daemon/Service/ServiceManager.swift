@@ -202,6 +202,16 @@ final class ServiceManager: Sendable {
         }
     }
 
+    /// Keeps a copy of the control socket over restarts, in the place of an earlier one.
+    func keep(_ listener: ControlListener) {
+        guard isManaged else { return }
+        context.async {
+            DescriptorStore.remove(ControlListener.keptName)
+            guard listener.isKept else { return }
+            DescriptorStore.put(ControlListener.keptName, [listener.descriptor], polls: false)
+        }
+    }
+
     /// Of what comes and goes faster than the manager listens it hears nothing, and no copy waits for it.
     func forget(_ name: KeptDescriptor) {
         guard isManaged else { return }

@@ -80,6 +80,9 @@ extension Linux {
     /// The environment of this process, `NAME=VALUE` each.
     package static func environment() -> [[UInt8]] { strings(clinux_environment()) }
 
+    /// `setenv(3)`, unless it is set already; before any other thread exists.
+    package static func setEnvironment(_ name: String, _ value: String) { setenv(name, value, 0) }
+
     /// What `main` was given after the program's name, byte for byte. `CommandLine.arguments` reads `/proc`, which may
     /// be hidden, and repairs what is not UTF-8.
     package static var arguments: [[UInt8]] { Array(strings(clinux_arguments()).dropFirst()) }

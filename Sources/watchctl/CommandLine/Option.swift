@@ -18,6 +18,7 @@ enum Option: String, CaseIterable {
     case follow = "-f"
     case plan = "--plan"
     case verbose = "--verbose"
+    case quiet = "--quiet"
     case queue = "--queue"
     case handler = "--handler"
     case state = "--state"
@@ -35,7 +36,8 @@ enum Option: String, CaseIterable {
     /// How the help names its value; `nil`: it takes none.
     var value: String? {
         switch self {
-        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .raw, .mdoc: nil
+        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .quiet, .raw, .mdoc:
+            nil
         case .socket: "PATH"
         case .duration, .timeout: "SPAN"
         case .pid: "PID"
@@ -72,6 +74,7 @@ enum Option: String, CaseIterable {
         case .follow: "not yet: what a run writes is known when it has ended"
         case .plan: "only say what would change"
         case .verbose: "name what would stay as it is, too"
+        case .quiet: "print nothing about the watch files: the log of watchd says it"
         case .queue: "only those on this queue"
         case .handler: "only those of this handler"
         case .pid: "stay in the group until this process ends, such as $$; without it, the parent of watchctl"

@@ -8,6 +8,9 @@ struct Verb: Sendable {
     var options: [Option] = []
     /// Whether the words so far, the verb first, are followed by a command: nothing of that is an option.
     var beginsCommand: @Sendable ([String]) -> Bool = { _ in false }
+    /// What `NAME` among the operands means, and `ID`.
+    var names = NameKind.names
+    var ids = NameKind.operations
     /// One line, starting with a verb.
     var summary: String
     /// What the help of this verb alone says besides: lines of at most 120 columns.
@@ -18,7 +21,7 @@ struct Verb: Sendable {
     static let all: [Verb] = [
         .status, .sources, .timers, .queues, .semaphores, .handlers, .operations, .history, .failed, .show, .output,
         .explain, .follow, .emit, .run, .signal, .group, .suspend, .resume, .cancel, .retry, .forget, .wait, .reload,
-        .start, .stop, .restart, .check, .calendar, .timespan, .help,
+        .start, .stop, .restart, .check, .calendar, .timespan, .completion, .complete, .help,
     ]
 
     /// `emit [--data N] [--payload JSON] NAME`.

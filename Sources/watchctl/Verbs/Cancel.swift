@@ -2,7 +2,7 @@ import ControlInterface
 
 extension Verb {
     static let cancel = Verb(
-        name: "cancel", operands: "ID|QUEUE", operandCount: 1...1,
+        name: "cancel", operands: "ID|QUEUE", operandCount: 1...1, ids: .pending,
         summary: "cancel an operation, or all of a queue; what runs is terminated"
     ) { (invocation, session) throws(Failure) in
         let target = invocation.operands[0]

@@ -4,6 +4,7 @@ import Varlink
 extension Verb {
     static let emit = Verb(
         name: "emit", operands: "NAME", operandCount: 1...1, options: [.data, .payload],
+        names: .customs,
         summary: "fire a [Custom] source; returns when the event is accepted"
     ) { (invocation, session) throws(Failure) in
         let parameters = Emit.Parameters(

@@ -3,7 +3,7 @@ import Varlink
 
 extension Verb {
     static let failed = Verb(
-        name: "failed", operands: "[NAME]", operandCount: 0...1,
+        name: "failed", operands: "[NAME]", operandCount: 0...1, names: .runnable,
         summary: "list the failures that were neither tried again nor forgotten, and what to type",
         notes: ["They are kept as long as the history is (KeepHistory=, KeepHistorySec=)."]
     ) { (invocation, session) throws(Failure) in

@@ -7,6 +7,7 @@ extension Verb {
     static let group = Verb(
         name: "group", operands: "enter NAME | leave NAME TICKET | run NAME COMMAND…", operandCount: 2...Int.max,
         options: [.pid], beginsCommand: { $0.count == 3 && $0[1] == "run" },
+        names: .groups,
         summary: "be in a group until a process ends, a ticket is given back, or while a command runs",
         notes: [
             "A ticket that “enter” prints lasts until “leave”, or until the process of --pid ends. Without --pid that is the",

@@ -3,7 +3,8 @@ import Varlink
 
 extension Verb {
     static let handlers = Verb(
-        name: "handlers", operands: "[NAME]", operandCount: 0...1, summary: "list the handlers, or one of them"
+        name: "handlers", operands: "[NAME]", operandCount: 0...1, names: .handlers,
+        summary: "list the handlers, or one of them"
     ) {
         (invocation, session) throws(Failure) in
         try session.showList(ListHandlers.self) { next, _ in

@@ -9,6 +9,7 @@ extension Verb {
 
     static let history = Verb(
         name: "history", operands: "[NAME]", operandCount: 0...1, options: [.since, .until, .failed, .count, .all],
+        names: .runnable,
         summary: "list what has ended, the newest first; of a handler or source",
         notes: [
             "A time is today, yesterday, HH:MM, YYYY-MM-DD, “YYYY-MM-DD HH:MM:SS”, @SECONDS, or a span: so long ago.",

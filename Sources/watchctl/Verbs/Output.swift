@@ -4,6 +4,7 @@ import Varlink
 extension Verb {
     static let output = Verb(
         name: "output", operands: "NAME|ID", operandCount: 1...1, options: [.raw, .follow],
+        names: .runnable,
         summary: "print the end of what an operation wrote, or the last one of a handler or source",
         notes: [
             "A line above it says which operation that was, on a terminal only. What a terminal would act on is escaped;",

@@ -3,7 +3,8 @@ import Varlink
 
 extension Verb {
     static let queues = Verb(
-        name: "queues", operands: "[NAME]", operandCount: 0...1, summary: "list the queues, or one of them"
+        name: "queues", operands: "[NAME]", operandCount: 0...1, names: .queues,
+        summary: "list the queues, or one of them"
     ) {
         (invocation, session) throws(Failure) in
         try session.showList(ListQueues.self) { next, _ in

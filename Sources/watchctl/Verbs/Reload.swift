@@ -8,7 +8,7 @@ extension Verb {
     private static let spanOfReload = 60_000
 
     static let reload = Verb(
-        name: "reload", operands: "[FILE...]", operandCount: 0...Int.max, options: [.plan, .verbose],
+        name: "reload", operands: "[FILE…]", operandCount: 0...Int.max, options: [.plan, .verbose, .quiet],
         summary: "read the watch files again; if they have errors, nothing changes",
         notes: [
             "With --plan nothing changes: it says what would, with the files that watchd reads, or with the files and",
@@ -22,10 +22,23 @@ extension Verb {
                 help: "watchctl reload --plan \(file) says what it would change")
         }
         let files = invocation.operands.isEmpty ? nil : try read(invocation.operands)
+        guard !invocation.has(.quiet) else { return try reloadQuietly(session, isPlan: isPlan) }
         try session.show(Reload.self, .init(plan: isPlan ? true : nil, files: files), taking: spanOfReload) {
             lines($0, isPlan: isPlan, isVerbose: invocation.has(.verbose))
         }
         return .done
+    }
+
+    /// For the service manager, whose journal has all of it from watchd already.
+    private static func reloadQuietly(_ session: Session, isPlan: Bool) throws(Failure) -> ExitCode {
+        if isPlan { throw .usage("--plan and --quiet exclude each other") }
+        do throws(Failure) {
+            _ = try session.call(Reload.self, .init(), taking: spanOfReload)
+            return .done
+        } catch {
+            guard error.exitCode == .badWatchFile else { throw error }
+            return error.exitCode
+        }
     }
 
     private static func read(_ operands: [String]) throws(Failure) -> [Reload.File] {

@@ -2,7 +2,7 @@ import ControlInterface
 
 extension Verb {
     static let resume = Verb(
-        name: "resume", operands: "NAME", operandCount: 1...1, summary: "take back one suspend"
+        name: "resume", operands: "NAME", operandCount: 1...1, names: .suspended, summary: "take back one suspend"
     ) { (invocation, session) throws(Failure) in
         try session.show(Resume.self, .init(name: invocation.operands[0])) { reply in
             switch reply.suspended {

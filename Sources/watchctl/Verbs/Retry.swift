@@ -2,7 +2,8 @@ import ControlInterface
 
 extension Verb {
     static let retry = Verb(
-        name: "retry", operands: "ID|NAME…", operandCount: 1...Int.max,
+        name: "retry", operands: "ID|NAME…", operandCount: 1...Int.max, names: .failures,
+        ids: .failures,
         summary: "run failed operations again with the same events; of a handler, all of them",
         notes: [
             "The exit status is 1 if there was nothing to try again.",
@@ -19,7 +20,8 @@ extension Verb {
     }
 
     static let forget = Verb(
-        name: "forget", operands: "ID|NAME…", operandCount: 1...Int.max,
+        name: "forget", operands: "ID|NAME…", operandCount: 1...Int.max, names: .failures,
+        ids: .failures,
         summary: "take failed operations off the list of failures; they stay in the history",
         notes: ["The exit status is 1 if there was nothing to forget."]
     ) { (invocation, session) throws(Failure) in

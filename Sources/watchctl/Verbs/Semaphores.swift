@@ -3,7 +3,8 @@ import Varlink
 
 extension Verb {
     static let semaphores = Verb(
-        name: "semaphores", operands: "[NAME]", operandCount: 0...1, summary: "list the semaphores, or one of them"
+        name: "semaphores", operands: "[NAME]", operandCount: 0...1, names: .semaphores,
+        summary: "list the semaphores, or one of them"
     ) {
         (invocation, session) throws(Failure) in
         try session.showList(ListSemaphores.self) { next, _ in

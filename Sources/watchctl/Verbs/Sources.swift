@@ -3,7 +3,8 @@ import Varlink
 
 extension Verb {
     static let sources = Verb(
-        name: "sources", operands: "[NAME]", operandCount: 0...1, summary: "list the sources, or one of them"
+        name: "sources", operands: "[NAME]", operandCount: 0...1, names: .sources,
+        summary: "list the sources, or one of them"
     ) {
         (invocation, session) throws(Failure) in
         try session.showList(ListSources.self) { next, _ in

@@ -4,6 +4,7 @@ import Schedule
 extension Verb {
     static let suspend = Verb(
         name: "suspend", operands: "NAME", operandCount: 1...1, options: [.duration, .reason],
+        names: .pausable,
         summary: "suspend a source or queue; what runs goes on"
     ) { (invocation, session) throws(Failure) in
         let until = try end(invocation, now: session.screen.now)

@@ -3,7 +3,7 @@ import Varlink
 
 extension Verb {
     static let timers = Verb(
-        name: "timers", operands: "[NAME]", operandCount: 0...1,
+        name: "timers", operands: "[NAME]", operandCount: 0...1, names: .timers,
         summary: "list the timers, or one of them, the next to fire first"
     ) { (invocation, session) throws(Failure) in
         let kind = "timer"

@@ -4,6 +4,7 @@ import Schedule
 extension Verb {
     static let wait = Verb(
         name: "wait", operands: "QUEUE|GROUP|ID", operandCount: 1...1, options: [.timeout],
+        ids: .pending,
         summary: "wait until a queue or group is empty or an operation has ended",
         notes: [
             "With --timeout it waits no longer than this, such as 30s or “1h 30min”.",

@@ -1,0 +1,165 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// What the shells themselves make of a line and a tab, with a real daemon.
+@Suite("Completion in shells") struct CompletionTests {
+    private static let watchFile = """
+        [Custom poke]
+        Exec=/bin/true
+        [Custom fails]
+        Exec=/bin/false
+        [Path uploads]
+        Path=@/in
+        Exec=/bin/true
+        [Timer uploads]
+        EverySec=1h
+        Handler=uploads
+        [Queue images]
+        [Semaphore disk]
+        Value=1
+        [Group all]
+        Members=poke
+        Log=all
+        [Process keep]
+        Command=/bin/sleep 1000
+
+        """
+
+    /// Lines with the cursor at their end, and what may stand there.
+    private static let lines: [(line: String, offered: [String])] = [
+        ("em", ["emit"]), ("emit ", ["fails", "poke"]), ("emit p", ["poke"]), ("emit nothing", []),
+        ("run handler/u", ["handler/uploads"]), ("status path/", ["path/uploads"]), ("suspend im", ["images"]),
+        ("signal ", ["disk"]), ("group enter ", ["all"]), ("group e", ["enter"]), ("stop ", ["keep"]),
+        ("retry 2 f", ["fails"]), ("operations --queue im", ["images"]), ("operations --state fi", ["finished"]),
+        ("emit --dat", ["--data"]), ("calendar --daylight-saving s", ["skip"]), ("help exp", ["explain"]),
+        ("completion f", ["fish"]), ("--timeout 5s emit po", ["poke"]), ("emit --data 3 po", ["poke"]),
+    ]
+
+    /// A folder with `watchctl`, and a daemon with a failure.
+    /// - Parameter more: sources besides.
+    private func with(more: Int = 0, _ body: (Watchd, _ environment: [String]) throws -> Void) throws {
+        let others = (0..<more).map { "[Custom more-\($0)]\nHandler=uploads\n" }.joined()
+        try Watchd.run(Self.watchFile + others) { watchd in
+            try watchd.folder.makeFolder("bin")
+            try Linux.symlink(watchd.folder["bin/watchctl"], to: try Products.path("watchctl"))
+            #expect(try watchctl(watchd, "run", "--wait", "fails").code == 1)
+            let path = "PATH=\(watchd.folder["bin"]):/usr/local/bin:/usr/bin:/bin"
+            try body(watchd, [path, "LANG=C.UTF-8", "TERM=dumb", "HOME=\(watchd.folder.path)"])
+        }
+    }
+
+    private func watchctl(_ watchd: Watchd, _ words: String...) throws -> Finished {
+        try Program.run([try Products.path("watchctl"), "--socket", watchd.socket] + words)
+    }
+
+    private func hasShell(_ name: String) throws -> Bool {
+        let isThere = try Program.run(["sh", "-c", "command -v \(name)"]).code == 0
+        if !isThere { print("SKIPPED: there is no \(name)") }
+        return isThere
+    }
+
+    private func script(_ watchd: Watchd, _ shell: String) throws -> String {
+        let end = try watchctl(watchd, "completion", shell)
+        #expect(end.code == 0, "\(end)")
+        try watchd.folder.write("script", end.text)
+        return watchd.folder["script"]
+    }
+
+    private func words(_ end: Finished) -> [String] {
+        #expect(end.errors.isEmpty, "\(end)")
+        return end.text.split(whereSeparator: \.isNewline).map { String($0.prefix { $0 != "\t" }) }.sorted()
+    }
+
+    @Test func bashOffersWhatTheDaemonKnows() throws {
+        guard try hasShell("bash") else { return }
+        // As bash calls the function that `complete -F` names.
+        let shell = """
+            source "$1"
+            complete -p watchctl >/dev/null || exit
+            read -ra COMP_WORDS <<<"$2"
+            case $2 in *' ') COMP_WORDS+=('') ;; esac
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            _watchctl watchctl
+            printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        try with { watchd, environment in
+            let script = try script(watchd, "bash")
+            for (line, offered) in Self.lines {
+                let end = try Program.run(
+                    ["bash", "--norc", "-c", shell, "-", script, "watchctl --socket \(watchd.socket) \(line)"],
+                    environment: environment)
+                #expect(words(end) == offered, "\(line)")
+            }
+        }
+    }
+
+    @Test func fishOffersWhatTheDaemonKnows() throws {
+        guard try hasShell("fish") else { return }
+        try with { watchd, environment in
+            let script = try script(watchd, "fish")
+            for (line, offered) in Self.lines {
+                let end = try Program.run(
+                    [
+                        "fish", "--no-config", "-c", "source \(script); complete -C $argv[1]",
+                        "watchctl --socket \(watchd.socket) \(line)",
+                    ], environment: environment)
+                #expect(words(end) == offered, "\(line)")
+            }
+        }
+    }
+
+    /// Types a line, a tab, and a key that writes down what the line has become.
+    private static let zsh = #"""
+        zmodload zsh/zpty
+        zpty shell "zsh -f -i"
+        zpty -w shell "PS1=; autoload -Uz compinit; compinit -D -u; source $1
+            finish() { print -r -- \$BUFFER >$3; exit }; zle -N finish; bindkey '^X' finish
+            zle-line-init() { print -n READY-NOW }; zle -N zle-line-init"
+        zpty -r shell text '*READY-NOW*READY-NOW*'
+        zpty -w -n shell "$2"$'\t\x18'
+        while zpty -r shell text; do :; done
+        """#
+
+    @Test func zshCompletesWhatIsUnique() throws {
+        guard try hasShell("zsh") else { return }
+        try with { watchd, environment in
+            let script = try script(watchd, "zsh")
+            try watchd.folder.write("typist", Self.zsh)
+            for (line, offered) in Self.lines where offered.count <= 1 {
+                let words = "watchctl --socket \(watchd.socket) \(line)"
+                let end = try Program.run(
+                    ["zsh", "-f", watchd.folder["typist"], script, words, watchd.folder["line"]],
+                    environment: environment)
+                let stem = words[..<(words.lastIndex(of: " ") ?? words.endIndex)]
+                let wanted = offered.first.map { "\(stem) \($0) " } ?? words
+                #expect(watchd.folder.text("line") == wanted + "\n", "\(line): \(end)")
+                try Linux.unlink(watchd.folder["line"])
+            }
+        }
+    }
+
+    @Test func withoutADaemonNothingIsOfferedAndNothingIsSaid() throws {
+        for kind in ["names", "customs", "operations", "failures"] {
+            let end = try Program.run([
+                try Products.path("watchctl"), "--socket", "/nonexistent/socket", "complete", kind,
+            ])
+            #expect(end.code == 0 && end.output.isEmpty && end.errors.isEmpty, "\(end)")
+        }
+        #expect(try Program.run([try Products.path("watchctl"), "complete", "nonsense"]).code == 2)
+        #expect(try Program.run([try Products.path("watchctl"), "completion", "nonsense"]).code == 2)
+    }
+
+    @Test func namesComeBeforeAPersonNotices() throws {
+        try with(more: 30) { watchd, _ in
+            // The best of some, on a machine that does other things.
+            let spans = try (0..<20).map { _ in
+                let began = Linux.now(.monotonic)
+                let end = try watchctl(watchd, "complete", "names")
+                #expect(end.text.contains("poke\t"), "\(end)")
+                return Linux.now(.monotonic) - began
+            }
+            #expect(spans.min() ?? .max <= 15_000, "\(spans.sorted()) µs")
+        }
+    }
+}
