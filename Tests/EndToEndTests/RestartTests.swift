@@ -114,7 +114,9 @@ import Varlink
             try wait(for: "the first lines") { try lives.operations().count >= 2 }
             lives.stop()
             try lives.watchd.waitForNotification("STOPPING=1")
-            #expect(!lives.watchd.notifications.contains("FDSTOREREMOVE=1"), "\(lives.watchd.notifications)")
+            let told = lives.watchd.notifications
+            let removed = told.indices.filter { told[$0] == "FDSTOREREMOVE=1" }.map { told[$0 + 1] }
+            #expect(removed == ["FDNAME=control"], "of a stop; \(told)")
             #expect(!lives.watchd.logText.contains("nobody has read"))
             try lives.start()
             try lives.watchd.resume("kept")

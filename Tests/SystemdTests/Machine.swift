@@ -59,6 +59,14 @@ struct Machine {
         try Program.run(["bash", script, state, "exec"] + words)
     }
 
+    /// Lines of a shell, in a folder where the machine has this repository.
+    func type(_ lines: [String]) throws {
+        for line in lines {
+            let end = try run("sh", "-euc", "mkdir -p /repository; cd /repository; \(line)")
+            #expect(end.code == 0, "\(line): \(end)")
+        }
+    }
+
     func write(_ path: String, _ text: String) throws {
         try folder.write("file", text)
         let end = try tool("put", folder["file"], path)

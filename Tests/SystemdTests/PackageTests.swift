@@ -19,11 +19,13 @@ import Testing
             return print("SKIPPED: WATCHD_PACKAGE names no package (Tests/run-long builds one)")
         }
         try Machine.bare { machine in
-            #expect(try machine.tool("put", package, "/root/first.deb").code == 0)
+            let installation = try Readme(root: Repository.root).block("Install")
+            try #require(installation.count == 2 && installation[0].hasSuffix(" systemd/build-package"))
+            #expect(try machine.tool("put", package, "/repository/.build/debian/watchd_1_all.deb").code == 0)
             #expect(try machine.tool("put", try next(package, machine.folder), "/root/second.deb").code == 0)
             // Containers forbid services by it.
             #expect(try machine.run("rm", "-f", "/usr/sbin/policy-rc.d").code == 0)
-            try apt(machine, "install", "/root/first.deb")
+            try machine.type([installation[1]])
             try expectInstalled(machine)
             try expectReloads(machine)
             try upgradeDuringAJob(machine)
