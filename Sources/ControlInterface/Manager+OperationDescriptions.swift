@@ -4,8 +4,9 @@ extension Manager {
         # Where an operation is. finished and cancelled are the ends.
         type OperationState (pending, ready, executing, finished, cancelled)
 
-        # How an operation, or one run of it, ended.
-        type OperationResult (done, failed, cancelled, skipped, dropped, annulled, superseded)
+        # How an operation, or one run of it, ended. stopped: it ended because watchd stopped, which is a failure of it;
+        # it is listed where failed ones are asked for.
+        type OperationResult (done, failed, cancelled, skipped, dropped, annulled, superseded, stopped)
 
         # A handler and the events that caused it: one unit of work on a queue.
         type OperationSummary (

@@ -193,7 +193,7 @@ import Varlink
             #expect(lives.watchd.waitForEnd() == .exited(0))
             let lines = lives.watchd.logText.split(separator: "\n").filter { $0.contains("stopped:") }
             #expect(lines.count == 1)
-            #expect(lines.first?.contains("2 durable operations kept for the next start") == true, "\(lines)")
+            #expect(lines.first?.contains("2 operations kept for the next start") == true, "\(lines)")
             #expect(lines.first?.contains("2 cancelled") == true, "\(lines)")
             try lives.start()
             try lives.watchd.waitUntilIdle()

@@ -41,7 +41,7 @@ struct DrainTests {
         fixture.send(.drain)
         fixture.send(.runGivenUp(fixture.starts[0].run, reason: "no descriptor is free"))
         #expect(fixture.drained == [])
-        #expect(fixture.results == ["h cancelled", "h cancelled"])
+        #expect(fixture.results == ["h cancelled", "h stopped"])
         #expect(fixture.engine.processesRunning == 0)
     }
 
@@ -123,7 +123,7 @@ struct DrainTests {
         fixture.send(.drain)
         #expect(fixture.signals == ["1 SIGTERM tree", "1 SIGKILL tree"])
         fixture.endFirst(.signaled(9))
-        #expect(fixture.drained == [] && fixture.results.last == "h cancelled")
+        #expect(fixture.drained == [] && fixture.results.last == "h stopped")
     }
 
     @Test func hurryAloneDoesNothing() {

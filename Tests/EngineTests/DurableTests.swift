@@ -15,7 +15,7 @@ import WatchFile
     }
 
     /// What stands in the store after these writes, as the daemon reads it at its start.
-    static func state(_ writes: [StoreWrite], ended: [OperationView]) -> StoredState {
+    static func state(_ writes: [StoreWrite], ended: [OperationView], runsGoOn: Bool = false) -> StoredState {
         var state = StoredState()
         var operations: [UInt64: StoredOperation] = [:]
         for write in writes {
@@ -38,14 +38,14 @@ import WatchFile
                 state.held.removeAll { $0.source == id }
                 if !(before + events).isEmpty { state.held.append(StoredHold(source: id, events: before + events)) }
             case .members(let id, let count): state.groups[id] = count
-            case .ended, .retrying, .retried, .forgotten, .process: break
+            case .ended, .retrying, .retried, .forgotten, .process, .cancelledByStop: break
             }
         }
         for view in ended { operations[view.id] = nil }
         state.operations = operations.values.map { operation in
             var operation = operation
             // Nobody has seen their processes since.
-            operation.runs = []
+            if !runsGoOn { operation.runs = [] }
             return operation
         }
         return state

@@ -18,7 +18,7 @@ struct EngineRegressionTests {
         #expect(fixture.running.count == 2)
         fixture.send(.drain)
         fixture.endAll()
-        #expect(fixture.results == ["h cancelled"] && fixture.counters(handler: "h")?[.done] == 0)
+        #expect(fixture.results == ["h stopped"] && fixture.counters(handler: "h")?[.done] == 0)
     }
 
     @Test func whatRequiresAHandlerThatRunsOnceGoesOnWhenItHasRun() {

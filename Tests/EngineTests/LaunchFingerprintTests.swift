@@ -34,7 +34,7 @@ import WatchFile
         ]
         let ofOthers: Set = [
             "name", "queue", "overlap", "constraints", "conditions", "stride", "retry", "timeout", "timeoutStop",
-            "killSignal", "killMode", "successExitStatus", "completions", "windows",
+            "killSignal", "killMode", "onStop", "successExitStatus", "completions", "windows",
         ]
         let all = Mirror(reflecting: HandlerDefinition(name: "h", action: .exec([]))).children.compactMap(\.label)
         #expect(Set(all) == ofTheLaunch.union(ofOthers))

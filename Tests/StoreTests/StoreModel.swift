@@ -61,7 +61,7 @@ struct StoreModel: Equatable {
         let rows = newest.filter { row in
             if let handler = query.handler, row.handler != handler { return false }
             if let source = query.source, row.source != source { return false }
-            if let result = query.result, row.result != result { return false }
+            if let results = query.results, !results.contains(row.result) { return false }
             if query.isUnsettled, row.result != "failed" || row.isSettled { return false }
             if let since = query.since, row.ended < since { return false }
             if let until = query.until, row.ended >= until { return false }

@@ -57,7 +57,9 @@ import Testing
         var query = HistoryQuery()
         if random.chance(40) { query.handler = "h\(random.upTo(4))" }
         if random.chance(40) { query.source = "path/\(random.upTo(3))" }
-        if random.chance(40) { query.result = random.pick(["done", "failed", "cancelled", "none"]) }
+        if random.chance(40) {
+            query.results = random.pick([["done"], ["failed", "stopped"], ["cancelled"], ["none"]])
+        }
         query.isUnsettled = random.chance(20)
         let rows = model.newest
         if !rows.isEmpty {

@@ -8,7 +8,10 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     }
 
     package enum Result: String, Codable, CaseIterable, Sendable {
-        case done, failed, cancelled, skipped, dropped, annulled, superseded
+        case done, failed, cancelled, skipped, dropped, annulled, superseded, stopped
+
+        /// It failed, or watchd stopped and ended it: `retry` or `forget` deals with it.
+        package var isFailure: Bool { self == .failed || self == .stopped }
     }
 
     package enum CodingKeys: String, CodingKey {

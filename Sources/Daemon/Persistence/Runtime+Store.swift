@@ -38,6 +38,7 @@ extension Runtime {
             store, folder: folder, failure: failure, settings: engine.settings, core: core, answers: answers,
             logger: logger
         ) { [unowned self] change in storeChanged(change) }
+        if !cancelledBefore.isEmpty { persistence?.write([.cancelledByStop("")]) }
         if !wasClosed { persistence?.check() }
     }
 
@@ -75,7 +76,16 @@ extension Runtime {
         }
     }
 
+    /// Each stop is told of at one start.
+    private func tellCancelled(_ state: StoredState) {
+        cancelledBefore = CancelledByStop(text: state.cancelledByStop)
+        if !cancelledBefore.isEmpty {
+            logger.log(.warning, "the last stop cancelled \(cancelledBefore.sentence)")
+        }
+    }
+
     private func takeUp(_ state: StoredState, _ contents: StoreContents) {
+        tellCancelled(state)
         tell(StoreLoss(contents, state, folder: StateDirectory.path(engine.settings)))
         if !contents.wasClosed, !contents.wasRemoved {
             let unread = manager.isManaged ? "" : ", and so was unread data in its FIFOs and sockets"

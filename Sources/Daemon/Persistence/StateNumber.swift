@@ -70,6 +70,7 @@ extension EngineResult: StateNumber {
         case .dropped: 5
         case .annulled: 6
         case .superseded: 7
+        case .stopped: 8
         }
     }
 }

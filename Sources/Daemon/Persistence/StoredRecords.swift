@@ -10,10 +10,10 @@ extension StoreWrite {
         switch self {
         case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process, .booted: true
         // What the store has as running would have failed, after a crash, though its end was told.
-        case .ended(let view): view.isDurable || view.isStored || view.result == .failed
+        case .ended(let view): view.isDurable || view.isStored || view.result?.isFailure == true
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
-        case .retrying, .position, .members: false
+        case .retrying, .position, .members, .cancelledByStop: false
         }
     }
 
@@ -21,7 +21,7 @@ extension StoreWrite {
     var isHistory: Bool {
         switch self {
         case .ended(let view): !view.isStored
-        case .retrying, .timer, .members: true
+        case .retrying, .timer, .members, .cancelledByStop: true
         case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .forgotten, .process,
             .booted:
             false
@@ -35,7 +35,8 @@ extension StoreWrite {
         case .update(let operation): operation.appended.reduce(Event.cost) { $0 + $1.load.bytes }
         case .ended(let view), .retrying(let view): view.events.reduce(view.output.count) { $0 + $1.load.bytes }
         case .held(_, let events, _): events.reduce(0) { $0 + $1.load.bytes }
-        case .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried, .forgotten:
+        case .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried, .forgotten,
+            .cancelledByStop:
             Event.cost
         }
     }
@@ -73,6 +74,7 @@ extension StoreWrite {
             [.mark(name: "process/\(source.name)/\(copy)", value: process.map(StateCoding.mark))]
         case .members(let group, let count):
             [.mark(name: "\(group)", value: count == 0 ? nil : Array("\(count)".utf8))]
+        case .cancelledByStop(let text): [.mark(name: "cancelled", value: text.isEmpty ? nil : Array(text.utf8))]
         case .position(let source, let position): [.mark(name: "position/\(source)", value: position)]
         case .reserved(let event, let operation):
             [.mark(name: "ids", value: Array("\(event) \(operation)".utf8))]
@@ -103,7 +105,7 @@ extension HistoryRow {
 
     init(_ view: OperationView) {
         let result = view.result ?? .done
-        let events = result == .failed ? view.events : view.events.suffix(Self.eventLimit)
+        let events = result.isFailure ? view.events : view.events.suffix(Self.eventLimit)
         self.init(
             id: view.id, handler: view.handler, queue: view.queue, source: view.origin.description,
             result: result.rawValue, reason: view.reason, exitStatus: view.exit?.status, signal: view.exit?.signal,
@@ -186,6 +188,7 @@ extension StoredState {
         case ("group", let name):
             let count = Int(String(decoding: value, as: UTF8.self)) ?? 0
             if (1...StateCoding.largestCount).contains(count) { groups[SourceID(.group, name)] = count }
+        case ("cancelled", _): cancelledByStop = String(decoding: value, as: UTF8.self)
         case ("position", let name): if let source = SourceID(description: name) { positions[source] = value }
         case ("ids", _):
             let ids = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { UInt64($0) }

@@ -77,6 +77,17 @@ enum EventLog {
             ], id: .handlerAdopted)
     }
 
+    /// At a stop: `OnStop=leave`.
+    static func left(_ request: AdoptRequest, _ logger: Logger) {
+        let (handler, run) = (request.definition.value.name, request.run)
+        logger.log(
+            .notice, "\(handler) \(run.operation)  goes on, process \(request.pid): the next watchd watches it",
+            [
+                ("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(run.operation)"),
+                ("WATCHD_ATTEMPT", "\(run.attempt)"), ("OBJECT_PID", "\(request.pid)"),
+            ])
+    }
+
     /// It starts, and may have run before.
     static func redelivered(_ request: StartRequest, _ logger: Logger) {
         let (handler, run) = (request.definition.value.name, request.run)
@@ -102,7 +113,7 @@ enum EventLog {
             switch result {
             case .done, .skipped, .annulled, .superseded: .info
             case .cancelled: .notice
-            case .dropped, .failed: .warning
+            case .dropped, .failed, .stopped: .warning
             }
         logger.log(level, "\(view.handler) \(view.id)  \(sentence(view, result))", fields(view, result), id: id(result))
     }
@@ -110,7 +121,7 @@ enum EventLog {
     private static func id(_ result: EngineResult) -> MessageID {
         switch result {
         case .done: .operationDone
-        case .failed: .operationFailed
+        case .failed, .stopped: .operationFailed
         case .cancelled: .operationCancelled
         case .skipped: .operationSkipped
         case .dropped: .operationDropped

@@ -11,6 +11,8 @@ extension Runtime {
         switch report {
         case .ended(let view):
             recent.add(view)
+            failures.add(EndedOperation(view))
+            if engine.phase == .draining, view.result == .cancelled, view.started == nil { cancelled.add(view.handler) }
             memory?.operationEnded()
             follow.add(.operation(view))
         case .event(let event, let origin, let handlers, _): follow.add(.event(event, origin, handlers))
@@ -24,7 +26,9 @@ extension Runtime {
             attempts.add(view)
             follow.add(.operation(view))
         case .condition(let id, let condition, _): note(condition, of: id)
-        case .refused(let delivery): refused.add(delivery, now: Linux.now(.realtime))
+        case .refused(let delivery):
+            refused.add(delivery, now: Linux.now(.realtime))
+            if engine.phase == .draining, delivery.result == .cancelled { cancelled.add(delivery.handler) }
         case .missed: break
         }
     }

@@ -27,7 +27,7 @@ extension Runtime {
         parts.append("\(Self.count(processesRunning, "handler")) running")
         if delayed > 0 { parts.append("\(delayed) that cannot be started yet") }
         if engine.entriesPending > 0 { parts.append("\(engine.entriesPending) waiting") }
-        let failed = engine.totals[.failed]
+        let failed = openFailures.count
         if failed > 0 { parts.append("\(failed) failed") }
         if engine.phase != .running { parts.append(engine.phase.rawValue) }
         let line = parts.joined(separator: ", ")

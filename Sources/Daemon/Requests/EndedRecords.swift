@@ -21,7 +21,7 @@ extension OperationSummary {
         (exitStatus, signal) = operation.exit.wire
         durable = operation.isDurable
         redelivered = operation.isRedelivered
-        if operation.result == .failed { settled = operation.isSettled }
+        if operation.result.isFailure { settled = operation.isSettled }
         guard role == .administrator else { return }
         key = operation.key.flatMap { $0.isEmpty ? nil : $0.printable }
         reason = operation.reason

@@ -167,7 +167,7 @@ extension Runtime {
 
     private static func code(_ result: EngineResult) -> ReasonCode {
         switch result {
-        case .done, .failed: .ended
+        case .done, .failed, .stopped: .ended
         case .cancelled: .cancelled
         case .skipped: .skipped
         case .dropped: .dropped

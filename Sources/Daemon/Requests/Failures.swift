@@ -24,11 +24,16 @@ extension Runtime {
                 return done(Self.failure(answer))
             }
             let retried = zip(failures, ids).map { failure, id in
-                recent.settle(failure.id, by: id)
+                settle(failure.id, by: id)
                 return ControlInterface.Retry.Retried(failed: Int(failure.id), operation: Int(id))
             }
             done(.of(ControlInterface.Retry.Reply(operations: retried, more: more)))
         }
+    }
+
+    private func settle(_ id: UInt64, by successor: UInt64? = nil) {
+        recent.settle(id, by: successor)
+        failures.settle(id)
     }
 
     func forget(_ target: FailedTarget, _ done: @escaping Request.Completion) {
@@ -39,7 +44,7 @@ extension Runtime {
             let ids = failures.map(\.id)
             let reply = Forget.Reply(operations: ids.map { Int($0) }, more: more)
             guard !ids.isEmpty else { return done(.of(reply)) }
-            for id in ids { recent.settle(id) }
+            for id in ids { settle(id) }
             forget(ids) { done(.of(reply)) }
         }
     }
@@ -114,7 +119,7 @@ extension Runtime {
 extension EndedOperation {
     /// Why it cannot be tried again or forgotten.
     fileprivate var refusal: ManagerError? {
-        guard result == .failed else { return .notFailed(id: Int(id), state: result.rawValue) }
+        guard result.isFailure else { return .notFailed(id: Int(id), state: result.rawValue) }
         guard isSettled else { return nil }
         let successor = successor.map { Int($0) }
         return .notFailed(id: Int(id), state: successor == nil ? "forgotten" : "retried", successor: successor)

@@ -21,7 +21,10 @@ extension Runtime {
                 return source
             }
         }
-        query.result = parameters.result?.rawValue
+        if let result = parameters.result {
+            // What a stop has ended failed, for who asks for failures.
+            query.results = result == .failed ? ["failed", "stopped"] : [result.rawValue]
+        }
         query.isUnsettled = parameters.unsettled ?? false
         query.since = try Self.time(parameters.since, "since")
         query.until = try Self.time(parameters.until, "until")

@@ -37,8 +37,8 @@ extension HistoryQuery {
     func wants(_ operation: EndedOperation) -> Bool {
         (handler ?? operation.handler) == operation.handler
             && source.map { $0 == operation.origin.description } ?? true
-            && (result ?? operation.result.rawValue) == operation.result.rawValue
-            && (!isUnsettled || (operation.result == .failed && !operation.isSettled))
+            && (results?.contains(operation.result.rawValue) ?? true)
+            && (!isUnsettled || (operation.result.isFailure && !operation.isSettled))
             && operation.ended >= since ?? .min && operation.ended < until ?? .max
             && after.map { $0.isBefore(operation.position) } ?? true
     }

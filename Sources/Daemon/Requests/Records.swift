@@ -65,6 +65,7 @@ extension OperationSummary.Result {
             case .dropped: .dropped
             case .annulled: .annulled
             case .superseded: .superseded
+            case .stopped: .stopped
             }
     }
 }

@@ -91,9 +91,10 @@ extension Runtime {
 
     private func problems(_ sources: [SourceView], _ role: Peer.Role) -> [GetStatus.Problem] {
         let all =
-            sources.compactMap { problem($0, role) } + engine.handlerViews.compactMap { problem($0, role) }
+            sources.compactMap { problem($0, role) } + failureProblems(role)
             + engine.queueViews.compactMap { problem($0) }
-        return storeProblems(role) + refused(role) + all + losses + orphans + limits(role)
+        let told = cancelledProblem.map { [$0] } ?? []
+        return storeProblems(role) + refused(role) + all + told + losses + orphans + limits(role)
     }
 
     /// A source goes on after it; that something is missing stays true.
@@ -161,24 +162,6 @@ extension Runtime {
         return GetStatus.Problem(
             object: id.description, since: wireTime(limit.since), problem: limit.sentence,
             action: "they are let in when others have ended", help: "a larger MaxConnections=")
-    }
-
-    private func problem(_ view: HandlerView, _ role: Peer.Role) -> GetStatus.Problem? {
-        guard view.lastResult == .failed, let ended = view.lastEnded else { return nil }
-        let last = recent.newestFirst.first { $0.handler == view.definition.name && $0.result == .failed }
-        if let last, recent.settlement(of: last.id) != nil { return nil }
-        let how = last.map { view in
-            [view.exit.map { EventText.exit($0) }, role == .administrator ? view.reason : nil].compactMap { $0 }
-                .joined(separator: ": ")
-        }
-        return GetStatus.Problem(
-            object: "handler/\(view.definition.name)", since: wireTime(ended),
-            problem: "its last run failed" + (how.map { $0.isEmpty ? "" : ", \($0)" } ?? ""),
-            action: "runs again with the next event",
-            help: last.map { last in
-                let verb = view.definition.needsDescriptor ? "forget" : "retry"
-                return "watchctl output \(last.id) · watchctl \(verb) \(last.id)"
-            })
     }
 
     private func problem(_ view: QueueView) -> GetStatus.Problem? {

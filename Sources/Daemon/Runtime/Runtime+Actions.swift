@@ -60,7 +60,7 @@ extension Runtime {
         case .reply(let token, let reply): answer(token, reply)
         case .report(let report): take(report)
         case .reloaded(let token, let change): reloaded(token, change)
-        case .drained(let leftBehind): drained(leftBehind: leftBehind)
+        case .drained(let leftBehind, let leftRunning): drained(leftBehind, leftRunning)
         }
     }
 

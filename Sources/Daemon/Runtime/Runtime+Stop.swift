@@ -27,7 +27,9 @@ extension Runtime {
         logger.log(.notice, "\(view.handler) \(run.operation)  gets \(LinuxSignal.name(number)): \(why)")
     }
 
-    func drained(leftBehind: [UInt64]) {
+    func drained(_ leftBehind: [UInt64], _ leftRunning: [AdoptRequest]) {
+        for request in leftRunning { EventLog.left(request, logger) }
+        manager.leave(leftRunning.map(\.pid))
         if !leftBehind.isEmpty {
             let list = leftBehind.map(String.init).joined(separator: ", ")
             logger.log(.err, "could not end operations \(list); they are left behind")
@@ -42,6 +44,7 @@ extension Runtime {
     private func closeStore() {
         refused.closeAll()
         writeMembers()
+        persistence?.write([.cancelledByStop(cancelled.text)])
         guard let persistence else { return stopped(Unstored([])) }
         var isOver = false
         let end = { [self] (unstored: Unstored) in
@@ -69,8 +72,8 @@ extension Runtime {
         let kept = max(0, engine.setAsideCount - lost)
         let parts = [
             "stopped: \(CountersText.sentence(engine.totals))",
-            kept == 0 ? nil : "\(Self.count(kept, "durable operation")) kept for the next start",
-            lost == 0 ? nil : "\(Self.count(lost, "durable operation")) not stored",
+            kept == 0 ? nil : "\(Self.count(kept, "operation")) kept for the next start",
+            lost == 0 ? nil : "\(Self.count(lost, "operation")) not stored",
         ]
         logger.log(.notice, parts.compactMap { $0 }.joined(separator: "; "), id: .stopped)
         let reason = persistence?.failure.map { ": \($0.error)" } ?? ""

@@ -43,6 +43,7 @@ final class Runtime {
 
     let recent = RecentOperations()
     let attempts = FailedAttempts()
+    let failures = OpenFailures()
     private(set) lazy var refused = RefusedDeliveries { [unowned self] delivery in
         engine.record(delivery)
     } write: { [unowned self] view in
@@ -65,6 +66,9 @@ final class Runtime {
     lazy var instance = Instance(folder: StateDirectory.path(parts.configuration.settings))
     /// What became of the store that was there before; told until the end.
     var storeLoss: StoreLoss?
+    /// By this stop, and by the one before the start.
+    var cancelled = CancelledByStop()
+    var cancelledBefore = CancelledByStop()
     var running = RunningProcesses()
     /// Signals that came and are for no source: each is told once.
     var unclaimedSignals: Set<Int32> = []
@@ -190,6 +194,7 @@ final class Runtime {
         perform(engine.start())
         drainInputs()
         writeMembers()
+        readFailures()
         // Everything has been opened once: what is left of an earlier watchd belongs to nobody.
         sources?.closeUnclaimed()
         inotify?.startReading()
@@ -232,7 +237,7 @@ final class Runtime {
         refreshStatus()
     }
 
-    private func refreshStatus() {
+    func refreshStatus() {
         manager.statusMayHaveChanged({ statusLine }) { [core, bound] in core.async { bound.value.refreshStatus() } }
     }
 

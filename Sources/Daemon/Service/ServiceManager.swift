@@ -52,6 +52,19 @@ final class ServiceManager: Sendable {
         }
     }
 
+    /// Processes that go on beside a stop: the unit's `ExecStopPost=` leaves their process groups alone.
+    func leave(_ processes: [Int32]) {
+        guard isManaged, !processes.isEmpty, let folder = Linux.environment("RUNTIME_DIRECTORY") else { return }
+        do {
+            let options: OpenOptions = [.writing, .creating, .truncating]
+            let file = try Linux.open(folder + Array("/left-running".utf8), options, mode: 0o644).release()
+            defer { FileDescriptor(owning: file).close() }
+            try Linux.writeAll(file, processes.map { "\($0)\n" }.joined().utf8)
+        } catch {
+            logger.log(.err, "the service manager ends what OnStop=leave lets run: \(error)")
+        }
+    }
+
     private func send(_ notification: @autoclosure @escaping @Sendable () -> Notification) {
         guard isManaged else { return }
         context.async { [sender] in sender.value.send(notification()) }

@@ -28,8 +28,8 @@ package enum Action: Sendable {
     case report(Report)
     /// A reload has been applied.
     indirect case reloaded(Token, ConfigurationChange)
-    /// A drain is over: nothing runs any more (or what runs could not be ended).
-    case drained(leftBehind: [UInt64])
+    /// A drain is over: nothing runs any more but what could not be ended, and what `OnStop=leave` lets run.
+    case drained(leftBehind: [UInt64], leftRunning: [AdoptRequest])
 }
 
 /// The clocks of `Moment`; each has a timerfd in the rim.

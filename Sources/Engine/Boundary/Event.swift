@@ -342,4 +342,9 @@ package enum Result: String, CaseIterable, Sendable {
     case done, failed, cancelled, skipped, dropped, annulled
     /// `Overlap=restart`: terminated for a newer operation, which has its events now.
     case superseded
+    /// watchd stopped, and ended it or did not try it again; to all that follows from a result it has failed.
+    case stopped
+
+    /// It is kept until it is tried again or forgotten.
+    package var isFailure: Bool { self == .failed || self == .stopped }
 }

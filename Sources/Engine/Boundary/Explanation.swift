@@ -72,7 +72,7 @@ extension ReasonCode {
     /// What a result is called in a trail.
     init(_ result: Result) {
         switch result {
-        case .done, .failed: self = .ended
+        case .done, .failed, .stopped: self = .ended
         case .cancelled: self = .cancelled
         case .skipped: self = .skipped
         case .dropped: self = .dropped

@@ -19,6 +19,8 @@ package struct StoredState: Sendable {
     package var positions: [SourceID: [UInt8]] = [:]
     /// How operations ended that others waited for when watchd stopped.
     package var results: [UInt64: Result] = [:]
+    /// What the last stop had to cancel, as the runtime wrote it.
+    package var cancelledByStop = ""
     /// Of groups, how many operations a crash would have lost when it was last written (`Engine.membersAtRisk`).
     package var groups: [SourceID: Int] = [:]
     /// No event or operation up to these ids is new.
@@ -173,6 +175,8 @@ package enum StoreWrite: Sendable {
     case process(SourceID, copy: Int, StoredProcess?)
     /// What a group would lose by a crash. (It is the runtime who writes it, now and then.)
     case members(SourceID, Int)
+    /// What this stop had to cancel; empty: nothing, or it is told. (It is the runtime who writes it.)
+    case cancelledByStop(String)
     /// How far a source has read.
     case position(SourceID, [UInt8])
     /// Ids up to these may be given out; after a restart those behind them are.

@@ -152,7 +152,7 @@ extension Result {
         case .skipped: 2
         case .dropped: 3
         case .cancelled: 4
-        case .failed: 5
+        case .failed, .stopped: 5
         case .superseded: 6
         }
     }

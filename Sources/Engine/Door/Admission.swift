@@ -113,7 +113,7 @@ extension Engine {
     /// Why a delivery may not become a part of an operation.
     private func refusal(_ dependencies: Dependencies, _ depth: Int, queue: Int) -> (Result, String)? {
         // What is durable runs after the next start.
-        if phase == .draining || phase == .drained, !queues[queue].definition.isDurable {
+        if phase == .draining || phase == .drained, !queues[queue].definition.isDurable, drain?.keepsAll != true {
             return (.cancelled, "watchd is stopping")
         }
         if depth > Self.chainLimit { return (.dropped, "a chain of more than \(Self.chainLimit) handlers") }
@@ -346,7 +346,7 @@ extension Place {
     init(_ result: Result) {
         switch result {
         case .done: self = .done
-        case .failed: self = .failed
+        case .failed, .stopped: self = .failed
         case .cancelled: self = .cancelled
         case .skipped: self = .skipped
         case .dropped: self = .dropped

@@ -1,7 +1,8 @@
 import Schedule
 import WatchFile
 
-/// A stop: what waits is cancelled and named, what runs is waited for, then terminated, then killed.
+/// A stop: what waits is cancelled and named, what runs is waited for, then terminated, then killed. What becomes of a
+/// run that is ended stands in `StoppedRuns.swift`.
 extension Engine {
     struct DrainState: Sendable {
         enum Step: Sendable {
@@ -14,6 +15,8 @@ extension Engine {
         var step = Step.waiting
         var deadline: Int64?
         var isOver = false
+        /// What is made just now waits for the next start, whatever its queue.
+        var keepsAll = false
         /// Operations left to the next start that wait for others, as the store has them; and who waits for whom.
         var left: [UInt64: StoredOperation] = [:]
         var leftWaiting: [UInt64: [UInt64]] = [:]
@@ -22,7 +25,11 @@ extension Engine {
     /// How long a killed process may take to be gone before it is left behind.
     static let killPatience: Int64 = 5_000_000
 
-    var isIdle: Bool { operations.count == 0 && !supervisor.isWaitedFor }
+    /// Nothing is left that a stop waits for.
+    var isIdle: Bool {
+        guard !supervisor.isWaitedFor else { return false }
+        return operations.count == 0 || operations.refs.allSatisfy { goesOnBesideStop($0) }
+    }
 
     mutating func beginDrain() {
         guard drain == nil else { return hurryDrain() }
@@ -45,12 +52,15 @@ extension Engine {
         // What is durable waits for the next start: before anything else ends, so that it stays as it is.
         for ref in operations.refs where isDurable(ref) && isUnstarted(ref) { setAside(ref) }
         for ref in operations.refs.reversed() where operations.isAlive(ref) && operations[ref].runs.isEmpty {
-            let isNew = operations.isWaiting(ref)
-            finish(
-                ref, .cancelled,
-                reason: isNew ? "watchd stopped before it started" : "watchd stopped between two runs")
+            if operations.isWaiting(ref) {
+                finish(ref, .cancelled, reason: "watchd stopped before it started")
+            } else if runsAgain(ref) {
+                setAsideForAgain(ref)
+            } else {
+                finish(ref, .stopped, reason: "watchd stopped before it was tried again")
+            }
         }
-        for ref in operations.refs { startNoMore(ref, .cancelled) }
+        for ref in operations.refs { startNoMore(ref, .stopped) }
         for call in waitingEmits { actions.append(.reply(call.token, .failure(.draining))) }
         waitingEmits = []
         if let pendingReload { actions.append(.reply(pendingReload.token, .failure(.draining))) }
@@ -92,7 +102,8 @@ extension Engine {
     mutating func drainDeadline() {
         guard let drain, let deadline = drain.deadline, deadline <= now.monotonic, !drain.isOver else { return }
         if drain.step == .killing {
-            return finishDrain(leftBehind: operations.refs.map { operations[$0].id } + supervisor.starts)
+            let left = operations.refs.filter { !goesOnBesideStop($0) }.map { operations[$0].id }
+            return finishDrain(leftBehind: left + supervisor.starts)
         }
         hurryDrain()
     }
@@ -108,7 +119,7 @@ extension Engine {
             }
             finish(ref, .cancelled, reason: "watchd had no time left for it")
         }
-        let refs = operations.refs
+        let refs = operations.refs.filter { !goesOnBesideStop($0) }
         switch step {
         case .waiting:
             drain?.step = .terminating
@@ -155,13 +166,13 @@ extension Engine {
         case .cancelled: return "cancelled"
         case .superseded: return "newer events take its place"
         case .stopped:
-            let returns = isDurable(ref) && !operations[ref].isCancelled
-            return "watchd stops" + (returns ? "; it runs again after the next start" : "")
+            return "watchd stops" + (runsAgain(ref) ? "; it runs again after the next start" : "")
         }
     }
 
     mutating func finishDrain(leftBehind: [UInt64]) {
         drain?.isOver = true
+        let leftRunning = leaveRunning()
         phase = .drained
         for token in runCalls.keys.sorted() {
             actions.append(.reply(token, .failure(.draining)))
@@ -176,6 +187,6 @@ extension Engine {
         }
         // Ids go on where they are.
         reserve(lastEventID, lastOperationID)
-        actions.append(.drained(leftBehind: leftBehind))
+        actions.append(.drained(leftBehind: leftBehind, leftRunning: leftRunning))
     }
 }

@@ -8,16 +8,16 @@ extension Engine {
         let definition = operation.runs.last?.definition ?? handlers[operation.handler].definition
         let completions = definition.value.completions
         if result == .done { startCompletions(completions.success, .success, operation, view) }
-        if result == .failed { startCompletions(completions.failure, .failure, operation, view) }
-        if result == .done || result == .failed {
-            let before = handlers[operation.handler].lastVerdict
-            handlers[operation.handler].lastVerdict = result
+        if result.isFailure { startCompletions(completions.failure, .failure, operation, view) }
+        if result == .done || result.isFailure {
             // Before the first end it had succeeded as far as anybody knows.
-            if result != before ?? .done { startCompletions(completions.change, .change, operation, view) }
+            let hadFailed = handlers[operation.handler].lastVerdict?.isFailure ?? false
+            handlers[operation.handler].lastVerdict = result
+            if result.isFailure != hadFailed { startCompletions(completions.change, .change, operation, view) }
         }
         // Where it was its turn and a condition did not hold; who is skipped otherwise never came to that.
         let isUnmet = result == .skipped && !operation.runs.isEmpty
-        if result == .done || result == .failed || result == .cancelled || isUnmet {
+        if result == .done || result.isFailure || result == .cancelled || isUnmet {
             startCompletions(completions.finished, .finished, operation, view)
         }
     }
@@ -25,12 +25,15 @@ extension Engine {
     mutating func startCompletions(
         _ names: [String], _ outcome: CompletionFact.Outcome, _ operation: Operation, _ view: OperationView
     ) {
-        // At a stop only what waits for the next start is made.
+        guard let result = view.result, let cause = operation.entries.newest else { return }
+        // At a stop they wait for the next start: those of what is cancelled, where their queue is durable.
         let isStopping = phase == .draining || phase == .drained
+        drain?.keepsAll = result != .cancelled
+        defer { drain?.keepsAll = false }
         let targets = names.compactMap { target(handler: $0) }.filter {
-            !isStopping || queues[$0.queue].definition.isDurable
+            !isStopping || result != .cancelled || queues[$0.queue].definition.isDurable
         }
-        guard !targets.isEmpty, let result = view.result, let cause = operation.entries.newest else { return }
+        guard !targets.isEmpty else { return }
         let source = internalSource(.completion(handler: view.handler))
         let fact = CompletionFact(
             outcome: outcome, operation: operation.id, result: result, reason: view.told, exit: view.exit,

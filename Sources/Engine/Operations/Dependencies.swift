@@ -124,7 +124,7 @@ extension Engine {
     func isSuccess(_ result: Result) -> Bool {
         switch result {
         case .done, .annulled: true
-        case .failed, .cancelled, .skipped, .dropped, .superseded: false
+        case .failed, .stopped, .cancelled, .skipped, .dropped, .superseded: false
         }
     }
 }

@@ -11,7 +11,7 @@ extension Engine {
             sources[group].group.outstanding -= 1
             switch view.result {
             case .done: sources[group].group.tally.ran += 1
-            case .failed:
+            case .failed, .stopped:
                 sources[group].group.tally.ran += 1
                 sources[group].group.tally.failed += 1
                 note(failed: view, in: group)

@@ -29,9 +29,9 @@ extension Engine {
     /// The last run of an attempt has ended; it still stands in the operation.
     mutating func allEnded(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) {
         if verdict.result == .superseded { return supersede(ref) }
-        if drain != nil, verdict.result == .cancelled, isDurable(ref), !operations[ref].isCancelled {
+        if verdict.result == .stopped, runsAgain(ref) {
             operations[ref].runs = []
-            return setAside(ref)
+            return setAsideForAgain(ref)
         }
         if verdict.isUnknown, isDurable(ref) { return redeliver(ref, verdict) }
         if verdict.result == .done { release(run.definition.value.constraints.releases) }
@@ -39,7 +39,7 @@ extension Engine {
             return finish(ref, verdict)
         }
         backOff(ref, verdict, pause)
-        if drain != nil, isDurable(ref) { setAside(ref) }
+        if drain != nil { setAsideForAgain(ref) }
     }
 
     /// Nobody knows whether the run did its work: it is the same attempt that comes once more.
@@ -52,8 +52,7 @@ extension Engine {
 
     /// Microseconds until the next attempt; `nil`: there is none.
     private mutating func pause(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) -> Int64? {
-        // A durable operation is tried again after the next start.
-        guard phase == .running || phase == .reloading || isDurable(ref) else { return nil }
+        guard drain == nil || runsAgain(ref) else { return nil }
         let (id, policy) = (operations[ref].id, run.definition.value.retry)
         if let exit = verdict.exit, run.ending == nil, policy.preventExitStatus.contains(exit) { return nil }
         var used = attempts[id] ?? Attempts()

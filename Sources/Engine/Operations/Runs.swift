@@ -47,14 +47,14 @@ extension Engine {
         act(ref, part: id.part, definition)
     }
 
-    /// There is no process that a stop could wait for. What is durable is left to the next start.
+    /// There is no process that a stop could wait for.
     mutating func runGivenUp(_ id: RunID, reason: String) {
         guard let (ref, index) = running(id), operations[ref].runs[index].ending == nil else {
             return runEnded(id, exit: nil, output: [], reason: reason)
         }
         giveSlot()
         let why = "watchd stopped before it could be started: \(reason)"
-        attemptEnded(ref, part: id.part, Verdict(result: .cancelled, reason: why))
+        attemptEnded(ref, part: id.part, Verdict(result: .stopped, reason: why))
     }
 
     /// A condition does not hold. Who was to end anyway ends for that reason.
@@ -75,7 +75,7 @@ extension Engine {
             return Verdict(
                 result: .failed, reason: "ran longer than TimeoutSec=\(span)\(run.isKilled ? ", killed" : "")")
         case .cancelled: return Verdict(result: .cancelled, reason: "cancelled while it ran")
-        case .stopped: return Verdict(result: .cancelled, reason: "ended because watchd stops")
+        case .stopped: return Verdict(result: .stopped, reason: "ended because watchd stopped")
         case .superseded: return Verdict(result: .superseded)
         case nil: break
         }

@@ -42,7 +42,8 @@ package struct HistoryQuery: Equatable, Sendable {
     package var handler: String?
     /// `path/uploads`.
     package var source: String?
-    package var result: String?
+    /// `nil`: any.
+    package var results: [String]?
     /// Failed ones that were neither tried again nor forgotten.
     package var isUnsettled = false
     /// Wall-clock microseconds: ended at or after, ended before.

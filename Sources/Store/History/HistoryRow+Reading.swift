@@ -41,14 +41,14 @@ extension HistoryRow {
         if let until = query.until { range.before = .init(ended: until, id: UInt64(bitPattern: .min)) }
         if let after = query.after { range.before = min(range.before, after) }
         let runs = try HistoryRun.all(database).filter { run in
-            (query.result ?? run.result) == run.result && (!query.isUnsettled || run.isUnsettled)
+            (query.results?.contains(run.result) ?? true) && (!query.isUnsettled || run.isUnsettled)
         }
         return try rows(try range.newest(query.limit, of: runs, database), database)
     }
 
     static func failed(_ handler: String, _ limit: Int, _ database: Database) throws(StoreError) -> [HistoryRow] {
-        let failed = [HistoryRun(result: "failed", isSettled: false)]
-        var rows = try rows(try HistoryRange(handler: handler).oldest(limit, of: failed, database), database)
+        let range = HistoryRange(handler: handler)
+        var rows = try rows(try range.oldest(limit, of: HistoryRun.unsettled, database), database)
         for index in rows.indices { try rows[index].readEvents(database) }
         return rows
     }

@@ -64,7 +64,7 @@ extension HistoryRow {
     static func settle(
         _ id: UInt64, by successor: UInt64?, _ database: Database, _ totals: inout HistoryTotals
     ) throws(StoreError) {
-        guard let stub = try HistoryStub.with(id, database), stub.result == "failed" else { return }
+        guard let stub = try HistoryStub.with(id, database), stub.isFailure else { return }
         try totals.settled(stub, database)
         try database.run(
             "UPDATE history SET settled = 1, successor = coalesce(?2, successor) WHERE id = ?1"

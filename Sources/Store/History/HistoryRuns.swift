@@ -3,7 +3,12 @@ struct HistoryRun: Equatable {
     var result: String
     var isSettled: Bool
 
-    var isUnsettled: Bool { result == "failed" && !isSettled }
+    /// Results that are failures: kept longer, until somebody deals with them.
+    static let failures = ["failed", "stopped"]
+    /// Of failures that nobody has dealt with.
+    static let unsettled = failures.map { HistoryRun(result: $0, isSettled: false) }
+
+    var isUnsettled: Bool { Self.failures.contains(result) && !isSettled }
 
     /// Those that there are, by jumping from one to the next.
     static func all(_ database: Database) throws(StoreError) -> [HistoryRun] {

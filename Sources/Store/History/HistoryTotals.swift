@@ -194,10 +194,12 @@ struct HistoryStub {
     var result: String
     var isSettled: Bool
 
-    var isUnsettled: Bool { result == "failed" && !isSettled }
+    var isFailure: Bool { HistoryRun.failures.contains(result) }
+    var isUnsettled: Bool { isFailure && !isSettled }
 }
 
 extension HistoryRow {
     var position: HistoryQuery.Position { .init(ended: ended, id: id) }
-    var isUnsettled: Bool { result == "failed" && !isSettled }
+    var isFailure: Bool { HistoryRun.failures.contains(result) }
+    var isUnsettled: Bool { isFailure && !isSettled }
 }

@@ -52,7 +52,7 @@ struct HistoryTrim {
         let left = changes.reversed().filter { change in
             guard case .record(let row) = change else { return true }
             var (records, hasFailed) = seen[row.handler] ?? (0, false)
-            let isLastFailed = row.result == "failed" && !hasFailed
+            let isLastFailed = row.isFailure && !hasFailed
             let stays = records < keptOfHandler || isLastFailed || row.attempt > 1
             hasFailed = hasFailed || isLastFailed
             records += 1
@@ -93,10 +93,10 @@ struct HistoryTrim {
     }
 
     private mutating func passFailures() throws(StoreError) {
-        let failed = [HistoryRun(result: "failed", isSettled: false)]
         while budget > 0, totals.failed > limit {
             let wanted = min(totals.failed - limit, budget)
-            let positions = try HistoryRange(after: totals.failedBoundary).oldest(wanted, of: failed, database)
+            let positions = try HistoryRange(after: totals.failedBoundary).oldest(
+                wanted, of: HistoryRun.unsettled, database)
             for position in positions {
                 totals.failedBoundary = position
                 totals.failed -= 1
@@ -133,7 +133,7 @@ struct HistoryTrim {
         if let known = kept[handler] { return known }
         let range = HistoryRange(handler: handler)
         let last = try range.newest(Self.keptOfHandler, of: runs, database)
-        let failed = try range.newest(1, of: runs.filter { $0.result == "failed" }, database)
+        let failed = try range.newest(1, of: runs.filter { HistoryRun.failures.contains($0.result) }, database)
         let none = HistoryRange().before
         kept[handler] = Kept(first: last.last ?? none, lastFailed: failed.first)
         return kept[handler] ?? Kept(first: none)

@@ -76,6 +76,7 @@ extension Checker {
         readAction(of: &draft)
         for key in HandlerDraft.referenceKeys + HandlerDraft.semaphoreKeys { checkLength(of: key, draft.entries) }
         checkRetry(of: draft)
+        checkStop(of: draft)
         draft.conditions = draft.entries.list("ExecCondition").compactMap { $0.value?.command }
         let specifiers =
             (draft.conditions + draft.commands).flatMap { $0.items.flatMap(\.specifiers) }
@@ -104,6 +105,15 @@ extension Checker {
         problems.error(
             "RetryMaxSec=\(policy.maxDelay.brief) is shorter than RetrySec=\(policy.delay.brief)"
                 + (first == nil ? ", its default" : ""), at: place.text)
+    }
+
+    /// The commands behind the one that runs would never be started: no watchd is there to do it.
+    private mutating func checkStop(of draft: HandlerDraft) {
+        guard let entry = draft.entries.entry("OnStop"), entry.value?.word == StopPolicy.leave.rawValue else { return }
+        let commands = draft.commands.count + draft.entries.list("ExecCondition").count
+        guard commands > 1, !entry.isDefault else { return }
+        problems.error(
+            "OnStop=leave needs a single command: watchd is not there to start the ones that follow", at: entry.text)
     }
 
     private mutating func readAction(of draft: inout HandlerDraft) {

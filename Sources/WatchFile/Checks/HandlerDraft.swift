@@ -67,6 +67,7 @@ struct HandlerDraft {
         result.timeoutStop = entries["TimeoutStopSec"]?.span ?? result.timeoutStop
         result.killSignal = entries["KillSignal"]?.signals.first?.number ?? result.killSignal
         result.killMode = entries["KillMode"]?.word.flatMap(KillMode.init) ?? result.killMode
+        result.onStop = entries["OnStop"]?.word.flatMap(StopPolicy.init)
         result.successExitStatus = exitStatuses("SuccessExitStatus")
         result.workingDirectory = entries["WorkingDirectory"]?.path
         result.environment = entries.list("Environment").flatMap { $0.value?.environment ?? [] }

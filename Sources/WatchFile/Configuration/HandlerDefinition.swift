@@ -22,6 +22,8 @@ package struct HandlerDefinition: Equatable, Sendable {
     /// `KillSignal=`: a signal number.
     package var killSignal: Int32
     package var killMode: KillMode
+    /// `OnStop=`; `nil`: not written, so `fail`, and `again` for durable operations.
+    package var onStop: StopPolicy?
     /// `SuccessExitStatus=`, besides 0.
     package var successExitStatus: ExitStatusSet
     /// `WorkingDirectory=`: an absolute path; `nil`: `/`.
@@ -111,6 +113,16 @@ package enum Overlap: String, CaseIterable, Sendable {
 /// `KillMode=`: whom the signals of a time-out or a cancel reach.
 package enum KillMode: String, CaseIterable, Sendable {
     case tree, process, none
+}
+
+/// `OnStop=`: what becomes of a run that a stop of watchd finds.
+package enum StopPolicy: String, CaseIterable, Sendable {
+    /// The run is ended, which is a failure of it.
+    case fail
+    /// The run is ended, and its operation runs again after the next start.
+    case again
+    /// The run goes on, and the next watchd adopts it.
+    case leave
 }
 
 /// Exit codes and signals that count as success.

@@ -139,6 +139,7 @@ enum KeyTable {
             .one("KillSignal", .signal, usual: "SIGTERM"),
             .one("KillMode", .choice(["tree", "process", "none"]), usual: "tree"),
             .one("TimeoutStopSec", .span(.any), usual: "10s"),
+            .one("OnStop", .choice(["fail", "again", "leave"])),
             .one("Retry", .numberOrInfinity(0...count.upperBound), usual: "0"),
             .one("RetrySec", .span(.delay), usual: "1s"),
             .one("RetryMaxSec", .span(.limit)),

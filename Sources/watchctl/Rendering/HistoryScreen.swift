@@ -18,7 +18,7 @@ struct HistoryScreen {
     /// `1 failed of 50 · more: -n 100, --until 18:04:06 · only failures: --failed · details: show ID`.
     private var footer: [String] {
         let all = history.operations.count
-        let failed = history.operations.count { $0.result == .failed }
+        let failed = history.operations.count { $0.result?.isFailure == true }
         var parts = ["\(Phrases.count(failed)) failed of \(Phrases.count(all))"]
         if history.next != nil { parts.append("more: -n \(all * 2)" + (until.map { ", --until \($0)" } ?? "")) }
         if failed > 0, failed < all { parts.append("only failures: --failed") }

@@ -33,6 +33,7 @@ enum OperationText {
             } else {
                 Styled(reason.map { "FAILED \($0)" } ?? "FAILED", .red)
             }
+        case .stopped: Styled("FAILED stopped", .red)
         case .dropped: Styled("dropped", .red)
         case .cancelled, .skipped, .annulled, .superseded: Styled(result.rawValue, .yellow)
         }
@@ -46,7 +47,7 @@ enum OperationText {
 
     /// Why it exists, or why it ended as it did, and what came of it.
     static func cause(_ operation: OperationSummary) -> String {
-        let hasRun = [.done, .failed].contains(operation.result)
+        let hasRun = operation.result == .done || operation.result?.isFailure == true
         let why = (hasRun ? nil : operation.reason) ?? operation.cause
         let successor = operation.successor.map { " → \($0)" } ?? ""
         return why + successor + (hasRun ? operation.reason.map { ", \($0)" } ?? "" : "")

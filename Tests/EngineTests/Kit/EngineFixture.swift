@@ -42,6 +42,7 @@ final class EngineFixture {
     private(set) var open: Set<SourceID> = []
     private(set) var held: Set<SourceID> = []
     private(set) var drained: [UInt64]?
+    private(set) var leftBesideStop: [AdoptRequest] = []
     /// What was to be written, in order.
     private(set) var writes: [StoreWrite] = []
     private(set) var adopted: [AdoptRequest] = []
@@ -126,7 +127,7 @@ final class EngineFixture {
         case .log(_, _, let text): logs.append(String(decoding: text, as: UTF8.self))
         case .reply(let token, let reply): replies[token, default: []].append(reply)
         case .reloaded(let token, let change): reloads[token] = change
-        case .drained(let leftBehind): drained = leftBehind
+        case .drained(let leftBehind, let leftRunning): (drained, leftBesideStop) = (leftBehind, leftRunning)
         case .report(let report): take(report)
         case .adopt(let request):
             adopted.append(request)

@@ -208,10 +208,14 @@ extension SchedulingModel {
         return nil
     }
 
+    private func told(_ result: Result) -> Int {
+        ends[result, default: 0] + (result == .failed ? ends[.stopped, default: 0] : 0)
+    }
+
     func checkCounts(_ engine: Engine) -> String? {
         for place in [Result.done, .failed, .cancelled, .skipped]
-        where engine.totals[Place(place)] != ends[place, default: 0] {
-            return "\(engine.totals[Place(place)]) are counted as \(place), \(ends[place, default: 0]) were told so"
+        where engine.totals[Place(place)] != told(place) {
+            return "\(engine.totals[Place(place)]) are counted as \(place), \(told(place)) were told so"
         }
         for view in engine.groupViews {
             let source = engine.sourceViews.first { $0.id == view.id }

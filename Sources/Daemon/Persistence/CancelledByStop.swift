@@ -1,0 +1,42 @@
+import LinuxSystem
+
+/// Operations that a stop cancelled because they waited on queues that are not durable. The next watchd names them.
+struct CancelledByStop: Equatable, Sendable {
+    /// Names in a sentence.
+    private static let shown = 5
+
+    /// By handler.
+    private(set) var counts: [String: Int] = [:]
+
+    var isEmpty: Bool { counts.isEmpty }
+
+    mutating func add(_ handler: String) { counts[handler, default: 0] += 1 }
+
+    /// `3 operations that waited on queues that are not durable: disk (2), mail`.
+    var sentence: String {
+        let total = counts.values.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+        let names = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { name, count in
+            Array(name.utf8).printable + (count == 1 ? "" : " (\(count))")
+        }
+        let more = names.count > Self.shown ? [Runtime.count(names.count - Self.shown, "other handler")] : []
+        let list = (names.prefix(Self.shown) + more).joined(separator: ", ")
+        if total == 1 { return "1 operation that waited on a queue that is not durable: \(list)" }
+        return "\(total) operations that waited on queues that are not durable: \(list)"
+    }
+
+    // MARK: In the store
+
+    /// A line for each handler: the number, a space, its name.
+    var text: String { counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)\n" }.joined() }
+
+    init() {}
+
+    /// Lines that cannot be read count for nothing.
+    init(text: String) {
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let count = Int(parts[0]), count > 0 else { continue }
+            counts[String(parts[1])] = count
+        }
+    }
+}

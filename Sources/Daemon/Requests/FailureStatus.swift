@@ -1,0 +1,74 @@
+import ControlInterface
+import Engine
+import LinuxSystem
+import Schedule
+import Store
+import WatchFile
+
+/// What `GetStatus` and the service manager tell of failures: all that `watchctl failed` lists.
+extension Runtime {
+    /// Those of earlier watchds, once at the start.
+    func readFailures() {
+        persistence?.read(
+            { reader throws(StoreError) in
+                var query = HistoryQuery()
+                (query.isUnsettled, query.limit) = (true, OpenFailures.limit)
+                return try reader.page(query).map { EndedOperation($0) }
+            },
+            then: { [unowned self] result in
+                // A store that fails is told of elsewhere.
+                for operation in (try? result.get()) ?? [] where recent.settlement(of: operation.id) == nil {
+                    failures.add(operation)
+                }
+                refreshStatus()
+            })
+    }
+
+    /// Newest first.
+    var openFailures: [EndedOperation] {
+        let span = Int64(clamping: engine.settings.keepHistorySpan.microseconds)
+        let (oldest, isBefore) = Linux.now(.realtime).subtractingReportingOverflow(span)
+        return failures.newestFirst(max(0, engine.settings.keepHistory), since: isBefore ? .min : oldest)
+            .filter { recent.settlement(of: $0.id) == nil }
+    }
+
+    /// One problem for each handler, the one that failed last first.
+    func failureProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
+        var order: [String] = []
+        var byHandler: [String: [EndedOperation]] = [:]
+        for operation in openFailures {
+            if byHandler[operation.handler] == nil { order.append(operation.handler) }
+            byHandler[operation.handler, default: []].append(operation)
+        }
+        return order.prefix(Manager.maximumShownInStatus).compactMap { name in
+            byHandler[name].flatMap { problem(name, $0, role) }
+        }
+    }
+
+    private func problem(_ name: String, _ failed: [EndedOperation], _ role: Peer.Role) -> GetStatus.Problem? {
+        guard let last = failed.first else { return nil }
+        let view = engine.handlerViews.first { $0.definition.name == name && !$0.isRemoved }
+        let how = [last.exit.map { EventText.exit($0) }, role == .administrator ? last.reason : nil]
+            .compactMap { $0 }.joined(separator: ": ")
+        let isLast = view?.lastEnded.map { $0 <= last.ended } ?? true
+        let one = isLast ? "its last run failed" : "a run failed"
+        let what = failed.count == 1 ? one : "\(failed.count) runs failed, the last"
+        let verb = view?.definition.needsDescriptor == true ? "forget" : "retry"
+        return GetStatus.Problem(
+            object: "handler/\(name)", since: wireTime(last.ended),
+            problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),
+            action: view == nil ? "it is in no watch file any more" : "runs again with the next event",
+            help: failed.count == 1
+                ? "watchctl output \(last.id) · watchctl \(verb) \(last.id)"
+                : "watchctl failed \(name) · watchctl \(verb) \(name)")
+    }
+
+    /// What the last stop had to cancel; told until the next one.
+    var cancelledProblem: GetStatus.Problem? {
+        guard !cancelledBefore.isEmpty else { return nil }
+        return GetStatus.Problem(
+            object: "watchd", since: wireTime(engine.started.realtime),
+            problem: "the last stop cancelled \(cancelledBefore.sentence)",
+            action: "this is told until watchd is started anew", help: "Durable=yes for their queue keeps what waits")
+    }
+}

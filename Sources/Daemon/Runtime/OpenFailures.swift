@@ -1,0 +1,35 @@
+import Engine
+
+/// Failed operations that nobody has tried again or forgotten: those of earlier watchds, from the store, and those of
+/// this one. Confined to the core.
+final class OpenFailures {
+    /// Failures remembered; the oldest go first.
+    static let limit = 1000
+
+    private var byID: [UInt64: EndedOperation] = [:]
+
+    func add(_ operation: EndedOperation) {
+        guard operation.result.isFailure, !operation.isSettled else { return }
+        var operation = operation
+        (operation.events, operation.output, operation.attempts) = ([], [], [])
+        byID[operation.id] = operation
+        if byID.count >= 2 * Self.limit { forgetOldest() }
+    }
+
+    func settle(_ id: UInt64) { byID[id] = nil }
+
+    /// Those that the history still has, newest first.
+    ///
+    /// - Parameters:
+    ///   - count: as many failures as the history keeps.
+    ///   - oldest: what ended before is not kept (microsecond of the wall clock).
+    func newestFirst(_ count: Int, since oldest: Int64) -> [EndedOperation] {
+        let kept = byID.values.filter { $0.ended >= oldest }.sorted { $0.position.isBefore($1.position) }
+        return Array(kept.prefix(min(count, Self.limit)))
+    }
+
+    private func forgetOldest() {
+        let kept = byID.values.sorted { $0.position.isBefore($1.position) }.prefix(Self.limit)
+        byID = Dictionary(uniqueKeysWithValues: kept.map { ($0.id, $0) })
+    }
+}

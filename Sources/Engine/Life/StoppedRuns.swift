@@ -1,0 +1,53 @@
+import WatchFile
+
+/// `OnStop=`: what becomes of the runs that a stop finds.
+///
+/// A run that the stop ends has failed (`Result.stopped`), or its operation runs again after the next start, as every
+/// durable one does; or the run goes on beside the stop.
+extension Engine {
+    /// Its definition when it was started, or as it would be started next.
+    private func stopPolicy(_ ref: OperationRef) -> StopPolicy? {
+        let definition = operations[ref].runs.last?.definition ?? handlers[operations[ref].handler].definition
+        return definition.value.onStop
+    }
+
+    /// After the next start, when this stop ends its run or keeps its next attempt from coming.
+    func runsAgain(_ ref: OperationRef) -> Bool {
+        guard !operations[ref].isCancelled else { return false }
+        return switch stopPolicy(ref) {
+        case .again: true
+        case .fail: false
+        case .leave, nil: isDurable(ref)
+        }
+    }
+
+    /// Leaves it to the next start; from now on it is durable.
+    mutating func setAsideForAgain(_ ref: OperationRef) {
+        operations[ref].isDurable = true
+        save(ref)
+        setAside(ref)
+    }
+
+    /// `OnStop=leave`: the stop neither waits for its run nor ends it, unless something else ends it already.
+    func goesOnBesideStop(_ ref: OperationRef) -> Bool {
+        let runs = operations[ref].runs
+        guard !runs.isEmpty, stopPolicy(ref) == .leave, !operations[ref].isCancelled else { return false }
+        return runs.allSatisfy { $0.pid != nil && $0.ending == nil }
+    }
+
+    /// Leaves those to the next start, which finds their processes by what the store says.
+    mutating func leaveRunning() -> [AdoptRequest] {
+        var left: [AdoptRequest] = []
+        for ref in operations.refs where goesOnBesideStop(ref) {
+            let attempt = Int(operations[ref].attempt)
+            left += operations[ref].runs.compactMap { run in
+                let id = RunID(operation: ref.id, attempt: attempt, part: run.part)
+                return run.pid.map { AdoptRequest(run: id, definition: run.definition, pid: $0, started: run.started) }
+            }
+            operations[ref].isLong = true
+            save(ref)
+            setAside(ref)
+        }
+        return left
+    }
+}

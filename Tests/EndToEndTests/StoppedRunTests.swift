@@ -1,0 +1,116 @@
+import ControlInterface
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// `OnStop=` and what a stop does not forget, with the real programs.
+@Suite("Stopped runs, end to end") struct StoppedRunTests {
+    private static let settings = "DrainSec=0\n"
+
+    private func problems(_ lives: Lives) throws -> [String] {
+        try lives.watchd.status().problems.map { "\($0.object): \($0.problem)" }
+    }
+
+    @Test func aJobThatAStopEndsIsAFailureUntilItIsForgotten() throws {
+        let text = """
+            [Custom job]
+            Exec=/bin/sh -c 'echo $$ >@/running; echo begun; exec sleep 1000'
+            OnFailure=mail
+            [Handler mail]
+            Exec=/bin/sh -c 'echo "$WATCHD_HANDLER $WATCHD_RESULT $WATCHD_REASON" >>@/mails'
+
+            """
+        try Lives.run(text, settings: Self.settings) { lives in
+            try lives.watchd.emit("job")
+            try wait(for: "the job") { !lives.folder.lines("running").isEmpty }
+            lives.stop()
+            #expect(lives.folder.lines("mails").isEmpty)
+            try lives.start()
+            try wait(for: "the mail") { !lives.folder.lines("mails").isEmpty }
+            #expect(lives.folder.lines("mails") == ["mail stopped ended because watchd stopped"])
+            try wait(for: "the failure") { try !problems(lives).isEmpty }
+            #expect(try problems(lives) == ["handler/job: its last run failed, SIGTERM: ended because watchd stopped"])
+            let failed = try lives.watchd.control("failed", "job")
+            #expect(failed.code == 0 && failed.text.contains("stopped"), "\(failed)")
+            #expect(try lives.watchd.control("history", "--failed").text.contains("FAILED stopped"))
+            #expect(try lives.watchd.control("output", "job").text == "begun\n")
+            lives.kill()
+            try lives.start()
+            try wait(for: "the failure") { try !problems(lives).isEmpty }
+            #expect(try lives.watchd.control("forget", "job").code == 0)
+            #expect(try problems(lives).isEmpty)
+            lives.stop()
+            try lives.start()
+            #expect(try lives.watchd.control("failed").text.contains("Nothing"))
+            #expect(try problems(lives).isEmpty)
+        }
+    }
+
+    @Test func againRunsAgain() throws {
+        let text = """
+            [Custom job]
+            Exec=/bin/sh -c 'echo "$WATCHD_DATA $(grep -c "redelivered.:true")" >>@/begun; until [ -e @/go ]; do sleep 0.02; done'
+            OnStop=again
+
+            """
+        try Lives.run(text, settings: Self.settings) { lives in
+            try lives.watchd.emit("job", data: 7)
+            try wait(for: "the job") { !lives.folder.lines("begun").isEmpty }
+            lives.stop()
+            #expect(lives.watchd.logText.contains("1 operation kept for the next start"))
+            try lives.start()
+            try wait(for: "the job") { lives.folder.lines("begun").count == 2 }
+            try lives.folder.write("go", "")
+            try lives.watchd.waitForEnded(1, of: "job")
+            #expect(lives.folder.lines("begun") == ["7 0", "7 1"])
+            #expect(try problems(lives).isEmpty)
+        }
+    }
+
+    @Test func leaveGoesOnBesideAStopAndIsAdopted() throws {
+        let text = """
+            [Custom job]
+            Exec=/bin/sh -c 'echo $$ >>@/begun; until [ -e @/go ]; do sleep 0.02; done; echo over >>@/over'
+            StandardOutput=append:@/out
+            StandardError=append:@/out
+            OnStop=leave
+
+            """
+        try Lives.run(text, settings: "DrainSec=1h\n") { lives in
+            try lives.watchd.emit("job")
+            try wait(for: "the job") { !lives.folder.lines("begun").isEmpty }
+            lives.stop()
+            #expect(lives.watchd.logText.contains("goes on, process \(lives.folder.lines("begun")[0])"))
+            try lives.start()
+            let running = try lives.operations(of: "job")
+            #expect(running.map(\.pid) == [Int(lives.folder.lines("begun")[0])])
+            try lives.folder.write("go", "")
+            try wait(for: "its end") { try lives.operations(of: "job").isEmpty }
+            #expect(lives.folder.lines("begun").count == 1 && lives.folder.lines("over") == ["over"])
+        }
+    }
+
+    @Test func whatWaitedIsNamedAfterTheNextStartAndOnlyThen() throws {
+        let text = """
+            [Custom job]
+            Exec=/bin/sleep 1000
+            Coalesce=no
+            Overlap=wait
+
+            """
+        try Lives.run(text, settings: Self.settings) { lives in
+            for _ in 1...4 { try lives.watchd.emit("job") }
+            try wait(for: "the job") { try lives.watchd.status().processes == 1 }
+            lives.stop()
+            try lives.start()
+            let sentence =
+                "the last stop cancelled 3 operations that waited on queues that are not durable: job (3)"
+            try wait(for: "both problems") { try problems(lives).count == 2 }
+            #expect(try problems(lives).contains("watchd: \(sentence)"))
+            #expect(lives.watchd.logText.contains(sentence))
+            lives.stop()
+            try lives.start()
+            try wait(for: "the failure") { try problems(lives).count == 1 }
+        }
+    }
+}
