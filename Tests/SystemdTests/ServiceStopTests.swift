@@ -43,6 +43,35 @@ import Testing
         }
     }
 
+    @Test func aStopLeavesWhatIsToGoOnAndTheNextStartAdoptsIt() throws {
+        let left = """
+            [Custom left]
+            Exec=/bin/sh -c 'sleep 1000 & echo $$ >/run/left; until [ -e /run/go ]; do sleep 0.02; done; kill $!'
+            StandardOutput=append:/run/said
+            StandardError=append:/run/said
+            OnStop=leave
+
+            """
+        try Machine.with(Self.watchFile + left) { machine in
+            let processes = try startStubborn(machine)
+            #expect(try machine.run("watchctl", "emit", "left").code == 0)
+            let process = try machine.process(in: "/run/left")
+            #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
+            #expect(try machine.property("ActiveState") == "inactive")
+            for stubborn in processes { #expect(try !machine.isAlive(stubborn), "process \(stubborn)") }
+            #expect(try machine.isAlive(process))
+            #expect(try machine.run("systemctl", "start", "watchd.service").code == 0)
+            let running = try machine.run("watchctl", "--json", "operations", "--handler", "left").text
+            #expect(running.contains("\"pid\":\(process)"), "\(running)")
+            #expect(try machine.run("touch", "/run/go").code == 0)
+            try wait(for: "its end") {
+                try machine.run("watchctl", "history", "left").text.contains("ok")
+            }
+            #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
+            try expectNothingIsLeft(machine, of: [process])
+        }
+    }
+
     @Test func aStopThatTakesTooLongLeavesNothingBehind() throws {
         try Machine.with(Self.watchFile, settings: "KillSignal=SIGURG\nTimeoutStopSec=500ms") { machine in
             // SIGURG: nothing that watchd heeds.
