@@ -25,8 +25,13 @@ package struct Daemon {
     package struct Options: Sendable {
         /// Watch files and folders; none: the default place.
         package var arguments: [String]
+        /// Nothing else runs in the place of watch files with errors.
+        package var isStrict: Bool
 
-        package init(arguments: [String]) { self.arguments = arguments }
+        package init(arguments: [String], isStrict: Bool = false) {
+            self.arguments = arguments
+            self.isStrict = isStrict
+        }
     }
 
     /// What the watch files say, or why they cannot be used.
@@ -36,9 +41,9 @@ package struct Daemon {
     ///   - looksUpOwners: warns of users and groups that there are not; asks the name service, which may block.
     package static func load(
         _ options: Options, localZone: TimeZoneRules = .utc, looksUpOwners: Bool = false
-    ) -> (result: LoadResult, files: [String]) {
+    ) -> (result: LoadResult, texts: [WatchFileText]) {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
-        return (load(texts, diagnostics, localZone: localZone, looksUpOwners: looksUpOwners), texts.map(\.file))
+        return (load(texts, diagnostics, localZone: localZone, looksUpOwners: looksUpOwners), texts)
     }
 
     /// - Parameter diagnostics: of those who have read the texts.
@@ -72,12 +77,13 @@ package struct Daemon {
 
     private let options: Options
     private let configuration: Configuration
-    private let files: [String]
+    private let beginning: Beginning
 
-    package init(_ options: Options, _ configuration: Configuration, files: [String]) {
+    /// - Parameter configuration: of the beginning.
+    package init(_ options: Options, _ configuration: Configuration, _ beginning: Beginning) {
         self.options = options
         self.configuration = configuration
-        self.files = files
+        self.beginning = beginning
     }
 
     /// Runs until it is told to stop. To be called on the main thread, before any other thread exists.
@@ -98,12 +104,13 @@ package struct Daemon {
         let listener = try ControlListener(settings: configuration.settings, passed: kept.others)
         let nice = Linux.nice
         let logger = Logger(level: configuration.settings.logLevel)
+        beginning.log(logger)
         let core = Context("watchd.core")
         let exit = DispatchSemaphore(value: 0)
         armDispatchTimers(core)
 
         let parts = Parts(
-            options: options, configuration: configuration, files: files, listener: listener, logger: logger,
+            options: options, configuration: configuration, beginning: beginning, listener: listener, logger: logger,
             nice: nice, kept: kept)
         let failure = Mutex<(any Error)?>(nil)
         core.async {
@@ -158,7 +165,7 @@ package struct Daemon {
     struct Parts: Sendable {
         var options: Options
         var configuration: Configuration
-        var files: [String]
+        var beginning: Beginning
         var listener: ControlListener
         var logger: Logger
         var nice: Int32

@@ -29,7 +29,8 @@ package enum WatchFile {
         var checker = Checker(merged, context: context, problems: problems)
         let configuration = checker.check()
         return LoadResult(
-            configuration: checker.problems.hasError ? nil : configuration, diagnostics: checker.problems.sorted)
+            configuration: checker.problems.hasError ? nil : configuration, diagnostics: checker.problems.sorted,
+            stateDirectory: configuration.settings.stateDirectory)
     }
 
     private static func readSections(

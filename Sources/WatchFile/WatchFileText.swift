@@ -1,7 +1,7 @@
 package import Schedule
 
 /// The text of one watch file or drop-in; who reads the files decides about their order.
-package struct WatchFileText: Sendable {
+package struct WatchFileText: Equatable, Sendable {
     /// The file's name, as diagnostics show it.
     package var file: String
     package var bytes: [UInt8]
@@ -58,9 +58,12 @@ package struct LoadResult: Sendable {
     package var configuration: Configuration?
     /// In the order of the texts and of their lines.
     package var diagnostics: [Diagnostic]
+    /// `StateDirectory=`, also of files with errors, where it can be read.
+    package var stateDirectory: [UInt8]?
 
-    package init(configuration: Configuration?, diagnostics: [Diagnostic]) {
+    package init(configuration: Configuration?, diagnostics: [Diagnostic], stateDirectory: [UInt8]? = nil) {
         self.configuration = configuration
         self.diagnostics = diagnostics
+        self.stateDirectory = stateDirectory
     }
 }

@@ -13,6 +13,7 @@ let usage = """
     those of $CONFIGURATION_DIRECTORY, else of /etc/watchd (root) or ~/.config/watchd.
 
       --check      only check the files: print what is wrong with them, exit 0 or 78
+      --strict     as a service too, end on files with errors: never run the last configuration that was in force
       --help       this
       --version    the version
 
@@ -37,6 +38,7 @@ func openStandardDescriptors() {
 openStandardDescriptors()
 var paths: [String] = []
 var onlyChecks = false
+var isStrict = false
 var options = Linux.arguments.map { String(decoding: $0, as: UTF8.self) }[...]
 while let argument = options.popFirst() {
     switch argument {
@@ -47,11 +49,12 @@ while let argument = options.popFirst() {
         say("watchd \(Manager.softwareVersion)", to: 1)
         exit(0)
     case "--check": onlyChecks = true
+    case "--strict": isStrict = true
     case "--":
         paths += options
         options = []
     case _ where argument.hasPrefix("-") && argument != "-":
-        let known = ["--check", "--help", "--version"]
+        let known = ["--check", "--help", "--strict", "--version"]
         let nearest = Spelling.nearest(to: argument, among: known).map { "; did you mean \($0)?" } ?? ""
         let shown = Array(argument.utf8).printable(doublingBackslashes: false)
         say("watchd: unknown option \(shown)\(nearest)\nTry watchd --help.", to: 2)
@@ -60,13 +63,17 @@ while let argument = options.popFirst() {
     }
 }
 
-let daemonOptions = Daemon.Options(arguments: paths)
-let (result, files) = Daemon.load(daemonOptions, looksUpOwners: onlyChecks)
-for diagnostic in result.diagnostics { say(diagnostic.rendered(), to: 2) }
-guard let configuration = result.configuration else { exit(78) }
-if onlyChecks { exit(0) }
+let daemonOptions = Daemon.Options(arguments: paths, isStrict: isStrict)
+if onlyChecks {
+    let result = Daemon.load(daemonOptions, looksUpOwners: true).result
+    for diagnostic in result.diagnostics { say(diagnostic.rendered(), to: 2) }
+    exit(result.configuration == nil ? 78 : 0)
+}
+let beginning = Daemon.Beginning(daemonOptions)
+for line in beginning.lines { say(line, to: 2) }
+guard let configuration = beginning.configuration else { exit(78) }
 do {
-    try Daemon(daemonOptions, configuration, files: files).run()
+    try Daemon(daemonOptions, configuration, beginning).run()
 } catch {
     say("watchd: cannot start: \(error)", to: 2)
     // Trying again would not help.

@@ -71,7 +71,7 @@ import Testing
 
     private static let files = [
         "watchd.db", "watchd.db-wal", "watchd.db-shm", "watchd.db-journal", "watchd.db.new", "watchd.db.suspect",
-        "watchd.lock", "watchd.instance",
+        "watchd.lock", "watchd.instance", "watchd.configuration",
     ].map { "state/\($0)" }
 
     /// None of them hangs who opens it.

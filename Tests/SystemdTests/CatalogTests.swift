@@ -58,7 +58,9 @@ import Testing
             let id = try #require(MessageID(rawValue: entry.id))
             let known: Set<String> =
                 switch id {
-                case .ready, .stopping, .stopped, .reloaded, .reloadRefused, .storeFailing, .storeWorking: []
+                case .ready, .stopping, .stopped, .reloaded, .reloadRefused, .lastConfiguration, .storeFailing,
+                    .storeWorking:
+                    []
                 case .operationDone, .operationFailed, .attemptFailed, .operationCancelled, .operationSkipped,
                     .operationDropped, .operationSuperseded, .operationAnnulled:
                     operation

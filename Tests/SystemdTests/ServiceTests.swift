@@ -118,11 +118,15 @@ import Testing
         #expect(!journal.contains("SIGCONT"), "\(journal)")
     }
 
+    private static let kept = "/var/lib/watchd/watchd.configuration"
+
     @Test func aBadFileLocksNobodyOut() throws {
         try Machine.with(Self.watchFile) { machine in
+            #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
+            #expect(try machine.run("rm", "-f", Self.kept).code == 0)
             try machine.write("/etc/watchd/bad.watch", "[Custom more]\nExce=/bin/true\n")
             for _ in 0..<8 {
-                _ = try machine.run("systemctl", "restart", "watchd.service")
+                #expect(try machine.run("systemctl", "restart", "watchd.service").code != 0)
                 _ = try machine.run("watchctl", "status")
             }
             #expect(try machine.run("rm", "/etc/watchd/bad.watch").code == 0)
@@ -130,6 +134,22 @@ import Testing
             #expect(start.code == 0, "\(start)")
             #expect(try machine.run("watchctl", "reload").code == 0)
             #expect(try machine.run("watchctl", "emit", "poke").code == 0)
+        }
+    }
+
+    @Test func aBadFileStopsNoJobAtARestart() throws {
+        try Machine.with(Self.watchFile) { machine in
+            try wait(for: "the configuration to be kept") { try machine.run("test", "-e", Self.kept).code == 0 }
+            try machine.write("/etc/watchd/bad.watch", "[Custom more]\nExce=/bin/true\n")
+            let restart = try machine.run("systemctl", "restart", "watchd.service")
+            #expect(restart.code == 0, "\(restart)")
+            let status = try machine.run("systemctl", "status", "--no-pager", "watchd.service").text
+            #expect(status.contains("Status: \"watch files refused, the last good configuration runs: "), "\(status)")
+            #expect(try machine.run("watchctl", "run", "--wait", "poke").code == 0)
+            #expect(try machine.run("systemctl", "reload", "watchd.service").code != 0)
+            #expect(try machine.run("rm", "/etc/watchd/bad.watch").code == 0)
+            #expect(try machine.run("systemctl", "reload", "watchd.service").code == 0)
+            #expect(try machine.property("StatusText").hasPrefix("3 sources"))
         }
     }
 

@@ -32,6 +32,6 @@ extension Runtime {
         if engine.phase != .running { parts.append(engine.phase.rawValue) }
         let line = parts.joined(separator: ", ")
         // It stays in sight until a reload succeeds.
-        return refusal.map { "reload refused: \($0.reason); \(line)" } ?? line
+        return refusal.map { "\($0.title): \($0.reason); \(line)" } ?? line
     }
 }

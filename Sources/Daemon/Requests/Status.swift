@@ -94,7 +94,7 @@ extension Runtime {
             sources.compactMap { problem($0, role) } + failureProblems(role)
             + engine.queueViews.compactMap { problem($0) }
         let told = cancelledProblem.map { [$0] } ?? []
-        return storeProblems(role) + refused(role) + all + told + losses + orphans + limits(role)
+        return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + limits(role)
     }
 
     /// A source goes on after it; that something is missing stays true.
@@ -105,16 +105,6 @@ extension Runtime {
                 problem: "some of what came was lost before it was read",
                 action: "the log says why; this is told until watchd is started anew")
         }
-    }
-
-    private func refused(_ role: Peer.Role) -> [GetStatus.Problem] {
-        guard let refusal else { return [] }
-        return [
-            GetStatus.Problem(
-                object: "watch file", since: wireTime(refusal.since),
-                problem: role == .administrator ? "reload refused: \(refusal.reason)" : "reload refused",
-                action: "the old one stays active", help: "watchctl reload shows where")
-        ]
     }
 
     private func problem(_ view: SourceView, _ role: Peer.Role) -> GetStatus.Problem? {

@@ -25,7 +25,7 @@ extension Runtime {
         let (options, localZone) = (parts.options, zones.local)
         slow.submit("a reload") { [core, bound] in
             let loaded = Daemon.load(options, localZone: localZone)
-            core.async { bound.value.loaded(loaded.result, loaded.files, done.value) }
+            core.async { bound.value.loaded(loaded.result, loaded.texts, done.value) }
         }
     }
 
@@ -48,14 +48,13 @@ extension Runtime {
         }
     }
 
-    private func loaded(_ result: LoadResult, _ files: [String], _ done: @escaping (ReloadOutcome) -> Void) {
+    private func loaded(_ result: LoadResult, _ texts: [WatchFileText], _ done: @escaping (ReloadOutcome) -> Void) {
         guard let configuration = result.configuration else {
             let diagnostics = result.diagnostics.map { $0.rendered() }
             logger.log(.err, "reload refused, the old watch file stays active:", id: .reloadRefused)
             for line in diagnostics.joined(separator: "\n").split(separator: "\n") { logger.log(.err, String(line)) }
             reloadEnded()
-            let first = result.diagnostics.first { $0.severity == .error }
-            refusal = (first?.sentence ?? "", Linux.now(.realtime))
+            refusal = Refusal(result.diagnostics, refusal?.occasion ?? .reload)
             manager.reloaded(statusLine)
             return done(.invalid(diagnostics))
         }
@@ -69,7 +68,8 @@ extension Runtime {
             case .success(var change):
                 change.warnings += later
                 refusal = nil
-                self.files = files
+                self.files = texts.map(\.file)
+                keeper?.keep(texts)
                 locations = configuration.locations
                 apply(configuration.zones)
                 hasGroups = Self.hasGroups(configuration)

@@ -93,8 +93,10 @@ final class Runtime {
     var isReloading = false
     /// Who asked for a reload while one was on its way: one more is made for all of them.
     var laterReloads: [(ReloadOutcome) -> Void] = []
-    /// Why the last reload was refused, and when; `nil` once one has succeeded.
-    var refusal: (reason: String, since: Int64)?
+    /// Of the start, or of the last reload; `nil` once a reload has succeeded.
+    var refusal: Refusal?
+    /// Only of a service.
+    private(set) var keeper: ConfigurationKeeper?
     /// Inputs that came while actions were performed: they wait, so that actions are performed in their order.
     private var inputs: [Input] = []
     private var isHandling = false
@@ -107,7 +109,8 @@ final class Runtime {
         self.probes = probes
         self.exit = exit
         logger = parts.logger
-        files = parts.files
+        files = parts.beginning.texts.map(\.file)
+        refusal = parts.beginning.refusal
         kept = parts.kept
         locations = parts.configuration.locations
         zones = parts.configuration.zones
@@ -118,6 +121,12 @@ final class Runtime {
         manager = ServiceManager(logger: parts.logger)
         try openStore()
         try makeRim()
+        if Daemon.isService {
+            keeper = ConfigurationKeeper(
+                folder: StateDirectory.path(engine.settings), arguments: parts.options.arguments, core: core,
+                slow: slow, logger: logger)
+            if refusal == nil { keeper?.keep(parts.beginning.texts) }
+        }
     }
 
     private func makeRim() throws {
@@ -212,6 +221,7 @@ final class Runtime {
         hasStarted = true
         manager.ready(statusLine)
         logger.log(.notice, "ready: \(statusLine)", id: .ready)
+        keeper?.begin()
     }
 
     // MARK: The engine

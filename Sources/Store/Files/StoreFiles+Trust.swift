@@ -6,7 +6,7 @@ extension StoreFiles {
     /// Everything that is opened in the folder.
     private var opened: [[UInt8]] {
         [database, log, index, database + "-journal".utf8, lock, replacement, replacement + "-journal".utf8, suspicion]
-            + [folder + Store.instanceName.utf8]
+            + [folder + Store.instanceName.utf8, folder + KeptFile.configurationName.utf8]
     }
 
     /// Looks at the folder, the way to it, and each file that is opened in it. Opens nothing.
