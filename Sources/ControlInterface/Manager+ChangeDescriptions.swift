@@ -199,7 +199,9 @@ extension Manager {
         # begins with all operations that have not ended, as they stand, in the order of their ids.
         method Follow(
           # First what happened after this sequence number.
-          since: ?int
+          since: ?int,
+          # First what happened from this time on, as far as it is kept; not together with since.
+          since_time: ?string
         ) -> (
           # Counts the records since the daemon started; of what is initial, the number of the record before.
           sequence: int,

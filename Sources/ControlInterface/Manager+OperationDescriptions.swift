@@ -103,6 +103,8 @@ extension Manager {
           output: ?string,
           # The same, where it is not UTF-8.
           output_base64: ?string,
+          # True: that is as much as watchd keeps of a run, its last 64 KiB.
+          output_cut: ?bool,
           # True: events and output are not for the caller.
           withheld: ?bool,
           # Operations that it started by Emit=, OnSuccess=, OnFailure= and OnFinished=.

@@ -6,10 +6,10 @@ import WatchFile
 extension Failure {
     /// What went wrong with a call, for a person.
     /// - Parameter awaited: what the daemon had to give.
-    init(_ error: ClientError, socketPath: String, _ awaited: String) {
+    init(_ error: ClientError, socketPath: String, _ awaited: String, _ screen: Screen) {
         switch error {
         case .cannotConnect(let path, let errno): self.init(path: path, errno)
-        case .remote(let reply): self.init(reply)
+        case .remote(let reply): self.init(reply, screen)
         case .disconnected:
             self.init(
                 message: "watchd hung up before it answered", help: "is it stopping? journalctl -u watchd",
@@ -53,9 +53,9 @@ extension Failure {
         }
     }
 
-    init(_ reply: ErrorReply) {
+    private init(_ reply: ErrorReply, _ screen: Screen) {
         if let error = ManagerError(reply) {
-            self.init(error)
+            self.init(error, screen)
             return
         }
         let parameter = reply.parameters["parameter"]?.string ?? ""
@@ -81,8 +81,8 @@ extension Failure {
         }
     }
 
-    private init(_ error: ManagerError) {
-        let (message, help) = Self.words(error)
+    private init(_ error: ManagerError, _ screen: Screen) {
+        let (message, help) = Self.words(error, screen)
         self.init(message: message, help: help, exitCode: .failed)
         switch error {
         case .invalidWatchFile(let diagnostics):
@@ -94,7 +94,7 @@ extension Failure {
     }
 
     /// What happened, and what would help.
-    private static func words(_ error: ManagerError) -> (message: String, help: String?) {
+    private static func words(_ error: ManagerError, _ screen: Screen) -> (message: String, help: String?) {
         switch error {
         case .noSuchName(let name, let nearest, let kinds, let others): words(name, nearest, kinds, others)
         case .ambiguousName(let name, let candidates):
@@ -106,7 +106,7 @@ extension Failure {
             )
         case .notFailed(let id, let state, let successor): Self.words(id, state, successor)
         case .hasEnded(let id, let result, let ended):
-            ("operation \(id) has ended: \(result), \(ended)", "watchctl show \(id)")
+            ("operation \(id) has ended: \(result), \(screen.full(ended))", "watchctl show \(id)")
         case .storeFailing(let reason):
             (
                 "watchd's store cannot be used now: \(reason)",

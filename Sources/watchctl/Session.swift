@@ -50,6 +50,14 @@ struct Session: Sendable {
         }
     }
 
+    /// The reply to a call that may wait for nothing.
+    func reply<Method: ControlMethod>(
+        _ method: Method.Type, _ parameters: Method.Parameters
+    ) throws(Failure) -> Method.Reply {
+        let reply = try call(method, parameters)
+        return try attempt(Method.name) { () throws(ClientError) in try reply.parameters(as: Method.Reply.self) }
+    }
+
     /// Calls a method and prints its reply: as JSON, or as `render` has it.
     /// - Returns: the reply, for an exit code that depends on it.
     @discardableResult
@@ -140,7 +148,7 @@ struct Session: Sendable {
             print(json: text)
         } else {
             guard let reply = try? JSON.decode(Method.Reply.self, from: text) else {
-                throw Failure(.unexpectedReply("a list of another form"), socketPath: socketPath, Method.name)
+                throw Failure(.unexpectedReply("a list of another form"), socketPath: socketPath, Method.name, screen)
             }
             print(render(reply))
         }
@@ -151,7 +159,7 @@ struct Session: Sendable {
         do throws(ClientError) {
             return try body()
         } catch {
-            throw Failure(error, socketPath: socketPath, awaited)
+            throw Failure(error, socketPath: socketPath, awaited, screen)
         }
     }
 
@@ -165,8 +173,10 @@ struct Session: Sendable {
         if let text = try? JSON.encode(parameters) { print(json: text) }
     }
 
+    func print(json text: [UInt8]) { write(Self.line(json: text)) }
+
     /// JSON escapes the control characters of ASCII; terminals act on some more, which stand in strings only.
-    func print(json text: [UInt8]) {
+    static func line(json text: [UInt8]) -> String {
         var line = String.UnicodeScalarView()
         for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
             guard scalar.isUnprintable else {
@@ -177,6 +187,6 @@ struct Session: Sendable {
                 line += "\\u\(String(0x10000 + UInt32(unit), radix: 16).dropFirst())".unicodeScalars
             }
         }
-        write(String(line) + "\n")
+        return String(line) + "\n"
     }
 }

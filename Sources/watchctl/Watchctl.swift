@@ -8,13 +8,14 @@ import Schedule
 @main
 enum Watchctl {
     static func main() {
+        // What is no invocation may still ask for JSON.
+        var isJSON = Linux.arguments.contains(Array(Option.json.rawValue.utf8))
         do throws(Failure) {
             let invocation = try Invocation(arguments: try arguments())
+            isJSON = invocation.has(.json)
             exit(try run(invocation).rawValue)
         } catch {
-            for line in error.details.flatMap(Styled.block) { printError(line) }
-            printError(
-                Styled("watchctl: " + ([error.message] + (error.help.map { [$0] } ?? [])).joined(separator: "; ")))
+            write((isJSON ? error.json : error.text).utf8, to: STDERR_FILENO)
             exit(error.exitCode.rawValue)
         }
     }
@@ -57,7 +58,7 @@ enum Watchctl {
         let columns = environment("COLUMNS").flatMap { Int($0) } ?? Linux.windowSize(STDOUT_FILENO)?.columns
         let wantsColour = environment("NO_COLOR") == nil && environment("TERM") != "dumb"
         return Screen(
-            width: max(columns ?? (isTerminal ? 80 : 100), Screen.narrowest),
+            width: max(columns ?? (isTerminal ? 80 : Screen.unlimited), Screen.narrowest),
             isColoured: isTerminal && wantsColour && !invocation.has(.noColor),
             now: Timestamp(microseconds: Linux.now(.realtime)), local: .system, isTerminal: isTerminal)
     }
@@ -65,10 +66,6 @@ enum Watchctl {
     /// `nil` for an empty value too.
     private static func environment(_ name: String) -> String? {
         Linux.environment(name).flatMap { $0.isEmpty ? nil : String(validating: $0, as: UTF8.self) }
-    }
-
-    private static func printError(_ line: Styled) {
-        write((line.rendered(coloured: false) + "\n").utf8, to: STDERR_FILENO)
     }
 
     private static func write(_ bytes: some Collection<UInt8>, to descriptor: Int32) {

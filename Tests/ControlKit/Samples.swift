@@ -86,7 +86,7 @@ package enum Samples {
                     added: ["path/new"], changed: ["queue/images"], removed: ["handler/old"], kept: ["timer/nightly"],
                     warnings: ["queue/old still has 3 operations"], diagnostics: ["a.watch:1:1: warning: unused"])),
             Sample(Stop.self, .init(), .init()),
-            Sample(Follow.self, isFull ? .init(since: 7) : .init(), followed[0]),
+            Sample(Follow.self, isFull ? .init(since: 7, sinceTime: now) : .init(), followed[0]),
         ] + processes(isFull)
     }
 
@@ -330,7 +330,7 @@ package enum Samples {
                     return run
                 }()
             ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])
-        detail.withheld = false
+        (detail.outputCut, detail.withheld) = (false, false)
         return detail
     }()
 

@@ -62,11 +62,27 @@ struct InvocationTests {
             ("-x", "there is no option “-x”", "watchctl --help shows what there is"),
             ("status --wait", "“status” has no option --wait", "usage: watchctl status [NAME…]"),
             ("emit", "“emit” needs NAME", "usage: watchctl emit [--data N] [--payload JSON] NAME"),
-            ("resume a b", "“resume” has no use for “b”", "usage: watchctl resume NAME"),
+            ("show 1 b", "“show” has no use for “b”", "usage: watchctl show ID"),
             ("emit a --data", "--data needs a value: --data N", nil), ("--json=1", "--json takes no value", nil),
         ] as [(String, String, String?)])
     func mistakesAreExplained(line: String, message: String, help: String?) {
         #expect(failure(line) == .usage(message, help: help))
+    }
+
+    @Test(
+        arguments: [
+            ("stat", "status"), ("top", "status"), ("logs", "output"), ("pause", "suspend"), ("list", "sources"),
+            ("why", "explain"), ("ls", "sources"), ("ps", "operations"), ("tail", "follow"), ("hstory", "history"),
+        ])
+    func anotherProgramsVerbIsUnderstood(verb: String, meant: String) {
+        #expect(failure(verb)?.help == "did you mean “\(meant)”?")
+    }
+
+    @Test(arguments: ["stp", "stopp", "cancle", "forgt", "kill", "rm", "delete", "restrt", "terminate"])
+    func noVerbThatDestroysIsSuggested(verb: String) {
+        let destroying = Verb.all.filter(\.destroys).map(\.name)
+        #expect(destroying == ["cancel", "forget", "stop", "restart"])
+        for name in destroying { #expect(failure(verb)?.help?.contains("“\(name)”") == false) }
     }
 
     @Test func numbersAreChecked() throws {

@@ -1,5 +1,6 @@
 import ControlInterface
 import ControlKit
+import LinuxSystem
 import ProgramKit
 import Testing
 import Varlink
@@ -76,6 +77,48 @@ struct ProgramTests {
         #expect(try watchctl(["--help"]).output.contains("Exit status"))
         #expect(try watchctl(["emit", "--help"]).output.hasPrefix("watchctl emit "))
         #expect(try watchctl(["--version"]).output == "watchctl \(Manager.softwareVersion)\n")
+    }
+
+    @Test func withJSONAnErrorIsAnObject() throws {
+        let outcomes = try [["--json", "nonsense"], ["status", "--json", "--socket", "/nonexistent/socket"]]
+            .map(watchctl)
+        for (outcome, status) in zip(outcomes, [2, 3] as [Int32]) {
+            #expect(outcome.status == status)
+            #expect(outcome.output.isEmpty)
+            let error = try JSON.decode(JSONValue.self, from: Array(outcome.error.utf8)).members
+            #expect(error?["exit_status"]?.int == Int64(status))
+            #expect(error?["error"]?.string?.hasPrefix("there is no verb") == (status == 2))
+            #expect(error?["help"]?.string != nil)
+        }
+    }
+
+    @Test func whatIsPipedIsNeverCut() throws {
+        var source = Samples.source
+        source.name = "path/" + String(repeating: "long-", count: 60)
+        source.handlers = [String(repeating: "handler-", count: 60)]
+        let reply = Sample.json(ListSources.Reply(sources: [source]))
+        let server = try SampleServer(interfaces: [Manager.interface]) { _ in .reply(reply) }
+        defer { server.stop() }
+        let outcome = try watchctl(["--socket", server.path, "sources"])
+        #expect(outcome.output.contains(source.name))
+        #expect(outcome.output.contains(source.handlers[0]))
+        #expect(!outcome.output.contains("…"))
+    }
+
+    @Test func aCheckReadsTheStandardInputAndTheDefaultFolder() throws {
+        try withTemporaryFolder { folder in
+            func check(_ text: String, _ words: [String]) throws -> Finished {
+                try Program.run(
+                    [try Products.path("watchctl"), "check"] + words,
+                    environment: ["CONFIGURATION_DIRECTORY=\(folder)"], input: text)
+            }
+            #expect(try check("[Custom a]\nLog=a\n", ["-"]).text == "1 file, no errors\n")
+            let faulty = try check("[Custom a]\nLgo=a\n", ["-"])
+            #expect(faulty.code == 78)
+            #expect(faulty.text.contains("standard input:2:1: error: "))
+            try Linux.writeFile(folder + "/a.watch", "[Custom b]\nLog=b\n")
+            #expect(try check("", []).text == "\(folder): 1 file, no errors\n")
+        }
     }
 
     @Test func aMissingWatchFileIsADiagnostic() throws {

@@ -45,8 +45,8 @@ struct RenderingTests {
                   group/deploy           2        1
 
                 NEXT
-                  10:00      in 12min  timer/report → report
-                  Sat 02:30  in 16h    timer/nightly → backup, tell
+                  10:00:02          in 12min  timer/report → report
+                  Sat 21 Nov 02:30  in 16h    timer/nightly → backup, tell
 
                 FINISHED    ID    HANDLER  RESULT          TOOK  TRY  CAUSE
                 today, Fri 20 Nov
@@ -145,10 +145,10 @@ struct RenderingTests {
         let timers = [timer("a", nil), timer("b", "2026-11-21T10:00:02Z"), timer("c", "2026-11-20T10:00:02Z")]
         #expect(
             try text(Lists(screen: try screen()).timers(timers)) == """
-                NEXT             IN      LAST  TIMER    STATE      PENDING  HANDLERS  WHEN
-                10:00      in 12min  3min ago  timer/c  armed            9  c         OnCalendar=*:0/12
-                Sat 10:00     in 1d  3min ago  timer/b  armed            9  b         OnCalendar=*:0/12
-                -                 -  3min ago  timer/a  suspended        9  a         OnCalendar=*:0/12
+                NEXT                       IN      LAST  TIMER    STATE      PENDING  HANDLERS  WHEN
+                10:00:02             in 12min  3min ago  timer/c  armed            9  c         OnCalendar=*:0/12
+                Sat 21 Nov 10:00:02     in 1d  3min ago  timer/b  armed            9  b         OnCalendar=*:0/12
+                -                           -  3min ago  timer/a  suspended        9  a         OnCalendar=*:0/12
 
                 """)
     }
@@ -188,7 +188,7 @@ struct RenderingTests {
                   starts      thumbnail
                   process     restarts in 12min, 3 restarts; before: exit 3 after 2s
                   last event  09:44:10, 3min ago
-                  next event  10:00, in 12min
+                  next event  10:00:02, in 12min
                   events      1 615 accepted = 1 601 done + 1 failed + 3 skipped + 1
                               running + 9 pending; 1 461 coalesced
                   costs       12 inotify watches, 1 descriptor

@@ -326,7 +326,7 @@ struct VerbTests: VerbTesting {
             (ManagerError.noSuchOperation(id: 7).reply, .failed, "no operation 7", "watchctl operations"),
             (
                 ManagerError.hasEnded(id: 7, result: "done", ended: "2026-11-20T09:48:02Z").reply, .failed,
-                "operation 7 has ended: done, 2026-11-20T09:48:02Z", "watchctl show 7"
+                "operation 7 has ended: done, 09:48:02, now", "watchctl show 7"
             ),
             (ManagerError.notFailed(id: 7, state: "done").reply, .failed, "7 has not failed: done", "watchctl failed"),
             (ManagerError.notFailed(id: 7, state: "executing").reply, .failed, "7 has not ended", "cancel 7"),

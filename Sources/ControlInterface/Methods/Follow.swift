@@ -4,14 +4,18 @@ package enum Follow: ControlMethod {
     package static var style: Interface.MethodStyle { .stream }
 
     package struct Parameters: CallParameters, Equatable {
-        package enum CodingKeys: CodingKey, CaseIterable {
+        package enum CodingKeys: String, CodingKey, CaseIterable {
             case since
+            case sinceTime = "since_time"
         }
 
         /// First what happened after this sequence number; `nil`: first how every operation that has not ended stands.
         package var since: Int?
 
-        package init(since: Int? = nil) { self.since = since }
+        /// First what happened from this time on, as far as it is kept; not together with `since`.
+        package var sinceTime: String?
+
+        package init(since: Int? = nil, sinceTime: String? = nil) { (self.since, self.sinceTime) = (since, sinceTime) }
     }
 
     /// One of `event`, `operation` and `gap`.

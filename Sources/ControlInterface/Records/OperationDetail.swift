@@ -6,6 +6,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
         case events, runs, output, withheld
         case eventsOmitted = "events_omitted"
         case outputBase64 = "output_base64"
+        case outputCut = "output_cut"
         case startedOperations = "started_operations"
     }
 
@@ -19,6 +20,8 @@ package struct OperationDetail: Codable, Equatable, Sendable {
     package var output: String?
     /// The same, where it is not UTF-8.
     package var outputBase64: String?
+    /// True: that is as much as watchd keeps of a run.
+    package var outputCut: Bool?
     /// True: what it was told and wrote is not for the caller.
     package var withheld: Bool?
     /// Operations it started by `On…=` and `Emit=`.
@@ -45,6 +48,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
         runs = try members.decode([OperationRun].self, forKey: .runs)
         output = try members.decodeIfPresent(String.self, forKey: .output)
         outputBase64 = try members.decodeIfPresent(String.self, forKey: .outputBase64)
+        outputCut = try members.decodeIfPresent(Bool.self, forKey: .outputCut)
         withheld = try members.decodeIfPresent(Bool.self, forKey: .withheld)
         startedOperations = try members.decode([Int].self, forKey: .startedOperations)
     }
@@ -57,6 +61,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
         try members.encode(runs, forKey: .runs)
         try members.encodeIfPresent(output, forKey: .output)
         try members.encodeIfPresent(outputBase64, forKey: .outputBase64)
+        try members.encodeIfPresent(outputCut, forKey: .outputCut)
         try members.encodeIfPresent(withheld, forKey: .withheld)
         try members.encode(startedOperations, forKey: .startedOperations)
     }

@@ -1,6 +1,7 @@
 import ControlInterface
 import EventSources
 import LinuxSystem
+import Schedule
 import Varlink
 
 /// One client: its socket, and the protocol's state machine. Confined to the control context; what a call asks for is
@@ -214,10 +215,15 @@ final class ControlConnection {
         do throws(ErrorReply) { parameters = try call.parameters() } catch {
             return protocolState.fail(call.number, with: error)
         }
+        let time = parameters.sinceTime.flatMap { try? Timestamp(parsing: $0).microseconds }
+        if parameters.sinceTime != nil, time == nil || parameters.since != nil {
+            return protocolState.fail(call.number, with: .invalidParameter("since_time"))
+        }
         protocolState.beginStream(call.number)
         let (bound, number) = (bound, call.number)
         target.core.async { [target, context] in
-            let follower = target.runtime.value.follow.begin(since: parameters.since)
+            let hub = target.runtime.value.follow
+            let follower = hub.begin(since: time.map { hub.sequence(before: $0) } ?? parameters.since)
             context.async { bound.value.began(Stream(call: number, follower: follower)) }
         }
     }

@@ -178,9 +178,20 @@ enum EventText {
     static func sentence(_ event: Event) -> String {
         var text = fact(event.fact)
         if case .timer(let scheduled) = event.fact, event.time - scheduled > latest {
-            text += ", due \(Timestamp(microseconds: scheduled))"
+            text += ", due \(due(scheduled, now: event.time))"
         }
         return event.count > 1 ? "\(text) (\(event.count) times)" : text
+    }
+
+    /// `02:30:00`, on another day `2026-11-20 02:30:00`: local time.
+    private static func due(_ time: Int64, now: Int64) -> String {
+        let (due, today) = (local(time), local(now).prefix(10))
+        return due.hasPrefix(today) ? String(due.dropFirst(11)) : due
+    }
+
+    private static func local(_ time: Int64) -> String {
+        let shifted = time + Int64(Linux.utcOffset(at: time / 1_000_000)) * 1_000_000
+        return String(Timestamp(microseconds: shifted).description.prefix(19)).replacing("T", with: " ")
     }
 
     /// Microseconds that an elapse may be late without a word.

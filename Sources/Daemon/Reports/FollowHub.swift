@@ -114,6 +114,9 @@ final class FollowHub {
         }
     }
 
+    /// The last record before an instant (microseconds); 0: none of those that are kept.
+    func sequence(before time: Int64) -> Int { records.last { $0.time < time }?.sequence ?? 0 }
+
     /// A new follower: of what comes after record `since`, or of how all stands and what comes from now on.
     func begin(since: Int?) -> Int {
         lastFollower += 1

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Handlers
 import LinuxSystem
 import Schedule
+import Store
 import Varlink
 import WatchFile
 
@@ -166,6 +167,7 @@ extension OperationDetail {
         guard !bytes.isEmpty else { return }
         output = String(decoding: bytes, as: UTF8.self)
         if String(validating: bytes, as: UTF8.self) == nil { outputBase64 = Data(bytes).base64EncodedString() }
+        if bytes.count >= HistoryRow.outputLimit { outputCut = true }
     }
 }
 

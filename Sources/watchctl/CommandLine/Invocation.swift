@@ -12,6 +12,23 @@ struct Invocation {
 
     func has(_ option: Option) -> Bool { options[option] != nil }
 
+    /// Does it for each operand. What fails of one does not keep it from the others; all of it is told at the end.
+    func forEachOperand(_ work: (String) throws(Failure) -> Void) throws(Failure) {
+        var failures: [Failure] = []
+        for operand in operands {
+            do throws(Failure) {
+                try work(operand)
+            } catch {
+                // Others would fail as well.
+                guard error.exitCode == .failed else { throw error }
+                failures.append(error)
+            }
+        }
+        guard var last = failures.popLast() else { return }
+        last.details = failures.flatMap { $0.details + [$0.message] } + last.details
+        throw last
+    }
+
     /// - Throws: a usage error unless the option's value is a whole number.
     func number(_ option: Option) throws(Failure) -> Int? {
         guard let text = options[option] else { return nil }
@@ -72,10 +89,9 @@ extension Invocation {
             }
         }
         let name = words.first ?? Verb.status.name
-        guard let verb = Verb.all.first(where: { $0.name == name }) else {
-            throw Self.unknown("verb", name, Verb.all.map(\.name))
-        }
-        self.init(verb: verb, options: options, operands: Array(words.dropFirst()), isBare: words.isEmpty)
+        self.init(
+            verb: try Verb.named(name), options: options, operands: Array(words.dropFirst()),
+            isBare: words.isEmpty)
         try check()
     }
 
@@ -91,7 +107,7 @@ extension Invocation {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let name = parts[0] == "-h" ? Option.help.rawValue : parts[0]
         guard let option = Option(rawValue: name) else {
-            throw unknown("option", name, Option.allCases.map(\.rawValue).filter { $0.hasPrefix("--") })
+            throw unknown(option: name)
         }
         if option.value == nil, parts.count > 1 { throw .usage("\(name) takes no value") }
         return (option, parts.count > 1 ? parts[1] : nil)
@@ -113,10 +129,10 @@ extension Invocation {
         }
     }
 
-    private static func unknown(_ kind: String, _ name: String, _ candidates: [String]) -> Failure {
-        let nearest = Spelling.nearest(to: name, among: candidates)
+    private static func unknown(option name: String) -> Failure {
+        let nearest = Spelling.nearest(to: name, among: Option.allCases.map(\.rawValue).filter { $0.hasPrefix("--") })
         return .usage(
-            "there is no \(kind) “\(name)”",
+            "there is no option “\(name)”",
             help: nearest.map { "did you mean “\($0)”?" } ?? "watchctl --help shows what there is")
     }
 }

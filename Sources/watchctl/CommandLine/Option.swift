@@ -66,10 +66,10 @@ enum Option: String, CaseIterable {
         case .payload: "a JSON object that comes with the event"
         case .wait: "wait until it has ended; status 0 only if it went well"
         case .since:
-            "what happened since this time, or (with follow) first what happened after the record of this number"
+            "first what happened since this time, or (with follow) after the record of this number"
         case .until: "what ended before this time"
         case .failed: "only those that failed"
-        case .all: "each run on a line of its own"
+        case .all: "each run on a line of its own; (with forget) the failures of every handler"
         case .count: "how many operations at most"
         case .follow: "not yet: what a run writes is known when it has ended"
         case .plan: "only say what would change"
@@ -86,7 +86,7 @@ enum Option: String, CaseIterable {
         case .baseTime: "begin after this time, not now"
         case .daylightSaving:
             "where clocks are changed: run (as watchd) misses nothing, skip is as systemd"
-        case .state: "only those that are pending, ready, executing, finished or cancelled"
+        case .state: "only those that are pending, ready, running, finished or cancelled"
         }
     }
 }

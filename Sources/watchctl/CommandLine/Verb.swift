@@ -11,6 +11,8 @@ struct Verb: Sendable {
     /// What `NAME` among the operands means, and `ID`.
     var names = NameKind.names
     var ids = NameKind.operations
+    /// What it ends or takes away is gone: it is suggested to nobody.
+    var destroys = false
     /// One line, starting with a verb.
     var summary: String
     /// What the help of this verb alone says besides: lines of at most 120 columns.

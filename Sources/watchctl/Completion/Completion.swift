@@ -18,7 +18,7 @@ extension Option {
         case .socket: .files
         case .queue: .names(.queues)
         case .handler: .names(.handlers)
-        case .state: .words(OperationSummary.State.allCases.map(\.rawValue))
+        case .state: .words(OperationText.stateNames)
         case .daylightSaving: .words(value?.split(separator: "|").map(String.init) ?? [])
         case .since, .until: .words(["today", "yesterday"])
         default: nil

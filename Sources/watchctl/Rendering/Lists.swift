@@ -47,7 +47,7 @@ struct Lists {
         ])
         for timer in timers.sorted(by: { ($0.nextElapse ?? "~", $0.name) < ($1.nextElapse ?? "~", $1.name) }) {
             table.add([
-                next(timer, screen.short), Styled(screen.ahead(timer.nextElapse)),
+                next(timer, screen.planned), Styled(screen.ahead(timer.nextElapse)),
                 Styled(screen.ago(timer.lastEvent)), Styled(timer.name), state(of: timer),
                 number(timer.counters.pending + timer.counters.held),
                 Styled(timer.handlers.joined(separator: " ")), Styled(timer.detail ?? timer.description ?? ""),

@@ -38,6 +38,13 @@ struct LocalTime: Sendable {
         instant.microseconds - now.microseconds < 600_000_000 ? clock(instant) : short(instant, now: now)
     }
 
+    /// As a plan has it: `09:48`, and `Sat 21 Nov 02:30` on another day; `09:48:02` where it is not at a full minute.
+    func planned(_ instant: Timestamp, now: Timestamp) -> String {
+        let clock = clock(instant)
+        let isToday = dayNumber(instant) == dayNumber(now)
+        return (isToday ? "" : day(instant, now: now) + " ") + clock.prefix(clock.hasSuffix(":00") ? 5 : 8)
+    }
+
     /// Days since the epoch; the same for two instants of one local day.
     func dayNumber(_ instant: Timestamp) -> Int { Int(shifted(instant).microseconds / 86_400_000_000) }
 

@@ -54,10 +54,19 @@ enum OperationText {
     }
 
     static func state(_ state: OperationSummary.State) -> Styled {
-        switch state {
-        case .executing: Styled("running", .green)
-        case .pending, .ready, .finished, .cancelled: Styled(state.rawValue)
-        }
+        Styled(name(state), state == .executing ? .green : .plain)
+    }
+
+    private static func name(_ state: OperationSummary.State) -> String {
+        state == .executing ? "running" : state.rawValue
+    }
+
+    /// The states, as the tables print them.
+    static let stateNames = OperationSummary.State.allCases.map(name)
+
+    /// By the name that tables print, or by the one of the wire.
+    static func state(named text: String) -> OperationSummary.State? {
+        OperationSummary.State.allCases.first { name($0) == text } ?? OperationSummary.State(rawValue: text)
     }
 
     /// What it waits for, how far it is, or why it ended as it did.

@@ -7,10 +7,21 @@ struct OutputScreen {
     let screen: Screen
 
     /// For a program there is no line above.
-    var lines: [Styled] { screen.isTerminal ? heading + (text ?? [Styled(nothing, .dim)]) : text ?? [] }
+    var lines: [Styled] {
+        guard screen.isTerminal else { return text ?? [] }
+        return heading + (cut.map { [Styled($0, .dim)] } ?? []) + (text ?? [Styled(nothing, .dim)])
+    }
 
     /// What there is to say to whom the lines do not say it.
-    var remark: String? { screen.isTerminal || !bytes.isEmpty ? nil : nothing }
+    var remark: String? { screen.isTerminal ? nil : rawRemark }
+
+    /// Besides the bytes.
+    var rawRemark: String? { bytes.isEmpty ? nothing : cut }
+
+    /// Where the beginning is missing.
+    private var cut: String? {
+        operation.outputCut == true ? "… the last \(bytes.count >> 10) KiB: watchd keeps no more of a run" : nil
+    }
 
     private var heading: [Styled] {
         let summary = operation.summary

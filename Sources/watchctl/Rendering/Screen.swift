@@ -4,6 +4,10 @@ import Schedule
 struct Screen: Sendable {
     /// Narrower terminals wrap the lines.
     static let narrowest = 40
+    /// Of what no person looks at: nothing is cut or broken.
+    static let unlimited = 1 << 20
+    /// Lines that are put together of parts are no longer where nothing limits them.
+    private static let usual = 100
 
     var width: Int
     var isColoured: Bool
@@ -35,6 +39,9 @@ struct Screen: Sendable {
     /// `09:48`, `Wed 08:12`; `-` for no time.
     func short(_ text: String?) -> String { instant(text).map { local.short($0, now: now) } ?? "-" }
 
+    /// `10:00`, `Sat 21 Nov 02:30`, `09:48:02`; `-` for no time.
+    func planned(_ text: String?) -> String { instant(text).map { local.planned($0, now: now) } ?? "-" }
+
     /// `09:48`, and `09:48:02` where that is near.
     func until(_ text: String) -> String { instant(text).map { local.until($0, now: now) } ?? "-" }
 
@@ -58,13 +65,16 @@ struct Screen: Sendable {
     /// Two texts at the two ends of a line; the right one goes below if they do not fit, and what is longer than a
     /// line goes on below.
     func spread(_ left: Styled, _ right: Styled) -> [Styled] {
-        guard left.width + 2 + right.width <= width else { return left.wrapped(to: width) + right.wrapped(to: width) }
+        let width = lineWidth
+        guard left.width + 2 + right.width <= width else {
+            return left.wrapped(to: self.width) + right.wrapped(to: self.width)
+        }
         return [left.padded(to: width - right.width) + right]
     }
 
     /// Parts side by side on as many lines as it takes, none of them broken where it fits on one.
     func flow(_ parts: [String], indent: Int = 0, _ colour: Styled.Colour = .plain) -> [Styled] {
-        let space = Styled(String(repeating: " ", count: indent))
+        let (width, space) = (lineWidth, Styled(String(repeating: " ", count: indent)))
         var lines: [Styled] = []
         for part in parts {
             if let last = lines.last, last.width + 3 + Styled(part).width <= width - indent {
@@ -73,8 +83,10 @@ struct Screen: Sendable {
                 lines.append(Styled(part, colour))
             }
         }
-        return lines.flatMap { $0.wrapped(to: width - indent) }.map { space + $0 }
+        return lines.flatMap { $0.wrapped(to: self.width - indent) }.map { space + $0 }
     }
+
+    private var lineWidth: Int { width == Self.unlimited ? Self.usual : width }
 
     func rendered(_ lines: [Styled]) -> String {
         lines.map { $0.rendered(coloured: isColoured) + "\n" }.joined()

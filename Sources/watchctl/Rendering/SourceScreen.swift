@@ -28,7 +28,7 @@ struct SourceScreen {
         }
         add("last event", source.lastEvent.map { screen.full($0) } ?? "none yet")
         let never = source.neverElapses == true ? "never" : nil
-        add("next event", source.nextElapse.map { "\(screen.short($0)), \(screen.ahead($0))" } ?? never)
+        add("next event", source.nextElapse.map { "\(screen.planned($0)), \(screen.ahead($0))" } ?? never)
         add("events", StatusScreen.totals(source.counters))
         add("costs", costs)
         return facts

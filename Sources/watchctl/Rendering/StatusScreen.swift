@@ -185,7 +185,7 @@ struct StatusScreen {
         var table = Table([.init(title: ""), .init(title: ""), .init(title: "", isFlexible: true)])
         for elapse in status.next.prefix(Self.elapsesShown) {
             table.add([
-                Styled(screen.short(elapse.time)), Styled(screen.ahead(elapse.time)),
+                Styled(screen.planned(elapse.time)), Styled(screen.ahead(elapse.time)),
                 Styled("\(elapse.source) → \(elapse.handlers.joined(separator: ", "))"),
             ])
         }

@@ -2,12 +2,15 @@ import ControlInterface
 
 extension Verb {
     static let cancel = Verb(
-        name: "cancel", operands: "ID|QUEUE", operandCount: 1...1, ids: .pending,
-        summary: "cancel an operation, or all of a queue; what runs is terminated"
+        name: "cancel", operands: "ID|QUEUE…", operandCount: 1...Int.max, ids: .pending, destroys: true,
+        summary: "cancel operations, or all of a queue; what runs is terminated"
     ) { (invocation, session) throws(Failure) in
-        let target = invocation.operands[0]
-        let parameters = Int(target).map { Cancel.Parameters(id: $0) } ?? Cancel.Parameters(queue: target)
-        try session.show(Cancel.self, parameters) { [Styled(Phrases.count($0.cancelled, "operation") + " cancelled")] }
+        try invocation.forEachOperand { target throws(Failure) in
+            let parameters = Int(target).map { Cancel.Parameters(id: $0) } ?? Cancel.Parameters(queue: target)
+            try session.show(Cancel.self, parameters) {
+                [Styled(Phrases.count($0.cancelled, "operation") + " cancelled")]
+            }
+        }
         return .done
     }
 }

@@ -7,10 +7,11 @@ import WatchFile
 
 extension Verb {
     static let check = Verb(
-        name: "check", operands: "FILE…", operandCount: 1...Int.max,
-        summary: "check watch files and folders; needs no daemon"
+        name: "check", operands: "[FILE…]", operandCount: 0...Int.max,
+        summary: "check watch files and folders, or those of the default folder; needs no daemon",
+        notes: ["The file “-” is the standard input."]
     ) { (invocation, session) throws(Failure) in
-        let read = ConfigurationFiles.read(arguments: invocation.operands)
+        let read = try read(invocation.operands)
         let zones = TimeZoneDatabase()
         var context = LoadContext(
             processors: Linux.processorCount, localZone: zones.local(), now: Linux.now(.realtime)
@@ -30,8 +31,36 @@ extension Verb {
         if errors > 0 {
             throw Failure(message: Phrases.count(errors, "error"), exitCode: .badWatchFile)
         }
-        if !session.isJSON { session.print([Styled("\(Phrases.count(read.texts.count, "file")), no errors", .green)]) }
+        if !session.isJSON {
+            let place = invocation.operands.isEmpty ? folder(of: read.texts).map { "\($0): " } : nil
+            let count = Phrases.count(read.texts.count, "file")
+            session.print([Styled("\(place ?? "")\(count), no errors", .green)])
+        }
         return .done
+    }
+
+    /// The files that are named; without any, those that watchd would read.
+    private static func read(
+        _ operands: [String]
+    ) throws(Failure) -> (texts: [WatchFileText], diagnostics: [Diagnostic]) {
+        let named = operands.filter { $0 != standardInput }
+        var read: (texts: [WatchFileText], diagnostics: [Diagnostic]) = ([], [])
+        if operands.isEmpty || !named.isEmpty { read = ConfigurationFiles.read(arguments: named) }
+        if operands.contains(standardInput) {
+            do throws(SystemError) {
+                let bytes = try Linux.readToEnd(0, limit: ConfigurationFiles.largestFile)
+                read.texts.append(WatchFileText(file: "standard input", bytes: bytes, dropInOf: nil))
+            } catch {
+                throw Failure(message: "the standard input cannot be read: \(error.errno)", exitCode: .failed)
+            }
+        }
+        return read
+    }
+
+    private static let standardInput = "-"
+
+    private static func folder(of texts: [WatchFileText]) -> String? {
+        texts.first.flatMap { text in text.file.lastIndex(of: "/").map { String(text.file[..<$0]) } }
     }
 
     private static func json(_ diagnostic: Diagnostic) -> JSONValue {

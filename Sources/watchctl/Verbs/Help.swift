@@ -10,10 +10,7 @@ extension Verb {
             session.write(helpText())
             return .done
         }
-        guard let verb = all.first(where: { $0.name == name }) else {
-            throw .usage("there is no verb “\(name)”", help: "watchctl help shows all of them")
-        }
-        session.write(verb.helpText())
+        session.write(try named(name).helpText())
         return .done
     }
 

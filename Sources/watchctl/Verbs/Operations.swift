@@ -19,9 +19,9 @@ extension Verb {
 
     private static func wantedState(_ invocation: Invocation) throws(Failure) -> OperationSummary.State? {
         guard let text = invocation.options[.state] else { return nil }
-        guard let state = OperationSummary.State(rawValue: text) else {
-            let states = OperationSummary.State.allCases.map(\.rawValue)
-            throw .usage("there is no state “\(text)”", help: "one of \(states.joined(separator: ", "))")
+        guard let state = OperationText.state(named: text) else {
+            let states = OperationText.stateNames.joined(separator: ", ")
+            throw .usage("there is no state “\(text)”", help: "one of \(states)")
         }
         return state
     }

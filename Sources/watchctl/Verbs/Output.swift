@@ -35,21 +35,15 @@ extension Verb {
 
     private static func showBytes(_ id: Int, _ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
         if invocation.has(.json) { throw .usage("--raw and --json exclude each other") }
-        let reply = try session.call(GetOperation.self, .init(id: id))
-        let operation = try session.attempt(GetOperation.name) { () throws(ClientError) in
-            try reply.parameters(as: GetOperation.Reply.self).operation
-        }
+        let operation = try session.reply(GetOperation.self, .init(id: id)).operation
         let screen = OutputScreen(operation: operation, screen: session.screen)
         session.writeBytes(screen.bytes)
-        if screen.bytes.isEmpty { session.remark("watchctl: \(screen.nothing)\n") }
+        if let remark = screen.rawRemark { session.remark("watchctl: \(remark)\n") }
         return code(operation)
     }
 
     private static func newest(_ name: String, _ session: Session) throws(Failure) -> Int {
-        let reply = try session.call(ListHistory.self, .init(name: name, limit: 1))
-        let history = try session.attempt(ListHistory.name) { () throws(ClientError) in
-            try reply.parameters(as: ListHistory.Reply.self)
-        }
+        let history = try session.reply(ListHistory.self, .init(name: name, limit: 1))
         guard let newest = history.operations.first else {
             throw Failure(
                 message: "nothing of “\(name)” has ended, or it is kept no more",

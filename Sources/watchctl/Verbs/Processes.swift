@@ -2,18 +2,22 @@ import ControlInterface
 
 extension Verb {
     static let start = Verb(
-        name: "start", operands: "PROCESS", operandCount: 1...1,
-        summary: "start a supervised process, and wait until it is up"
+        name: "start", operands: "PROCESS…", operandCount: 1...Int.max,
+        summary: "start supervised processes, and wait until they are up"
     ) { (invocation, session) throws(Failure) in
-        try session.show(Start.self, .init(name: invocation.operands[0]), taking: nil) { lines($0, session.screen) }
+        try invocation.forEachOperand { process throws(Failure) in
+            try session.show(Start.self, .init(name: process), taking: nil) { lines($0, session.screen) }
+        }
         return .done
     }
 
     static let restart = Verb(
-        name: "restart", operands: "PROCESS", operandCount: 1...1,
-        summary: "stop and start a supervised process, and wait until it is up"
+        name: "restart", operands: "PROCESS…", operandCount: 1...Int.max, destroys: true,
+        summary: "stop and start supervised processes, and wait until they are up"
     ) { (invocation, session) throws(Failure) in
-        try session.show(Restart.self, .init(name: invocation.operands[0]), taking: nil) { lines($0, session.screen) }
+        try invocation.forEachOperand { process throws(Failure) in
+            try session.show(Restart.self, .init(name: process), taking: nil) { lines($0, session.screen) }
+        }
         return .done
     }
 

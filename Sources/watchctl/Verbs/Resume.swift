@@ -2,13 +2,16 @@ import ControlInterface
 
 extension Verb {
     static let resume = Verb(
-        name: "resume", operands: "NAME", operandCount: 1...1, names: .suspended, summary: "take back one suspend"
+        name: "resume", operands: "NAME…", operandCount: 1...Int.max, names: .suspended,
+        summary: "take back one suspend of each"
     ) { (invocation, session) throws(Failure) in
-        try session.show(Resume.self, .init(name: invocation.operands[0])) { reply in
-            switch reply.suspended {
-            case 0: [Styled("\(reply.name) goes on")]
-            case 1: [Styled("\(reply.name) is still suspended once")]
-            default: [Styled("\(reply.name) is still suspended \(reply.suspended) times")]
+        try invocation.forEachOperand { name throws(Failure) in
+            try session.show(Resume.self, .init(name: name)) { reply in
+                switch reply.suspended {
+                case 0: [Styled("\(reply.name) goes on")]
+                case 1: [Styled("\(reply.name) is still suspended once")]
+                default: [Styled("\(reply.name) is still suspended \(reply.suspended) times")]
+                }
             }
         }
         return .done

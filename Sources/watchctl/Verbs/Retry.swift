@@ -20,12 +20,25 @@ extension Verb {
     }
 
     static let forget = Verb(
-        name: "forget", operands: "ID|NAME…", operandCount: 1...Int.max, names: .failures,
-        ids: .failures,
+        name: "forget", operands: "[ID|NAME…]", operandCount: 0...Int.max, options: [.all], names: .failures,
+        ids: .failures, destroys: true,
         summary: "take failed operations off the list of failures; they stay in the history",
-        notes: ["The exit status is 1 if there was nothing to forget."]
+        notes: [
+            "A name is that of a handler: all of its failures. With --all: those of every handler.",
+            "The exit status is 1 if there was nothing to forget.",
+        ]
     ) { (invocation, session) throws(Failure) in
-        try forEachFailure(invocation) { target, name throws(Failure) in
+        var invocation = invocation
+        guard invocation.operands.isEmpty == invocation.has(.all) else {
+            let fault = invocation.has(.all) ? "--all is every failure: name none" : "“forget” needs ID|NAME, or --all"
+            throw .usage(fault, help: "usage: watchctl \(invocation.verb.synopsis)")
+        }
+        if invocation.has(.all) { invocation.operands = try handlersWithFailures(session) }
+        guard !invocation.operands.isEmpty else {
+            session.print([Styled("nothing to forget", .yellow)])
+            return .failed
+        }
+        return try forEachFailure(invocation) { target, name throws(Failure) in
             let reply = try session.show(Forget.self, target) { reply in
                 let count = Phrases.count(reply.operations.count, "failure")
                 return [
@@ -37,29 +50,31 @@ extension Verb {
         }
     }
 
-    /// Does it for each target, as often as there is more of it. What goes wrong with one does not keep it from the
-    /// others.
+    /// `handler/backup`, as `forget` takes it.
+    private static func handlersWithFailures(_ session: Session) throws(Failure) -> [String] {
+        var handlers: Set<String> = []
+        var after: String?
+        repeat {
+            let parameters = ListHistory.Parameters(unsettled: true, limit: Manager.maximumPage, after: after)
+            let page = try session.reply(ListHistory.self, parameters)
+            handlers.formUnion(page.operations.map { "handler/\($0.handler)" })
+            after = page.next
+        } while after != nil
+        return handlers.sorted()
+    }
+
+    /// Does it for each target, as often as there is more of it.
     private static func forEachFailure(
         _ invocation: Invocation, _ work: (FailedTarget, String) throws(Failure) -> (count: Int, more: Bool)
     ) throws(Failure) -> ExitCode {
         var done = 0
-        var failures: [Failure] = []
-        for name in invocation.operands {
+        try invocation.forEachOperand { name throws(Failure) in
             let target = Int(name).map { FailedTarget(id: $0) } ?? FailedTarget(name: name)
-            do throws(Failure) {
-                var round: (count: Int, more: Bool)
-                repeat {
-                    round = try work(target, name)
-                    done += round.count
-                } while round.more && round.count > 0
-            } catch {
-                guard error.exitCode == .failed else { throw error }
-                failures.append(error)
-            }
-        }
-        if var last = failures.popLast() {
-            last.details = failures.map(\.message) + last.details
-            throw last
+            var round: (count: Int, more: Bool)
+            repeat {
+                round = try work(target, name)
+                done += round.count
+            } while round.more && round.count > 0
         }
         return done > 0 ? .done : .failed
     }

@@ -3,18 +3,19 @@ import Schedule
 
 extension Verb {
     static let suspend = Verb(
-        name: "suspend", operands: "NAME", operandCount: 1...1, options: [.duration, .reason],
+        name: "suspend", operands: "NAME…", operandCount: 1...Int.max, options: [.duration, .reason],
         names: .pausable,
-        summary: "suspend a source or queue; what runs goes on"
+        summary: "suspend sources or queues; what runs goes on"
     ) { (invocation, session) throws(Failure) in
         let until = try end(invocation, now: session.screen.now)
-        try session.show(
-            Suspend.self,
-            .init(name: invocation.operands[0], reason: invocation.options[.reason], until: until?.description)
-        ) { reply in
-            let often = reply.suspended == 1 ? "" : " \(reply.suspended) times"
-            let till = until.map { " until \(session.screen.local.until($0, now: session.screen.now))" } ?? ""
-            return [Styled("\(reply.name) is suspended\(often)\(till)")]
+        try invocation.forEachOperand { name throws(Failure) in
+            try session.show(
+                Suspend.self, .init(name: name, reason: invocation.options[.reason], until: until?.description)
+            ) { reply in
+                let often = reply.suspended == 1 ? "" : " \(reply.suspended) times"
+                let till = until.map { " until \(session.screen.local.until($0, now: session.screen.now))" } ?? ""
+                return [Styled("\(reply.name) is suspended\(often)\(till)")]
+            }
         }
         return .done
     }
