@@ -57,6 +57,8 @@ package struct Engine: Sendable {
     var zones: ZoneTable
     /// Names the machine: `FixedRandomDelay=`.
     let host: [UInt8]
+    /// For `%{host}`.
+    let hostName: [UInt8]
     /// `RandomizedDelaySec=`.
     var random: RandomNumbers
     var clockWatch: ClockWatch
@@ -163,10 +165,14 @@ package struct Engine: Sendable {
     /// - Parameters:
     ///   - seed: of random delays: the same seed and the same inputs give the same decisions.
     ///   - host: what tells this machine from others, and stays (`machine-id(5)`).
-    package init(_ configuration: Configuration, at now: Moment, seed: UInt64 = 0, host: [UInt8] = []) {
+    ///   - hostName: for `%{host}`.
+    package init(
+        _ configuration: Configuration, at now: Moment, seed: UInt64 = 0, host: [UInt8] = [], hostName: [UInt8] = []
+    ) {
         settings = configuration.settings
         zones = configuration.zones
         self.host = host
+        self.hostName = hostName
         random = RandomNumbers(seed: seed)
         clockWatch = ClockWatch(now)
         lapse.toWall = clockWatch.toWall

@@ -52,11 +52,15 @@ import Varlink
         }
     }
 
-    @Test func standardInputMayBeThePayloadAlone() throws {
+    @Test func standardInputMayBeThePayloadsAlone() throws {
         let text = "[Custom poke]\nExec=@/record\nStandardInput=payload\n"
         try Watchd.run(text) { watchd in
+            try watchd.suspend("custom/poke")
             try watchd.emit("poke", payload: .object(["a": .int(1)]))
-            #expect(try watchd.waitForRuns(1).first?.inputText == "{\"a\":1}\n")
+            try watchd.emit("poke", data: 7)
+            try watchd.emit("poke", payload: .object(["b": .string("x\ny")]))
+            try watchd.resume("custom/poke")
+            #expect(try watchd.waitForRuns(1).first?.inputText == "{\"a\":1}\n{\"b\":\"x\\ny\"}\n", "a line each")
         }
     }
 

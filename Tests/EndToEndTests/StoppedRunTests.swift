@@ -17,17 +17,18 @@ import Testing
             Exec=/bin/sh -c 'echo $$ >@/running; echo begun; exec sleep 1000'
             OnFailure=mail
             [Handler mail]
-            Exec=/bin/sh -c 'echo "$WATCHD_HANDLER $WATCHD_RESULT $WATCHD_REASON" >>@/mails'
+            Exec=/bin/sh -c 'echo "$WATCHD_OF_HANDLER on $WATCHD_HOST $WATCHD_OUTCOME: $WATCHD_REASON" >>@/mails'
 
             """
         try Lives.run(text, settings: Self.settings) { lives in
             try lives.watchd.emit("job")
             try wait(for: "the job") { !lives.folder.lines("running").isEmpty }
             lives.stop()
+            let host = String(decoding: Linux.hostName, as: UTF8.self)
             #expect(lives.folder.lines("mails").isEmpty)
             try lives.start()
             try wait(for: "the mail") { !lives.folder.lines("mails").isEmpty }
-            #expect(lives.folder.lines("mails") == ["mail stopped ended because watchd stopped"])
+            #expect(lives.folder.lines("mails") == ["job on \(host) stopped: ended because watchd stopped"])
             try wait(for: "the failure") { try !problems(lives).isEmpty }
             #expect(try problems(lives) == ["handler/job: its last run failed, SIGTERM: ended because watchd stopped"])
             let failed = try lives.watchd.control("failed", "job")

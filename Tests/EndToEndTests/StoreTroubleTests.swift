@@ -188,7 +188,9 @@ import Varlink
             try wait(for: "all to be answered") { emits.allSatisfy { $0.now != nil } }
             let kept = emits.count { $0.now == .accepted }
             let words = stopped.split(separator: " ").map(String.init)
-            let numbers = words.indices.dropLast().filter { words[$0 + 1] == "durable" }.compactMap { Int(words[$0]) }
+            let numbers = words.indices.dropLast().filter { words[$0 + 1].hasPrefix("operation") }.compactMap {
+                Int(words[$0])
+            }
             #expect(numbers.count == (kept > 0 ? 2 : 1) && (kept == 0 || numbers.first == kept), "\(kept): \(stopped)")
             let lost = try #require(said(lives, "could not be stored and ").first)
             #expect(lost.contains("\(try #require(numbers.last)) operation"), "\(stopped)\n\(lost)")

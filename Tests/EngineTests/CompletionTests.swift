@@ -72,7 +72,7 @@ struct CompletionTests {
             fixture.advance(seconds: 4)
             fixture.endFirst(.signaled(15))
         }
-        #expect(late == "ran longer than TimeoutSec=3s")
+        #expect(late == "timed out after 3s")
         let waited = reason({ $0.constraints.startTimeout = .seconds(3) }) { fixture in
             fixture.emit("x")
             fixture.advance(seconds: 4)

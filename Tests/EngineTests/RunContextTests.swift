@@ -56,6 +56,31 @@ struct RunContextTests {
         #expect(text(context(.timer(scheduled: 0)), .scheduled) == ["1970-01-01T00:00:00.000000Z"])
     }
 
+    @Test func ofUnitsEndsAndTheMachine() {
+        let unit = UnitFact(unit: "a.service", change: .failed, result: "timeout")
+        #expect(text(context(.unit(unit)), .unit, .unitState, .result) == ["a.service", "failed", "timeout"])
+        #expect(text(context(.process(ProcessFact(pid: 9, exit: .exited(3)))), .outcome) == ["exit 3"])
+        #expect(text(context(.process(ProcessFact(.exec, pid: 9))), .outcome, .ofHandler) == ["", ""])
+        var named = context(path("/srv/a"))
+        named.host = Array("router".utf8)
+        #expect(text(named, .host, .unit) == ["router", ""])
+    }
+
+    @Test(arguments: [
+        (Result.done, nil, Exit.exited(0), "done"), (.failed, nil, .exited(3), "exit 3"),
+        (.failed, "timed out after 1min 30s, killed", .signaled(9), "timed out after 1min 30s"),
+        (.failed, "/x: no such file", nil, "/x: no such file"),
+        (.stopped, "ended because watchd stopped", .signaled(15), "stopped"), (.cancelled, "by hand", nil, "cancelled"),
+    ]) func aCompletionTellsWhichHandlerEndedAndHow(
+        _ result: Result, _ reason: String?, _ exit: Exit?, _ outcome: String
+    ) {
+        let fact = CompletionFact(
+            outcome: .finished, operation: 4, result: result, reason: reason, exit: exit, output: [],
+            cause: Event(id: 1, time: 0, fact: path("/srv/a")), causeOrigin: .source(SourceID(.path, "src")))
+        let context = context(.completion(fact), origin: .completion(handler: "backup"))
+        #expect(text(context, .ofHandler, .outcome, .path, .handler) == ["backup", outcome, "/srv/a", "h"])
+    }
+
     @Test func aCompletionTellsOfItsCauseAllTheWayDown() {
         func completion(of cause: Fact, from origin: Origin, _ result: Result, _ exit: Exit) -> Fact {
             let event = Event(id: 1, time: 0, fact: cause)

@@ -89,7 +89,7 @@ struct RunTests {
         #expect(fixture.signals.count == 2)
         fixture.endFirst(.signaled(9))
         #expect(fixture.results == ["h failed"])
-        #expect(fixture.ended.first?.reason == "ran longer than TimeoutSec=10s, killed")
+        #expect(fixture.ended.first?.reason == "timed out after 10s, killed")
     }
 
     @Test func aRunStillOnItsWayIsSignalledOnce() {

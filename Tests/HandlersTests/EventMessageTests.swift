@@ -37,7 +37,7 @@ import WatchFile
             "\"line\":\"a\\\"\\n\\u0001\" \"incomplete\":true \"peer\":\"/p\"", kind: "descriptor", event: "line")
         try expect(
             .process(ProcessFact(pid: 5, exit: .signaled(9), runTime: 3)),
-            "\"pid\":5 \"signal\":\"SIGKILL\" \"run_usec\":3", kind: "process", event: "exit")
+            "\"pid\":5 \"signal\":\"SIGKILL\" \"outcome\":\"SIGKILL\" \"run_usec\":3", kind: "process", event: "exit")
         try expect(
             .line(LineFact([], form: .connection, peer: "[::1]:5", captures: [], handover: 7)), "\"peer\":\"[::1]:5\"",
             kind: "descriptor", event: "connection")
@@ -49,7 +49,7 @@ import WatchFile
             "\"pid\":5 \"executable\":\"/bin/sh\"", kind: "process", event: "exec")
         try expect(
             .unit(UnitFact(unit: "a.service", change: .failed, result: "exit-code")),
-            "\"unit\":\"a.service\" \"result\":\"exit-code\"", kind: "unit", event: "failed")
+            "\"unit\":\"a.service\" \"unit_state\":\"failed\" \"result\":\"exit-code\"", kind: "unit", event: "failed")
         try expect(
             .silence(SilenceFact(silent: 1_000_000)), "\"silent_usec\":1000000", kind: "silence", event: "silence")
         try expect(
@@ -107,6 +107,24 @@ import WatchFile
         #expect(!variables(Array(repeating: 1, count: 100_001)).contains { $0.hasPrefix("WATCHD_LINE=") })
         #expect(variables([]).filter { $0.hasPrefix("PATH=") } == ["PATH=/bin"])
         #expect(!variables([]).contains { $0.hasPrefix("WATCHD_PATH=") })
+    }
+
+    @Test(arguments: [
+        ("[::1]:80", ["WATCHD_PEER=[::1]:80", "REMOTE_ADDR=::1", "REMOTE_PORT=80"]),
+        ("10.0.0.7:4711", ["WATCHD_PEER=10.0.0.7:4711", "REMOTE_ADDR=10.0.0.7", "REMOTE_PORT=4711"]),
+        ("pid=1,uid=2,gid=3", ["REMOTE_PORT=0", "WATCHD_PEER=pid=1,uid=2,gid=3"]),
+    ]) func aConnectionTellsWhoConnected(_ peer: String, _ wanted: [String]) {
+        let definition = HandlerDefinition(
+            name: "h", action: .exec([]),
+            environment: [EnvironmentVariable(name: "REMOTE_PORT", value: Array("0".utf8))])
+        let fact = LineFact([], form: .connection, peer: peer, handover: 1)
+        let context = RunContext(
+            handler: "h", queue: "q", operation: 9, attempt: 1, origin: origin,
+            events: [Event(id: 1, time: 0, fact: .line(fact))])
+        let variables = ChildEnvironment.variables(context, definition, queue: [])
+            .map { String(decoding: $0, as: UTF8.self) }
+        let told = variables.filter { $0.hasPrefix("WATCHD_PEER=") || $0.hasPrefix("REMOTE_") }
+        #expect(told == wanted)
     }
 
     @Test func aProcessThatIsToBeFoundAgainKnowsItsInstanceAndPart() {

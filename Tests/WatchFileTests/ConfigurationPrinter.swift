@@ -222,7 +222,8 @@ struct ConfigurationPrinter {
             .handler: ["%{handler}"], .queue: ["%{queue}"], .operation: ["%{operation}"], .kind: ["%{kind}"],
             .event: ["%{event}"], .oldPath: ["%{old_path}"], .folder: ["%{folder}"], .line: ["%{line}"],
             .data: ["%{data}"], .signal: ["%{signal}"], .pid: ["%{pid}"], .exitStatus: ["%{exit_status}"],
-            .reason: ["%{reason}"],
+            .reason: ["%{reason}"], .ofHandler: ["%{of_handler}"], .outcome: ["%{outcome}"], .unit: ["%{unit}"],
+            .unitState: ["%{unit_state}"], .host: ["%{host}"],
             .result: ["%{result}"], .time: ["%{time}"], .scheduled: ["%{scheduled}"], .attempt: ["%{attempt}"],
             .count: ["%{count}"], .peer: ["%{peer}"],
         ]

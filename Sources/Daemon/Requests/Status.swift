@@ -10,7 +10,8 @@ import WatchFile
 extension Runtime {
     func status(_ role: Peer.Role) -> GetStatus.Reply {
         var reply = GetStatus.Reply(
-            version: Manager.softwareVersion, host: Self.host, pid: Int(Linux.processID),
+            version: Manager.softwareVersion, host: String(decoding: Linux.hostName, as: UTF8.self),
+            pid: Int(Linux.processID),
             started: wireTime(engine.started.realtime),
             uptimeUsec: Int(Linux.now(.boottime) - engine.started.boottime), state: state)
         let sources = engine.sourceViews
@@ -45,11 +46,6 @@ extension Runtime {
         case .reloading: return .reloading
         case .draining, .drained: return .draining
         }
-    }
-
-    private static var host: String {
-        let name = (try? Linux.readFile("/proc/sys/kernel/hostname", limit: 256)) ?? []
-        return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
     /// Resident bytes, from `/proc/self/statm`.

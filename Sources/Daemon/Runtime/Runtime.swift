@@ -116,7 +116,8 @@ final class Runtime {
         zones = parts.configuration.zones
         hasGroups = Self.hasGroups(parts.configuration)
         engine = Engine(
-            parts.configuration, at: .current, seed: UInt64.random(in: 0...UInt64.max), host: Self.machineID)
+            parts.configuration, at: .current, seed: UInt64.random(in: 0...UInt64.max), host: Self.machineID,
+            hostName: Linux.hostName)
         epoll = try EpollSet(on: core)
         manager = ServiceManager(logger: parts.logger)
         try openStore()

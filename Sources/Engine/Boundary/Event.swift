@@ -25,6 +25,9 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
     /// The kind of the source; of what watchd makes itself none.
     var kind: String { if case .source(let id) = self { id.kind.rawValue } else { "" } }
 
+    /// Of a completion: the handler that has ended.
+    package var completedHandler: String? { if case .completion(let handler) = self { handler } else { nil } }
+
     /// The bare name, as `%{source}` gives it.
     package var name: String {
         switch self {
@@ -334,6 +337,16 @@ package struct CompletionFact: Equatable, Sendable {
         self.output = output
         self.cause = cause
         self.causeOrigin = causeOrigin
+    }
+
+    /// Before the span of `TimeoutSec=`, in the reason of a run that took longer.
+    static let timedOut = "timed out after "
+
+    /// How it ended, in a word or two: `done`, `exit 3`, `SIGTERM`, `timed out after 30s`, `stopped`.
+    package var ending: String {
+        guard result == .failed else { return result.rawValue }
+        if let reason, reason.hasPrefix(Self.timedOut) { return String(reason.prefix { $0 != "," }) }
+        return exit?.sentence ?? reason ?? result.rawValue
     }
 }
 

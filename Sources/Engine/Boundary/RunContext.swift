@@ -14,10 +14,12 @@ package struct RunContext: Sendable {
     package var events: [Event]
     /// A run of this operation may have happened before.
     package var isRedelivered: Bool
+    /// The name of this machine.
+    package var host: [UInt8]
 
     package init(
         handler: String, queue: String, operation: UInt64, attempt: Int, origin: Origin, events: [Event],
-        isRedelivered: Bool = false
+        isRedelivered: Bool = false, host: [UInt8] = []
     ) {
         self.handler = handler
         self.queue = queue
@@ -26,13 +28,14 @@ package struct RunContext: Sendable {
         self.origin = origin
         self.events = events
         self.isRedelivered = isRedelivered
+        self.host = host
     }
 
-    package init(_ request: StartRequest) {
+    package init(_ request: StartRequest, host: [UInt8] = []) {
         self.init(
             handler: request.definition.value.name, queue: request.queue, operation: request.run.operation,
             attempt: request.run.attempt, origin: request.origin, events: request.events,
-            isRedelivered: request.isRedelivered)
+            isRedelivered: request.isRedelivered, host: host)
     }
 
     /// What a specifier expands to; nothing where it does not apply.
@@ -48,6 +51,8 @@ package struct RunContext: Sendable {
         case .kind: Array((events.last?.fact.kind ?? origin.kind).utf8)
         case .event: Array((events.last?.fact.eventName ?? "").utf8)
         case .time: Array(events.last.map { Timestamp(microseconds: $0.time).description }?.utf8 ?? "".utf8)
+        case .host: host
+        case .ofHandler: Array((origin.completedHandler ?? "").utf8)
         default: events.last.map { $0.fact.value(specifier) } ?? []
         }
     }
@@ -91,12 +96,19 @@ extension Fact {
             return specifier == .pid ? Array(String(fact.pid).utf8) : fact.exit.map { $0.value(specifier) } ?? []
         case .custom(let fact):
             return specifier == .data ? fact.data.map { Array(String($0).utf8) } ?? [] : []
-        case .unit(let fact): return specifier == .result ? Array((fact.result ?? "").utf8) : []
+        case .unit(let fact):
+            switch specifier {
+            case .result: return Array((fact.result ?? "").utf8)
+            case .unit: return Array(fact.unit.utf8)
+            case .unitState: return Array(fact.change.rawValue.utf8)
+            default: return []
+            }
         case .group, .finalizer, .silence: return []
         case .completion(let fact):
             switch specifier {
             case .result: return Array(fact.result.rawValue.utf8)
             case .reason: return Array((fact.reason ?? "").utf8)
+            case .outcome: return Array(fact.ending.utf8)
             case .exitStatus, .signal: return fact.exit.map { $0.value(specifier) } ?? []
             default: return fact.cause.fact.value(specifier)
             }
@@ -133,6 +145,7 @@ extension PathFact {
 extension Exit {
     func value(_ specifier: Specifier) -> [UInt8] {
         switch (self, specifier) {
+        case (_, .outcome): Array(sentence.utf8)
         case (.exited(let code), .exitStatus): Array(String(code).utf8)
         case (.signaled(let number), .signal): Array(LinuxSignal.name(number).utf8)
         default: []

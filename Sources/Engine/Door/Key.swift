@@ -35,7 +35,7 @@ extension Engine {
             }
             return RunContext(
                 handler: handlers[target.handler].name, queue: queues[target.queue].definition.name, operation: 0,
-                attempt: 1, origin: sources[source].origin, events: [event]
+                attempt: 1, origin: sources[source].origin, events: [event], host: hostName
             ).value(specifier)
         }
     }

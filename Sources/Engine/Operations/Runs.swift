@@ -73,7 +73,7 @@ extension Engine {
         case .timedOut:
             let span = run.definition.value.timeout
             return Verdict(
-                result: .failed, reason: "ran longer than TimeoutSec=\(span)\(run.isKilled ? ", killed" : "")")
+                result: .failed, reason: "\(CompletionFact.timedOut)\(span)\(run.isKilled ? ", killed" : "")")
         case .cancelled: return Verdict(result: .cancelled, reason: "cancelled while it ran")
         case .stopped: return Verdict(result: .stopped, reason: "ended because watchd stopped")
         case .superseded: return Verdict(result: .superseded)

@@ -104,7 +104,8 @@ extension Engine {
         return RunContext(
             handler: handlers[operation.handler].name, queue: queues[operation.queue].definition.name,
             operation: operation.id, attempt: Int(operation.attempt), origin: sources[operation.source].origin,
-            events: events, isRedelivered: operation.isRedelivered || events.contains(where: \.isRepeated))
+            events: events, isRedelivered: operation.isRedelivered || events.contains(where: \.isRepeated),
+            host: hostName)
     }
 
     private mutating func emit(_ ref: OperationRef, part: Int, into name: String, data text: [UInt8]?) {

@@ -63,7 +63,7 @@ extension SupervisedProcess.Outcome {
 
 extension Exit {
     /// `exit 3`, `SIGKILL`.
-    var sentence: String {
+    package var sentence: String {
         switch self {
         case .exited(let code): "exit \(code)"
         case .signaled(let number): LinuxSignal.name(number)

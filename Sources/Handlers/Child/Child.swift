@@ -81,7 +81,7 @@ struct Child: Sendable {
     }
 
     private func spawn() throws -> Started {
-        let context = RunContext(request)
+        let context = RunContext(request, host: Linux.hostName)
         let words = try words(context)
         let environment = ChildEnvironment.variables(
             context, definition, queue: request.environment, part: request.run.part, instance: instance)
@@ -211,7 +211,7 @@ struct Child: Sendable {
         case .event: text = try EventMessage.line(context)
         case .paths, .lines: text = context.words.flatMap { $0 + [UInt8(ascii: "\n")] }
         case .paths0: text = context.words.flatMap { $0 + [0] }
-        case .payload: text = context.payload
+        case .payload: text = context.payloads
         case .output: text = context.output
         case .null, .socket: return try Linux.open("/dev/null").release()
         }
@@ -257,10 +257,12 @@ extension Errno {
 }
 
 extension RunContext {
-    /// The JSON payload of the newest event.
-    fileprivate var payload: [UInt8] {
-        guard case .custom(let fact) = events.last?.fact else { return [] }
-        return fact.payload.map { $0 + [UInt8(ascii: "\n")] } ?? []
+    /// The JSON payloads of all its events, the oldest first: a line each.
+    fileprivate var payloads: [UInt8] {
+        events.flatMap { event in
+            guard case .custom(let fact) = event.fact, let payload = fact.payload else { return [UInt8]() }
+            return payload + [UInt8(ascii: "\n")]
+        }
     }
 
     /// What the reported run wrote.

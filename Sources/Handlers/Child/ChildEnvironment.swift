@@ -37,6 +37,10 @@ package enum ChildEnvironment {
                 values.append((name, value))
             }
         }
+        if let (address, port) = context.remote {
+            values.removeAll { $0.name == "REMOTE_ADDR" || $0.name == "REMOTE_PORT" }
+            values += [("REMOTE_ADDR", Array(address)), ("REMOTE_PORT", Array(port))]
+        }
         return values.map { Array($0.name.utf8) + [UInt8(ascii: "=")] + $0.value }
     }
 
@@ -47,10 +51,20 @@ package enum ChildEnvironment {
         ("WATCHD_COUNT", .count), ("WATCHD_PATH", .path), ("WATCHD_OLD_PATH", .oldPath), ("WATCHD_LINE", .line),
         ("WATCHD_DATA", .data), ("WATCHD_SIGNAL", .signal), ("WATCHD_PID", .pid),
         ("WATCHD_EXIT_STATUS", .exitStatus), ("WATCHD_RESULT", .result), ("WATCHD_REASON", .reason),
-        ("WATCHD_TIME", .time),
+        ("WATCHD_OUTCOME", .outcome), ("WATCHD_OF_HANDLER", .ofHandler), ("WATCHD_UNIT", .unit),
+        ("WATCHD_UNIT_STATE", .unitState), ("WATCHD_PEER", .peer), ("WATCHD_HOST", .host), ("WATCHD_TIME", .time),
     ]
 }
 
 extension RunContext {
+    /// Who connected over IP, as `systemd.socket(5)` tells it.
+    fileprivate var remote: (address: Substring.UTF8View, port: Substring.UTF8View)? {
+        guard case .line(let fact) = events.last?.fact, fact.form == .connection, let peer = fact.peer,
+            let colon = peer.lastIndex(of: ":")
+        else { return nil }
+        let address = peer[..<colon].drop { $0 == "[" }.prefix { $0 != "]" }
+        return (address.utf8, peer[colon...].dropFirst().utf8)
+    }
+
     fileprivate var hasLine: Bool { if case .line = events.last?.fact { true } else { false } }
 }

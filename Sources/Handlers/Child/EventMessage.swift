@@ -62,7 +62,9 @@ package enum EventMessage {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case id, source, kind, event, time, count, scheduled, signal, number, value, path, recovered, replaced, line
             case incomplete, peer, captures, pid, executable, unit, data, of, result, reason, output, ran, failed,
-                cancelled, lost, failures
+                cancelled, lost, failures, outcome
+            case ofHandler = "of_handler"
+            case unitState = "unit_state"
             case senderPID = "sender_pid"
             case senderUID = "sender_uid"
             case senderExecutable = "sender_executable"
@@ -107,6 +109,9 @@ package enum EventMessage {
         var silent: Int64?
         var data: Int64?
         var of: UInt64?
+        var ofHandler: String?
+        var outcome: String?
+        var unitState: String?
         var result: String?
         var reason: String?
         var output: String?
@@ -125,6 +130,7 @@ package enum EventMessage {
             count = event.count
             take(event.fact)
             if case .completion(let fact) = event.fact { take(fact) }
+            ofHandler = origin.completedHandler
         }
 
         private mutating func take(_ fact: Fact) {
@@ -137,8 +143,9 @@ package enum EventMessage {
                 pid = fact.pid
                 executable = fact.executable.map(text)
                 take(fact.exit)
+                outcome = fact.exit?.sentence
                 runTime = fact.runTime
-            case .unit(let fact): (unit, result) = (fact.unit, fact.result)
+            case .unit(let fact): (unit, unitState, result) = (fact.unit, fact.change.rawValue, fact.result)
             case .silence(let fact): silent = fact.silent
             case .custom(let fact): data = fact.data
             case .group(let fact):
@@ -183,7 +190,7 @@ package enum EventMessage {
             while case .completion(let inner) = cause { (cause, origin) = (inner.cause.fact, inner.causeOrigin) }
             take(cause)
             source = origin.name
-            of = fact.operation
+            (of, outcome) = (fact.operation, fact.ending)
             (result, reason) = (fact.result.rawValue, fact.reason)
             (exitStatus, signal) = (nil, nil)
             take(fact.exit)

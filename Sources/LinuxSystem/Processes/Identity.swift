@@ -126,6 +126,13 @@ extension Linux {
     /// `pids.max` may allow fewer. They are started and ended; at most 64 are tried.
     package static func threadsToBeHad(of count: Int) -> Int { Int(clinux_threads_to_be_had(Int32(count))) }
 
+    /// `gethostname(2)`.
+    package static var hostName: [UInt8] {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return [] }
+        return name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    }
+
     /// `isatty(3)`.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 

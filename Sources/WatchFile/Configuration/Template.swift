@@ -45,5 +45,10 @@ package enum Specifier: Hashable, Sendable {
     case source, handler, queue, operation, kind, event, oldPath, folder, line, data, signal, pid, exitStatus, result
     /// Of a completion: why it ended so.
     case reason
+    /// Of a completion: the handler that ended. Of a process too: how, in a word or two.
+    case ofHandler, outcome
+    case unit, unitState
     case time, scheduled, attempt, count, peer
+    /// The name of this machine.
+    case host
 }

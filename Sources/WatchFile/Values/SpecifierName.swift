@@ -20,7 +20,8 @@ extension Specifier {
         "path": .path, "old_path": .oldPath, "folder": .folder, "line": .line, "data": .data, "signal": .signal,
         "pid": .pid, "exit_status": .exitStatus, "result": .result, "reason": .reason, "time": .time,
         "scheduled": .scheduled,
-        "attempt": .attempt, "count": .count, "peer": .peer,
+        "attempt": .attempt, "count": .count, "peer": .peer, "of_handler": .ofHandler, "outcome": .outcome,
+        "unit": .unit, "unit_state": .unitState, "host": .host,
     ]
 
     static let longestName = byName.keys.map(\.utf8.count).max() ?? 0
@@ -28,9 +29,10 @@ extension Specifier {
     /// Text that whoever caused the event chose, or that may name a file: it must never be run as code.
     var isForeignText: Bool {
         switch self {
-        case .path, .lastComponent, .relativePath, .capture, .oldPath, .folder, .line, .peer, .reason: true
+        case .path, .lastComponent, .relativePath, .capture, .oldPath, .folder, .line, .peer, .reason, .outcome, .unit:
+            true
         case .source, .handler, .queue, .operation, .kind, .event, .data, .signal, .pid, .exitStatus, .result, .time,
-            .scheduled, .attempt, .count:
+            .scheduled, .attempt, .count, .ofHandler, .unitState, .host:
             false
         }
     }
