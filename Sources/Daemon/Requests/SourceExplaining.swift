@@ -55,9 +55,11 @@ extension Runtime {
     func silenceText(_ view: SourceView) -> String? {
         guard let silence = view.silence else { return nil }
         let (quiet, span) = (Self.seconds(silence.quiet), TimeSpan(microseconds: UInt64(silence.span)))
+        let isOfProcess = if case .process(let trigger) = view.definition.trigger { !trigger.isMatch } else { false }
+        let what = isOfProcess ? "a process" : "an event"
         return silence.isTold
             ? "silent for \(quiet), more than SilenceSec=\(span.brief)"
-            : "\(quiet) of SilenceSec=\(span.brief) without an event"
+            : "\(quiet) of SilenceSec=\(span.brief) without \(what)"
     }
 
     private static func seconds(_ time: Int64) -> TimeSpan {
