@@ -62,6 +62,18 @@ extension Manager {
           settled: ?bool
         )
 
+        # Events that wait for RateLimit= of their source, and are no operation yet.
+        type HeldEvents (
+          # path/uploads.
+          source: string,
+          # Those that are to be told.
+          handlers: []string,
+          events: int,
+          # When the oldest came.
+          since: string,
+          waiting_for: string
+        )
+
         # Everything about one operation: the members of OperationSummary, then its own.
         type OperationDetail (
           id: int,

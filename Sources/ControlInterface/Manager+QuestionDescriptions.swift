@@ -43,6 +43,8 @@ extension Manager {
           running: []OperationSummary,
           # Operations that wait, the oldest first; at most 20.
           waiting: []OperationSummary,
+          # Events that wait to become operations; at most 20.
+          held: []HeldEvents,
           # Operations that ended, the newest first; at most 20.
           recent: []OperationSummary,
           # Semaphores of which something is taken or wanted; at most 20.
@@ -137,6 +139,8 @@ extension Manager {
         ) -> (
           # One page of them.
           operations: []OperationSummary,
+          # On the first page, where pending operations are asked for: events that wait to become operations.
+          held: []HeldEvents,
           # There are more: pass it as after.
           next: ?int
         )

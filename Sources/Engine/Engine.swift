@@ -212,7 +212,7 @@ package struct Engine: Sendable {
         case .source(let id, let condition):
             if let source = sources.index(of: .source(id)) {
                 sources[source].condition = condition
-                startSilence(source)
+                silenceMayChange(source)
             }
         case .gap(let id, let count), .cut(let id, let count):
             if let source = sources.index(of: .source(id)) {

@@ -40,6 +40,7 @@ struct DescriptionTests {
         ("Queue", Sample.json(Samples.queue)),
         ("Handler", Sample.json(Samples.handler)), ("OperationSummary", Sample.json(Samples.completeOperation)),
         ("OperationDetail", Sample.json(Samples.detail)), ("Problem", Sample.json(Samples.status.problems[0])),
+        ("HeldEvents", Sample.json(Samples.held)),
         ("Pause", Sample.json(Samples.status.pauses[0])), ("Elapse", Sample.json(Samples.status.next[0])),
         ("Store", Sample.json(Samples.store)), ("Retried", Sample.json(Retry.Retried(failed: 1, operation: 2))),
         ("Counters", Sample.json(Counters())), ("Gap", Sample.json(Follow.Gap(first: 1, last: 2))),

@@ -46,7 +46,7 @@ package enum Samples {
                 ListOperations.self,
                 isFull
                     ? .init(queue: "images", handler: "thumbnail", state: .finished, limit: 10, after: 3) : .init(),
-                .init(operations: [id], next: isFull ? 4711 : nil)),
+                .init(operations: [id], held: isFull ? [held] : [], next: isFull ? 4711 : nil)),
             Sample(
                 ListHistory.self, isFull ? everyFilter : .init(),
                 .init(operations: isFull ? [completeOperation] : [], next: isFull ? "1763654645123456-4711" : nil)),
@@ -123,6 +123,7 @@ package enum Samples {
         ]
         status.running = [operationRunning]
         status.waiting = [waitingOperation, backingOff]
+        status.held = [held]
         status.recent = [superseded, operation, yesterdaysOperation]
         status.semaphores = [semaphore]
         status.groups = [group]
@@ -167,6 +168,10 @@ package enum Samples {
         by: "root", reason: "pg upgrade", since: "2026-11-20T09:08:02.000000Z", until: "2026-11-20T11:00:00.000000Z")
 
     // MARK: Lists
+
+    package static let held = HeldEvents(
+        source: "path/uploads", handlers: ["thumbnail"], events: 12, since: "2026-11-20T09:47:32.000000Z",
+        waitingFor: "RateLimit=1/1min, 30s more")
 
     package static let semaphore = ListSemaphores.Semaphore(name: "archive", value: 2, available: 0, waiting: 3)
 

@@ -117,4 +117,33 @@ import Varlink
         let fraction = parts.count > 1 ? try #require(Int(parts[1])) : 0
         return seconds * 1_000_000 + fraction
     }
+
+    @Test func whatWaitsForTheRateIsSeenAndMerges() throws {
+        let text = "[Custom poke]\nExec=/bin/true\nRateLimit=1/1h\n"
+        try Watchd.run(text) { watchd in
+            for number in 1...4 {
+                try watchd.emit("poke", payload: .object(["number": .int(Int64(number))]))
+                // Else the second one would join an operation that waits for the first to end.
+                try watchd.waitForEnded(1, of: "poke")
+            }
+            let held = try #require(try watchd.status().held.first)
+            #expect(held.source == "custom/poke" && held.handlers == ["poke"] && held.events == 3)
+            #expect(held.waitingFor.hasPrefix("RateLimit=1/1h, "), "\(held)")
+            let waiting = "3 events of custom/poke"
+            #expect(try watchd.control("status").text.contains("WAITING (1)"))
+            #expect(try watchd.control("status").text.contains("more: \(waiting)"))
+            #expect(try watchd.control("operations").text.contains("custom/poke, 3 events"))
+            #expect(try watchd.control("operations", "--state", "executing").text.contains("no such operations"))
+            for name in ["poke", "custom/poke", "handler/poke"] {
+                let text = try watchd.control("explain", name).text
+                #expect(text.contains("\(waiting) wait for RateLimit=1/1h, "), "\(text)")
+            }
+            #expect(try watchd.control("sources").text.contains("custom/poke: RateLimit=1/1h, "))
+            try Watchd.write(text.replacing("RateLimit=1/1h\n", with: ""), to: watchd.folder)
+            #expect(try watchd.control("reload").code == 0)
+            let last = try #require(try watchd.waitForEnded(2, of: "poke").last)
+            #expect(last.deliveries == 3)
+            #expect(try watchd.status().held.isEmpty)
+        }
+    }
 }

@@ -218,4 +218,34 @@ import Testing
             try wait(for: "it to be up") { watchd.folder.exists("up") }
         }
     }
+
+    @Test func aHealthyProcessIsNotSilent() throws {
+        let silence = "SilenceSec=300ms\nOnSilence=quiet\nOnSound=loud\n"
+        let text =
+            Self.text("one", silence) + "[Process other]\nPIDFile=@/pid\n\(silence)[Timer beat]\nEverySec=300ms\n"
+            + ["beat", "quiet", "loud"].map {
+                "\($0 == "beat" ? "" : "[Handler \($0)]\n")Exec=/bin/echo %{source}\nStandardOutput=append:@/\($0)\n"
+            }.joined()
+        try Lives.run(text, prepare: Self.install) { lives in
+            let folder = lives.folder
+            func waitFor(_ lines: [String], in file: String) throws {
+                try wait(for: "\(lines) in \(file), got \(folder.lines(file))") { folder.lines(file) == lines }
+            }
+            try waitForStarts(1, lives)
+            // No such process runs yet.
+            try waitFor(["other"], in: "quiet")
+            let server = try #require(try process(lives.watchd).pid)
+            try folder.write("pid", "\(server)\n")
+            try waitFor(["other"], in: "loud")
+            let beats = folder.lines("beat").count
+            try wait(for: "some beats") { folder.lines("beat").count >= beats + 4 }
+            #expect(folder.lines("quiet") == ["other"])
+            #expect(try !lives.watchd.control("explain", "process/web").text.contains("SilenceSec"))
+            #expect(try lives.watchd.control("stop", "web").code == 0)
+            try wait(for: "both to be silent") { folder.lines("quiet").count == 3 }
+            #expect(Set(folder.lines("quiet").suffix(2)) == ["other", "web"])
+            #expect(try lives.watchd.control("start", "web").code == 0)
+            try waitFor(["other", "web"], in: "loud")
+        }
+    }
 }

@@ -176,21 +176,89 @@ struct RateLimitTests {
         for number in 1...4 { tokens.append(fixture.emit("x", Int64(number))) }
         fixture.endFirst()
         fixture.advance(seconds: 1)
-        #expect(fixture.story.first == "h: data:1")
-        for _ in 0..<4 {
-            fixture.endAll()
-            fixture.advance(seconds: 1)
-        }
-        let sum = fixture.starts.flatMap(\.events).reduce(Int64(0)) { sum, event in
-            if case .custom(let fact) = event.fact { sum + (fact.data ?? 0) } else { sum }
-        }
-        #expect(sum == 10 && fixture.counters(handler: "h")?[.done] == 4)
+        fixture.endAll()
+        #expect(fixture.story == ["h: data:1", "h: data:9x3"] && fixture.counters(handler: "h")?[.done] == 4)
         for token in tokens {
             guard case .events = fixture.reply(token) else {
                 Issue.record("a caller has no answer, or an error")
                 continue
             }
         }
+    }
+
+    @Test func whatOneOperationCanCarryIsOneOperation() {
+        let fixture = source(.custom("x", to: "h", on: "q"), 2, 10)
+        for number in 1...6 { fixture.emit("x", payload: "\(number)") }
+        #expect(fixture.running == ["h: data:1/1"])
+        fixture.endFirst()
+        #expect(fixture.running == ["h: data:1/2 data:1/3 data:1/4 data:1/5 data:1/6"])
+        fixture.endFirst()
+        for number in 7...9 { fixture.emit("x", payload: "\(number)") }
+        #expect(fixture.running == [])
+        fixture.advance(seconds: 10)
+        #expect(fixture.running == ["h: data:1/7 data:1/8 data:1/9"])
+    }
+
+    @Test func eachKeyHasAnOperationAndTheRateIsOfAllOfThem() {
+        let fixture = source(.path("p", to: "h", on: "q", key: .perPath), 1)
+        for name in ["a", "b", "c", "b", "c"] { fixture.path("p", .written, "/w/\(name)") }
+        #expect(fixture.running == ["h: written:a"])
+        fixture.advance(seconds: 1)
+        #expect(fixture.running == ["h: written:a", "h: written:bx2"])
+        fixture.advance(seconds: 1)
+        #expect(fixture.running == ["h: written:a", "h: written:bx2", "h: written:cx2"])
+    }
+
+    @Test func whatJoinsAnOperationThatWaitsPasses() {
+        let fixture = source(.path("p", to: "h", on: "q", key: .handler), 2, 100)
+        for name in ["a", "b", "c", "d"] { fixture.path("p", .written, "/w/\(name)") }
+        #expect(fixture.counters(source: "path/p")?[.held] == 0, "b made one that waits for its key")
+        fixture.endFirst()
+        #expect(fixture.running == ["h: written:b written:c written:d"])
+        fixture.path("p", .written, "/w/e")
+        #expect(fixture.counters(source: "path/p")?[.held] == 1)
+    }
+
+    @Test func theOperationsOfAllItsHandlersAreOne() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 100)], handlers: [.exec("h"), .exec("i")],
+                sources: [SourceDefinition.custom("x", to: "h", "i", on: "q").with { $0.rateLimit = Self.limit(1) }]))
+        for number in 1...3 { fixture.emit("x", Int64(number)) }
+        #expect(fixture.running == ["h: data:1", "i: data:1"])
+        fixture.endAll()
+        fixture.advance(seconds: 1)
+        #expect(fixture.running == ["h: data:5x2", "i: data:5x2"])
+    }
+
+    @Test func itSaysWhatWaitsAndForHowLong() {
+        let fixture = source(.fifo("f", to: "h", on: "q"), 1, 20)
+        for number in 1...4 { fixture.line("f", "\(number)") }
+        fixture.advance(seconds: 8)
+        fixture.send(.clock)
+        let wait = fixture.engine.sourceViews.first?.rateWait
+        #expect(wait?.events == 3 && wait?.sentence == "RateLimit=1/20s, 12s more")
+        let explanation = fixture.engine.explain(handler: "h")?.last
+        #expect(explanation?.sentence == "3 events of descriptor/f wait for RateLimit=1/20s, 12s more")
+        #expect(explanation?.code == .rateLimit)
+        for _ in 0..<3 { fixture.advance(seconds: 20) }
+        #expect(fixture.engine.sourceViews.first?.rateWait == nil)
+    }
+
+    @Test func aReloadMayShortenTheWait() {
+        let fixture = source(.fifo("f", to: "h", on: "q"), 1, 100)
+        for number in 1...3 { fixture.line("f", "\(number)") }
+        func reload(_ limit: RateLimit?) {
+            fixture.reload(
+                .of(
+                    queues: [.concurrent("q", width: 100)], handlers: [.exec("h")],
+                    sources: [SourceDefinition.fifo("f", to: "h", on: "q").with { $0.rateLimit = limit }]))
+        }
+        reload(Self.limit(1, 10))
+        fixture.advance(seconds: 10)
+        #expect(fixture.starts.count == 2)
+        reload(nil)
+        #expect(fixture.starts.count == 3)
     }
 
     @Test func itIsNeverAnError() {

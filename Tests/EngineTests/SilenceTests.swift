@@ -93,20 +93,104 @@ struct SilenceTests {
         #expect(told(fixture) == ["10: quiet 10"])
     }
 
-    @Test func aSupervisedProcessIsHeardWhenItEnds() {
-        let web = SourceDefinition.supervised("web").with {
-            $0.silence = SilenceRule(span: .seconds(10), onSilence: ["quiet"], onSound: ["loud"])
-        }
-        let fixture = EngineFixture(configuration(web))
+    // MARK: Processes
+
+    private func watching(_ source: SourceDefinition) -> SourceDefinition {
+        source.with { $0.silence = SilenceRule(span: .seconds(10), onSilence: ["quiet"], onSound: ["loud"]) }
+    }
+
+    @Test func aSupervisedProcessIsHeardAsLongAsItRuns() {
+        let fixture = EngineFixture(configuration(watching(.supervised("web", restart: .no))))
         fixture.advance(seconds: 3)
         fixture.spawn(fixture.runs[0])
-        fixture.advance(seconds: 10)
-        #expect(told(fixture) == ["13: quiet 10"])
+        fixture.advance(seconds: 100)
+        #expect(told(fixture).isEmpty)
         fixture.end(fixture.starts[0].run, .exited(3))
-        #expect(told(fixture).last == "13: loud 10")
-        fixture.advance(seconds: 10)
-        #expect(told(fixture).last == "23: quiet 10")
+        fixture.advance(seconds: 9)
+        #expect(told(fixture).isEmpty)
+        fixture.advance(seconds: 1)
+        #expect(told(fixture) == ["113: quiet 10"])
+        fixture.command(.process(.start, name: "web"))
+        #expect(told(fixture).count == 1)
+        fixture.advance(seconds: 1)
+        fixture.spawn(fixture.starts.last { $0.definition.value.name == "web" }?.run ?? fixture.starts[0].run)
+        fixture.advance(seconds: 100)
+        #expect(told(fixture) == ["113: quiet 10", "114: loud 11"])
     }
+
+    @Test func oneOfItsCopiesIsEnough() {
+        let fixture = EngineFixture(configuration(watching(.supervised("web", workers: 2, restart: .no))))
+        for run in fixture.runs { fixture.spawn(run) }
+        fixture.end(fixture.starts[0].run, .exited(3))
+        fixture.advance(seconds: 100)
+        #expect(told(fixture).isEmpty)
+        fixture.end(fixture.starts[1].run, .exited(3))
+        fixture.advance(seconds: 10)
+        #expect(told(fixture) == ["110: quiet 10"])
+    }
+
+    @Test func aRestartInTimeIsNoSilence() {
+        let fixture = EngineFixture(configuration(watching(.supervised("web", delay: .seconds(8)))))
+        for _ in 0..<4 {
+            fixture.spawn(fixture.starts.last?.run ?? fixture.runs[0])
+            fixture.advance(seconds: 20)
+            fixture.end(fixture.starts.last?.run ?? fixture.runs[0], .exited(3))
+            fixture.advance(seconds: 8)
+        }
+        #expect(told(fixture).isEmpty)
+    }
+
+    @Test func theProcessOfAPIDFileIsHeardAsLongAsItRuns() {
+        let server = watching(.process("p", to: "h"))
+        let fixture = EngineFixture(configuration(server))
+        fixture.send(.source(server.id, .waiting("/run/p.pid does not exist yet")))
+        fixture.advance(seconds: 10)
+        #expect(told(fixture) == ["10: quiet 10"])
+        fixture.send(.source(server.id, .armed))
+        #expect(told(fixture).last == "10: loud 10")
+        fixture.advance(seconds: 100)
+        fixture.send(.source(server.id, .armed))
+        fixture.advance(seconds: 5)
+        fixture.send(.event(server.id, .process(ProcessFact(pid: 7))))
+        fixture.send(.source(server.id, .waiting("process 7 has ended")))
+        fixture.advance(seconds: 9)
+        #expect(told(fixture).count == 2)
+        fixture.advance(seconds: 1)
+        #expect(told(fixture).last == "125: quiet 10")
+    }
+
+    @Test func anEndThatCameLateIsNoSound() {
+        let server = watching(.process("p", to: "h"))
+        let fixture = EngineFixture(configuration(server))
+        fixture.send(.source(server.id, .failed("no such device")))
+        fixture.advance(seconds: 10)
+        fixture.send(.event(server.id, .process(ProcessFact(pid: 7))))
+        #expect(told(fixture) == ["10: quiet 10"])
+    }
+
+    @Test func aProcessThatRunsAfterARestartIsHeard() {
+        let server = watching(.process("p", to: "h"))
+        let first = EngineFixture(configuration(server))
+        first.send(.source(server.id, .waiting("down")))
+        first.advance(seconds: 6)
+        first.send(.drain)
+        let second = EngineFixture(configuration(server), restoring: stamps(first))
+        second.send(.source(server.id, .waiting("down")))
+        second.advance(seconds: 3)
+        second.send(.source(server.id, .armed))
+        second.advance(seconds: 100)
+        second.send(.source(server.id, .waiting("down")))
+        second.advance(seconds: 9)
+        #expect(told(second).isEmpty)
+        second.advance(seconds: 1)
+        #expect(told(second) == ["113: quiet 10"])
+        let third = EngineFixture(configuration(server), restoring: stamps(second))
+        third.advance(seconds: 2)
+        third.send(.source(server.id, .armed))
+        #expect(told(third).map { $0.prefix(8) } == ["2: loud "])
+    }
+
+    // MARK: Suspension, stops and crashes
 
     @Test func itStopsWhileSuspendedAndBeginsAnew() {
         let fixture = EngineFixture(configuration(source()))

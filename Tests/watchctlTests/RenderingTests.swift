@@ -33,9 +33,10 @@ struct RenderingTests {
                 RUNNING (1)  HANDLER  QUEUE    FOR  CAUSE
                   4790       sync     net    14min  path/data, 212 changes
 
-                WAITING (5)  HANDLER  QUEUE    SINCE  FOR
-                  4803       sync     net       2min  path/data, 31 changes
-                  4805       mail     net    1min 2s  attempt 2 in 10s
+                WAITING (6)  HANDLER    QUEUE    SINCE  FOR
+                  4803       sync       net       2min  path/data, 31 changes
+                  4805       mail       net    1min 2s  attempt 2 in 10s
+                  -          thumbnail  -          30s  RateLimit=1/1min, 30s more: 12 events of path/uploads
                   3 more: watchctl operations
 
                 SEMAPHORES  FREE  VALUE  WAITING

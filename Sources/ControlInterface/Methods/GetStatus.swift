@@ -10,7 +10,7 @@ package enum GetStatus: ControlMethod {
 
         enum CodingKeys: String, CodingKey {
             case version, host, pid, started, state, files, sections, problems, pauses, totals, processes, next
-            case running, waiting, recent, semaphores, groups, store
+            case running, waiting, held, recent, semaphores, groups, store
             case uptimeUsec = "uptime_usec"
             case maxProcesses = "max_processes"
             case operationsPending = "operations_pending"
@@ -40,9 +40,10 @@ package enum GetStatus: ControlMethod {
         package var maxPendingBytes: Int
         /// The soonest first.
         package var next: [Elapse]
-        /// These three: at most `Manager.maximumShownInStatus` each; `recent` the newest first.
+        /// These four: at most `Manager.maximumShownInStatus` each; `recent` the newest first.
         package var running: [OperationSummary]
         package var waiting: [OperationSummary]
+        package var held: [HeldEvents]
         package var recent: [OperationSummary]
         /// These two: those that are in use, at most `Manager.maximumShownInStatus` each.
         package var semaphores: [ListSemaphores.Semaphore]
@@ -72,6 +73,7 @@ package enum GetStatus: ControlMethod {
             next = []
             running = []
             waiting = []
+            held = []
             recent = []
             semaphores = []
             groups = []

@@ -29,10 +29,13 @@ package enum ListOperations: ControlMethod {
     package struct Reply: Codable, Equatable, Sendable {
         /// In the order of their ids.
         package var operations: [OperationSummary]
+        /// Of the first page: events that are to be operations, where those would be listed.
+        package var held: [HeldEvents]
         package var next: Int?
 
-        package init(operations: [OperationSummary], next: Int? = nil) {
+        package init(operations: [OperationSummary], held: [HeldEvents] = [], next: Int? = nil) {
             self.operations = operations
+            self.held = held
             self.next = next
         }
     }

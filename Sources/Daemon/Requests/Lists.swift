@@ -159,7 +159,24 @@ extension Runtime {
         let wanted = views.filter { view in parameters.state.map { $0 == OperationSummary.State(view.state) } ?? true }
         let page = Page(
             of: wanted.sorted { $0.id < $1.id }, by: { Int($0.id) }, after: parameters.after, limit: parameters.limit)
-        return ListOperations.Reply(operations: page.items.map { OperationSummary($0, role) }, next: page.next)
+        let isFirst = parameters.after == nil && [nil, .pending].contains(parameters.state)
+        let sources = isFirst ? engine.sourceViews : []
+        let held = held(sources) { route in
+            (queue ?? route.queue, handler ?? route.handler) == (route.queue, route.handler)
+        }
+        return ListOperations.Reply(
+            operations: page.items.map { OperationSummary($0, role) }, held: held, next: page.next)
+    }
+
+    /// Events that wait to become operations of these routes.
+    func held(_ sources: [SourceView], to isWanted: (Route) -> Bool = { _ in true }) -> [HeldEvents] {
+        sources.compactMap { view in
+            let handlers = view.definition.routes.filter(isWanted).map(\.handler)
+            guard let wait = view.rateWait, !handlers.isEmpty else { return nil }
+            return HeldEvents(
+                source: wait.source, handlers: handlers, events: wait.events, since: wireTime(wait.since),
+                waitingFor: wait.sentence)
+        }
     }
 
     /// The bare name of a queue or handler that there is, or was while what is remembered ended.

@@ -9,15 +9,16 @@ extension Runtime {
     func explain(source view: SourceView) -> [Explanation] {
         let handlers = view.definition.routes.flatMap { engine.explain(handler: $0.handler) ?? [] }
         let ended = handlers.filter { $0.time != nil }.sorted { ($0.time ?? 0) < ($1.time ?? 0) }
-        let now = handlers.filter { $0.time == nil && $0.code != .idle }
+        let now = handlers.filter { $0.time == nil && $0.code != .idle && $0 != view.rateWait?.explanation }
         return ended + suspended(view.id) + [standing(view)] + now
     }
 
     private func standing(_ view: SourceView) -> Explanation {
+        if let wait = view.rateWait, view.condition == .armed { return wait.explanation }
         let section = view.id.description
         let last = view.lastEvent.map { ", its last event came" + ago($0) } ?? ""
         switch view.condition {
-        case .armed where view.isHeld && view.suspensions.isEmpty && !view.isHeldByRate:
+        case .armed where view.isHeld && view.suspensions.isEmpty:
             let sentence = heldText(view).map { "held back: \($0)" } ?? "held back"
             return Explanation(code: .held, sentence: sentence, section: section)
         case .armed:
@@ -40,8 +41,7 @@ extension Runtime {
         let why =
             view.isHeldByStore
             ? "the store cannot be written"
-            : view.isHeldByRate
-                ? "RateLimit= of it is used up" : view.heldBy.map { "\($0) is used up" } ?? "a queue of it is full"
+            : view.rateWait?.sentence ?? view.heldBy.map { "\($0) is used up" } ?? "a queue of it is full"
         return [why, refusedText(view)].compactMap { $0 }.joined(separator: "; ")
     }
 
@@ -55,9 +55,11 @@ extension Runtime {
     func silenceText(_ view: SourceView) -> String? {
         guard let silence = view.silence else { return nil }
         let (quiet, span) = (Self.seconds(silence.quiet), TimeSpan(microseconds: UInt64(silence.span)))
+        let isOfProcess = if case .process(let trigger) = view.definition.trigger { !trigger.isMatch } else { false }
+        let what = isOfProcess ? "a process" : "an event"
         return silence.isTold
             ? "silent for \(quiet), more than SilenceSec=\(span.brief)"
-            : "\(quiet) of SilenceSec=\(span.brief) without an event"
+            : "\(quiet) of SilenceSec=\(span.brief) without \(what)"
     }
 
     private static func seconds(_ time: Int64) -> TimeSpan {

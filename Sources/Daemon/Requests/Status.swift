@@ -29,6 +29,7 @@ extension Runtime {
         reply.next = next(sources)
         let shown = Manager.maximumShownInStatus
         reply.running = engine.oldestViews(shown, running: true).map { OperationSummary($0, role) }
+        reply.held = Array(held(sources).prefix(shown))
         reply.waiting = engine.oldestViews(shown, running: false).map { OperationSummary($0, role) }
         reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary(settled(EndedOperation($0)), role) }
         let semaphores = engine.semaphoreViews.filter { $0.waiting > 0 || $0.available != $0.definition.value }
@@ -132,11 +133,11 @@ extension Runtime {
 
     private func heldProblem(_ view: SourceView, _ since: String) -> GetStatus.Problem? {
         // `RateLimit=` is what somebody wanted.
-        guard let why = heldText(view), !view.isHeldByRate || view.refusedWhileHeld > 0 else { return nil }
+        guard let why = heldText(view), view.rateWait == nil || view.refusedWhileHeld > 0 else { return nil }
         let failed = view.isHeldByStore ? persistence?.failure.map { wireTime($0.since) } : nil
         let until =
             view.isHeldByStore
-            ? "the store works" : view.isHeldByRate ? "its rate allows it" : "the backlog is below 7/8"
+            ? "the store works" : view.rateWait != nil ? "its rate allows it" : "the backlog is below 7/8"
         return GetStatus.Problem(
             object: view.id.description, since: failed ?? since, problem: "held back: \(why)",
             action: "goes on when \(until)" + (view.refusedWhileHeld == 0 ? "; nothing is lost" : ""))

@@ -56,7 +56,7 @@ package struct SourceView: Sendable {
     /// It is held back because the store fails.
     package var isHeldByStore: Bool
     /// It is held back by its own `RateLimit=`.
-    package var isHeldByRate: Bool
+    package var rateWait: RateWait?
     /// The bound that holds it back: `BacklogBytes=64M of queue images`. `nil`: none does.
     package var heldBy: String?
     /// Events that were dropped since it is held back or suspended, as it can keep no more.
@@ -73,6 +73,23 @@ package struct SourceView: Sendable {
     package var silence: SilenceView?
     /// Of a supervised process.
     package var processes: [SupervisedView] = []
+}
+
+/// Events of a source that wait for its `RateLimit=`.
+package struct RateWait: Equatable, Sendable {
+    /// Its full name.
+    package var source: String
+    package var events: Int
+    /// Of the oldest: wall clock, microseconds.
+    package var since: Int64
+    /// `RateLimit=1/20s, 12s more`.
+    package var sentence: String
+
+    package var explanation: Explanation {
+        let count = "\(events) event\(events == 1 ? "" : "s") of \(source)"
+        return Explanation(
+            code: .rateLimit, sentence: "\(count) wait\(events == 1 ? "s" : "") for \(sentence)", section: source)
+    }
 }
 
 package struct SilenceView: Sendable {
@@ -215,9 +232,8 @@ extension Engine {
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
                 isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
-                isHeldByRate: state.rateDeadline != nil, heldBy: heldBy(index), refusedWhileHeld: state.held.refused,
-                isRemoved: state.isRemoved,
-                suspensions: state.suspensions,
+                rateWait: rateWait(index), heldBy: heldBy(index), refusedWhileHeld: state.held.refused,
+                isRemoved: state.isRemoved, suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
                 lastEvent: state.lastEvent,
                 nextElapse: nextElapse(state), silence: silence(state),

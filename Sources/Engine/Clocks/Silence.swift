@@ -6,6 +6,8 @@ import WatchFile
 /// The clock of a source has one deadline at a time. An event only notes when it came: a deadline that comes too early
 /// for it is set anew then, so that hearing costs nothing.
 ///
+/// A process that is watched or supervised is heard as long as it runs: its clock only goes while none does.
+///
 /// The store is told of each quarter of the span that was silent, and of the first event after that: so a crash forgets
 /// a quarter at most, and a source that is heard all the time is written down once. Who is told waits until the store
 /// knows it, so that a crash tells nobody twice.
@@ -25,6 +27,25 @@ extension Engine {
         startSilence(source)
     }
 
+    /// Where the source stands has changed, and with it perhaps whether its process runs.
+    mutating func silenceMayChange(_ source: Int) {
+        guard sources[source].silence.span > 0 else { return }
+        guard isRunning(source) == true else { return startSilence(source) }
+        stopSilence(source)
+        sources[source].silence.left = -1
+        hear(source, depth: 0)
+    }
+
+    /// Whether a process of the source runs; `nil`: its events are what is heard.
+    private func isRunning(_ source: Int) -> Bool? {
+        guard case .process(let trigger)? = sources[source].definition?.value.trigger else { return nil }
+        return switch trigger {
+        case .match: nil
+        case .pidFile: sources[source].condition == .armed
+        case .command: supervisor[source]?.copies.contains { $0.life?.pid != nil } ?? false
+        }
+    }
+
     /// Begins anew, unless it goes on, or must not yet.
     mutating func startSilence(_ source: Int) {
         guard sources[source].silence.span > 0, !sources[source].silence.isRunning, !sources[source].isSuspended,
@@ -42,7 +63,8 @@ extension Engine {
 
     /// What is not there yet is silent, too, and so is what cannot be watched.
     private func isListening(_ source: Int) -> Bool {
-        switch sources[source].condition {
+        if isRunning(source) == true { return false }
+        return switch sources[source].condition {
         case .armed, .waiting, .failed: true
         case .opening, .closed: false
         }
@@ -65,7 +87,11 @@ extension Engine {
 
     /// It has had an event.
     mutating func noteHeard(_ source: Int, depth: Int) {
-        guard sources[source].silence.span > 0 else { return }
+        guard sources[source].silence.span > 0, isRunning(source) == nil else { return }
+        hear(source, depth: depth)
+    }
+
+    private mutating func hear(_ source: Int, depth: Int) {
         let silent = now.monotonic - sources[source].silence.heard
         sources[source].silence.heard = now.monotonic
         guard sources[source].silence.isSilent else {
@@ -126,6 +152,6 @@ extension Engine {
         }
         // It may have begun already.
         stopSilence(source)
-        startSilence(source)
+        silenceMayChange(source)
     }
 }

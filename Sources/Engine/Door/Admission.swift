@@ -23,15 +23,16 @@ extension Engine {
         actions.append(.report(accepted(event, source)))
         if phase == .running || phase == .reloading {
             if isSuspended || (depth == 0 && !sources[source].held.isEmpty) { return hold(event, source: source) }
-            // What only takes the place of what waits starts nothing more.
-            let rate = event.isNothing ? nil : rateObstacle(source)
-            if depth == 0, let obstacle = rate ?? obstacle(event, source: source, isFirst: false) {
+            if depth == 0,
+                let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: false)
+            {
                 hold(event, source: source)
                 return wait(source, for: obstacle)
             }
-            if !event.isNothing { passRate(source) }
         }
-        admitAll(event, source: source, sources[source].targets, depth: depth)
+        passRate(source) { engine in
+            engine.admitAll(event, source: source, engine.sources[source].targets, depth: depth)
+        }
         sourceMayHaveEnded(source)
     }
 

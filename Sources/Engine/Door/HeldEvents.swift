@@ -17,6 +17,7 @@ struct HeldEvents: HasInitialValue {
     var count: Int { list.count }
     var deliveries: Int { list.deliveries }
     var events: [Event] { list.events }
+    var oldest: Event? { list.oldest }
     /// Events the store was told of one by one since it had all of them as a whole.
     var appended = 0
     /// Events there was no room for since it holds any.

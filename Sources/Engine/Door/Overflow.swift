@@ -32,16 +32,35 @@ extension Engine {
         return nil
     }
 
-    /// The obstacle that comes before all others: the source has made too many events lately.
-    mutating func rateObstacle(_ source: Int) -> Obstacle? {
-        guard let limit = sources[source].rateLimit,
-            sources[source].rate.next(limit, now: now.monotonic) > now.monotonic
+    /// The obstacle that comes before all others: the source has made too many operations lately. What joins one that
+    /// waits makes none.
+    func rateObstacle(_ event: Event, _ source: Int) -> Obstacle? {
+        guard let limit = sources[source].rateLimit, !event.isNothing,
+            sources[source].rate.isFull(limit, now: now.monotonic)
         else { return nil }
-        return .rate
+        let mayJoin = sources[source].merge != nil
+        let joins = sources[source].targets.allSatisfy { target in
+            mayJoin && !mergeCandidates(event, source: source, target).isEmpty
+        }
+        return joins ? nil : .rate
     }
 
-    mutating func passRate(_ source: Int) {
-        if let limit = sources[source].rateLimit { sources[source].rate.pass(limit, now: now.monotonic) }
+    /// Counts what an event makes, which is one for all its handlers.
+    mutating func passRate(_ source: Int, _ admit: (inout Engine) -> Void) {
+        let newest = lastOperationID
+        admit(&self)
+        guard lastOperationID != newest, let limit = sources[source].rateLimit else { return }
+        sources[source].rate.pass(limit, now: now.monotonic)
+    }
+
+    /// What waits for the rate of a source, and for how long.
+    func rateWait(_ source: Int) -> RateWait? {
+        guard let limit = sources[source].rateLimit, let time = sources[source].rateDeadline,
+            let oldest = sources[source].held.oldest, !sources[source].isSuspended
+        else { return nil }
+        return RateWait(
+            source: sources[source].origin.description, events: sources[source].held.deliveries, since: oldest.time,
+            sentence: "RateLimit=\(limit.count)/\(limit.span.brief), \(span(time - now.monotonic)) more")
     }
 
     mutating func sourceRateMayBeBack(_ source: Int) {
@@ -101,8 +120,10 @@ extension Engine {
         case .total: heldByTotal.append(source)
         case .store: heldByStore.append(source)
         case .rate:
-            guard let limit = sources[source].rateLimit, sources[source].rateDeadline == nil else { return }
+            guard let limit = sources[source].rateLimit else { return }
             let time = sources[source].rate.next(limit, now: now.monotonic)
+            // Another one after a reload.
+            guard sources[source].rateDeadline != time else { return }
             sources[source].rateDeadline = time
             deadlines.add(.sourceRate(source), .monotonic, at: time)
         }
@@ -138,11 +159,10 @@ extension Engine {
     mutating func letGo(_ source: Int, isFirst: Bool) -> Obstacle? {
         guard sources.isInUse(source), !sources[source].isSuspended else { return nil }
         while let event = sources[source].held.next() {
-            if let obstacle = rateObstacle(source) ?? obstacle(event, source: source, isFirst: isFirst) {
+            if let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: isFirst) {
                 wait(source, for: obstacle)
                 return obstacle
             }
-            passRate(source)
             letGoNext(source, mayDrop: true)
         }
         if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
@@ -188,7 +208,10 @@ extension Engine {
         for target in sources[source].targets {
             move(event.count, from: .held, to: .pending, source: source, target)
         }
-        admitAll(event, source: source, sources[source].targets, depth: mayDrop ? 0 : 1, isCounted: true)
+        passRate(source) { engine in
+            engine.admitAll(
+                event, source: source, engine.sources[source].targets, depth: mayDrop ? 0 : 1, isCounted: true)
+        }
     }
 
     mutating func letGo(heldBy queue: Int) {

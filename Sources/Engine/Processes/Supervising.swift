@@ -44,7 +44,6 @@ extension Engine {
         guard sources[source].targets.isEmpty else { return accept(.process(fact), from: source) }
         let event = makeEvent(.process(fact))
         sources[source].lastEvent = event.time
-        noteHeard(source, depth: 0)
         actions.append(.report(accepted(event, source)))
     }
 
@@ -62,8 +61,8 @@ extension Engine {
         let condition = supervision.condition(at: now)
         let before = sources[source].condition
         sources[source].condition = condition
+        silenceMayChange(source)
         guard !before.isSame(as: condition) else { return }
-        startSilence(source)
         let processes = supervision.copies.compactMap { $0.life?.pid }
         actions.append(.report(.condition(supervision.id, condition, processes: processes)))
     }

@@ -21,7 +21,9 @@ extension Engine {
     package func explain(handler name: String) -> [Explanation]? {
         guard let handler = handlers.index(of: name) else { return nil }
         let live = operations.oldest(Self.explainLimit) { $0.handler == handler }
-        let now = live.flatMap { Array(present($0).prefix(1)) }
+        let held = sources.indices.filter { index in sources[index].targets.contains { $0.handler == handler } }
+            .compactMap { rateWait($0)?.explanation }
+        let now = live.flatMap { Array(present($0).prefix(1)) } + held
         let section = "handler/\(name)"
         let nothing = Explanation(code: .idle, sentence: "nothing of it waits or runs", section: section)
         return explanations { $0.handler == handler } + (now.isEmpty ? [nothing] : now)

@@ -8,6 +8,9 @@ package enum ProcessTrigger: Equatable, Sendable {
     indirect case command(SupervisedCommand)
     /// `Match=`: any process with such an executable.
     case match(ProcessMatch)
+
+    /// Its processes come and go, and none of them is missed.
+    package var isMatch: Bool { if case .match = self { true } else { false } }
 }
 
 /// `Match=` with `Events=`.

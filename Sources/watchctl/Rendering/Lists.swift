@@ -123,7 +123,7 @@ struct Lists {
         return lines(table, none: "The watch file has no handlers.")
     }
 
-    func operations(_ operations: [OperationSummary]) -> [Styled] {
+    func operations(_ operations: [OperationSummary], _ held: [HeldEvents] = []) -> [Styled] {
         var table = Table([
             .init(title: "ID", isNumber: true), .init(title: "HANDLER", yields: true),
             .init(title: "QUEUE", rank: 1), .init(title: "STATE"),
@@ -137,6 +137,13 @@ struct Lists {
                 Styled(screen.age(operation.ended ?? operation.started ?? operation.submitted)),
                 Styled(OperationText.attempt(operation)), Styled(operation.cause),
                 Styled(OperationText.detail(operation, screen)),
+            ])
+        }
+        for events in held {
+            table.add([
+                Styled("-"), Styled(events.handlers.joined(separator: ", ")), Styled("-"), Styled("held"),
+                Styled(screen.age(events.since)), Styled("-"),
+                Styled("\(events.source), \(Phrases.count(events.events, "event"))"), Styled(events.waitingFor),
             ])
         }
         return lines(table, none: "There are no such operations.")

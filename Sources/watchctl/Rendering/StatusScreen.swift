@@ -129,9 +129,16 @@ struct StatusScreen {
 
     private var waiting: [Styled] {
         let more = status.operationsPending - status.waiting.count
+        let held = status.held.map { events in
+            [
+                Styled("  -"), Styled(events.handlers.joined(separator: ", ")), Styled("-"),
+                Styled(screen.age(events.since)),
+                Styled("\(events.waitingFor): \(Phrases.count(events.events, "event")) of \(events.source)"),
+            ]
+        }
         let lines = operations(
-            "WAITING (\(Phrases.count(status.operationsPending)))", status.waiting,
-            last: [.init(title: "SINCE", isNumber: true), .init(title: "FOR", isFlexible: true)]
+            "WAITING (\(Phrases.count(status.operationsPending + held.count)))", status.waiting,
+            last: [.init(title: "SINCE", isNumber: true), .init(title: "FOR", isFlexible: true)], and: held
         ) { [Styled(screen.age($0.submitted)), Styled(reason($0))] }
         guard more > 0, !lines.isEmpty else { return lines }
         return lines + [Styled("  \(Phrases.count(more)) more: watchctl operations", .dim)]
@@ -164,10 +171,10 @@ struct StatusScreen {
     }
 
     private func operations(
-        _ title: String, _ operations: [OperationSummary], last columns: [Table.Column],
+        _ title: String, _ operations: [OperationSummary], last columns: [Table.Column], and others: [[Styled]] = [],
         _ cells: (OperationSummary) -> [Styled]
     ) -> [Styled] {
-        guard !operations.isEmpty else { return [] }
+        guard !(operations.isEmpty && others.isEmpty) else { return [] }
         var table = Table(
             [
                 .init(title: title), .init(title: "HANDLER", yields: true),
@@ -177,6 +184,7 @@ struct StatusScreen {
             table.add(
                 [Styled("  \(operation.id)"), Styled(operation.handler), Styled(operation.queue)] + cells(operation))
         }
+        for other in others { table.add(other) }
         return table.lines(width: screen.width)
     }
 

@@ -12,7 +12,7 @@ extension Verb {
                 queue: invocation.options[.queue], handler: invocation.options[.handler], state: state,
                 after: next?.int.map { Int($0) })
         } _: {
-            Lists(screen: session.screen).operations($0.operations)
+            Lists(screen: session.screen).operations($0.operations, $0.held)
         }
         return .done
     }
