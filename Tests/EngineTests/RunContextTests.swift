@@ -66,12 +66,15 @@ struct RunContextTests {
         #expect(text(named, .host, .unit) == ["router", ""])
     }
 
-    @Test(arguments: [
-        (Result.done, nil, Exit.exited(0), "done"), (.failed, nil, .exited(3), "exit 3"),
+    private static let endings: [(result: Result, reason: String?, exit: Exit?, outcome: String)] = [
+        (.done, nil, .exited(0), "done"), (.failed, nil, .exited(3), "exit 3"),
         (.failed, "timed out after 1min 30s, killed", .signaled(9), "timed out after 1min 30s"),
         (.failed, "/x: no such file", nil, "/x: no such file"),
-        (.stopped, "ended because watchd stopped", .signaled(15), "stopped"), (.cancelled, "by hand", nil, "cancelled"),
-    ]) func aCompletionTellsWhichHandlerEndedAndHow(
+        (.stopped, "ended because watchd stopped", .signaled(15), "stopped"),
+        (.cancelled, "by hand", nil, "cancelled"),
+    ]
+
+    @Test(arguments: endings) func aCompletionTellsWhichHandlerEndedAndHow(
         _ result: Result, _ reason: String?, _ exit: Exit?, _ outcome: String
     ) {
         let fact = CompletionFact(
