@@ -161,7 +161,7 @@ struct ConditionTests {
         fixture.emit("x")
         fixture.advance(seconds: 2)
         skip(fixture)
-        #expect(fixture.results == ["h failed"] && fixture.ended[0].reason?.contains("TimeoutSec=") == true)
+        #expect(fixture.results == ["h failed"] && fixture.ended[0].reason?.hasPrefix("timed out after ") == true)
     }
 
     @Test func logAndEmitAreDoneWhenTheConditionsHold() {
