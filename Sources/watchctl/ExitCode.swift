@@ -1,15 +1,17 @@
 /// How `watchctl` ends, as CONTROL says.
-enum ExitCode: Int32 {
-    case done = 0
+struct ExitCode: RawRepresentable, Equatable, Sendable {
+    var rawValue: Int32
+
+    static let done = ExitCode(rawValue: 0)
     /// It did not work, or what was asked for does not exist.
-    case failed = 1
-    case usage = 2
+    static let failed = ExitCode(rawValue: 1)
+    static let usage = ExitCode(rawValue: 2)
     /// The daemon cannot be reached.
-    case unreachable = 3
-    case permissionDenied = 4
+    static let unreachable = ExitCode(rawValue: 3)
+    static let permissionDenied = ExitCode(rawValue: 4)
     /// EX_CONFIG of `sysexits.h`.
-    case badWatchFile = 78
+    static let badWatchFile = ExitCode(rawValue: 78)
     /// Of a command that could not be run, as shells have it.
-    case commandNotExecutable = 126
-    case commandNotFound = 127
+    static let commandNotExecutable = ExitCode(rawValue: 126)
+    static let commandNotFound = ExitCode(rawValue: 127)
 }

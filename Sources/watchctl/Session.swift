@@ -52,9 +52,9 @@ struct Session: Sendable {
 
     /// The reply to a call that may wait for nothing.
     func reply<Method: ControlMethod>(
-        _ method: Method.Type, _ parameters: Method.Parameters
+        _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int? = 0
     ) throws(Failure) -> Method.Reply {
-        let reply = try call(method, parameters)
+        let reply = try call(method, parameters, taking: span)
         return try attempt(Method.name) { () throws(ClientError) in try reply.parameters(as: Method.Reply.self) }
     }
 

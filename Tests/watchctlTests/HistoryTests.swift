@@ -250,7 +250,7 @@ struct HistoryTests: VerbTesting {
         #expect(try output { _ in }.hasSuffix("\nIt wrote nothing.\n"))
         #expect(try output { $0.events = [] }.hasSuffix("\nIts output is kept no more.\n"))
         #expect(try output { $0.withheld = true }.contains("group watchd"))
-        #expect(try output { $0.summary.result = nil }.contains("known when it has ended"))
+        #expect(try output { $0.summary.result = nil }.contains("nothing so far"))
     }
 
     @Test func retryGoesOnUntilThereIsNoMore() throws {

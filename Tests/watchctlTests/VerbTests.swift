@@ -107,12 +107,18 @@ struct VerbTests: VerbTesting {
     }
 
     @Test func runTellsHowItEnded() throws {
-        for (result, code) in [(OperationSummary.Result.done, ExitCode.done), (.failed, .failed), (.skipped, .failed)] {
+        for (result, code) in [
+            (OperationSummary.Result.done, ExitCode.done), (.failed, .init(rawValue: 12)), (.skipped, .failed),
+        ] {
             let reply = Run.Reply(operations: [5, 6], result: result, exitStatus: result == .failed ? 12 : nil)
-            let outcome = try run(["run", "--wait", "x"]) { _ in .reply(Sample.json(reply)) }
+            var detail = Samples.detail
+            (detail.output, detail.outputBase64) = ("said\n", nil)
+            let shown = Sample.json(GetOperation.Reply(operation: detail))
+            let outcome = try run(["run", "--wait", "x"]) {
+                $0.name == "Run" ? .reply(Sample.json(reply)) : .reply(shown)
+            }
             #expect(outcome.code == code)
-            let end = [.done: "ok", .failed: "FAILED exit 12"][result] ?? result.rawValue
-            #expect(outcome.output == "x: operations 5, 6: \(end)\n")
+            #expect(outcome.output == "said\nsaid\n")
         }
     }
 

@@ -1,5 +1,6 @@
 import ControlInterface
 import Engine
+import Handlers
 import LinuxSystem
 import Schedule
 import Store
@@ -89,7 +90,11 @@ extension Runtime {
     func operation(_ parameters: GetOperation.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         guard let id = UInt64(exactly: parameters.id) else { return done(.of(.noSuchOperation(id: parameters.id))) }
         if let view = engine.operation(id) {
-            return done(.of(reply(OperationDetail(view, attempts: attempts.of(id), role))))
+            var detail = OperationDetail(view, attempts: attempts.of(id), role)
+            if role == .administrator {
+                detail.tell(output: view.pid == nil ? attempts.output(of: id) : outputSoFar(id))
+            }
+            return done(.of(reply(detail)))
         }
         ended(id) { [unowned self] result in
             switch result {
@@ -99,6 +104,8 @@ extension Runtime {
             }
         }
     }
+
+    private func outputSoFar(_ id: UInt64) -> [UInt8] { runs?.output(of: id) ?? [] }
 
     private func reply(_ detail: OperationDetail) -> GetOperation.Reply {
         var detail = detail

@@ -27,6 +27,8 @@ final class AdoptedRun: OngoingRun {
 
     var name: String { request.run.name(of: definition) }
     var delay: String? { nil }
+    /// Since it was found.
+    var outputSoFar: [UInt8] { output?.tail ?? [] }
     private var definition: HandlerDefinition { request.definition.value }
 
     /// Watches the process; one that is gone has ended, nobody knows how.

@@ -47,6 +47,8 @@ final class CommandRun: OngoingRun {
 
     var name: String { request.run.name(of: request.definition.value) }
 
+    var outputSoFar: [UInt8] { Array((earlier + (output?.tail ?? [])).suffix(OutputCapture.kept)) }
+
     func start() {
         var child = Child(request: request, step: step, nice: environment.nice, instance: environment.instance())
         do throws(SystemError) {

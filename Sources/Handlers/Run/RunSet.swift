@@ -56,6 +56,12 @@ package final class RunSet {
         runs.values.compactMap { run in run.delay.map { (run.name, $0) } }.sorted { $0.0 < $1.0 }
     }
 
+    /// The end of what the runs of an operation have written so far, part by part.
+    package func output(of operation: UInt64) -> [UInt8] {
+        let own = runs.filter { $0.key.operation == operation }.sorted { $0.key.part < $1.key.part }
+        return Array(own.flatMap(\.value.outputSoFar).suffix(OutputCapture.kept))
+    }
+
     private func becameLong(_ id: RunID) {
         guard let run = runs[id] else { return }
         environment.send(.runIsLong(id))

@@ -64,7 +64,7 @@ enum Option: String, CaseIterable {
         case .reason: "why, for people who wonder"
         case .data: "the number that comes with the event"
         case .payload: "a JSON object that comes with the event"
-        case .wait: "wait until it has ended; status 0 only if it went well"
+        case .wait: "wait until it has ended"
         case .since:
             "first what happened since this time, or (with follow) after the record of this number"
         case .until: "what ended before this time"

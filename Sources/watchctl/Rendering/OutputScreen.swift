@@ -42,8 +42,8 @@ struct OutputScreen {
     }
 
     var nothing: String {
-        if operation.summary.result == nil { return "What it writes is known when it has ended." }
         if operation.withheld == true { return "Its output is not for you: that needs root or the group watchd." }
+        if operation.summary.result == nil { return "It has written nothing so far." }
         let isForgotten = operation.events.isEmpty && operation.eventsOmitted > 0
         return isForgotten ? "Its output is kept no more." : "It wrote nothing."
     }

@@ -14,8 +14,7 @@ extension Verb {
     ) { (invocation, session) throws(Failure) in
         guard !invocation.has(.follow) else {
             throw .usage(
-                "output -f is not there yet: what a run writes is known when it has ended",
-                help: "watchctl follow tells when it has; watchctl output then shows the end of it")
+                "output -f is not there yet", help: "watchctl output shows what a run has written so far")
         }
         let target = invocation.operands[0]
         let id = if let id = Int(target) { id } else { try newest(target, session) }
@@ -30,7 +29,7 @@ extension Verb {
 
     private static func code(_ operation: OperationDetail) -> ExitCode {
         if operation.withheld == true { return .permissionDenied }
-        return operation.summary.result == nil ? .failed : .done
+        return .done
     }
 
     private static func showBytes(_ id: Int, _ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
@@ -42,12 +41,15 @@ extension Verb {
         return code(operation)
     }
 
+    /// The one that runs, or else the one that ended last.
     private static func newest(_ name: String, _ session: Session) throws(Failure) -> Int {
+        let running = try? session.reply(ListOperations.self, .init(handler: name, state: .executing)).operations.last
+        if let running { return running.id }
         let history = try session.reply(ListHistory.self, .init(name: name, limit: 1))
         guard let newest = history.operations.first else {
             throw Failure(
                 message: "nothing of “\(name)” has ended, or it is kept no more",
-                help: "watchctl operations shows what has not ended", exitCode: .failed)
+                help: "watchctl operations shows what waits", exitCode: .failed)
         }
         return newest.id
     }

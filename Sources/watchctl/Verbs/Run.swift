@@ -7,25 +7,46 @@ extension Verb {
         names: .runnable,
         summary: "start a handler, or the handlers of a source, now; for these paths",
         notes: [
-            "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand."
+            "--wait prints what it wrote, on standard error how it ended, and ends with its exit status (1 if it has none).",
+            "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
         ]
     ) { (invocation, session) throws(Failure) in
         let name = invocation.operands[0]
         let paths = try invocation.operands.dropFirst().map(absolute)
         let waits = invocation.has(.wait)
-        let reply = try session.show(
-            Run.self, .init(name: name, paths: paths.isEmpty ? nil : paths, wait: waits ? true : nil),
-            taking: waits ? nil : 0
-        ) { reply in
-            if reply.operations.isEmpty { return [Styled("\(name): ") + refusal(reply)] }
-            let ids = reply.operations.map(String.init).joined(separator: ", ")
-            let text = Styled("\(name): \(reply.operations.count == 1 ? "operation" : "operations") \(ids)")
-            guard let result = reply.result else { return [text] }
-            let end = OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
-            return [text + Styled(": ") + end]
+        let parameters = Run.Parameters(name: name, paths: paths.isEmpty ? nil : paths, wait: waits ? true : nil)
+        if waits, !invocation.has(.json) { return try runAndShow(name, parameters, session) }
+        let reply = try session.show(Run.self, parameters, taking: waits ? nil : 0) { [sentence(name, $0)] }
+        return waits ? code(reply) : reply.operations.isEmpty ? .failed : .done
+    }
+
+    /// Waits, prints what the operations wrote, and says how they ended.
+    private static func runAndShow(
+        _ name: String, _ parameters: Run.Parameters, _ session: Session
+    ) throws(Failure) -> ExitCode {
+        let reply = try session.reply(Run.self, parameters, taking: nil)
+        for id in reply.operations {
+            // A short history may have forgotten it.
+            guard let operation = try? session.reply(GetOperation.self, .init(id: id)).operation else { continue }
+            let screen = OutputScreen(operation: operation, screen: session.screen)
+            if session.screen.isTerminal { session.print(screen.text ?? []) } else { session.writeBytes(screen.bytes) }
         }
-        let isRefused = reply.operations.isEmpty
-        return isRefused || (waits && reply.result != .done) ? .failed : .done
+        session.remark(sentence(name, reply).rendered(coloured: session.screen.isColoured) + "\n")
+        return code(reply)
+    }
+
+    private static func code(_ reply: Run.Reply) -> ExitCode {
+        guard !reply.operations.isEmpty, let result = reply.result else { return .failed }
+        if result == .done { return .done }
+        return reply.exitStatus.flatMap { $0 == 0 ? nil : ExitCode(rawValue: Int32($0)) } ?? .failed
+    }
+
+    private static func sentence(_ name: String, _ reply: Run.Reply) -> Styled {
+        if reply.operations.isEmpty { return Styled("\(name): ") + refusal(reply) }
+        let ids = reply.operations.map(String.init).joined(separator: ", ")
+        let text = Styled("\(name): \(reply.operations.count == 1 ? "operation" : "operations") \(ids)")
+        guard let result = reply.result else { return text }
+        return text + Styled(": ") + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
     }
 
     /// Nothing was started: `skipped, Overflow=skip: operation 4 has not ended`.
