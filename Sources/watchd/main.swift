@@ -61,7 +61,7 @@ while let argument = options.popFirst() {
 }
 
 let daemonOptions = Daemon.Options(arguments: paths)
-let (result, files) = Daemon.load(daemonOptions, looksUpOwners: onlyChecks)
+let (result, files) = Daemon.load(daemonOptions, looksAround: onlyChecks)
 for diagnostic in result.diagnostics { say(diagnostic.rendered(), to: 2) }
 guard let configuration = result.configuration else { exit(78) }
 if onlyChecks { exit(0) }

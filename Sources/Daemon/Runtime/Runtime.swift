@@ -207,6 +207,7 @@ final class Runtime {
         hasStarted = true
         manager.ready(statusLine)
         logger.log(.notice, "ready: \(statusLine)", id: .ready)
+        lookAround()
     }
 
     // MARK: The engine
