@@ -32,7 +32,7 @@ extension Session {
 
     static func owner(_ listener: UInt32, user: UInt32, isSystem: Bool) -> String? {
         if isSystem { return user == 0 ? nil : "of the system" }
-        return listener == user ? nil : "of user \(listener)"
+        return listener == user ? nil : listener == 0 ? "of root" : "of user \(listener)"
     }
 
     private static let systemFolder = String(ControlSocketPath.system.dropLast(Manager.name.utf8.count + 1))

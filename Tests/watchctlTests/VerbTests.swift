@@ -237,7 +237,7 @@ struct VerbTests: VerbTesting {
     @Test(
         arguments: [
             (0, 0, true, nil), (990, 0, true, nil), (0, 1000, true, "of the system"), (1000, 1000, false, nil),
-            (1001, 1000, false, "of user 1001"), (1000, 0, false, "of user 1000"), (0, 0, false, nil),
+            (1001, 1000, false, "of user 1001"), (0, 1000, false, "of root"), (1000, 0, false, "of user 1000"), (0, 0, false, nil),
         ] as [(UInt32, UInt32, Bool, String?)])
     func theHeaderSaysWhoseWatchdAnswers(listener: UInt32, user: UInt32, isSystem: Bool, owner: String?) throws {
         #expect(Session.owner(listener, user: user, isSystem: isSystem) == owner)
