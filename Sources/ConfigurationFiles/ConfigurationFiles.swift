@@ -72,6 +72,9 @@ package struct ConfigurationFiles: Sendable {
         let files = names.filter { Self.isWatchFileName($0) }
         if files.isEmpty { report(.warning, "there is no *.watch file in this folder", folder) }
         for file in files { readFileWithDropIns(Self.path(folder, file)) }
+        for name in names where isMisnamed(name, in: folder) {
+            report(.warning, "not read: the name of a watch file ends in .watch", Self.path(folder, name))
+        }
         for name in names where name.suffix(2) == Array(".d".utf8)[...] {
             let file = Array(name.dropLast(2))
             if Self.isWatchFileName(file), !files.contains(file) {
@@ -89,8 +92,14 @@ package struct ConfigurationFiles: Sendable {
         guard Self.isWatchFileName(file), (try? Linux.lstat(folder)) != nil, let names = names(in: folder) else {
             return
         }
-        for name in names where Self.isWatchFileName(name) {
+        for name in names {
             let path = Self.path(folder, name)
+            guard Self.isWatchFileName(name) else {
+                if name.suffix(5) == Array(".conf".utf8)[...] || isMisnamed(name, in: folder) {
+                    report(.warning, "not read: the name of a drop-in ends in .watch", path)
+                }
+                continue
+            }
             guard let bytes = readFile(path) else { continue }
             texts.append(WatchFileText(file: Self.text(path), bytes: bytes, dropInOf: Self.text(file)))
         }

@@ -38,18 +38,18 @@ package struct Daemon {
     ///
     /// - Parameters:
     ///   - localZone: the local zone while it cannot be read.
-    ///   - looksUpOwners: warns of users and groups that there are not; asks the name service, which may block.
+    ///   - looksAround: warns of what the files name and the machine has not, which may block.
     package static func load(
-        _ options: Options, localZone: TimeZoneRules = .utc, looksUpOwners: Bool = false
+        _ options: Options, localZone: TimeZoneRules = .utc, looksAround: Bool = false
     ) -> (result: LoadResult, texts: [WatchFileText]) {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
-        return (load(texts, diagnostics, localZone: localZone, looksUpOwners: looksUpOwners), texts)
+        return (load(texts, diagnostics, localZone: localZone, looksAround: looksAround), texts)
     }
 
     /// - Parameter diagnostics: of those who have read the texts.
     static func load(
         _ texts: [WatchFileText], _ diagnostics: [Diagnostic] = [], localZone: TimeZoneRules = .utc,
-        looksUpOwners: Bool = false
+        looksAround: Bool = false
     ) -> LoadResult {
         let zones = TimeZoneDatabase()
         var context = LoadContext(
@@ -57,7 +57,7 @@ package struct Daemon {
         ) {
             try? zones.rules(named: $0)
         }
-        if looksUpOwners { context.lookUpOwners() }
+        if looksAround { context.lookAround() }
         var result = WatchFile.load(texts, context: context)
         result.diagnostics = diagnostics + result.diagnostics
         if diagnostics.contains(where: { $0.severity == .error }) { result.configuration = nil }

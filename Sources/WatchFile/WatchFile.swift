@@ -33,7 +33,18 @@ package enum WatchFile {
             stateDirectory: configuration.settings.stateDirectory)
     }
 
-    private static func readSections(
+    /// Whether its first line that says something is the header of a section, `[Kind name]`, of a kind that is known.
+    package static func beginsAsOne(_ bytes: [UInt8]) -> Bool {
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).lazy.map { $0.drop { $0.isWhiteSpace } }
+        let first = lines.first { line in line.first.map { !"#;".utf8.contains($0) } ?? false }
+        guard let first, first.first == UInt8(ascii: "["), let end = first.firstIndex(of: UInt8(ascii: "]")) else {
+            return false
+        }
+        let kind = first[..<end].dropFirst().prefix { !$0.isWhiteSpace }
+        return SectionKind(rawValue: String(decoding: kind, as: UTF8.self)) != nil
+    }
+
+    static func readSections(
         of texts: [WatchFileText], zones: CalendarExpression.ZoneNames, problems: inout Problems
     ) -> [SectionText] {
         var sections: [SectionText] = []

@@ -30,6 +30,12 @@ package struct LoadContext: Sendable {
     /// known.
     package var isUser: (@Sendable (String) -> Bool)?
     package var isGroup: (@Sendable (String) -> Bool)?
+    /// Why a program, a path or a name for `PATH`, cannot be run, as a phrase; `nil`: it can. Asked to warn. The closure
+    /// is `nil`: not known.
+    package var programFlaw: (@Sendable ([UInt8]) -> String?)?
+    /// Of a folder without files of its own: those of its folders that have files, by their names. Asked of `Path=`, to
+    /// warn. `nil`: not known.
+    package var filledSubfolders: (@Sendable ([UInt8]) -> [String])?
 
     package init(
         processors: Int, localZone: TimeZoneRules = .utc, now: Int64? = nil,

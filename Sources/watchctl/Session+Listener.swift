@@ -22,5 +22,18 @@ extension Session {
         listener == 0 || listener == user || listener == folderOwner
     }
 
+    /// Whose watchd it is, for the header, where that is not the one that the user expects: root the system's, others
+    /// their own.
+    func owner(user: UInt32 = Linux.effectiveUserID) throws(Failure) -> String? {
+        let client = try connect()
+        let listener = try attempt("a connection") { () throws(ClientError) in try client.peerUserID }
+        return Self.owner(listener, user: user, isSystem: socketPath == ControlSocketPath.system)
+    }
+
+    static func owner(_ listener: UInt32, user: UInt32, isSystem: Bool) -> String? {
+        if isSystem { return user == 0 ? nil : "of the system" }
+        return listener == user ? nil : listener == 0 ? "of root" : "of user \(listener)"
+    }
+
     private static let systemFolder = String(ControlSocketPath.system.dropLast(Manager.name.utf8.count + 1))
 }

@@ -21,8 +21,9 @@ enum Watchctl {
     }
 
     private static func run(_ invocation: Invocation) throws(Failure) -> ExitCode {
+        let usual = socketPath()
         var session = Session(
-            socketPath: invocation.options[.socket] ?? socketPath(), isDefaultSocket: !invocation.has(.socket),
+            socketPath: invocation.options[.socket] ?? usual.path, isDefaultSocket: !invocation.has(.socket),
             isJSON: invocation.has(.json), screen: screen(invocation), write: { write($0.utf8, to: STDOUT_FILENO) },
             remark: { write($0.utf8, to: STDERR_FILENO) }, writeBytes: { write($0, to: STDOUT_FILENO) })
         session.limit = try invocation.limit()
@@ -33,6 +34,9 @@ enum Watchctl {
         if invocation.has(.help) {
             session.write(invocation.isBare ? Verb.helpText() : invocation.verb.helpText())
             return .done
+        }
+        if session.isDefaultSocket, invocation.verb.changes, usual.path != usual.own {
+            session.remark("watchctl: you have no watchd of your own (\(usual.own)): this is for the system's\n")
         }
         return try invocation.verb.run(invocation, session)
     }
@@ -46,11 +50,11 @@ enum Watchctl {
         return arguments.compactMap(\.self)
     }
 
-    private static func socketPath() -> String {
+    private static func socketPath() -> ControlSocketPath {
         let runtime = environment("XDG_RUNTIME_DIR").map { ["XDG_RUNTIME_DIR": $0] } ?? [:]
         return ControlSocketPath.default(uid: Linux.effectiveUserID, environment: runtime) { path in
             (try? Linux.stat(path)) != nil
-        }.path
+        }
     }
 
     private static func screen(_ invocation: Invocation) -> Screen {

@@ -50,4 +50,41 @@ import Varlink
             #expect(output.errorText == "watchctl: … the last 64 KiB: watchd keeps no more of a run\n")
         }
     }
+
+    @Test func warningsAreLoggedAtTheStartAndAtAReload() throws {
+        let text = "[Custom a]\nExec=@/missing %{data}\n[Handler alone]\nLog=x\n"
+        try Watchd.run(text) { watchd in
+            #expect(watchd.logText.contains("warning: nothing starts [Handler alone]"))
+            try watchd.waitForLog("\(watchd.folder["missing"]) is missing")
+            let file = watchd.folder["watch"]
+            let check = try Program.run([try Products.path("watchctl"), "check", file])
+            #expect(check.code == 0, "\(check)")
+            #expect(check.text.contains("is missing") && check.text.contains("nothing starts"), "\(check)")
+
+            let more = text + "[Custom b]\nExec=@/gone\n[Custom c]\nExec=/bin/echo a > b\n"
+            try Watchd.write(more, to: watchd.folder)
+            let reload = try watchd.control("reload")
+            #expect(reload.code == 0, "\(reload)")
+            try watchd.waitForLog("\(watchd.folder["gone"]) is missing")
+            #expect(watchd.logText.contains("no shell reads this line, so > stays as it is"))
+        }
+    }
+
+    @Test func catShowsWhichLineDecides() throws {
+        try Watchd.run("[Custom]\nQueue=utility\n[Custom a]\nExec=/bin/echo hello\n") { watchd in
+            let file = watchd.folder["watch"]
+            let cat = try watchd.control("cat", "a")
+            #expect(cat.code == 0, "\(cat)")
+            let lines = cat.text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+            let top = try #require(lines.first?.split(separator: ":").last.flatMap { Int($0) })
+            #expect(
+                lines == [
+                    "[Custom a] \(file):\(top)", "Queue=utility \(file):\(top - 1)",
+                    "Exec=/bin/echo hello \(file):\(top + 1)",
+                ])
+            #expect(try watchd.control("cat", "--all", "handler/a").text.contains("TimeoutSec=infinity"))
+            #expect(try watchd.control("cat", "--json").text.contains("\"section\":\"custom/a\""))
+            #expect(try watchd.control("cat", "nothing").code == 1)
+        }
+    }
 }

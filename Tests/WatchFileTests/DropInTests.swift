@@ -11,7 +11,8 @@ struct DropInTests {
     }
 
     private func sentences(_ result: LoadResult) -> [String] {
-        result.diagnostics.map { "\($0.location.file):\($0.location.line ?? 0): \($0.sentence)" }
+        result.diagnostics.filter { !$0.message.hasPrefix("nothing starts ") }
+            .map { "\($0.location.file):\($0.location.line ?? 0): \($0.sentence)" }
     }
 
     @Test func aDropInReplacesSingleValuesAndExtendsLists() throws {

@@ -4,7 +4,7 @@ import WatchFile
 @Suite("Bounds of a watch file")
 struct LimitTests {
     @Test func aFileOfMoreThanAMebibyteIsRefusedUnread() {
-        var text = Array("[Handler a]\nLog=x\n#".utf8)
+        var text = Array("[Custom a]\nLog=x\n#".utf8)
         text += Array(repeating: UInt8(ascii: "x"), count: WatchFile.maximumBytes - text.count)
         #expect(load(bytes: text).diagnostics.isEmpty)
         #expect(load(bytes: text + [0]).diagnostics.map { $0.rendered() } == ["test.watch: error: larger than 1 MiB"])
@@ -78,7 +78,7 @@ struct LimitTests {
             "[Queue q\($0)]\nTarget=q\($0 + 1)\n[Handler h\($0)]\nLog=x\n\($0 % 2 == 0 ? "After" : "Requires")=h\($0 + 1)\n"
         }.joined()
         let end = "[Queue q\(count)]\n[Handler h\(count)]\nLog=x\n[Group g]\nMembers=h\(count)\nLog=x\n"
-        #expect(load(text + end).diagnostics.isEmpty)
+        #expect(load(text + end).diagnostics.allSatisfy { $0.severity == .warning })
         let closed = load(
             text + "[Queue q\(count)]\nTarget=q0\n[Handler h\(count)]\nLog=x\nAfter=h0\n"
                 + "[Handler x]\nLog=x\n[Group g]\nMembers=x h1\nHandler=x\n")

@@ -2,6 +2,7 @@ import ControlInterface
 import ControlKit
 import LinuxSystem
 import ProgramKit
+import Schedule
 import Testing
 import Varlink
 
@@ -237,6 +238,27 @@ struct VerbTests: VerbTesting {
         ] as [(UInt32, UInt32, UInt32?, Bool)])
     func onlyRootAndTheOwnUserAreTrusted(listener: UInt32, user: UInt32, owner: UInt32?, isTrusted: Bool) {
         #expect(Session.trusts(listener, user: user, folderOwner: owner) == isTrusted)
+    }
+
+    @Test(
+        arguments: [
+            (0, 0, true, nil), (990, 0, true, nil), (0, 1000, true, "of the system"), (1000, 1000, false, nil),
+            (1001, 1000, false, "of user 1001"), (0, 1000, false, "of root"), (1000, 0, false, "of user 1000"), (0, 0, false, nil),
+        ] as [(UInt32, UInt32, Bool, String?)])
+    func theHeaderSaysWhoseWatchdAnswers(listener: UInt32, user: UInt32, isSystem: Bool, owner: String?) throws {
+        #expect(Session.owner(listener, user: user, isSystem: isSystem) == owner)
+        let screen = Screen(width: 100, isColoured: false, now: try Timestamp(parsing: Samples.now), local: .utc)
+        let lines = StatusScreen(status: Samples.status, screen: screen, owner: owner).lines
+        let head = "watchd 1.0\(owner.map { " \($0)" } ?? "") on db1"
+        #expect(lines.first?.rendered(coloured: false).hasPrefix(head) == true)
+    }
+
+    @Test func verbsThatChangeSomethingAreMarked() {
+        let changing = [
+            "emit", "run", "signal", "group", "suspend", "resume", "cancel", "retry", "forget", "reload", "start",
+            "stop", "restart",
+        ]
+        #expect(Verb.all.filter(\.changes).map(\.name) == changing)
     }
 
     @Test func whatATerminalActsOnIsEscapedInJSON() throws {

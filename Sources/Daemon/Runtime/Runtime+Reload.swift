@@ -78,6 +78,7 @@ extension Runtime {
                 readZones()
                 persistence?.apply(configuration.settings)
                 logger.level = configuration.settings.logLevel
+                lookAround()
                 done(.done(change))
             case .failure(let error): done(.refused(error))
             }

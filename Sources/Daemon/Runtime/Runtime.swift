@@ -223,6 +223,7 @@ final class Runtime {
         manager.ready(statusLine)
         logger.log(.notice, "ready: \(statusLine)", id: .ready)
         keeper?.begin()
+        lookAround()
     }
 
     // MARK: The engine

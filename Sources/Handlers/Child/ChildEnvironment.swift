@@ -6,7 +6,7 @@ package import WatchFile
 /// the event's scalars, each above what is named before it. Nothing of the daemon's own service environment.
 package enum ChildEnvironment {
     /// Where commands without a slash are looked for, unless the handler sets its own `PATH`.
-    package static let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    package static let path = Command.searchPath
     /// A longer value is not put into the environment: it is in the message, and one string of 128 KiB is the kernel's
     /// limit (`execve(2)`).
     static let longestValue = 100_000

@@ -28,6 +28,28 @@ extension Checker {
             suggestion: problems.nearest(to: name.string, among: names.sorted()))
     }
 
+    /// Keys that start the handlers they name.
+    private static let startingKeys: Set<String> = [
+        "Handler", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished", "OnSilence",
+        "OnSound",
+    ]
+
+    /// Warns of each `[Handler]` that nothing starts but a person. Where something is wrong, that may be why.
+    mutating func checkUnstarted() {
+        var started: Set<String> = []
+        for section in sections + Array(defaults.values) {
+            for entry in section.entries where Self.startingKeys.contains(entry.key.name) {
+                started.formUnion((entry.value?.names ?? []).map(\.string))
+            }
+        }
+        for section in sections where section.kind == .handler && !section.name.isEmpty {
+            guard !started.contains(section.name), handlerIndices[section.name] != nil else { continue }
+            problems.warning(
+                "nothing starts \(section.title): no Handler= and no OnFailure= or its like names it; "
+                    + "watchctl run \(section.name) does", at: section.header)
+        }
+    }
+
     mutating func connectRoutes() {
         for index in handlers.indices {
             handlers[index].queue = handlers[index].entries["Queue"]?.names.first.flatMap { queueName($0.string) }

@@ -55,6 +55,9 @@ struct Checker {
         checkWindows()
         checkSpecifiers()
         checkScripts()
+        checkPrograms()
+        checkSubfolders()
+        if !problems.hasError { checkUnstarted() }
         return Configuration(
             settings: settings, queues: queues, semaphores: semaphores, handlers: handlers.compactMap(\.definition),
             sources: sources.compactMap(\.definition), locations: locations, zones: zones)

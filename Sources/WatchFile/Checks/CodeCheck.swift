@@ -9,6 +9,11 @@ enum CodeCheck {
     /// The pieces of the command that are both chosen by others and code.
     static func foreignText(in items: [CommandText.Item]) -> [SourceText] {
         guard items.contains(where: { $0.foreignText != nil }) else { return [] }
+        return codeIndices(in: items).compactMap { items[$0].foreignText }
+    }
+
+    /// The words that a program of the command reads as code, in their order.
+    static func codeIndices(in items: [CommandText.Item]) -> [Int] {
         let isWrapped = items.first.flatMap(programName).map { Interpreter.wrappers.contains($0) } ?? false
         var code: [Int] = []
         for index in items.indices {
@@ -16,7 +21,7 @@ enum CodeCheck {
             if interpreter.isAmbiguous, index > 0, !isWrapped { continue }
             code += interpreter.code(in: items, after: index)
         }
-        return code.withoutRepeats.sorted().compactMap { items[$0].foreignText }
+        return code.withoutRepeats.sorted()
     }
 
     /// The last component, without a version: `python` of `/usr/bin/python3.11`.

@@ -93,6 +93,9 @@ package struct Command: Hashable, Sendable {
         case everything
     }
 
+    /// Where programs without a slash are looked for, unless `Environment=` has a `PATH`.
+    package static let searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
     package var words: [Word]
 
     package init(words: [Word]) { self.words = words }

@@ -69,6 +69,9 @@ struct SectionReader {
         }
         if first.bytes.starts(with: "X-".utf8) { return }
         guard let kind = SectionKind(rawValue: first.string) else {
+            if let translation = ForeignNames.section(first.string) {
+                return problems.error("unknown kind of section [\(first.shown)]: \(translation)", at: first)
+            }
             let nearest = problems.nearest(to: first.string, among: SectionKind.allCases.map(\.rawValue))
             problems.error(
                 "unknown kind of section [\(first.shown)]", at: first, suggestion: nearest.map { "[\($0)]" })
@@ -112,7 +115,8 @@ struct SectionReader {
         case .stopped, .skipping: return
         case .beforeFirst:
             if let (key, _) = split(line, &problems) {
-                problems.error("\(key.shown)= stands before the first section", at: key)
+                let translation = ForeignNames.key(key.string, in: .handler).map { "; \($0.sentence)" }
+                problems.error("\(key.shown)= stands before the first section\(translation ?? "")", at: key)
                 // Once is enough.
                 state = .skipping
             }
@@ -126,6 +130,10 @@ struct SectionReader {
 
     /// `nil` where the line is no assignment, or one of the user's own.
     private func split(_ line: SourceText, _ problems: inout Problems) -> (key: SourceText, value: SourceText)? {
+        if let translation = CrontabLine.translation(line) {
+            problems.error("a line of crontab(5): write \(translation)", at: line)
+            return nil
+        }
         guard let equals = line.bytes.firstIndex(of: UInt8(ascii: "=")) else {
             problems.error("neither [Kind name] nor Key=Value", at: line)
             return nil
@@ -148,7 +156,8 @@ struct SectionReader {
             return meant.map { Entry(key: $0, keyText: keyText, text: text, value: nil, isClearing: false) }
         }
         guard key.isSupported else {
-            problems.error("\(key.name)= is not supported by this version", at: keyText)
+            let translation = ForeignNames.key(key.name, in: kind).map { ": \($0.text) does it" }
+            problems.error("\(key.name)= is not supported by this version\(translation ?? "")", at: keyText)
             return Entry(key: key, keyText: keyText, text: text, value: nil, isClearing: false)
         }
         if !key.isList {
@@ -171,6 +180,10 @@ struct SectionReader {
     private func refuse(_ keyText: SourceText, in kind: SectionKind, _ problems: inout Problems) -> Key? {
         let name = keyText.string
         let message = "unknown key \(keyText.shown)= in [\(kind.rawValue)]"
+        if let translation = ForeignNames.key(name, in: kind) {
+            problems.error("\(message); \(translation.sentence)", at: keyText)
+            return translation.key.flatMap { KeyTable.key($0, in: kind) }
+        }
         let others = SectionKind.allCases.filter { KeyTable.key(name, in: $0) != nil }
         if let other = others.first {
             problems.error("\(message); it belongs in \(place(of: others, other))", at: keyText)

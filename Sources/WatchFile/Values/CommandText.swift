@@ -53,6 +53,7 @@ struct CommandText {
             }
         }
         guard isValid, checkProgram(key, &problems) else { return nil }
+        ShellSyntax.warn(text, items, key: key, &problems)
     }
 
     /// The first word: an absolute path, or a name for `PATH`, and nothing that the event brings.

@@ -69,7 +69,7 @@ enum Option: String, CaseIterable {
             "first what happened since this time, or (with follow) after the record of this number"
         case .until: "what ended before this time"
         case .failed: "only those that failed"
-        case .all: "each run on a line of its own; (with forget) the failures of every handler"
+        case .all: "each run on a line of its own; (with forget) the failures of every handler; (with cat) defaults too"
         case .count: "how many operations at most"
         case .follow: "not yet: what a run writes is known when it has ended"
         case .plan: "only say what would change"

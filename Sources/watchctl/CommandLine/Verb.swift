@@ -11,6 +11,8 @@ struct Verb: Sendable {
     /// What `NAME` among the operands means, and `ID`.
     var names = NameKind.names
     var ids = NameKind.operations
+    /// It changes something in the daemon.
+    var changes = false
     /// What it ends or takes away is gone: it is suggested to nobody.
     var destroys = false
     /// One line, starting with a verb.
@@ -23,7 +25,7 @@ struct Verb: Sendable {
     static let all: [Verb] = [
         .status, .sources, .timers, .queues, .semaphores, .handlers, .operations, .history, .failed, .show, .output,
         .explain, .follow, .emit, .run, .signal, .group, .suspend, .resume, .cancel, .retry, .forget, .wait, .reload,
-        .start, .stop, .restart, .check, .calendar, .timespan, .completion, .complete, .help,
+        .start, .stop, .restart, .check, .cat, .calendar, .timespan, .completion, .complete, .help,
     ]
 
     /// `emit [--data N] [--payload JSON] NAME`.

@@ -10,6 +10,8 @@ struct StatusScreen {
 
     let status: GetStatus.Reply
     let screen: Screen
+    /// Whose watchd it is, such as `of the system`; `nil`: that of the user.
+    var owner: String?
 
     var lines: [Styled] {
         var lines = head
@@ -24,7 +26,7 @@ struct StatusScreen {
 
     private var head: [Styled] {
         let identity =
-            "watchd \(status.version) on \(status.host), up since \(screen.short(status.started)) "
+            "watchd \(status.version)\(owner.map { " " + $0 } ?? "") on \(status.host), up since \(screen.short(status.started)) "
             + "(\(Phrases.span(microseconds: Int64(status.uptimeUsec))))"
         let files =
             "\(folder): \(Phrases.count(status.files.count, "file")), \(Phrases.count(status.sections, "section"))"

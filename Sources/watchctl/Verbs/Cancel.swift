@@ -2,7 +2,7 @@ import ControlInterface
 
 extension Verb {
     static let cancel = Verb(
-        name: "cancel", operands: "ID|QUEUE…", operandCount: 1...Int.max, ids: .pending, destroys: true,
+        name: "cancel", operands: "ID|QUEUE…", operandCount: 1...Int.max, ids: .pending, changes: true, destroys: true,
         summary: "cancel operations, or all of a queue; what runs is terminated"
     ) { (invocation, session) throws(Failure) in
         try invocation.forEachOperand { target throws(Failure) in

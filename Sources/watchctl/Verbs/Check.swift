@@ -18,7 +18,7 @@ extension Verb {
         ) {
             try? zones.rules(named: $0)
         }
-        context.lookUpOwners()
+        context.lookAround()
         let loaded = WatchFile.load(read.texts, context: context)
         let diagnostics = read.diagnostics + loaded.diagnostics
         if session.isJSON {

@@ -5,7 +5,7 @@ extension Verb {
     static let emit = Verb(
         name: "emit", operands: "NAME", operandCount: 1...1, options: [.data, .payload],
         names: .customs,
-        summary: "fire a [Custom] source; returns when the event is accepted"
+        changes: true, summary: "fire a [Custom] source; returns when the event is accepted"
     ) { (invocation, session) throws(Failure) in
         let parameters = Emit.Parameters(
             name: invocation.operands[0], data: try invocation.number(.data), payload: try payload(invocation))

@@ -8,7 +8,7 @@ extension Verb {
         name: "group", operands: "enter NAME | leave NAME TICKET | run NAME COMMAND…", operandCount: 2...Int.max,
         options: [.pid], beginsCommand: { $0.count == 3 && $0[1] == "run" },
         names: .groups,
-        summary: "be in a group until a process ends, a ticket is given back, or while a command runs",
+        changes: true, summary: "be in a group until a process ends, a ticket is given back, or while a command runs",
         notes: [
             "A ticket that “enter” prints lasts until “leave”, or until the process of --pid ends. Without --pid that is the",
             "parent of watchctl, which in $(…), a pipe or a script may end at once: say --pid $$ for the shell itself.",

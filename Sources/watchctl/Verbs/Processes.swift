@@ -3,7 +3,7 @@ import ControlInterface
 extension Verb {
     static let start = Verb(
         name: "start", operands: "PROCESS…", operandCount: 1...Int.max,
-        summary: "start supervised processes, and wait until they are up"
+        changes: true, summary: "start supervised processes, and wait until they are up"
     ) { (invocation, session) throws(Failure) in
         try invocation.forEachOperand { process throws(Failure) in
             try session.show(Start.self, .init(name: process), taking: nil) { lines($0, session.screen) }
@@ -12,7 +12,7 @@ extension Verb {
     }
 
     static let restart = Verb(
-        name: "restart", operands: "PROCESS…", operandCount: 1...Int.max, destroys: true,
+        name: "restart", operands: "PROCESS…", operandCount: 1...Int.max, changes: true, destroys: true,
         summary: "stop and start supervised processes, and wait until they are up"
     ) { (invocation, session) throws(Failure) in
         try invocation.forEachOperand { process throws(Failure) in

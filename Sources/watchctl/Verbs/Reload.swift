@@ -9,7 +9,7 @@ extension Verb {
 
     static let reload = Verb(
         name: "reload", operands: "[FILE…]", operandCount: 0...Int.max, options: [.plan, .verbose, .quiet],
-        summary: "read the watch files again; if they have errors, nothing changes",
+        changes: true, summary: "read the watch files again; if they have errors, nothing changes",
         notes: [
             "With --plan nothing changes: it says what would, with the files that watchd reads, or with the files and",
             "folders that are named, as if watchd had been started with them.",

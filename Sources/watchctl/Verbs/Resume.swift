@@ -3,7 +3,7 @@ import ControlInterface
 extension Verb {
     static let resume = Verb(
         name: "resume", operands: "NAME…", operandCount: 1...Int.max, names: .suspended,
-        summary: "take back one suspend of each"
+        changes: true, summary: "take back one suspend of each"
     ) { (invocation, session) throws(Failure) in
         try invocation.forEachOperand { name throws(Failure) in
             try session.show(Resume.self, .init(name: name)) { reply in

@@ -4,7 +4,7 @@ extension Verb {
     static let retry = Verb(
         name: "retry", operands: "ID|NAME…", operandCount: 1...Int.max, names: .failures,
         ids: .failures,
-        summary: "run failed operations again with the same events; of a handler, all of them",
+        changes: true, summary: "run failed operations again with the same events; of a handler, all of them",
         notes: [
             "The exit status is 1 if there was nothing to try again.",
             "What read a descriptor that its source handed over (Accept=yes, Framing=ready) cannot run again: it is gone.",
@@ -21,7 +21,7 @@ extension Verb {
 
     static let forget = Verb(
         name: "forget", operands: "[ID|NAME…]", operandCount: 0...Int.max, options: [.all], names: .failures,
-        ids: .failures, destroys: true,
+        ids: .failures, changes: true, destroys: true,
         summary: "take failed operations off the list of failures; they stay in the history",
         notes: [
             "A name is that of a handler: all of its failures. With --all: those of every handler.",

@@ -5,7 +5,7 @@ extension Verb {
     static let run = Verb(
         name: "run", operands: "NAME [PATH…]", operandCount: 1...Int.max, options: [.wait],
         names: .runnable,
-        summary: "start a handler, or the handlers of a source, now; for these paths",
+        changes: true, summary: "start a handler, or the handlers of a source, now; for these paths",
         notes: [
             "--wait prints what it wrote, on standard error how it ended, and ends with its exit status (1 if it has none).",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",

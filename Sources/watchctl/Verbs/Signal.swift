@@ -2,7 +2,8 @@ import ControlInterface
 
 extension Verb {
     static let signal = Verb(
-        name: "signal", operands: "SEMAPHORE [N]", operandCount: 1...2, summary: "give 1, or N, to a semaphore"
+        name: "signal", operands: "SEMAPHORE [N]", operandCount: 1...2, changes: true,
+        summary: "give 1, or N, to a semaphore"
     ) { (invocation, session) throws(Failure) in
         let name = invocation.operands[0]
         let count = try count(invocation.operands.dropFirst().first)

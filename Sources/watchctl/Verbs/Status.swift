@@ -7,7 +7,10 @@ extension Verb {
         summary: "show everything that matters on one screen, or all about a source, queue or handler"
     ) { (invocation, session) throws(Failure) in
         if invocation.operands.isEmpty {
-            try session.show(GetStatus.self, NoParameters()) { StatusScreen(status: $0, screen: session.screen).lines }
+            let owner = session.isJSON ? nil : try session.owner()
+            try session.show(GetStatus.self, NoParameters()) {
+                StatusScreen(status: $0, screen: session.screen, owner: owner).lines
+            }
         }
         for name in invocation.operands {
             let lists = Lists(screen: session.screen)

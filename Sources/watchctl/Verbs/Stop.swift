@@ -3,7 +3,7 @@ import Varlink
 
 extension Verb {
     static let stop = Verb(
-        name: "stop", operands: "[PROCESS…]", operandCount: 0...Int.max, destroys: true,
+        name: "stop", operands: "[PROCESS…]", operandCount: 0...Int.max, changes: true, destroys: true,
         summary: "stop supervised processes; without a name, let running handlers end and stop the daemon"
     ) { (invocation, session) throws(Failure) in
         guard invocation.operands.isEmpty else {

@@ -5,7 +5,7 @@ extension Verb {
     static let suspend = Verb(
         name: "suspend", operands: "NAME…", operandCount: 1...Int.max, options: [.duration, .reason],
         names: .pausable,
-        summary: "suspend sources or queues; what runs goes on"
+        changes: true, summary: "suspend sources or queues; what runs goes on"
     ) { (invocation, session) throws(Failure) in
         let until = try end(invocation, now: session.screen.now)
         try invocation.forEachOperand { name throws(Failure) in

@@ -1,0 +1,27 @@
+import Engine
+import EventSources
+import Handlers
+import Schedule
+import WatchFile
+
+extension Runtime {
+    /// Warns of programs, users and folders that the watch files name and the machine has not. Looking for them may
+    /// hang with a file system: neither the core nor a start or a reload waits for it, and where a source has failed,
+    /// perhaps for such a one, nobody looks.
+    func lookAround() {
+        guard !conditions.values.contains(where: { $0.condition.isFailed }) else { return }
+        let (options, zone) = (parts.options, zones.local)
+        slow.submit("a look at what the watch files name") { [core, bound] in
+            let known = Daemon.load(options, localZone: zone).result.diagnostics
+            let result = Daemon.load(options, localZone: zone, looksAround: true).result
+            // Files with an error are not those in force.
+            guard result.configuration != nil else { return }
+            let found = result.diagnostics.filter { !known.contains($0) }
+            core.async { for warning in found { bound.value.logger.log(.warning, warning.rendered()) } }
+        }
+    }
+}
+
+extension SourceCondition {
+    fileprivate var isFailed: Bool { if case .failed = self { true } else { false } }
+}

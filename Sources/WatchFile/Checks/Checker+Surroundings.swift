@@ -1,0 +1,48 @@
+/// Warnings about what the machine has not: programs that are missing, and folders whose files nobody watches. Only
+/// whoever gave the context can look.
+extension Checker {
+    mutating func checkPrograms() {
+        guard let flaw = context.programFlaw else { return }
+        let commands = handlers.flatMap { $0.conditions + $0.commands }
+        let others = sources.compactMap { $0.entries["Command"]?.command }
+        for command in commands + others {
+            guard let program = command.items.first, program.isLiteral, !ShellSyntax.isShell(program) else { continue }
+            // A name is looked for in a `PATH` that is not known here.
+            if !program.prefix.contains(UInt8(ascii: "/")), setsPath { continue }
+            if let flaw = flaw(program.prefix) { problems.warning("\(program.text.shown) \(flaw)", at: program.text) }
+        }
+    }
+
+    private var setsPath: Bool {
+        (sections + Array(defaults.values)).contains { section in
+            section.entries.contains { $0.value?.environment.contains { $0.name == "PATH" } ?? false }
+        }
+    }
+
+    /// `Path=` is not recursive: warns of a folder that has no files of its own, but folders with files that no other
+    /// `Path=` names.
+    mutating func checkSubfolders() {
+        guard let filled = context.filledSubfolders else { return }
+        let watched = Set(sources.flatMap { $0.trigger.map(Self.paths) ?? [] })
+        for source in sources {
+            // Of a change in the folder itself, a folder that comes or goes is one.
+            guard case .path(let trigger)? = source.trigger, trigger.events.isSubset(of: [.written, .modified]) else {
+                continue
+            }
+            for entry in source.entries.list("Path") {
+                for path in entry.value?.paths ?? [] {
+                    let stray = filled(path).filter { !watched.contains(path + [UInt8(ascii: "/")] + $0.utf8) }
+                    guard !stray.isEmpty else { continue }
+                    let shown = stray.prefix(3).joined(separator: ", ") + (stray.count > 3 ? ", …" : "")
+                    problems.warning(
+                        "Path= is the folder itself: nobody watches the files in its folders (\(shown)); "
+                            + "name each in a Path= of its own", at: entry.text)
+                }
+            }
+        }
+    }
+
+    private static func paths(_ trigger: Trigger) -> [[UInt8]] {
+        if case .path(let trigger) = trigger { trigger.paths } else { [] }
+    }
+}

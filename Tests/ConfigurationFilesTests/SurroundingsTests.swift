@@ -1,0 +1,80 @@
+import ConfigurationFiles
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@Suite("What the watch files name") struct SurroundingsTests {
+    private func warnings(_ text: String) -> [String] {
+        var context = LoadContext(processors: 1)
+        context.lookAround()
+        let result = WatchFile.load([WatchFileText(file: "a.watch", bytes: Array(text.utf8))], context: context)
+        return result.diagnostics.map(\.message)
+    }
+
+    @Test func aProgramThatIsMissingOrCannotBeRunIsWarnedOf() throws {
+        try withTemporaryFolder { folder in
+            try Linux.writeFile("\(folder)/text", "echo\n")
+            func exec(_ command: String, _ more: String = "") -> [String] {
+                warnings("[Custom a]\nExec=\(command)\n\(more)")
+            }
+            #expect(exec("/bin/sh -c true") == [])
+            #expect(exec("sh -c true") == [])
+            #expect(exec("\(folder)/missing %{data}") == ["\(folder)/missing is missing"])
+            #expect(exec("\(folder)/text/x") == ["\(folder)/text/x is missing"])
+            #expect(exec("\(folder)/text") == ["\(folder)/text is not executable (chmod +x)"])
+            #expect(exec("\(folder)") == ["\(folder) is a folder, not a program"])
+            #expect(exec("no-such-program-here").first?.hasPrefix("no-such-program-here is missing in PATH (") == true)
+            #expect(exec("no-such-program-here", "Environment=PATH=/opt/bin\n") == [])
+            #expect(exec("/bin/true", "ExecCondition=\(folder)/missing\n") == ["\(folder)/missing is missing"])
+            #expect(
+                warnings("[Process p]\nCommand=\(folder)/missing\n") == ["\(folder)/missing is missing"])
+            // Told of as what it is.
+            #expect(exec("cd /srv").count == 1)
+        }
+    }
+
+    @Test func filesBelowAFolderThatHasNoneAreWarnedOf() throws {
+        try withTemporaryFolder { root in
+            for name in ["/in", "/in/2026", "/in/done", "/in/empty", "/in/2025"] {
+                try Linux.mkdir(root + name, mode: 0o755)
+            }
+            for name in ["2026/a", "2025/b", "done/c"] { try Linux.writeFile("\(root)/in/\(name)", "x") }
+            func path(_ more: String = "", _ others: String = "") -> [String] {
+                warnings("[Path p]\nPath=\(root)/in\nExec=/bin/true\n\(more)\(others)")
+            }
+            #expect(path().count == 1)
+            #expect(path().first?.contains("(2025, 2026)") == true)
+            #expect(path("Path=\(root)/in/2026 \(root)/in/2025\n") == [])
+            #expect(path("Events=created\n") == [])
+            #expect(path("", "[Path q]\nPath=\(root)/in/2026\nLog=x\n").first?.contains("(2025)") == true)
+            try Linux.writeFile("\(root)/in/own", "x")
+            #expect(path() == [])
+        }
+    }
+
+    @Test func aFileWithAnotherNameThatBeginsAsAWatchFileIsWarnedOf() throws {
+        try withTemporaryFolder { folder in
+            let text = "# a timer\n\n  [Timer t]\nEverySec=1h\nLog=x\n"
+            for name in [
+                "a.watch", "backup.conf", "nightly", "b.watch.off", "c.watch~", "unit.service", "README", ".hidden",
+            ] {
+                try Linux.writeFile("\(folder)/\(name)", name == "README" ? "[sic] not one\n" : text)
+            }
+            try Linux.mkdir("\(folder)/a.watch.d", mode: 0o755)
+            for name in ["more.conf", "other", "notes", "x.watch"] {
+                try Linux.writeFile("\(folder)/a.watch.d/\(name)", name == "notes" ? "hello\n" : "[Timer t]\n")
+            }
+            let found = ConfigurationFiles.read(arguments: [folder]).diagnostics.map { diagnostic in
+                "\(diagnostic.location.file.dropFirst(folder.utf8.count + 1)): \(diagnostic.message)"
+            }
+            #expect(
+                found == [
+                    "a.watch.d/more.conf: not read: the name of a drop-in ends in .watch",
+                    "a.watch.d/other: not read: the name of a drop-in ends in .watch",
+                    "backup.conf: not read: the name of a watch file ends in .watch",
+                    "nightly: not read: the name of a watch file ends in .watch",
+                ])
+        }
+    }
+}
