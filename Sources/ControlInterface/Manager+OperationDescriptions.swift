@@ -111,12 +111,14 @@ extension Manager {
           events_omitted: int,
           # Its attempts, the first one first.
           runs: []OperationRun,
-          # The end of what the last run wrote.
+          # The end of what the last run wrote, or has written so far.
           output: ?string,
           # The same, where it is not UTF-8.
           output_base64: ?string,
           # True: that is as much as watchd keeps of a run, its last 64 KiB.
           output_cut: ?bool,
+          # Bytes that the last run has written in all, while they are known.
+          output_bytes: ?int,
           # True: events and output are not for the caller.
           withheld: ?bool,
           # Operations that it started by Emit=, OnSuccess=, OnFailure= and OnFinished=.

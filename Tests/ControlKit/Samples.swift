@@ -335,7 +335,7 @@ package enum Samples {
                     return run
                 }()
             ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])
-        (detail.outputCut, detail.withheld) = (false, false)
+        (detail.outputCut, detail.outputBytes, detail.withheld) = (false, 27, false)
         return detail
     }()
 

@@ -24,7 +24,10 @@ import Varlink
             #expect(resumed.code == 1)
             #expect(resumed.errorText.contains("there is no source or queue “nothing”"))
 
-            for name in ["a", "a", "b"] { #expect(try watchd.control("run", "--wait", name).code == 1) }
+            for (name, code) in [("a", 1), ("a", 1), ("b", 3)] as [(String, Int32)] {
+                let end = try watchd.control("run", "--wait", name)
+                #expect(end.code == code, "\(end)")
+            }
             let forgotten = try watchd.control("forget", "--all").text
             #expect(forgotten == "2 failures of handler/a forgotten\n1 failure of handler/b forgotten\n")
             #expect(try watchd.control("forget", "--all").code == 1)
@@ -39,6 +42,40 @@ import Varlink
             #expect(before.errorText.contains("watchd runs since"), "\(before)")
             let after = try watchd.control("follow", "--since", "now", "--timeout", "1s")
             #expect(after.text.isEmpty, "\(after)")
+        }
+    }
+
+    @Test func outputIsReadWhileItIsWritten() throws {
+        let text = """
+            [Custom job]
+            Exec=/bin/sh -c 'echo one; until [ -e @/go ]; do sleep 0.02; done; echo two; exit 7'
+            [Custom again]
+            Exec=/bin/sh -c 'echo "try $WATCHD_ATTEMPT"; exit 1'
+            Retry=1
+            RetrySec=1h
+
+            """
+        try Watchd.run(text) { watchd in
+            try watchd.emit("job")
+            try wait(for: "its first line") { try watchd.control("output", "job").text == "one\n" }
+            let follow = """
+                cd "$2" || exit 9
+                "$0" --socket "$1" output -f job >followed &
+                until grep -qs one followed; do :; done
+                touch go
+                wait $! && cat followed
+                """
+            let watchctl = try Products.path("watchctl")
+            let end = try Program.run(
+                ["/bin/sh", "-c", follow, watchctl, watchd.socket, watchd.folder.path])
+            #expect(end.code == 0 && end.text == "one\ntwo\n", "\(end)")
+
+            let waited = try watchd.control("run", "--wait", "job")
+            #expect(waited.code == 7 && waited.text == "one\ntwo\n", "\(waited)")
+            #expect(waited.errorText.hasSuffix("FAILED exit 7\n"))
+
+            try watchd.emit("again")
+            try wait(for: "its pause") { try watchd.control("output", "3").text == "try 1\n" }
         }
     }
 

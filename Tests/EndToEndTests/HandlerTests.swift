@@ -30,7 +30,8 @@ import Varlink
             #expect(
                 names == [
                     "LANG", "ONE", "PATH", "TWO", "WATCHD_ATTEMPT", "WATCHD_COUNT", "WATCHD_DATA", "WATCHD_EVENT",
-                    "WATCHD_HANDLER", "WATCHD_INSTANCE", "WATCHD_KIND", "WATCHD_OPERATION", "WATCHD_PART",
+                    "WATCHD_HANDLER", "WATCHD_HOST", "WATCHD_INSTANCE", "WATCHD_KIND", "WATCHD_OPERATION",
+                    "WATCHD_PART",
                     "WATCHD_QUEUE", "WATCHD_SOURCE", "WATCHD_TIME",
                 ])
             #expect(run["TWO"] == "a b")
@@ -262,7 +263,7 @@ import Varlink
             let reply = try watchd.call(
                 ControlInterface.Run.self, .init(name: "handler/stubborn", wait: true))
             #expect(reply.result == .failed)
-            #expect(reply.reason?.contains("TimeoutSec=100ms") == true)
+            #expect(reply.reason?.contains("timed out after 100ms") == true)
             #expect(reply.reason?.contains("killed") == true)
             #expect(Linux.now(.monotonic) - started >= 300_000)
             #expect(watchd.folder.lines("notes") == ["signal"])

@@ -55,7 +55,7 @@ import Varlink
             codes["reload"] = try code("reload", contains: "nothing changed")
             for (verb, code) in codes { #expect(code == 0, "\(verb)") }
 
-            #expect(try code("run", "fails", "--wait", contains: "7") == 1)
+            #expect(try code("run", "fails", "--wait", contains: "7") == 7)
             #expect(try code("emit", "pkoe", contains: "poke") == 1)
             let nothing = "there is no queue, handler, source, group, semaphore or process"
             #expect(try code("explain", "path/no", contains: nothing) == 1)

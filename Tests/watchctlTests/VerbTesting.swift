@@ -9,6 +9,8 @@ import Varlink
 /// What a verb printed, and how it ended.
 struct VerbOutcome: Equatable {
     var output = ""
+    /// On standard error.
+    var remarks = ""
     var code: ExitCode?
     var failure: Failure?
 }
@@ -28,19 +30,20 @@ extension VerbTesting {
     func run(
         _ arguments: [String], socket: String, patience: Int = 30_000, isTerminal: Bool = true
     ) throws -> VerbOutcome {
-        let output = TextBox()
+        let (output, remarks) = (TextBox(), TextBox())
         let screen = Screen(width: 100, isColoured: false, now: try Timestamp(parsing: Samples.now), local: .utc)
         do throws(Failure) {
             let invocation = try Invocation(arguments: arguments)
             var session = Session(
                 socketPath: socket, isJSON: invocation.has(.json), screen: screen, write: { output.append($0) },
                 writeBytes: { output.append(String(decoding: $0, as: UTF8.self)) }, patience: patience)
+            session.remark = { remarks.append($0) }
             session.limit = try invocation.limit()
             session.screen.isTerminal = isTerminal
             let code = try invocation.verb.run(invocation, session)
-            return VerbOutcome(output: output.text, code: code)
+            return VerbOutcome(output: output.text, remarks: remarks.text, code: code)
         } catch {
-            return VerbOutcome(output: output.text, failure: error)
+            return VerbOutcome(output: output.text, remarks: remarks.text, failure: error)
         }
     }
 

@@ -120,6 +120,8 @@ struct VerbTests: VerbTesting {
             }
             #expect(outcome.code == code)
             #expect(outcome.output == "said\nsaid\n")
+            let end = [.done: "ok", .failed: "FAILED exit 12"][result] ?? result.rawValue
+            #expect(outcome.remarks == "x: operations 5, 6: \(end)\n")
         }
     }
 
@@ -196,10 +198,12 @@ struct VerbTests: VerbTesting {
     func aRunThatStartsNothingFailsAndSaysWhy(options: [String]) throws {
         let reply = Run.Reply(operations: [], result: .skipped, reason: "Overlap=skip: operation 4 has not ended")
         let outcome = try run(["run", "sk"] + options) { _ in .reply(Sample.json(reply)) }
-        #expect(outcome.output == "sk: skipped, Overlap=skip: operation 4 has not ended\n")
+        let said = options.isEmpty ? \VerbOutcome.output : \.remarks
+        #expect(outcome[keyPath: said] == "sk: skipped, Overlap=skip: operation 4 has not ended\n")
         #expect(outcome.code == .failed)
         let nothing = try run(["run", "sk"] + options) { _ in .reply(Sample.json(Run.Reply(operations: []))) }
-        #expect(nothing == VerbOutcome(output: "sk: nothing was started\n", code: .failed))
+        #expect(nothing[keyPath: said] == "sk: nothing was started\n")
+        #expect(nothing.code == .failed)
     }
 
     @Test(
@@ -243,7 +247,8 @@ struct VerbTests: VerbTesting {
     @Test(
         arguments: [
             (0, 0, true, nil), (990, 0, true, nil), (0, 1000, true, "of the system"), (1000, 1000, false, nil),
-            (1001, 1000, false, "of user 1001"), (0, 1000, false, "of root"), (1000, 0, false, "of user 1000"), (0, 0, false, nil),
+            (1001, 1000, false, "of user 1001"), (0, 1000, false, "of root"), (1000, 0, false, "of user 1000"),
+            (0, 0, false, nil),
         ] as [(UInt32, UInt32, Bool, String?)])
     func theHeaderSaysWhoseWatchdAnswers(listener: UInt32, user: UInt32, isSystem: Bool, owner: String?) throws {
         #expect(Session.owner(listener, user: user, isSystem: isSystem) == owner)
@@ -326,7 +331,7 @@ struct VerbTests: VerbTesting {
         ["group", "enter", "x", "--pid", "me"], ["group", "leave", "x", "1", "--pid", "1"],
         ["history", "--since", "soon"], ["history", "-n", "0"], ["history", "-n", "x"],
         ["history", "--until", "25:00"],
-        ["output", "-f", "x"], ["reload", "a.watch"],
+        ["output", "-f", "--json", "x"], ["reload", "a.watch"],
         ["show", "x"], ["operations", "--state", "done"], ["follow", "--since", "x"], ["help", "me"],
     ])
     func valuesAreCheckedBeforeTheCall(arguments: [String]) throws {

@@ -7,6 +7,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
         case eventsOmitted = "events_omitted"
         case outputBase64 = "output_base64"
         case outputCut = "output_cut"
+        case outputBytes = "output_bytes"
         case startedOperations = "started_operations"
     }
 
@@ -16,12 +17,14 @@ package struct OperationDetail: Codable, Equatable, Sendable {
     package var eventsOmitted: Int
     /// Its attempts, the first one first.
     package var runs: [OperationRun]
-    /// The end of what the last run wrote.
+    /// The end of what the last run wrote, or has written so far.
     package var output: String?
     /// The same, where it is not UTF-8.
     package var outputBase64: String?
     /// True: that is as much as watchd keeps of a run.
     package var outputCut: Bool?
+    /// Bytes that the last run has written in all; `nil`: not known any more.
+    package var outputBytes: Int?
     /// True: what it was told and wrote is not for the caller.
     package var withheld: Bool?
     /// Operations it started by `On…=` and `Emit=`.
@@ -49,6 +52,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
         output = try members.decodeIfPresent(String.self, forKey: .output)
         outputBase64 = try members.decodeIfPresent(String.self, forKey: .outputBase64)
         outputCut = try members.decodeIfPresent(Bool.self, forKey: .outputCut)
+        outputBytes = try members.decodeIfPresent(Int.self, forKey: .outputBytes)
         withheld = try members.decodeIfPresent(Bool.self, forKey: .withheld)
         startedOperations = try members.decode([Int].self, forKey: .startedOperations)
     }
@@ -62,6 +66,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
         try members.encodeIfPresent(output, forKey: .output)
         try members.encodeIfPresent(outputBase64, forKey: .outputBase64)
         try members.encodeIfPresent(outputCut, forKey: .outputCut)
+        try members.encodeIfPresent(outputBytes, forKey: .outputBytes)
         try members.encodeIfPresent(withheld, forKey: .withheld)
         try members.encode(startedOperations, forKey: .startedOperations)
     }

@@ -91,21 +91,20 @@ extension Runtime {
         guard let id = UInt64(exactly: parameters.id) else { return done(.of(.noSuchOperation(id: parameters.id))) }
         if let view = engine.operation(id) {
             var detail = OperationDetail(view, attempts: attempts.of(id), role)
-            if role == .administrator {
-                detail.tell(output: view.pid == nil ? attempts.output(of: id) : outputSoFar(id))
-            }
+            if role == .administrator { detail.tell(outputSoFar: view, runs, attempts) }
             return done(.of(reply(detail)))
         }
         ended(id) { [unowned self] result in
             switch result {
-            case .success(let operation?): done(.of(reply(OperationDetail(operation, role))))
+            case .success(let operation?):
+                var detail = OperationDetail(operation, role)
+                if role == .administrator { detail.outputBytes = runs?.bytesWritten(by: id) }
+                done(.of(reply(detail)))
             case .success(nil): done(.of(.noSuchOperation(id: parameters.id)))
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             }
         }
     }
-
-    private func outputSoFar(_ id: UInt64) -> [UInt8] { runs?.output(of: id) ?? [] }
 
     private func reply(_ detail: OperationDetail) -> GetOperation.Reply {
         var detail = detail

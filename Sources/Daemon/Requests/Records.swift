@@ -163,6 +163,17 @@ extension OperationDetail {
         eventsOmitted = entries - events.count
     }
 
+    /// Of one that has not ended: what runs now, or the last attempt.
+    mutating func tell(outputSoFar view: OperationView, _ runs: RunSet?, _ attempts: FailedAttempts) {
+        guard view.pid != nil, let output = runs?.output(of: view.id) else {
+            tell(output: attempts.output(of: view.id))
+            outputBytes = runs?.bytesWritten(by: view.id)
+            return
+        }
+        tell(output: output.end)
+        outputBytes = output.total
+    }
+
     mutating func tell(output bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         output = String(decoding: bytes, as: UTF8.self)

@@ -28,7 +28,7 @@ final class AdoptedRun: OngoingRun {
     var name: String { request.run.name(of: definition) }
     var delay: String? { nil }
     /// Since it was found.
-    var outputSoFar: [UInt8] { output?.tail ?? [] }
+    var outputSoFar: RunOutput { output?.soFar ?? RunOutput() }
     private var definition: HandlerDefinition { request.definition.value }
 
     /// Watches the process; one that is gone has ended, nobody knows how.
@@ -135,7 +135,7 @@ final class AdoptedRun: OngoingRun {
     private func finish(_ exit: Exit?) {
         group = nil
         for name in keptNames { environment.forget(name) }
-        let end = output?.runEnded() ?? []
+        let end = output?.runEnded().end ?? []
         let (known, reason) = judged(exit)
         ended()
         environment.send(.runEnded(request.run, known, output: end, reason: reason))

@@ -10,8 +10,8 @@ final class CommandRun: OngoingRun {
     /// Index in the handler's steps.
     private var step = 0
     private var output: OutputCapture?
-    /// The end of what earlier commands of the run wrote.
-    private var earlier: [UInt8] = []
+    /// What earlier commands of the run wrote.
+    private var earlier = RunOutput()
     private var pidfd: FileDescriptor?
     private var processID: Int32?
     private var token: UInt64?
@@ -47,7 +47,7 @@ final class CommandRun: OngoingRun {
 
     var name: String { request.run.name(of: request.definition.value) }
 
-    var outputSoFar: [UInt8] { Array((earlier + (output?.tail ?? [])).suffix(OutputCapture.kept)) }
+    var outputSoFar: RunOutput { output.map { earlier + $0.soFar } ?? earlier }
 
     func start() {
         var child = Child(request: request, step: step, nice: environment.nice, instance: environment.instance())
@@ -196,12 +196,10 @@ final class CommandRun: OngoingRun {
         forget()
         pidfd.take()?.close()
         processID = nil
-        earlier = Array((earlier + (output?.runEnded() ?? [])).suffix(OutputCapture.kept))
+        if let output { earlier = earlier + output.runEnded() }
         output = nil
         next(after: Exit(status))
     }
-
-    private var tail: [UInt8] { Array((earlier + (output?.tail ?? [])).suffix(OutputCapture.kept)) }
 
     private func next(after exit: Exit) {
         let steps = request.definition.value.steps
@@ -237,7 +235,7 @@ final class CommandRun: OngoingRun {
 
     private func skipped(_ reason: String) {
         ended()
-        environment.send(.runSkipped(request.run, output: tail, reason: reason))
+        environment.send(.runSkipped(request.run, output: outputSoFar.end, reason: reason))
     }
 
     private func finish(_ exit: Exit?, reason: String?, isStarted: Bool) {
@@ -247,7 +245,7 @@ final class CommandRun: OngoingRun {
         pidfd.take()?.close()
         ended()
         if isStarted || step > 0 {
-            environment.send(.runEnded(request.run, exit, output: tail, reason: reason))
+            environment.send(.runEnded(request.run, exit, output: outputSoFar.end, reason: reason))
         } else {
             environment.send(.runNotStarted(request.run, reason: reason ?? "unknown"))
         }

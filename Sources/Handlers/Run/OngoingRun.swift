@@ -7,8 +7,7 @@ protocol OngoingRun: AnyObject {
     var name: String { get }
     /// Why it cannot be started yet.
     var delay: String? { get }
-    /// The end of what it has written so far.
-    var outputSoFar: [UInt8] { get }
+    var outputSoFar: RunOutput { get }
     /// From now on nothing of it waits to be started.
     func giveUp()
     /// Sends a signal to the process, or with `tree` to its group.

@@ -22,6 +22,7 @@ final class OutputCapture {
     private var token: UInt64?
     private var framer = LineFramer(maxLength: longestLine, inPieces: true)
     private var bytes: [UInt8] = []
+    private var total = 0
     private var hasRunEnded = false
     private var bound: QueueBound<OutputCapture> { QueueBound(self, to: core) }
 
@@ -44,17 +45,17 @@ final class OutputCapture {
 
     var number: Int32? { descriptor.number }
 
-    /// The end of what was written so far.
-    var tail: [UInt8] { Array(bytes.suffix(Self.kept)) }
+    /// What was written so far; once the run has ended, without the bytes.
+    var soFar: RunOutput { RunOutput(end: Array(bytes.suffix(Self.kept)), total: total) }
 
     /// The run has ended: takes what is still in the pipe, and gives the end of it away. A grandchild that keeps the pipe
     /// open may go on writing; its lines go to the log until it closes, or watchd ends. Nothing is kept of them: while
     /// the log is slow, there may be thousands of these.
-    func runEnded() -> [UInt8] {
+    func runEnded() -> RunOutput {
         var read = 0
         while read < Self.bytesAtEnd, let count = readOnce() { read += count }
         defer { (bytes, hasRunEnded) = ([], true) }
-        return tail
+        return soFar
     }
 
     private func watch() {
@@ -101,7 +102,10 @@ final class OutputCapture {
     }
 
     private func take(_ read: [UInt8]) {
-        if !hasRunEnded { bytes += read }
+        if !hasRunEnded {
+            bytes += read
+            total += read.count
+        }
         if bytes.count > 2 * Self.kept { bytes.removeFirst(bytes.count - Self.kept) }
         for line in framer.push(read) { log(line) }
     }

@@ -8,6 +8,10 @@ package final class RunSet {
     private var runs: [RunID: any OngoingRun] = [:]
     private let long: LongRuns
     private var hasGivenUp = false
+    /// Ends that `bytesWritten` remembers.
+    private static let writtenLimit = 256
+    /// The newest last.
+    private var written: [(operation: UInt64, bytes: Int)] = []
 
     package init(_ environment: RunEnvironment) {
         self.environment = environment
@@ -56,11 +60,14 @@ package final class RunSet {
         runs.values.compactMap { run in run.delay.map { (run.name, $0) } }.sorted { $0.0 < $1.0 }
     }
 
-    /// The end of what the runs of an operation have written so far, part by part.
-    package func output(of operation: UInt64) -> [UInt8] {
+    /// What the runs of an operation have written so far, part by part.
+    package func output(of operation: UInt64) -> RunOutput {
         let own = runs.filter { $0.key.operation == operation }.sorted { $0.key.part < $1.key.part }
-        return Array(own.flatMap(\.value.outputSoFar).suffix(OutputCapture.kept))
+        return own.reduce(RunOutput()) { $0 + $1.value.outputSoFar }
     }
+
+    /// Bytes that an operation had written in all when its last run ended; `nil`: that is too long ago.
+    package func bytesWritten(by operation: UInt64) -> Int? { written.last { $0.operation == operation }?.bytes }
 
     private func becameLong(_ id: RunID) {
         guard let run = runs[id] else { return }
@@ -69,6 +76,8 @@ package final class RunSet {
     }
 
     private func ended(_ id: RunID) {
+        written.append((id.operation, output(of: id.operation).total))
+        if written.count > Self.writtenLimit { written.removeFirst() }
         runs[id] = nil
         long.ended(id)
     }

@@ -71,7 +71,7 @@ enum Option: String, CaseIterable {
         case .failed: "only those that failed"
         case .all: "each run on a line of its own; (with forget) the failures of every handler; (with cat) defaults too"
         case .count: "how many operations at most"
-        case .follow: "not yet: what a run writes is known when it has ended"
+        case .follow: "go on with what it writes, until it has ended"
         case .plan: "only say what would change"
         case .verbose: "name what would stay as it is, too"
         case .quiet: "print nothing about the watch files: the log of watchd says it"

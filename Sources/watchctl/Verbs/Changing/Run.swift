@@ -7,7 +7,7 @@ extension Verb {
         names: .runnable,
         changes: true, summary: "start a handler, or the handlers of a source, now; for these paths",
         notes: [
-            "--wait prints what it wrote, on standard error how it ended, and ends with its exit status (1 if it has none).",
+            "--wait prints what it wrote, on standard error how it ended, and ends with its exit status.",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
         ]
     ) { (invocation, session) throws(Failure) in

@@ -5,19 +5,21 @@ extension Verb {
     static let output = Verb(
         name: "output", operands: "NAME|ID", operandCount: 1...1, options: [.raw, .follow],
         names: .runnable,
-        summary: "print the end of what an operation wrote, or the last one of a handler or source",
+        summary: "print the end of what an operation wrote, or the newest one of a handler or source",
         notes: [
             "A line above it says which operation that was, on a terminal only. What a terminal would act on is escaped;",
-            "--raw prints the bytes as they are. With --json: the reply of GetOperation, which has bytes that are no text as",
-            "Base64.",
+            "--raw prints the bytes as they are. With -f it goes on until the run has ended.",
+            "With --json: the reply of GetOperation, which has bytes that are no text as Base64.",
         ]
     ) { (invocation, session) throws(Failure) in
-        guard !invocation.has(.follow) else {
-            throw .usage(
-                "output -f is not there yet", help: "watchctl output shows what a run has written so far")
-        }
+        if invocation.has(.follow), invocation.has(.json) { throw .usage("-f and --json exclude each other") }
         let target = invocation.operands[0]
         let id = if let id = Int(target) { id } else { try newest(target, session) }
+        if invocation.has(.follow) {
+            let isRaw = invocation.has(.raw) || !session.screen.isTerminal
+            var following = FollowedOutput(id: id, isRaw: isRaw)
+            return code(try following.print(session))
+        }
         guard !invocation.has(.raw) else { return try showBytes(id, invocation, session) }
         let reply = try session.show(GetOperation.self, .init(id: id)) {
             let screen = OutputScreen(operation: $0.operation, screen: session.screen)

@@ -1,0 +1,12 @@
+/// What a run has written so far.
+package struct RunOutput: Equatable, Sendable {
+    /// The end of it, at most `OutputCapture.kept` bytes.
+    package var end: [UInt8] = []
+    /// Bytes in all.
+    package var total = 0
+
+    static func + (left: RunOutput, right: RunOutput) -> RunOutput {
+        RunOutput(
+            end: Array((left.end + right.end).suffix(OutputCapture.kept)), total: left.total + right.total)
+    }
+}
