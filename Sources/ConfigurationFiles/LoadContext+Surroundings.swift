@@ -12,7 +12,7 @@ extension LoadContext {
 
     // MARK: Programs
 
-    /// What cannot be looked at may be there.
+    /// A path that cannot be looked at may be there.
     private static func flaw(ofProgram name: [UInt8]) -> String? {
         guard !name.contains(UInt8(ascii: "/")) else { return flaw(at: name) }
         let places = Command.searchPath.split(separator: ":").map { Array($0.utf8) + [UInt8(ascii: "/")] + name }

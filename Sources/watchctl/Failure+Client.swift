@@ -128,7 +128,11 @@ extension Failure {
         case .notSupervised(let name):
             ("\(name) is not started by watchd", "start and stop are for a [Process] with Command=")
         case .notUp(let name, let reason): ("\(name): \(reason)", "watchctl explain \(name)")
-        case .draining: ("watchd is stopping and accepts nothing new", nil)
+        case .draining:
+            (
+                "watchd is stopping and accepts nothing new",
+                "what it had accepted before: watchctl history, and watchctl operations after the next start"
+            )
         case .notSupported(let what): ("not supported by this version: \(what)", nil)
         case .tooSlow:
             (

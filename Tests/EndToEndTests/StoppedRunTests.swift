@@ -91,6 +91,32 @@ import Testing
         }
     }
 
+    /// Nothing runs: the stop is over at once.
+    @Test func whatWaitedIsNamedWhereNothingRan() throws {
+        let text = """
+            [Queue off]
+            Suspended=yes
+            [Custom job]
+            Exec=/bin/true
+            Queue=off
+            Coalesce=no
+            [Custom held]
+            Exec=/bin/true
+            Coalesce=no
+            Suspended=yes
+
+            """
+        try Lives.run(text, settings: Self.settings) { lives in
+            for _ in 1...2 { try lives.watchd.emit("job") }
+            try lives.watchd.emit("held")
+            lives.stop()
+            try lives.start()
+            let sentence =
+                "the last stop cancelled 3 operations that waited on queues that are not durable: job (2), held"
+            #expect(try problems(lives) == ["watchd: \(sentence)"])
+        }
+    }
+
     @Test func whatWaitedIsNamedAfterTheNextStartAndOnlyThen() throws {
         let text = """
             [Custom job]

@@ -59,7 +59,8 @@ import WatchFile
         let next = restarted(fixture, configuration)
         #expect(Set(names(next)) == ["mail", "always"], "the queue of neither is durable")
         guard case .completion(let fact) = next.starts.first?.events.first?.fact else {
-            return #expect(Bool(false), "\(next.starts)")
+            Issue.record("\(next.starts)")
+            return
         }
         #expect((fact.result, fact.exit) == (.stopped, .signaled(15)))
         next.endAll()
@@ -156,7 +157,7 @@ import WatchFile
         #expect(next.starts.map(\.run.attempt) == (policy == .again ? [2] : []))
     }
 
-    @Test func whatNeverStartedIsCancelled() {
+    @Test func whatNeverStartedIsCancelledWhichIsAnEndToo() {
         let configuration = Self.configuration(.again) { $0.completions.finished = ["always"] }
         let fixture = EngineFixture(configuration)
         fixture.emit("job")
@@ -164,6 +165,32 @@ import WatchFile
         fixture.send(.drain)
         #expect(fixture.ended.map(\.result) == [.cancelled])
         fixture.endAll()
-        #expect(names(restarted(fixture, configuration)) == ["always"], "for the one that ran")
+        let next = restarted(fixture, configuration)
+        next.endAll()
+        let told = next.starts.flatMap(\.events).map { event -> Result? in
+            if case .completion(let fact) = event.fact { fact.result } else { nil }
+        }
+        #expect(Set(told) == [.cancelled, .done])
+    }
+
+    /// A group that a stop makes empty tells it after the next start, as one that a crash makes empty does.
+    @Test(arguments: [true, false]) func aGroupThatAStopMakesEmptyIsTold(endsByItself: Bool) throws {
+        let configuration = Configuration.of(
+            queues: [.serial("jobs")], handlers: [.exec("job"), .exec("all")],
+            sources: [.custom("job", to: "job", on: "jobs"), .group("g", of: "job", to: "all", on: "jobs")])
+        let fixture = EngineFixture(configuration)
+        fixture.emit("job")
+        fixture.spawn(fixture.starts[0].run)
+        fixture.send(.drain)
+        if !endsByItself { fixture.send(.hurry) }
+        endAll(fixture, endsByItself ? .exited(0) : .signaled(15))
+        #expect(fixture.drained == [] && names(fixture) == ["job"])
+        let next = restarted(fixture, configuration)
+        #expect(names(next) == ["all"])
+        guard case .group(let fact) = try #require(next.starts.first?.events.first).fact else {
+            Issue.record("\(next.starts)")
+            return
+        }
+        #expect((fact.ran, fact.failed) == (1, endsByItself ? 0 : 1))
     }
 }

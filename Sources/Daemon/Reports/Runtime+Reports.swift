@@ -12,7 +12,7 @@ extension Runtime {
         case .ended(let view):
             recent.add(view)
             failures.add(EndedOperation(view))
-            if engine.phase == .draining, view.result == .cancelled, view.started == nil { cancelled.add(view.handler) }
+            if isStopping, view.result == .cancelled, view.started == nil { cancelled.add(view.handler) }
             memory?.operationEnded()
             follow.add(.operation(view))
         case .event(let event, let origin, let handlers, _): follow.add(.event(event, origin, handlers))
@@ -28,10 +28,13 @@ extension Runtime {
         case .condition(let id, let condition, _): note(condition, of: id)
         case .refused(let delivery):
             refused.add(delivery, now: Linux.now(.realtime))
-            if engine.phase == .draining, delivery.result == .cancelled { cancelled.add(delivery.handler) }
+            if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
         case .missed: break
         }
     }
+
+    /// By the time that a report is taken, a stop that waits for nobody is over.
+    private var isStopping: Bool { engine.phase == .draining || engine.phase == .drained }
 
     /// What is handed over is closed when nobody has it any more.
     private func note(_ report: Report) {

@@ -1,7 +1,7 @@
 import ControlInterface
 import LinuxSystem
 
-/// What `GetStatus` tells of watch files that are not in force, or would not be after a start.
+/// `GetStatus`: watch files that are not in force, or would not be after a start.
 extension Runtime {
     func configurationProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
         let refused = refusal.map { refusal in

@@ -5,9 +5,9 @@ import Schedule
 import Store
 import WatchFile
 
-/// What `GetStatus` and the service manager tell of failures: all that `watchctl failed` lists.
+/// Failures in `GetStatus` and in the line of the service manager: all that `watchctl failed` lists.
 extension Runtime {
-    /// Those of earlier watchds, once at the start.
+    /// Reads the failures of earlier watchds, once at the start.
     func readFailures() {
         persistence?.read(
             { reader throws(StoreError) in
@@ -53,7 +53,8 @@ extension Runtime {
         let isLast = view?.lastEnded.map { $0 <= last.ended } ?? true
         let one = isLast ? "its last run failed" : "a run failed"
         let what = failed.count == 1 ? one : "\(failed.count) runs failed, the last"
-        let verb = view?.definition.needsDescriptor == true ? "forget" : "retry"
+        // Neither a handler nor a descriptor comes back for a retry.
+        let verb = view?.definition.needsDescriptor ?? true ? "forget" : "retry"
         return GetStatus.Problem(
             object: "handler/\(name)", since: wireTime(last.ended),
             problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),
@@ -63,7 +64,7 @@ extension Runtime {
                 : "watchctl failed \(name) · watchctl \(verb) \(name)")
     }
 
-    /// What the last stop had to cancel; told until the next one.
+    /// The operations that the last stop cancelled; told until the next one.
     var cancelledProblem: GetStatus.Problem? {
         guard !cancelledBefore.isEmpty else { return nil }
         return GetStatus.Problem(

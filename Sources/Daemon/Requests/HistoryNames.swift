@@ -22,7 +22,7 @@ extension Runtime {
             }
         }
         if let result = parameters.result {
-            // What a stop has ended failed, for who asks for failures.
+            // A run that a stop has ended failed, for whoever asks for failures.
             query.results = result == .failed ? ["failed", "stopped"] : [result.rawValue]
         }
         query.isUnsettled = parameters.unsettled ?? false

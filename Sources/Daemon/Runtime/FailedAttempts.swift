@@ -37,7 +37,7 @@ final class FailedAttempts {
         views.removeFirst()
     }
 
-    /// What the last of them wrote.
+    /// The output of the last attempt.
     func output(of operation: UInt64) -> [UInt8] { views.last { $0.id == operation }?.output ?? [] }
 
     private func forgetOutput(_ index: Int) {

@@ -18,7 +18,7 @@ final class OpenFailures {
 
     func settle(_ id: UInt64) { byID[id] = nil }
 
-    /// Those that the history still has, newest first.
+    /// The failures that the history still has, newest first.
     ///
     /// - Parameters:
     ///   - count: as many failures as the history keeps.

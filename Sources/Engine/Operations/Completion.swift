@@ -26,14 +26,11 @@ extension Engine {
         _ names: [String], _ outcome: CompletionFact.Outcome, _ operation: Operation, _ view: OperationView
     ) {
         guard let result = view.result, let cause = operation.entries.newest else { return }
-        // At a stop they wait for the next start: those of what is cancelled, where their queue is durable.
-        let isStopping = phase == .draining || phase == .drained
-        drain?.keepsAll = result != .cancelled
-        defer { drain?.keepsAll = false }
-        let targets = names.compactMap { target(handler: $0) }.filter {
-            !isStopping || result != .cancelled || queues[$0.queue].definition.isDurable
-        }
+        let targets = names.compactMap { target(handler: $0) }
         guard !targets.isEmpty else { return }
+        // At a stop they wait for the next start, whatever their queue.
+        drain?.keepsAll = true
+        defer { drain?.keepsAll = false }
         let source = internalSource(.completion(handler: view.handler))
         let fact = CompletionFact(
             outcome: outcome, operation: operation.id, result: result, reason: view.told, exit: view.exit,

@@ -91,6 +91,7 @@ struct Interpreter {
                 place: .option, letters: "c", longOptions: ["command", "session-command"], lettersWithRest: "sgGuEw",
                 stopsAtOperand: false, isAmbiguous: true)
         ),
-        (["ssh", "eval", "watch", "parallel"], Interpreter(place: .everything, isAmbiguous: true)),
+        (["expect"], Interpreter(place: .option, letters: "c", stopsAtOperand: false)),
+        (["ssh", "eval", "watch", "parallel", "sqlite3"], Interpreter(place: .everything, isAmbiguous: true)),
     ]
 }
