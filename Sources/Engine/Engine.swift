@@ -75,6 +75,8 @@ package struct Engine: Sendable {
 
     /// What waits, over all queues.
     var load = Load()
+    /// Of what all sources hold.
+    var heldLoad = Load()
     var entries: Int { load.entries }
     /// Sources held back because `MaxOperations=` or `MaxMemory=` is reached.
     var heldByTotal = WaitingLine()

@@ -43,6 +43,36 @@ struct BacklogBytesTests {
         if case .events(let ids) = fixture.reply(token) { ids.count == 1 } else { false }
     }
 
+    /// However many sources are suspended, what they hold together is bounded; and what they let go makes room.
+    @Test func allSourcesTogetherHoldNoMoreThanMaxMemory() {
+        let names = (0..<6).map { "s\($0)" }
+        let maxMemory = 300_000
+        let fixture = EngineFixture(
+            .of(
+                settings: DaemonSettings(maxMemory: maxMemory), queues: [.concurrent("q", width: 1000)],
+                handlers: [.exec("h")],
+                sources: names.map { .custom($0, to: "h", on: "q", key: .none, coalesces: false, isSuspended: true) }))
+        let payload = "{\"a\":\"\(String(repeating: "x", count: 20_000))\"}"
+        var waiting: [Token] = []
+        for _ in 0..<10 {
+            for name in names {
+                let token = fixture.emit(name, nil, payload: payload)
+                if !isTaken(fixture, token) { waiting.append(token) }
+            }
+        }
+        let held = fixture.engine.heldLoad
+        let views = fixture.engine.sourceViews.map { $0.counters[.held] }
+        #expect(held.entries == views.reduce(0, +))
+        #expect(held.bytes > maxMemory - 30_000 && held.bytes <= maxMemory + names.count * Engine.heldAtLeast)
+        #expect(!waiting.isEmpty)
+        for name in names { fixture.resume("custom/\(name)") }
+        fixture.endAll()
+        #expect(fixture.engine.heldLoad == Load())
+        #expect(waiting.allSatisfy { isTaken(fixture, $0) }, "whoever waited for room has it")
+        fixture.endAll()
+        #expect(fixture.engine.totals[.done] == 60)
+    }
+
     @Test func aSourceIsHeldBackUntilTheBytesAreBelowSevenEighths() {
         let fixture = fixture()
         let id = SourceID(.descriptor, "f")

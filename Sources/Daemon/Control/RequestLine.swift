@@ -9,6 +9,9 @@ import Varlink
 final class RequestLine {
     /// So many connections have a call each in one turn. Few: what may be dear is theirs.
     static let callsPerTurn = 4
+    /// A turn that has lasted so long has no further call (microseconds): a message of 1 MB may take its time, and
+    /// whoever comes first waits for one of them instead of four.
+    private static let longestTurn: Int64 = 2_000
 
     let target: RequestTarget
     private var turns = CallTurns()
@@ -52,9 +55,11 @@ final class RequestLine {
         isCollecting = true
         answers.setControlBusy(true)
         body()
+        let begin = Linux.now(.monotonic)
         for _ in 0..<Self.callsPerTurn {
             guard let next = turns.next() else { break }
             connections.removeValue(forKey: next)?.takeTurn()
+            if Linux.now(.monotonic) - begin > Self.longestTurn { break }
         }
         if !waiting.isEmpty {
             let works = waiting

@@ -85,9 +85,13 @@ extension Engine {
         }
     }
 
-    /// The smallest backlog of the queues of a source: what it may hold.
+    /// Bytes that a source may hold however much the others do: of what is not told again, nothing small is lost.
+    static let heldAtLeast = 64 << 10
+
+    /// What a source may hold: the smallest backlog of its queues, and of `MaxMemory=` what the other sources leave.
     func holdLimit(_ source: Int) -> Load {
-        let most = Load(entries: .max / 16, bytes: settings.maxMemory)
+        let others = heldLoad.bytes - sources[source].held.load.bytes
+        let most = Load(entries: .max / 16, bytes: max(settings.maxMemory - others, Self.heldAtLeast))
         return sources[source].targets.reduce(most) { .min($0, queues[$1.queue].definition.bound) }
     }
 
@@ -95,7 +99,9 @@ extension Engine {
         let targets = sources[source].targets
         let limit = holdLimit(source)
         let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
+        let before = sources[source].held.load
         let annulled = sources[source].held.add(event, merge: merge, keepsElapses: keepsElapses, limit: limit)
+        heldLoad += sources[source].held.load - before
         if annulled != nil { saveHeld(event, source) }
         let kept = sources[source].held.count
         if annulled == nil { sources[source].held.refused += event.count }
@@ -200,8 +206,15 @@ extension Engine {
         for target in targets { enter(count, at: .held, source: source, target) }
     }
 
+    /// Takes out the event that a source lets go next.
+    mutating func removeHeld(_ source: Int) -> Event? {
+        let before = sources[source].held.load
+        defer { heldLoad += sources[source].held.load - before }
+        return sources[source].held.removeNext()
+    }
+
     private mutating func letGoNext(_ source: Int, mayDrop: Bool) {
-        guard let event = sources[source].held.removeNext() else { return }
+        guard let event = removeHeld(source) else { return }
         lettingGo = source
         defer { lettingGo = nil }
         saveHolds(source)

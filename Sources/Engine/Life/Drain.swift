@@ -84,7 +84,7 @@ extension Engine {
     }
 
     private mutating func cancelHeld(_ source: Int) {
-        while let event = sources[source].held.removeNext() {
+        while let event = removeHeld(source) {
             for target in sources[source].targets {
                 move(event.count, from: .held, to: .cancelled, source: source, target)
                 let refused = refused(event, source: source, target, .cancelled, "watchd stopped")

@@ -298,12 +298,13 @@ extension Engine {
             return orphanHolds.append(hold)
         }
         let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
-        let younger = sources[source].held.events
+        let (younger, before) = (sources[source].held.events, sources[source].held.load)
         sources[source].held = HeldEvents()
         var annulled = 0
         for event in hold.events + younger {
             annulled += sources[source].held.restore(event, merge: merge, keepsElapses: keepsElapses)
         }
+        heldLoad += sources[source].held.load - before
         let restored = hold.events.reduce(0) { $0 + $1.count }
         for target in sources[source].targets {
             enter(restored, at: .held, source: source, target)
