@@ -49,8 +49,11 @@ final class ControlConnection {
         do throws(SystemError) {
             token = try epoll.add(number, events) { [unowned self] in turn(number, $0) }
         } catch {
-            close()
+            return close()
         }
+        // A call that is there already has its turn before the next message of a crowd.
+        read(number)
+        advance()
     }
 
     /// The daemon ends: what is being answered is still sent.
