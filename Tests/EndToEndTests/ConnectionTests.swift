@@ -35,6 +35,8 @@ import Varlink
             Exec=/usr/bin/tr a-z A-Z
             """
         try Watchd.run(text) { watchd in
+            // The history is open for reading from its first question on.
+            #expect(try watchd.control("history").code == 0)
             let before = try descriptors(watchd)
             for round in 1...20 {
                 let socket = try connect(watchd.folder["socket-of-handler"])

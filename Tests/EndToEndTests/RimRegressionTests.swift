@@ -151,6 +151,8 @@ import Varlink
 
             """
         try Watchd.run(text) { watchd in
+            // The history is open for reading from its first question on.
+            #expect(try watchd.control("history").code == 0)
             let free = try watchd.descriptors()
             try watchd.leaveDescriptors(2)
             try watchd.emit("poke")
