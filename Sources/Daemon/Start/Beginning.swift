@@ -97,9 +97,9 @@ extension Daemon {
 /// Watch files that are not in force since they have an error.
 struct Refusal {
     enum Occasion {
-        /// What was in force before watchd was started runs.
+        /// The configuration that was in force before the start of watchd runs.
         case start
-        /// What was in force before the reload runs.
+        /// The configuration that was in force before the reload runs.
         case reload
     }
 

@@ -19,7 +19,7 @@ package struct StoredState: Sendable {
     package var positions: [SourceID: [UInt8]] = [:]
     /// How operations ended that others waited for when watchd stopped.
     package var results: [UInt64: Result] = [:]
-    /// What the last stop had to cancel, as the runtime wrote it.
+    /// The operations that the last stop cancelled, as the runtime wrote them.
     package var cancelledByStop = ""
     /// Of groups, how many operations a crash would have lost when it was last written (`Engine.membersAtRisk`).
     package var groups: [SourceID: Int] = [:]
@@ -175,7 +175,7 @@ package enum StoreWrite: Sendable {
     case process(SourceID, copy: Int, StoredProcess?)
     /// What a group would lose by a crash. (It is the runtime who writes it, now and then.)
     case members(SourceID, Int)
-    /// What this stop had to cancel; empty: nothing, or it is told. (It is the runtime who writes it.)
+    /// The operations that this stop cancelled; empty: none, or they are told. (The runtime writes it.)
     case cancelledByStop(String)
     /// How far a source has read.
     case position(SourceID, [UInt8])

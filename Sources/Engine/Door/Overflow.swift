@@ -53,7 +53,7 @@ extension Engine {
         sources[source].rate.pass(limit, now: now.monotonic)
     }
 
-    /// What waits for the rate of a source, and for how long.
+    /// The events that wait for the rate of a source, and for how long.
     func rateWait(_ source: Int) -> RateWait? {
         guard let limit = sources[source].rateLimit, let time = sources[source].rateDeadline,
             let oldest = sources[source].held.oldest, !sources[source].isSuspended
@@ -88,7 +88,7 @@ extension Engine {
     /// Bytes that a source may hold however much the others do: of what is not told again, nothing small is lost.
     static let heldAtLeast = 64 << 10
 
-    /// What a source may hold: the smallest backlog of its queues, and of `MaxMemory=` what the other sources leave.
+    /// The most that a source may hold: the smallest backlog of its queues, and of `MaxMemory=` what the other sources leave.
     func holdLimit(_ source: Int) -> Load {
         let others = heldLoad.bytes - sources[source].held.load.bytes
         let most = Load(entries: .max / 16, bytes: max(settings.maxMemory - others, Self.heldAtLeast))

@@ -15,7 +15,7 @@ extension Engine {
         var step = Step.waiting
         var deadline: Int64?
         var isOver = false
-        /// What is made just now waits for the next start, whatever its queue.
+        /// Operations that are made just now wait for the next start, whatever their queue.
         var keepsAll = false
         /// Operations left to the next start that wait for others, as the store has them; and who waits for whom.
         var left: [UInt64: StoredOperation] = [:]

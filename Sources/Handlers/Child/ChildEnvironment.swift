@@ -57,7 +57,7 @@ package enum ChildEnvironment {
 }
 
 extension RunContext {
-    /// Who connected over IP, as `systemd.socket(5)` tells it.
+    /// The client that connected over IP, as `systemd.socket(5)` tells it.
     fileprivate var remote: (address: Substring.UTF8View, port: Substring.UTF8View)? {
         guard case .line(let fact) = events.last?.fact, fact.form == .connection, let peer = fact.peer,
             let colon = peer.lastIndex(of: ":")
