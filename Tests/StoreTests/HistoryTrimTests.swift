@@ -98,13 +98,50 @@ import Testing
     @Test func whatBelongsToARecordGoesWithIt() throws {
         try Folder.with { folder in
             let store = try Store.open(folder)
-            try store.commit([.attempt(AttemptRow(operation: 1, attempt: 1, ended: 1))])
+            try store.commit([.attempt(AttemptRow(operation: 1, attempt: 1, ended: 1, output: [1, 2]))])
             try store.commit((1...40).map { .record(record($0)) })
-            #expect(try HistoryReader.open(folder).record(1)?.attempts.count == 1)
+            let reader = try HistoryReader.open(folder)
+            #expect(try reader.record(1)?.attempts.count == 1)
+            #expect(try reader.output(of: 1, attempt: 1) == [1, 2])
             while try store.trim(HistoryLimits(records: 10, age: .max), now: 0) {}
-            #expect(try HistoryReader.open(folder).record(1) == nil)
+            #expect(try reader.record(1) == nil)
+            #expect(try reader.output(of: 1, attempt: 1) == nil)
             try store.commit([.record(record(1))])
             #expect(try HistoryReader.open(folder).record(1)?.attempts.isEmpty == true)
+        }
+    }
+
+    @Test func ofAnOperationThatIsTriedWithoutEndTheNewestAttemptsStay() throws {
+        try Folder.with { folder in
+            let store = try Store.open(folder)
+            for attempt in 1...120 {
+                try store.commit([
+                    .attempt(AttemptRow(operation: 1, attempt: attempt, ended: 1, output: [UInt8(attempt)]))
+                ])
+            }
+            try store.commit([.record(record(1))])
+            let reader = try HistoryReader.open(folder)
+            #expect(try reader.record(1)?.attempts.map(\.attempt) == Array(71...120))
+            let outputs = try (1...120).compactMap { try reader.output(of: 1, attempt: $0)?.first }
+            #expect(outputs == Array(71...120))
+        }
+    }
+
+    @Test func outputsOfEarlierAttemptsGoBeforeAllOthers() throws {
+        try Folder.with { folder in
+            var store: Store? = try Store.open(folder)
+            let output = [UInt8](repeating: 1, count: 10_000)
+            let attempts = (1...20).map { AttemptRow(operation: $0, attempt: 1, ended: 1, output: output) }
+            try store?.commit(attempts.map { .attempt($0) } + (1...20).map { .record(large($0)) })
+            // What is counted is forgotten.
+            store = nil
+            let again = try Store.open(folder)
+            try forget(again, HistoryLimits(records: 1000, age: .max, bytes: 300_000))
+            let reader = try HistoryReader.open(folder)
+            let kept = try (1...20).filter { try reader.output(of: UInt64($0), attempt: 1) != nil }
+            #expect(kept == Array(13...20), "\(kept)")
+            #expect(try (1...20).allSatisfy { try reader.record(UInt64($0))?.row.output != nil })
+            #expect(try #require(again.historyBytes) <= 300_000)
         }
     }
 

@@ -168,6 +168,7 @@ struct RandomChanges {
     private mutating func attempt() -> AttemptRow {
         AttemptRow(
             operation: someID(), attempt: 1 + random.upTo(3), reason: random.chance(50) ? "why" : nil,
-            exitStatus: 1, signal: nil, started: random.chance(50) ? clock : nil, ended: clock + 1)
+            exitStatus: 1, signal: nil, started: random.chance(50) ? clock : nil, ended: clock + 1,
+            output: random.chance(30) ? bytes(500) : nil)
     }
 }

@@ -41,7 +41,12 @@ import Testing
         }
         for row in model.history.values {
             let found = try reader.record(row.id)
-            #expect(found?.row == row && found?.attempts == model.attempts[row.id] ?? [], "\(place)")
+            let attempts = try found?.attempts.map { attempt in
+                var attempt = attempt
+                attempt.output = try reader.output(of: row.id, attempt: attempt.attempt)
+                return attempt
+            }
+            #expect(found?.row == row && attempts == model.attempts[row.id] ?? [], "\(place)")
         }
         let failed = model.newest.reversed().filter { $0.handler == "h1" && $0.result == "failed" && !$0.isSettled }
         let expected = failed.prefix(3).map { row in

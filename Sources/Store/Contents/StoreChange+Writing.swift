@@ -11,7 +11,7 @@ extension StoreChange {
         case .remove(let id): try Self.remove(id, database)
         case .hold(let source, let events, let replacing): try Self.hold(source, events, replacing, database)
         case .record(let row): try row.record(database, &totals)
-        case .attempt(let row): try row.write(database)
+        case .attempt(let row): try row.record(database, &totals)
         case .settle(let id, let successor): try HistoryRow.settle(id, by: successor, database, &totals)
         case .mark(let name, let value): try Self.mark(name, value, database)
         }
@@ -86,33 +86,5 @@ extension OperationRow {
         statement.bind(4, source)
         statement.bind(5, state)
         statement.bind(6, events)
-    }
-}
-
-extension AttemptRow {
-    fileprivate func write(_ database: Database) throws(StoreError) {
-        try database.run("INSERT OR REPLACE INTO attempt VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") {
-            $0.bind(1, operation)
-            $0.bind(2, attempt)
-            $0.bind(3, reason)
-            $0.bind(4, exitStatus)
-            $0.bind(5, signal)
-            $0.bind(6, started)
-            $0.bind(7, ended)
-        }
-    }
-
-    static func all(of operation: UInt64, _ database: Database) throws(StoreError) -> [AttemptRow] {
-        try database.rows(
-            """
-            SELECT attempt, reason, status, signal, started, ended FROM attempt WHERE operation = ?1 ORDER BY attempt
-            """, { $0.bind(1, operation) }
-        ) { row in
-            AttemptRow(
-                operation: operation, attempt: Int(row.number(0)), reason: row.isNull(1) ? nil : row.text(1),
-                exitStatus: row.optional(2).map { Int32(truncatingIfNeeded: $0) },
-                signal: row.optional(3).map { Int32(truncatingIfNeeded: $0) }, started: row.optional(4),
-                ended: row.number(5))
-        }
     }
 }

@@ -118,10 +118,12 @@ package struct AttemptRow: Equatable, Sendable {
     package var signal: Int32?
     package var started: Int64?
     package var ended: Int64
+    /// The end of what it wrote. `nil` where it was not asked for.
+    package var output: [UInt8]?
 
     package init(
         operation: UInt64, attempt: Int, reason: String? = nil, exitStatus: Int32? = nil, signal: Int32? = nil,
-        started: Int64? = nil, ended: Int64
+        started: Int64? = nil, ended: Int64, output: [UInt8]? = nil
     ) {
         self.operation = operation
         self.attempt = attempt
@@ -130,5 +132,6 @@ package struct AttemptRow: Equatable, Sendable {
         self.signal = signal
         self.started = started
         self.ended = ended
+        self.output = output
     }
 }

@@ -24,7 +24,7 @@ package final class HistoryReader {
         try read { database throws(StoreError) in try HistoryRow.page(query, database) }
     }
 
-    /// One of them with everything, and its failed attempts, the first one first.
+    /// One of them with everything, and its failed attempts, without their outputs, the first one first.
     package func record(_ id: UInt64) throws(StoreError) -> (row: HistoryRow, attempts: [AttemptRow])? {
         try read { database throws(StoreError) in
             guard var row = try HistoryRow.with(id, database) else { return nil }
@@ -32,6 +32,11 @@ package final class HistoryReader {
             try row.readOutput(database)
             return (row, try AttemptRow.all(of: id, database))
         }
+    }
+
+    /// The end of what an attempt before the last one wrote; `nil`: nothing, or it is kept no more.
+    package func output(of operation: UInt64, attempt: Int) throws(StoreError) -> [UInt8]? {
+        try read { database throws(StoreError) in try AttemptRow.output(of: operation, attempt, database) }
     }
 
     /// Failed ones of a handler that were neither tried again nor forgotten, oldest first, with their events.

@@ -11,8 +11,9 @@ struct HistoryTotals {
     /// The same for failed ones that were neither tried again nor forgotten.
     var failedBoundary = Self.start
     var failed = 0
-    /// Bytes of all outputs, and of all events.
+    /// Bytes of all outputs, of those of earlier attempts, and of all events.
     var outputs = Volume()
+    var attemptOutputs = Volume()
     var events = Volume()
     /// Handlers of which something has come or has changed, so that what is behind the boundary may have to go.
     var touched: Set<String> = []
@@ -91,8 +92,8 @@ struct HistoryTotals {
     var areRecordsCounted: Bool { if case .complete = records { true } else { false } }
     /// Of the whole history; `nil`: not counted yet.
     var bytes: Int? {
-        guard areRecordsCounted, outputs.isCounted, events.isCounted else { return nil }
-        return outputs.bytes + events.bytes + recent * Self.bytesOfRecord
+        guard areRecordsCounted, outputs.isCounted, attemptOutputs.isCounted, events.isCounted else { return nil }
+        return outputs.bytes + attemptOutputs.bytes + events.bytes + recent * Self.bytesOfRecord
     }
 
     // MARK: Counting
@@ -101,6 +102,11 @@ struct HistoryTotals {
     mutating func count(_ runs: [HistoryRun], _ database: Database) throws(StoreError) {
         if case .upTo(let last) = records { try countRecords(runs, after: last, database) }
         try outputs.count("SELECT id, size FROM history_output WHERE id > ?1 ORDER BY id LIMIT ?2", database)
+        try attemptOutputs.count(
+            """
+            SELECT operation, sum(size) FROM attempt_output WHERE operation > ?1
+            GROUP BY operation ORDER BY operation LIMIT ?2
+            """, database)
         try events.count(
             "SELECT id, length(events) FROM history_events WHERE id > ?1 ORDER BY id LIMIT ?2", database)
         if knowsAttempts { return }

@@ -4,8 +4,8 @@
 /// Of every handler the last records and the last failed one stay, and of what failed and waits for somebody as many as
 /// there may be records.
 ///
-/// Where it takes up more bytes than it may, the oldest outputs go first, while they are more than half of it; then the
-/// oldest records; and of those that stay the oldest lose their events. The file keeps the room, and what comes next is
+/// Where it takes up more bytes than it may, the oldest outputs go first, those of earlier attempts before all others,
+/// while they are more than half of it; then the oldest records; and of those that stay the oldest lose their events. The file keeps the room, and what comes next is
 /// written there.
 struct HistoryTrim {
     typealias Position = HistoryQuery.Position
@@ -126,7 +126,7 @@ struct HistoryTrim {
         let kept = try kept(of: stub.handler)
         if kept.first <= position || kept.lastFailed == position { return }
         try HistoryRow.remove(position.id, database, &totals)
-        try database.run("DELETE FROM attempt WHERE operation = ?1") { $0.bind(1, position.id) }
+        try AttemptRow.remove(of: position.id, database, &totals)
     }
 
     private mutating func kept(of handler: String) throws(StoreError) -> Kept {
@@ -141,6 +141,16 @@ struct HistoryTrim {
 
     /// Removes the oldest outputs while the history is too large and they take up more than so many bytes.
     private mutating func removeOutputs(downTo bytes: Int) throws(StoreError) {
+        let outputs = totals.outputs.bytes
+        while budget > 0, isTooLarge, outputs + totals.attemptOutputs.bytes > bytes {
+            let operation = try database.number("SELECT min(operation) FROM attempt_output")
+            guard let operation else {
+                totals.attemptOutputs.clear()
+                break
+            }
+            try AttemptRow.removeOutputs(of: UInt64(bitPattern: operation), database, &totals)
+            budget -= 1
+        }
         while budget > 0, isTooLarge, totals.outputs.bytes > bytes {
             let ids = try database.rows("SELECT id FROM history_output ORDER BY id LIMIT 16", { _ in }) { $0.id(0) }
             for id in ids where isTooLarge && totals.outputs.bytes > bytes {
@@ -174,12 +184,13 @@ struct HistoryTrim {
                 $0.bind(1, unseen.lowerBound); $0.bind(2, unseen.upperBound)
             }, { $0.number(0) })
         for id in operations {
-            try database.run(
+            let known = try database.number(
                 """
-                DELETE FROM attempt WHERE operation = ?1 AND NOT EXISTS (SELECT 1 FROM operation WHERE id = ?1)
-                AND NOT EXISTS (SELECT 1 FROM history WHERE id = ?1)
+                SELECT 1 WHERE EXISTS (SELECT 1 FROM operation WHERE id = ?1)
+                OR EXISTS (SELECT 1 FROM history WHERE id = ?1)
                 """
             ) { $0.bind(1, id) }
+            if known == nil { try AttemptRow.remove(of: UInt64(bitPattern: id), database, &totals) }
         }
         let last = operations.last ?? unseen.upperBound
         totals.unseenAttempts = last < unseen.upperBound ? last + 1...unseen.upperBound : nil

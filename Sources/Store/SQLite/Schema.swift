@@ -4,7 +4,14 @@ package enum Schema {
     /// `wtcd`: how `file(1)`, and we, know whose file it is.
     static let applicationID: Int64 = 0x7774_6364
 
-    package static let migrations = [first, sourcesOfHandlers]
+    package static let migrations = [first, sourcesOfHandlers, outputsOfAttempts]
+
+    /// The index holds the sizes, so that they are counted without reading an output.
+    private static let outputsOfAttempts = """
+        CREATE TABLE attempt_output (
+            operation INTEGER NOT NULL, attempt INTEGER NOT NULL, size INTEGER NOT NULL, output BLOB NOT NULL);
+        CREATE INDEX attempt_output_place ON attempt_output (operation, attempt, size);
+        """
 
     /// A list of a handler is merged from the runs of its sources too, which are few: so a handler and a source
     /// together are a run of their own, however seldom one fires the other.
