@@ -195,13 +195,17 @@ extension Manager {
         method Stop() -> ()
 
         # [Requires 'more' flag]
-        # Events and changes of operations as they happen. Each reply holds one of event, operation and gap. Without since it
-        # begins with all operations that have not ended, as they stand, in the order of their ids.
+        # Events and changes of operations as they happen. Each reply holds one of event, operation, output and gap. Without
+        # since it begins with all operations that have not ended, as they stand, in the order of their ids.
         method Follow(
           # First what happened after this sequence number.
           since: ?int,
           # First what happened from this time on, as far as it is kept; not together with since.
-          since_time: ?string
+          since_time: ?string,
+          # Only what concerns this handler, source or queue; a bare name means all that have it.
+          name: ?string,
+          # What runs and processes write, too: for who may change things.
+          output: ?bool
         ) -> (
           # Counts the records since the daemon started; of what is initial, the number of the record before.
           sequence: int,
@@ -215,6 +219,8 @@ extension Manager {
           operation: ?OperationSummary,
           # True: the operation has not changed, it stood so when Follow began.
           initial: ?bool,
+          # What a run or a process has written.
+          output: ?OutputLines,
           # Only in the first reply: what since asks for is not kept any more.
           gap: ?Gap
         )

@@ -177,6 +177,39 @@ extension Manager {
         # Everything about one operation, also about one that has ended as long as the history has it.
         method GetOperation(id: int) -> (operation: OperationDetail)
 
+        # The end of what an operation has written, or has written so far; or of what a process with Command= writes, over
+        # its restarts. At most 64 KiB. Exactly one of id and name.
+        method GetOutput(
+          # The operation.
+          id: ?int,
+          # A handler or source, for its operation that runs or ran last; a process with Command=, for its own output. Of
+          # those that have one bare name, the handler.
+          name: ?string,
+          # Of the operation, from 1; without it the last one. Of one operation the newest 50 are kept.
+          attempt: ?int,
+          # Of the process, from 1; without it the first one.
+          copy: ?int
+        ) -> (
+          # Missing where nothing of the name has run, or for a process.
+          operation: ?OperationSummary,
+          # Whose output it is. Missing where the operation has had no such attempt.
+          attempt: ?int,
+          # process/web.
+          source: ?string,
+          # The copy of the process that wrote it. Missing where the process has no such copy.
+          process: ?SupervisedProcess,
+          # The end of it.
+          output: ?string,
+          # The same, where it is not UTF-8.
+          output_base64: ?string,
+          # True: that is as much as watchd keeps.
+          output_cut: ?bool,
+          # Bytes written in all, while they are known.
+          output_bytes: ?int,
+          # True: it is kept no more.
+          forgotten: ?bool
+        )
+
         # Why an operation, queue, handler, source, group, semaphore or supervised process stands where it stands, and what
         # became of its events. Exactly one of the two parameters.
         method Explain(

@@ -103,7 +103,10 @@ extension Manager {
           # Of a group: how it stands.
           group: ?Group,
           # Of a process that watchd supervises: its copies.
-          processes: ?[]SupervisedProcess
+          processes: ?[]SupervisedProcess,
+          # Where its section stands.
+          file: ?string,
+          line: ?int
         )
 
         # A [Group] of handlers.
@@ -124,7 +127,10 @@ extension Manager {
           # What is free now; negative after a reload that lowered Value=.
           available: int,
           # Operations that stand in its line.
-          waiting: int
+          waiting: int,
+          # Where its section stands.
+          file: ?string,
+          line: ?int
         )
 
         # Why something waits, or did or did not run.
@@ -182,7 +188,10 @@ extension Manager {
           over: int,
           counters: Counters,
           # When the oldest pending operation was submitted.
-          oldest: ?string
+          oldest: ?string,
+          # Where its section stands.
+          file: ?string,
+          line: ?int
         )
 
         # What is done about events.
@@ -198,7 +207,10 @@ extension Manager {
           # How its last operation ended.
           last_result: ?OperationResult,
           # And when.
-          last_ended: ?string
+          last_ended: ?string,
+          # Where its section stands, or the one that it is a part of.
+          file: ?string,
+          line: ?int
         )
 
         # What keeps operations beyond the end of the daemon.
@@ -226,6 +238,18 @@ extension Manager {
         # Sequence numbers of the records that are lost, the last one included. With last below first watchd was started anew,
         # and its numbers with it, after the record before first: what it keeps comes next, from number last + 1 on.
         type Gap (first: int, last: int)
+
+        # Lines that a run of a handler, or a process with Command=, has written.
+        type OutputLines (
+          # handler/backup, process/web.
+          object: string,
+          # Of a handler's run.
+          operation: ?int,
+          # Of a process, from 1.
+          copy: ?int,
+          # Without their ends; what is not UTF-8 is replaced.
+          lines: []string
+        )
 
 
         """

@@ -8,7 +8,8 @@ package enum Manager {
 
     package static let methods: [any ControlMethod.Type] = [
         GetStatus.self, ListSources.self, ListQueues.self, ListSemaphores.self, ListHandlers.self, ListOperations.self,
-        ListNames.self, ListHistory.self, GetOperation.self, Explain.self, Emit.self, EmitAll.self, Run.self,
+        ListNames.self, ListHistory.self, GetOperation.self, GetOutput.self, Explain.self, Emit.self, EmitAll.self,
+        Run.self,
         Suspend.self, Resume.self, Signal.self,
         EnterGroup.self, LeaveGroup.self, Cancel.self, Retry.self, Forget.self, Wait.self, Reload.self, Stop.self,
         Start.self, StopProcess.self, Restart.self, Follow.self,

@@ -19,7 +19,8 @@ struct DescriptionTests {
         #expect(sample.losses == [])
         let method = try #require(text.methods[sample.method.name])
         // These take exactly one of two parameters, or one not with another.
-        let isComplete = !["Cancel", "Explain", "Wait", "Retry", "Forget", "ListHistory"].contains(sample.method.name)
+        let isComplete = !["Cancel", "Explain", "Wait", "Retry", "Forget", "ListHistory", "GetOutput"].contains(
+            sample.method.name)
         #expect(text.mismatches(of: sample.parameters, with: method.parameters, isComplete: isComplete) == [])
         // A list that is empty would hide its elements.
         #expect(text.mismatches(of: sample.reply, with: method.reply, isComplete: false) == [])
@@ -44,6 +45,7 @@ struct DescriptionTests {
         ("Pause", Sample.json(Samples.status.pauses[0])), ("Elapse", Sample.json(Samples.status.next[0])),
         ("Store", Sample.json(Samples.store)), ("Retried", Sample.json(Retry.Retried(failed: 1, operation: 2))),
         ("Counters", Sample.json(Counters())), ("Gap", Sample.json(Follow.Gap(first: 1, last: 2))),
+        ("OutputLines", Sample.json(Samples.outputLines)),
         ("Emission", Sample.json(Emit.Parameters(name: "a", data: 1, payload: Samples.payload))),
     ])
     func everyMemberOfARecordIsDescribed(type: String, value: JSONValue) {

@@ -14,6 +14,7 @@ extension Samples {
         var everything = Follow.Reply(sequence: 7, time: now, event: event, handlers: ["thumbnail"])
         everything.operation = completeOperation
         everything.initial = true
+        everything.output = outputLines
         everything.gap = .init(first: 3, last: 6)
         return [
             everything, Follow.Reply(sequence: 7, time: now, gap: .init(first: 3, last: 6)),
@@ -23,6 +24,12 @@ extension Samples {
             Follow.Reply(sequence: 9, time: now, operation: backingOff),
             Follow.Reply(sequence: 10, time: now, operation: operationRunning),
             Follow.Reply(sequence: 11, time: now, operation: operation),
+            Follow.Reply(sequence: 12, time: now, output: .init(object: "process/web", copy: 2, lines: ["up"])),
+            Follow.Reply(
+                sequence: 13, time: now, output: .init(object: "handler/backup", operation: 4711, lines: ["a", "b"])),
         ]
     }()
+
+    package static let outputLines = Follow.OutputLines(
+        object: "handler/backup", operation: 4711, copy: 1, lines: ["connected", "done"])
 }

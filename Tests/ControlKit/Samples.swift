@@ -52,6 +52,9 @@ package enum Samples {
                 .init(operations: isFull ? [completeOperation] : [], next: isFull ? "1763654645123456-4711" : nil)),
             Sample(GetOperation.self, .init(id: id.id), .init(operation: isFull ? detail : plainDetail)),
             Sample(
+                GetOutput.self,
+                isFull ? .init(id: id.id, attempt: 2) : .init(name: "web", copy: 2), isFull ? output : processOutput),
+            Sample(
                 Emit.self, isFull ? .init(name: "poke", data: 41, payload: payload) : .init(name: "poke"),
                 .init(event: 90_210)),
             Sample(
@@ -86,7 +89,9 @@ package enum Samples {
                     added: ["path/new"], changed: ["queue/images"], removed: ["handler/old"], kept: ["timer/nightly"],
                     warnings: ["queue/old still has 3 operations"], diagnostics: ["a.watch:1:1: warning: unused"])),
             Sample(Stop.self, .init(), .init()),
-            Sample(Follow.self, isFull ? .init(since: 7, sinceTime: now) : .init(), followed[0]),
+            Sample(
+                Follow.self, isFull ? .init(since: 7, sinceTime: now, name: "thumbnail", output: true) : .init(),
+                followed[0]),
         ] + processes(isFull)
     }
 
@@ -173,7 +178,11 @@ package enum Samples {
         source: "path/uploads", handlers: ["thumbnail"], events: 12, since: "2026-11-20T09:47:32.000000Z",
         waitingFor: "RateLimit=1/1min, 30s more")
 
-    package static let semaphore = ListSemaphores.Semaphore(name: "archive", value: 2, available: 0, waiting: 3)
+    package static let semaphore: ListSemaphores.Semaphore = {
+        var semaphore = ListSemaphores.Semaphore(name: "archive", value: 2, available: 0, waiting: 3)
+        (semaphore.file, semaphore.line) = ("/etc/watchd/archive.watch", 1)
+        return semaphore
+    }()
 
     package static let group = GroupState(name: "group/deploy", outstanding: 2, entered: 1)
 
@@ -192,6 +201,7 @@ package enum Samples {
         source.detail = "/srv/uploads"
         source.group = group
         source.processes = [process]
+        (source.file, source.line) = ("/etc/watchd/uploads.watch", 3)
         return source
     }()
 
@@ -229,15 +239,20 @@ package enum Samples {
         queue.target = "disk"
         queue.oldest = "2026-11-20T09:46:02.000000Z"
         queue.full = "BacklogBytes=64M"
+        (queue.file, queue.line) = ("/etc/watchd/uploads.watch", 9)
         return queue
     }()
 
     package static let plainQueue = ListQueues.Queue(
         name: "images", type: .concurrent, width: 4, backlog: 10_000, overflow: "block", counters: counters)
 
-    package static let handler = ListHandlers.Handler(
-        name: "thumbnail", action: "Exec=/usr/bin/convert %p -thumbnail 200x200 /srv/thumbs/%f", queue: "images",
-        overlap: "wait", counters: counters, runningPIDs: [4242], lastResult: .done, lastEnded: now)
+    package static let handler: ListHandlers.Handler = {
+        var handler = ListHandlers.Handler(
+            name: "thumbnail", action: "Exec=/usr/bin/convert %p -thumbnail 200x200 /srv/thumbs/%f", queue: "images",
+            overlap: "wait", counters: counters, runningPIDs: [4242], lastResult: .done, lastEnded: now)
+        (handler.file, handler.line) = ("/etc/watchd/uploads.watch", 14)
+        return handler
+    }()
 
     package static let plainHandler = ListHandlers.Handler(
         name: "tell", action: "Log=done", queue: "default", overlap: "wait", counters: Counters())
@@ -338,6 +353,16 @@ package enum Samples {
         (detail.outputCut, detail.outputBytes, detail.withheld) = (false, 27, false)
         return detail
     }()
+
+    package static let output: GetOutput.Reply = {
+        var output = GetOutput.Reply(operation: completeOperation, attempt: completeOperation.attempt)
+        (output.output, output.outputBase64) = (detail.output, detail.outputBase64)
+        (output.outputCut, output.outputBytes, output.forgotten) = (false, 27, false)
+        (output.source, output.process) = ("process/web", process)
+        return output
+    }()
+
+    package static let processOutput = GetOutput.Reply()
 
     /// As whoever may only read names and states is told it.
     package static let withheldDetail: OperationDetail = {

@@ -11,8 +11,6 @@ import Varlink
         Exec=/bin/false
         [Custom b]
         Exec=/bin/sh -c 'exit 3'
-        [Custom long]
-        Exec=/bin/sh -c 'yes | head -c 100000'
 
         """
 
@@ -45,46 +43,35 @@ import Varlink
         }
     }
 
-    @Test func outputIsReadWhileItIsWritten() throws {
+    @Test func statusOfANameShowsAllThatHasIt() throws {
         let text = """
-            [Custom job]
-            Exec=/bin/sh -c 'echo one; until [ -e @/go ]; do sleep 0.02; done; echo two; exit 7'
-            [Custom again]
-            Exec=/bin/sh -c 'echo "try $WATCHD_ATTEMPT"; exit 1'
-            Retry=1
-            RetrySec=1h
+            [Queue images]
+            [Handler slow]
+            Exec=/bin/sh -c 'echo begun; exec sleep 1000'
+            Queue=images
+            Acquire=disk
+            [Semaphore disk]
+            Value=1
+            [Custom images]
+            Handler=slow
 
             """
         try Watchd.run(text) { watchd in
-            try watchd.emit("job")
-            try wait(for: "its first line") { try watchd.control("output", "job").text == "one\n" }
-            let follow = """
-                cd "$2" || exit 9
-                "$0" --socket "$1" output -f job >followed &
-                until grep -qs one followed; do :; done
-                touch go
-                wait $! && cat followed
-                """
-            let watchctl = try Products.path("watchctl")
-            let end = try Program.run(
-                ["/bin/sh", "-c", follow, watchctl, watchd.socket, watchd.folder.path])
-            #expect(end.code == 0 && end.text == "one\ntwo\n", "\(end)")
-
-            let waited = try watchd.control("run", "--wait", "job")
-            #expect(waited.code == 7 && waited.text == "one\ntwo\n", "\(waited)")
-            #expect(waited.errorText.hasSuffix("FAILED exit 7\n"))
-
-            try watchd.emit("again")
-            try wait(for: "its pause") { try watchd.control("output", "3").text == "try 1\n" }
-        }
-    }
-
-    @Test func aBeginningThatIsNotKeptIsMarked() throws {
-        try Watchd.run(Self.text) { watchd in
-            #expect(try watchd.control("run", "--wait", "long").code == 0)
-            let output = try watchd.control("output", "long")
-            #expect(output.output.count == 64 << 10)
-            #expect(output.errorText == "watchctl: … the last 64 KiB: watchd keeps no more of a run\n")
+            try watchd.emit("images")
+            try wait(for: "its line") { try watchd.control("output", "slow").text == "begun\n" }
+            let pid = try #require(try watchd.operation(1).summary.pid)
+            let both = try watchd.control("status", "images").text
+            #expect(both.contains("custom/images ") && both.contains("\n\nqueue/images "), "\(both)")
+            #expect(both.contains("slow for ") && both.contains("(pid \(pid))"), "\(both)")
+            let place = "defined  \(watchd.folder["watch"]):"
+            for (name, words) in [
+                ("slow", "output   begun\n"), ("semaphore/disk", "process \(pid)"), ("queue/images", ""),
+            ] {
+                let sheet = try watchd.control("status", name).text
+                #expect(sheet.contains(words) && sheet.contains(place), "\(sheet)")
+            }
+            let none = try watchd.control("status", "imagse", "queue/none")
+            #expect(none.code == 1 && none.errorText.contains("nothing has the name “imagse”"), "\(none)")
         }
     }
 

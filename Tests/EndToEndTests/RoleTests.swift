@@ -76,8 +76,11 @@ struct RoleTests {
             #expect(!followed.text.contains(Self.secret), "\(followed)")
 
             let output = try asNobody(["output", "\(id)"])
-            #expect(output.code == 4, "there is some, which is not for everybody: \(output)")
+            #expect(output.code == 4, "\(output)")
             #expect(!output.text.contains(Self.secret), "\(output)")
+            #expect(try asNobody(["follow", "--output"]).code == 4)
+            let shown = try asNobody(["show", "\(id)"])
+            #expect(shown.code == 0 && !shown.text.contains(Self.secret), "\(shown)")
 
             for words in [
                 ["emit", "poke"], ["run", "poke"], ["suspend", "poke"], ["resume", "off"], ["cancel", "\(waiting)"],

@@ -211,13 +211,12 @@ struct HistoryTests: VerbTesting {
 
     @Test func outputIsThatOfAnOperationOrOfTheLastOne() throws {
         let answer: @Sendable (Call) -> SampleServer.Answer = { call in
-            if call.name == "ListHistory" {
-                let asked = try? call.parameters(as: ListHistory.Parameters.self)
-                let found = asked?.name == "backup" ? [Samples.operation] : []
-                return .reply(Sample.json(ListHistory.Reply(operations: found)))
-            }
-            guard (try? call.parameters(as: GetOperation.Parameters.self))?.id == 4711 else { return .nothing }
-            return .reply(Sample.json(GetOperation.Reply(operation: Samples.detail)))
+            let asked = try? call.parameters(as: GetOutput.Parameters.self)
+            if asked?.name == "report" { return .reply(Sample.json(GetOutput.Reply())) }
+            guard asked == .init(id: 4711) || asked == .init(name: "backup") else { return .nothing }
+            var reply = GetOutput.Reply(operation: Samples.operation, attempt: Samples.operation.attempt)
+            (reply.output, reply.outputBase64) = (Samples.detail.output, "/w==")
+            return .reply(Sample.json(reply))
         }
         let expected = """
             backup 4711, FAILED SIGKILL, 02:32:30, 7h ago
@@ -232,25 +231,40 @@ struct HistoryTests: VerbTesting {
         let piped = try run(["output", "4711"], isTerminal: false, answer: answer)
         #expect(piped == VerbOutcome(output: rest, code: .done))
         let raw = try run(["output", "4711", "--raw"], answer: answer)
-        #expect(Samples.detail.outputBase64 == "/w==")
         #expect(raw == VerbOutcome(output: "\u{FFFD}", code: .done), "the bytes, not the text")
-        let none = try run(["output", "report"], answer: answer).failure
-        #expect(none?.message == "nothing of “report” has ended, or it is kept no more")
-        #expect(none?.exitCode == .failed)
+        let none = try run(["output", "report"], answer: answer)
+        #expect(none.code == .failed && none.output.isEmpty)
+        #expect(none.remarks.hasPrefix("watchctl: nothing of “report” has run, or it is kept no more"))
+    }
+
+    @Test func outputOfAnAttemptOrOfACopySaysWhoseItIs() throws {
+        func outcome(_ arguments: [String], _ reply: GetOutput.Reply) throws -> VerbOutcome {
+            try run(["output"] + arguments) { _ in .reply(Sample.json(reply)) }
+        }
+        var earlier = GetOutput.Reply(operation: Samples.completeOperation, attempt: 2)
+        earlier.output = "again\n"
+        #expect(try outcome(["4711", "--attempt", "2"], earlier).output == "backup 4711, attempt 2 of 3\nagain\n")
+        let unknown = try outcome(["4711", "--attempt", "7"], GetOutput.Reply(operation: Samples.completeOperation))
+        #expect(unknown.remarks == "watchctl: operation 4711 has had 3 attempts so far\n" && unknown.code == .failed)
+        var process = GetOutput.Reply()
+        (process.source, process.process, process.output) = ("process/web", Samples.process, "up\n")
+        process.process?.copy = 2
+        #expect(try outcome(["web"], process).output.hasPrefix("process/web, copy 2, "))
+        (process.process, process.output) = (nil, nil)
+        let missing = try outcome(["web", "--copy", "7"], process)
+        #expect(missing.remarks == "watchctl: process/web has no copy 7\n" && missing.code == .failed)
     }
 
     @Test func outputSaysWhyThereIsNone() throws {
-        func output(_ change: (inout OperationDetail) -> Void) throws -> String {
-            var detail = Samples.detail
-            (detail.output, detail.outputBase64) = (nil, nil)
-            change(&detail)
-            let reply = Sample.json(GetOperation.Reply(operation: detail))
-            return try run(["output", "4711"]) { _ in .reply(reply) }.output
+        func output(_ change: (inout GetOutput.Reply) -> Void) throws -> String {
+            var reply = GetOutput.Reply(operation: Samples.operation, attempt: Samples.operation.attempt)
+            change(&reply)
+            let json = Sample.json(reply)
+            return try run(["output", "4711"]) { _ in .reply(json) }.output
         }
         #expect(try output { _ in }.hasSuffix("\nIt wrote nothing.\n"))
-        #expect(try output { $0.events = [] }.hasSuffix("\nIts output is kept no more.\n"))
-        #expect(try output { $0.withheld = true }.contains("group watchd"))
-        #expect(try output { $0.summary.result = nil }.contains("nothing so far"))
+        #expect(try output { $0.forgotten = true }.hasSuffix("\nIts output is kept no more.\n"))
+        #expect(try output { $0.operation?.result = nil }.contains("nothing so far"))
     }
 
     @Test func retryGoesOnUntilThereIsNoMore() throws {

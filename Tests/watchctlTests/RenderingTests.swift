@@ -182,10 +182,12 @@ struct RenderingTests {
             try text(lines, width: 70) == """
                 path/uploads                                                     armed
                   about       Pictures of the web shop
+                  defined     /etc/watchd/uploads.watch:3
                   watches     /srv/uploads
                   because     a queue's backlog is full
                   next try    in 5s
                   paused      by root 40min ago until 11:00, “pg upgrade”
+                  members     2 operations of them not ended, 1 ticket not given back
                   starts      thumbnail
                   process     restarts in 12min, 3 restarts; before: exit 3 after 2s
                   last event  09:44:10, 3min ago
@@ -193,6 +195,62 @@ struct RenderingTests {
                   events      1 615 accepted = 1 601 done + 1 failed + 3 skipped + 1
                               running + 9 pending; 1 461 coalesced
                   costs       12 inotify watches, 1 descriptor
+
+                """)
+    }
+
+    @Test func whatRunsOnAQueueIsNamed() throws {
+        let running = [Samples.operationRunning]
+        let sheet = QueueScreen(queue: Samples.queue, running: running, screen: try screen(width: 70))
+        let shown = try text(sheet.lines, width: 70)
+        #expect(
+            shown == """
+                queue/images                             suspended by root until 11:00
+                  defined  /etc/watchd/uploads.watch:9
+                  type     concurrent, 4 at a time, QoS default
+                  target   queue/disk
+                  paused   by root 40min ago until 11:00, “pg upgrade”
+                  running  4790 sync for 14min (pid 4300), path/data, 212 changes
+                  waiting  9 operations, the oldest for 2min
+                  backlog  31 of 10 000 entries, 0 of 64M; above it Overflow=block
+                  events   1 615 accepted = 1 601 done + 1 failed + 3 skipped + 1
+                           running + 9 pending; 1 461 coalesced
+
+                """)
+    }
+
+    @Test func aHandlerShowsItsLastLines() throws {
+        let output = [Styled("one"), Styled("two")]
+        let sheet = HandlerScreen(
+            handler: Samples.handler, running: [], output: output, screen: try screen(width: 70))
+        let shown = try text(sheet.lines, width: 70)
+        #expect(
+            shown == """
+                handler/thumbnail                                              running
+                  defined   /etc/watchd/uploads.watch:14
+                  does      Exec=/usr/bin/convert %p -thumbnail 200x200 /srv/thumbs/%f
+                  queue     images
+                  overlap   wait
+                  last run  ok, 09:48:02, now
+                  events    1 615 accepted = 1 601 done + 1 failed + 3 skipped + 1
+                            running + 9 pending; 1 461 coalesced
+                  output    one
+                            two
+
+                """)
+    }
+
+    @Test func aSemaphoreShowsItsUsers() throws {
+        let sheet = SemaphoreScreen(
+            semaphore: Samples.semaphore, users: ["operation 2 runs"], screen: try screen(width: 70))
+        let shown = try text(sheet.lines, width: 70)
+        #expect(
+            shown == """
+                semaphore/archive                                               0 free
+                  defined  /etc/watchd/archive.watch:1
+                  value    2
+                  in line  3 operations
+                  used by  operation 2 runs
 
                 """)
     }
@@ -293,10 +351,10 @@ struct RenderingTests {
             #expect(list.contains(word), "\(list)")
         }
         let record = Follow.Reply(sequence: 1, time: Samples.now, operation: operation)
-        let line = try text([FollowText(screen: screen()).line(record)])
+        let line = try text(FollowText(screen: screen()).lines(record))
         #expect(line.split(separator: "the program").count == 2, "\(line)")
         let anew = Follow.Reply(sequence: 0, time: Samples.now, gap: .init(first: 91, last: 0))
-        #expect(try text([FollowText(screen: screen()).line(anew)]).contains("started anew after record 90"))
+        #expect(try text(FollowText(screen: screen()).lines(anew)).contains("started anew after record 90"))
     }
 
     @Test func emptyListsSaySo() throws {
@@ -359,7 +417,7 @@ struct RenderingTests {
     @Test func eachRecordIsALine() throws {
         let follow = FollowText(screen: try screen())
         #expect(
-            try text(Samples.followed.dropFirst().map(follow.line)) == """
+            try text(Samples.followed.dropFirst().flatMap(follow.lines)) == """
                 09:48:02  records 3 to 6 are no longer kept
                 09:48:02  path/uploads  written /srv/uploads/a.jpg, 2 times → thumbnail, tell
                 09:48:02  4803 sync  already pending  path/data, 31 changes
@@ -367,6 +425,9 @@ struct RenderingTests {
                 09:48:02  4805 mail  pending  attempt 2 in 10s
                 09:48:02  4790 sync  running  pid 4300, path/data, 212 changes
                 09:48:02  4711 backup  FAILED SIGKILL  41s, rsync: connection refused
+                09:48:02  process/web 2| up
+                09:48:02  4711 backup| a
+                09:48:02  4711 backup| b
 
                 """)
     }

@@ -107,9 +107,9 @@ struct SeveralNamesTests: VerbTesting {
     }
 
     @Test func aCutBeginningIsMarked() throws {
-        var detail = Samples.detail
-        (detail.output, detail.outputBase64, detail.outputCut) = (String(repeating: "x\n", count: 32_768), nil, true)
-        let reply = Sample.json(GetOperation.Reply(operation: detail))
+        var output = GetOutput.Reply(operation: Samples.operation, attempt: 1)
+        (output.output, output.outputCut) = (String(repeating: "x\n", count: 32_768), true)
+        let reply = Sample.json(output)
         let lines = try run(["output", "4711"]) { _ in .reply(reply) }.output.split(separator: "\n")
         #expect(lines[1] == "… the last 64 KiB: watchd keeps no more of a run")
         let piped = try run(["output", "4711"], isTerminal: false) { _ in .reply(reply) }.output

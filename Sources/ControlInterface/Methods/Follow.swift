@@ -5,7 +5,7 @@ package enum Follow: ControlMethod {
 
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: String, CodingKey, CaseIterable {
-            case since
+            case since, name, output
             case sinceTime = "since_time"
         }
 
@@ -15,10 +15,19 @@ package enum Follow: ControlMethod {
         /// First what happened from this time on, as far as it is kept; not together with `since`.
         package var sinceTime: String?
 
-        package init(since: Int? = nil, sinceTime: String? = nil) { (self.since, self.sinceTime) = (since, sinceTime) }
+        /// Only what concerns this handler, source or queue; a bare name means all that have it.
+        package var name: String?
+
+        /// What runs and processes write, too.
+        package var output: Bool?
+
+        package init(since: Int? = nil, sinceTime: String? = nil, name: String? = nil, output: Bool? = nil) {
+            (self.since, self.sinceTime) = (since, sinceTime)
+            (self.name, self.output) = (name, output)
+        }
     }
 
-    /// One of `event`, `operation` and `gap`.
+    /// One of `event`, `operation`, `output` and `gap`.
     package struct Reply: Codable, Equatable, Sendable {
         /// Of `initial` ones: the number of the record before.
         package var sequence: Int
@@ -31,6 +40,7 @@ package enum Follow: ControlMethod {
         package var operation: OperationSummary?
         /// `true`: the operation has not changed, it stood so when `Follow` began.
         package var initial: Bool?
+        package var output: OutputLines?
         package var gap: Gap?
 
         package init(sequence: Int, time: String, event: JSONValue, handlers: [String]) {
@@ -47,10 +57,35 @@ package enum Follow: ControlMethod {
             self.initial = initial
         }
 
+        package init(sequence: Int, time: String, output: OutputLines) {
+            self.sequence = sequence
+            self.time = time
+            self.output = output
+        }
+
         package init(sequence: Int, time: String, gap: Gap) {
             self.sequence = sequence
             self.time = time
             self.gap = gap
+        }
+    }
+
+    /// Lines that a run or a supervised process has written.
+    package struct OutputLines: Codable, Equatable, Sendable {
+        /// `handler/backup`, `process/web`.
+        package var object: String
+        /// Of a handler's run.
+        package var operation: Int?
+        /// Of a process, from 1.
+        package var copy: Int?
+        /// Without their ends; what is not UTF-8 is replaced.
+        package var lines: [String]
+
+        package init(object: String, operation: Int? = nil, copy: Int? = nil, lines: [String]) {
+            self.object = object
+            self.operation = operation
+            self.copy = copy
+            self.lines = lines
         }
     }
 

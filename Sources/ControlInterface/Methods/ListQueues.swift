@@ -22,7 +22,7 @@ package enum ListQueues: ControlMethod {
         enum CodingKeys: String, CodingKey {
             case name, type, width, qos, target, backlog, overflow, suspended, entries, bytes, full, operations,
                 running,
-                over, counters, oldest
+                over, counters, oldest, file, line
             case suspendedBy = "suspended_by"
             case backlogBytes = "backlog_bytes"
         }
@@ -54,6 +54,9 @@ package enum ListQueues: ControlMethod {
         package var counters: Counters
         /// When its oldest pending operation was submitted.
         package var oldest: String?
+        /// Where its section stands; only for who may change things.
+        package var file: String?
+        package var line: Int?
 
         /// What is not named here is `nil`, empty or 0 at first.
         package init(

@@ -22,6 +22,9 @@ package enum ListSemaphores: ControlMethod {
         package var available: Int
         /// Operations that stand in its line.
         package var waiting: Int
+        /// Where its section stands; only for who may change things.
+        package var file: String?
+        package var line: Int?
 
         package init(name: String, value: Int, available: Int, waiting: Int = 0) {
             self.name = name

@@ -23,7 +23,7 @@ package enum ListSources: ControlMethod {
 
         enum CodingKeys: String, CodingKey {
             case name, kind, description, state, reason, suspended, required, handlers, counters, watches, descriptors
-            case detail, group, processes
+            case detail, group, processes, file, line
             case suspendedBy = "suspended_by"
             case lastEvent = "last_event"
             case nextElapse = "next_elapse"
@@ -58,6 +58,9 @@ package enum ListSources: ControlMethod {
         package var group: GroupState?
         /// Of a `[Process]` with `Command=`.
         package var processes: [SupervisedProcess]?
+        /// Where its section stands; only for who may change things.
+        package var file: String?
+        package var line: Int?
 
         /// What is not named here is `nil`, empty or 0 at first.
         package init(name: String, kind: String, state: State, required: Bool, handlers: [String], counters: Counters) {

@@ -222,13 +222,30 @@ final class ControlConnection {
         if parameters.sinceTime != nil, time == nil || parameters.since != nil {
             return protocolState.fail(call.number, with: .invalidParameter("since_time"))
         }
+        if parameters.output == true, peer.role != .administrator {
+            return protocolState.fail(call.number, with: .permissionDenied)
+        }
         protocolState.beginStream(call.number)
         let (bound, number) = (bound, call.number)
         target.core.async { [target, context] in
-            let hub = target.runtime.value.follow
-            let follower = hub.begin(since: time.map { hub.sequence(before: $0) } ?? parameters.since)
-            context.async { bound.value.began(Stream(call: number, follower: follower)) }
+            let runtime = target.runtime.value
+            let filter: FollowFilter
+            do throws(ManagerError) {
+                filter = try runtime.filter(parameters)
+            } catch {
+                return context.async { bound.value.refused(number, error) }
+            }
+            let hub = runtime.follow
+            let follower = hub.begin(
+                since: time.map { hub.sequence(before: $0) } ?? parameters.since, wantsOutput: filter.wantsOutput)
+            context.async { bound.value.began(Stream(call: number, follower: follower, filter: filter)) }
         }
+    }
+
+    /// A stream that cannot begin.
+    private func refused(_ call: Int, _ error: ManagerError) {
+        protocolState.fail(call, with: error.reply)
+        advance()
     }
 
     private func began(_ stream: Stream) {
@@ -267,6 +284,7 @@ final class ControlConnection {
     /// Sends what was fetched, as fast as the client reads.
     private func tellRecords() {
         while !protocolState.isOutputFull, let record = stream?.records.popFirst() {
+            guard stream?.filter.contains(record.content) == true else { continue }
             if let reply = FollowRecord.reply(record, peer.role) { send(reply) }
         }
     }
@@ -296,6 +314,7 @@ final class ControlConnection {
     private struct Stream: Sendable {
         let call: Int
         let follower: Int
+        let filter: FollowFilter
         var isFetching = false
         var hasBegun = false
         /// Fetched and not yet sent.

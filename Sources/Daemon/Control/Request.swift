@@ -49,7 +49,7 @@ struct Request: Sendable {
         case ListOperations.fullName: ["queue", "handler"]
         case EnterGroup.fullName, LeaveGroup.fullName: ["group"]
         case Wait.fullName: ["queue", "group"]
-        case Run.fullName, ListHistory.fullName: ["handler", "source"]
+        case Run.fullName, ListHistory.fullName, GetOutput.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]
         case Explain.fullName: ["queue", "handler", "source", "group", "semaphore", "process"]
         case Start.fullName, StopProcess.fullName, Restart.fullName: ["process"]
@@ -72,7 +72,9 @@ struct Request: Sendable {
                 try runtime.queues(parameters, peer.role)
             }
         case ListSemaphores.fullName:
-            return try list(call) { runtime, parameters throws(ManagerError) in try runtime.semaphores(parameters) }
+            return try list(call) { runtime, parameters throws(ManagerError) in
+                try runtime.semaphores(parameters, peer.role)
+            }
         case ListHandlers.fullName:
             return try list(call) { runtime, parameters throws(ManagerError) in
                 try runtime.handlers(parameters, peer.role)
@@ -92,6 +94,9 @@ struct Request: Sendable {
         case GetOperation.fullName:
             let parameters: GetOperation.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.operation(parameters, peer.role, done) }
+        case GetOutput.fullName:
+            let parameters: GetOutput.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.output(parameters, peer.role, done) }
         case ListHistory.fullName:
             let parameters: ListHistory.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.history(parameters, peer.role, done) }

@@ -122,7 +122,7 @@ extension AttemptRow {
         self.init(
             operation: view.id, attempt: view.attempt, reason: view.reason, exitStatus: view.exit?.status,
             signal: view.exit?.signal,
-            started: view.started, ended: view.ended ?? view.submitted)
+            started: view.started, ended: view.ended ?? view.submitted, output: view.output)
     }
 }
 

@@ -20,6 +20,17 @@ final class FollowHub {
         indirect case operation(OperationView)
         /// An operation that had not ended came to this state.
         case state(UInt64, OperationState)
+        indirect case output(Output)
+    }
+
+    /// Lines that a run or a supervised process has written.
+    struct Output: Sendable {
+        /// Of a handler's run; `nil`: `origin` is the process.
+        var run: (operation: UInt64, handler: String, queue: String)?
+        var origin: Origin
+        /// Of the process, from 1.
+        var copy: Int?
+        var lines: [[UInt8]]
     }
 
     struct Record: Sendable {
@@ -46,6 +57,7 @@ final class FollowHub {
 
     private struct Follower {
         var last: Int
+        var wantsOutput = false
         /// The number it knows is of a daemon before this one, and it has not been told so.
         var formerLast: Int?
         var waiting: ((Batch) -> Void)?
@@ -86,6 +98,8 @@ final class FollowHub {
     private let operation: (UInt64) -> OperationView?
 
     var isFollowed: Bool { !followers.isEmpty }
+    /// Output is recorded only while somebody wants it.
+    var isOutputFollowed: Bool { followers.values.contains(where: \.wantsOutput) }
 
     /// - Parameters:
     ///   - operation: one that has not ended; `nil`: it has.
@@ -109,7 +123,8 @@ final class FollowHub {
         trim()
         for id in followers.keys.sorted() {
             guard let waiting = followers[id]?.waiting else { continue }
-            followers[id] = Follower(last: lastSequence)
+            followers[id]?.waiting = nil
+            followers[id]?.last = lastSequence
             waiting(Batch(records: [record]))
         }
     }
@@ -118,9 +133,9 @@ final class FollowHub {
     func sequence(before time: Int64) -> Int { records.last { $0.time < time }?.sequence ?? 0 }
 
     /// A new follower: of what comes after record `since`, or of how all stands and what comes from now on.
-    func begin(since: Int?) -> Int {
+    func begin(since: Int?, wantsOutput: Bool = false) -> Int {
         lastFollower += 1
-        var follower = Follower(last: max(since ?? lastSequence, 0))
+        var follower = Follower(last: max(since ?? lastSequence, 0), wantsOutput: wantsOutput)
         if follower.last > lastSequence { (follower.last, follower.formerLast) = (0, follower.last) }
         if since == nil { follower.initial = InitialState(newest: newestOperation, sequence: lastSequence) }
         followers[lastFollower] = follower
@@ -134,7 +149,8 @@ final class FollowHub {
         if let records = nextState(id), !records.isEmpty { return done(Batch(records: records)) }
         let last = follower.last
         guard last < lastSequence || follower.formerLast != nil else {
-            followers[id] = Follower(last: last, waiting: done)
+            followers[id]?.waiting = done
+            followers[id]?.initial = nil
             return
         }
         // Their numbers are consecutive.
@@ -219,6 +235,7 @@ extension FollowHub.Content {
         case .event(let event, _, _): event.size
         case .operation(let view): view.events.reduce(0) { $0 + $1.size }
         case .state: 0
+        case .output(let output): output.lines.reduce(200) { $0 + $1.count + 32 }
         }
     }
 }
@@ -230,7 +247,8 @@ extension OperationView {
         self.state = state
         (result, reason, exit, ended) = (nil, nil, nil, nil)
         (waitingFor, waitReason, nextAttempt, successor) = (nil, nil, nil, nil)
-        if state != .executing { (started, pid) = (nil, nil) }
+        // Of several attempts only the last one's process is known.
+        if state != .executing || attempt > 1 { (started, pid) = (nil, nil) }
     }
 }
 

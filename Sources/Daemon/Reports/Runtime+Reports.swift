@@ -1,3 +1,4 @@
+import ControlInterface
 import Engine
 import EventSources
 import LinuxSystem
@@ -31,6 +32,25 @@ extension Runtime {
             if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
         case .missed: break
         }
+    }
+
+    /// A run has written these lines.
+    func wrote(_ run: RunID, _ lines: [LineFramer.Line]) {
+        guard follow.isOutputFollowed else { return }
+        let lines = lines.map(\.bytes)
+        if let (source, copy) = engine.owner(of: run) {
+            follow.add(.output(.init(origin: .source(source), copy: copy, lines: lines)))
+        } else if let view = engine.operation(run.operation) {
+            let run = (operation: view.id, handler: view.handler, queue: view.queue)
+            follow.add(.output(.init(run: run, origin: view.origin, lines: lines)))
+        }
+    }
+
+    /// - Throws: nothing has the name.
+    func filter(_ parameters: Follow.Parameters) throws(ManagerError) -> FollowFilter {
+        let wantsOutput = parameters.output == true
+        guard let name = parameters.name else { return FollowFilter(wantsOutput: wantsOutput) }
+        return try FollowFilter(name, wantsOutput: wantsOutput, engine)
     }
 
     /// By the time that a report is taken, a stop that waits for nobody is over.

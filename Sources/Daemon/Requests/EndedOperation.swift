@@ -33,6 +33,8 @@ struct EndedOperation: Sendable {
     var events: [Event] = []
     var hasAllEvents: Bool
     var output: [UInt8] = []
+    /// It is kept no more.
+    var isOutputForgotten = false
     /// Those before the last, the first one first.
     var attempts: [Attempt] = []
 
@@ -77,6 +79,7 @@ extension EndedOperation {
             isDurable: view.isDurable, successor: view.successor, cause: view.cause(.administrator),
             events: view.events, hasAllEvents: view.events.count >= view.entries, output: view.output,
             attempts: attempts.map(Attempt.init))
+        isOutputForgotten = !hasAllEvents
     }
 
     /// From the store.
@@ -92,6 +95,7 @@ extension EndedOperation {
             cause: row.cause.isEmpty ? row.source : row.cause, events: events ?? [],
             hasAllEvents: events.map { $0.count >= row.entries } ?? false, output: row.output ?? [],
             attempts: attempts.map(Attempt.init))
+        isOutputForgotten = row.output == nil
     }
 }
 

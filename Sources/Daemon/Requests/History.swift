@@ -12,16 +12,25 @@ extension Runtime {
     func history(_ parameters: ListHistory.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         let query: HistoryQuery
         do throws(ErrorReply) { query = try self.query(parameters) } catch { return done(.error(error)) }
-        stored(query) { [unowned self] result in
+        ended(query) { [unowned self] result in
             switch result {
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
-            case .success(let stored):
-                let remembered = kept(recent.all + refused.all).map { settled(EndedOperation($0)) }
-                let page = HistoryPage(query, stored: stored.map(settled), remembered: remembered)
+            case .success(let page):
                 if page.operations.isEmpty, let unknown = unknownName(in: parameters) { return done(.of(unknown)) }
                 let summaries = page.operations.map { OperationSummary($0, role) }
                 done(.of(ListHistory.Reply(operations: summaries, next: page.next?.text)))
             }
+        }
+    }
+
+    /// A page of what has ended, of the store and of memory.
+    func ended(_ query: HistoryQuery, _ done: @escaping (Swift.Result<HistoryPage, StoreError>) -> Void) {
+        stored(query) { [unowned self] result in
+            done(
+                result.map { stored in
+                    let remembered = kept(recent.all + refused.all).map { settled(EndedOperation($0)) }
+                    return HistoryPage(query, stored: stored.map(settled), remembered: remembered)
+                })
         }
     }
 

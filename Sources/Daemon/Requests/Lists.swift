@@ -16,12 +16,19 @@ extension Runtime {
 
     func queues(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListQueues.Reply {
         let page = try page(of: engine.queueViews, parameters, \.definition.name)
-        return ListQueues.Reply(queues: page.items.map { queue($0) }, next: page.next)
+        return ListQueues.Reply(queues: page.items.map { queue($0, role) }, next: page.next)
     }
 
-    func semaphores(_ parameters: NamedListParameters) throws(ManagerError) -> ListSemaphores.Reply {
+    func semaphores(
+        _ parameters: NamedListParameters, _ role: Peer.Role
+    ) throws(ManagerError) -> ListSemaphores.Reply {
         let page = try page(of: engine.semaphoreViews, parameters, \.definition.name)
-        return ListSemaphores.Reply(semaphores: page.items.map(ListSemaphores.Semaphore.init), next: page.next)
+        let semaphores = page.items.map { view in
+            var semaphore = ListSemaphores.Semaphore(view)
+            (semaphore.file, semaphore.line) = place(of: "semaphore/\(view.definition.name)", role: role)
+            return semaphore
+        }
+        return ListSemaphores.Reply(semaphores: semaphores, next: page.next)
     }
 
     func handlers(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListHandlers.Reply {
@@ -55,6 +62,12 @@ extension Runtime {
 
     // MARK: Items
 
+    /// Where a section stands in the watch files.
+    private func place(of sections: String..., role: Peer.Role) -> (file: String?, line: Int?) {
+        let location = role == .administrator ? sections.lazy.compactMap { self.locations[$0] }.first : nil
+        return (location?.file, location?.line)
+    }
+
     private func source(_ view: SourceView, _ group: GroupView?, _ role: Peer.Role) -> ListSources.Source {
         var source = ListSources.Source(
             name: view.id.description, kind: view.id.kind.rawValue, state: state(view),
@@ -75,6 +88,7 @@ extension Runtime {
         }
         source.group = group.map(GroupState.init)
         source.processes = view.definition.command == nil ? nil : view.processes.map { SupervisedProcess($0, role) }
+        (source.file, source.line) = place(of: source.name, role: role)
         if role == .administrator {
             source.detail = view.definition.trigger.text
             switch view.condition {
@@ -98,7 +112,7 @@ extension Runtime {
         }
     }
 
-    private func queue(_ view: QueueView) -> ListQueues.Queue {
+    private func queue(_ view: QueueView, _ role: Peer.Role) -> ListQueues.Queue {
         let definition = view.definition
         var width = 1
         if case .concurrent(let most) = definition.kind { width = most }
@@ -117,16 +131,22 @@ extension Runtime {
         queue.over = view.over
         queue.target = definition.target
         queue.oldest = view.oldest.map(wireTime)
+        (queue.file, queue.line) = place(of: "queue/\(queue.name)", role: role)
         return queue
     }
 
     private func handler(_ view: HandlerView, _ role: Peer.Role) -> ListHandlers.Handler {
         let definition = view.definition
-        return ListHandlers.Handler(
+        var handler = ListHandlers.Handler(
             name: definition.name, action: definition.action.text(role), queue: definition.queue ?? "default",
             overlap: definition.overlap?.rawValue ?? "wait", counters: ControlInterface.Counters(view.counters),
             runningPIDs: view.runningPIDs.map(Int.init), lastResult: view.lastResult.map(OperationSummary.Result.init),
             lastEnded: view.lastEnded.map(wireTime))
+        // One that a source has of its own stands there.
+        let owners = SourceKind.allCases.map { SourceID($0, handler.name).description }
+        let owner = owners.first { locations[$0] != nil } ?? ""
+        (handler.file, handler.line) = place(of: "handler/\(handler.name)", owner, role: role)
+        return handler
     }
 
     // MARK: Operations
@@ -150,7 +170,7 @@ extension Runtime {
             }
         } else {
             // One state may be rare among all: only without that wish is a page's worth enough.
-            let most = parameters.state == nil ? limit + 1 : Int.max / 4
+            let most = parameters.state == nil ? limit + 1 : Int.max
             let after = UInt64(clamping: parameters.after ?? 0)
             views =
                 engine.operationViews(queue: queue, handler: handler, after: after, limit: most)

@@ -1,6 +1,5 @@
 import ControlInterface
 import Engine
-import FoundationEssentials
 import Handlers
 import LinuxSystem
 import Schedule
@@ -166,7 +165,7 @@ extension OperationDetail {
     /// Of one that has not ended: what runs now, or the last attempt.
     mutating func tell(outputSoFar view: OperationView, _ runs: RunSet?, _ attempts: FailedAttempts) {
         guard view.pid != nil, let output = runs?.output(of: view.id) else {
-            tell(output: attempts.output(of: view.id))
+            tell(output: attempts.output(of: view.id, attempt: summary.attempt) ?? [])
             outputBytes = runs?.bytesWritten(by: view.id)
             return
         }
@@ -175,10 +174,8 @@ extension OperationDetail {
     }
 
     mutating func tell(output bytes: [UInt8]) {
-        guard !bytes.isEmpty else { return }
-        output = String(decoding: bytes, as: UTF8.self)
-        if String(validating: bytes, as: UTF8.self) == nil { outputBase64 = Data(bytes).base64EncodedString() }
-        if bytes.count >= HistoryRow.outputLimit { outputCut = true }
+        let text = OutputText(bytes)
+        (output, outputBase64, outputCut) = (text.text, text.base64, text.isCut ? true : nil)
     }
 }
 
@@ -191,6 +188,15 @@ extension OperationRun {
         result = view.result.map(OperationSummary.Result.init)
         (exitStatus, signal) = view.exit.wire
         reason = role == .administrator ? view.reason : nil
+    }
+}
+
+extension Follow.OutputLines {
+    fileprivate init(_ output: FollowHub.Output) {
+        self.init(
+            object: output.run.map { "handler/\($0.handler)" } ?? output.origin.description,
+            operation: output.run.map { Int($0.operation) }, copy: output.copy,
+            lines: output.lines.map { String(decoding: $0, as: UTF8.self) })
     }
 }
 
@@ -209,6 +215,9 @@ enum FollowRecord {
             else { return nil }
             return Follow.Reply(
                 sequence: record.sequence, time: time, event: shown(object, role), handlers: handlers)
+        case .output(let output):
+            if role == .reader { return nil }
+            return Follow.Reply(sequence: record.sequence, time: time, output: Follow.OutputLines(output))
         // It has ended, and its end has been told or is among what is missed.
         case .state: return nil
         }

@@ -38,6 +38,7 @@ extension Runtime {
             sources?.open(definition, isDurable: engine.isDurable(definition.id))
         case .close(let id):
             (conditions[id], untried[id], gaps[id], limits[id]) = (nil, nil, nil, nil)
+            processOutputs.forget(id)
             close(id)
         case .hold(let id): sources?.hold(id)
         case .release(let id): sources?.release(id)
@@ -103,7 +104,9 @@ extension Runtime {
     private func adopt(_ request: AdoptRequest) {
         // Else it is told next how it ended, or that nobody knows.
         if request.seen != nil || runs(request.run, request.pid) { EventLog.adopted(request, logger) }
-        running.note(.runStarted(request.run, pid: request.pid))
+        let started = Input.runStarted(request.run, pid: request.pid)
+        running.note(started)
+        noteProcessOutput(started)
         runs?.adopt(request, pidfd: kept.take(.pidfd(request.run)), output: kept.take(.output(request.run)))
     }
 }

@@ -70,6 +70,7 @@ final class Runtime {
     var cancelled = CancelledByStop()
     var cancelledBefore = CancelledByStop()
     var running = RunningProcesses()
+    var processOutputs = ProcessOutputs()
     /// Signals that came and are for no source: each is told once.
     var unclaimedSignals: Set<Int32> = []
     /// Since when a source has been where it is.
@@ -157,7 +158,7 @@ final class Runtime {
             RunEnvironment(
                 core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice,
                 instance: { [unowned self] in instance.name }, keep: keep, forget: forget, handovers: handovers,
-                send: send))
+                wrote: { [unowned self] in wrote($0, $1) }, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }
@@ -258,6 +259,7 @@ final class Runtime {
 
     private func note(_ input: Input) {
         running.note(input)
+        noteProcessOutput(input)
         // Processes too short to be looked at are everywhere: they are counted, and said once in the log.
         if case .gap(let id, _) = input, id.kind != .process, gaps[id] == nil { gaps[id] = Linux.now(.realtime) }
         if case .source(let id, let condition) = input { note(condition, of: id) }

@@ -221,7 +221,7 @@ struct OperationTable: Sendable {
         var kept: [OperationRef] = []
         for (id, slot) in byID where isWanted(slots[slot]) {
             kept.append(OperationRef(id: id, slot: slot))
-            if kept.count >= 2 * limit { kept = Array(kept.sorted().prefix(limit)) }
+            if kept.count / 2 >= limit { kept = Array(kept.sorted().prefix(limit)) }
         }
         return Array(kept.sorted().prefix(limit))
     }

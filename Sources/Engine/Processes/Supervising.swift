@@ -1,10 +1,13 @@
 import Schedule
-import WatchFile
+package import WatchFile
 
 /// Supervised processes: the engine's part. `Supervisor` decides; its effects become actions, and ends become events.
 extension Engine {
     /// Whether a run is that of a supervised process.
     package func isSupervised(_ run: RunID) -> Bool { supervisor.isSupervised(run) }
+
+    /// Whose process a run is, and which copy, from 1; `nil`: it is no supervised process's.
+    package func owner(of run: RunID) -> (source: SourceID, copy: Int)? { supervisor.owner(of: run) }
 
     // MARK: Effects
 

@@ -55,6 +55,12 @@ struct Supervisor: Sendable {
 
     func isSupervised(_ run: RunID) -> Bool { runs[run.operation] != nil }
 
+    /// Whose process a run is, and which copy, from 1; `nil`: it is no supervised process's.
+    func owner(of run: RunID) -> (source: SourceID, copy: Int)? {
+        guard let start = runs[run.operation], let supervision = supervisions[start.source] else { return nil }
+        return (supervision.id, start.copy + 1)
+    }
+
     /// `RunID.operation` of all processes.
     var starts: [UInt64] { runs.keys.sorted() }
 

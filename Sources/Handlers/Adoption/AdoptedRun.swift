@@ -116,8 +116,8 @@ final class AdoptedRun: OngoingRun {
     private func capture(_ descriptor: consuming FileDescriptor) {
         try? Linux.setNonBlocking(descriptor.rawValue)
         output = OutputCapture(
-            descriptor, whose: definition.name, fields: request.run.logFields(of: definition),
-            core: environment.core, epoll: environment.epoll, logger: environment.logger)
+            descriptor, of: request.run, whose: definition.name, fields: request.run.logFields(of: definition),
+            environment)
     }
 
     // MARK: End

@@ -149,8 +149,8 @@ final class CommandRun: OngoingRun {
 
     private func capture(_ descriptor: consuming FileDescriptor) {
         output = OutputCapture(
-            descriptor, whose: request.definition.value.name, fields: request.journalFields(processID: processID),
-            core: environment.core, epoll: environment.epoll, logger: environment.logger)
+            descriptor, of: request.run, whose: request.definition.value.name,
+            fields: request.journalFields(processID: processID), environment)
     }
 
     /// Puts what it takes to find its process again into the service manager's store, for each command anew.

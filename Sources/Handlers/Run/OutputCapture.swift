@@ -1,6 +1,7 @@
-import WatchFile
+import Engine
 import EventSources
 import LinuxSystem
+import WatchFile
 
 /// What a run writes: the end is kept with the run, every line goes to the log. While the log cannot take more, the
 /// pipe is not read, so that the writer waits instead of watchd growing. Confined to the core.
@@ -13,9 +14,8 @@ final class OutputCapture {
     /// Read at most after the run has ended, while something else still writes (bytes).
     private static let bytesAtEnd = 1 << 20
 
-    private let epoll: EpollSet
-    private let logger: Logger
-    private let core: Context
+    private let run: RunID
+    private let environment: RunEnvironment
     private let fields: [(name: String, value: String)]
     private let prefix: String
     private var descriptor: FileDescriptor?
@@ -24,16 +24,15 @@ final class OutputCapture {
     private var bytes: [UInt8] = []
     private var total = 0
     private var hasRunEnded = false
-    private var bound: QueueBound<OutputCapture> { QueueBound(self, to: core) }
+    private var bound: QueueBound<OutputCapture> { QueueBound(self, to: environment.core) }
 
     /// `whose`: the handler's name.
     init(
-        _ descriptor: consuming FileDescriptor, whose: String, fields: [(name: String, value: String)], core: Context,
-        epoll: EpollSet, logger: Logger
+        _ descriptor: consuming FileDescriptor, of run: RunID, whose: String,
+        fields: [(name: String, value: String)], _ environment: RunEnvironment
     ) {
-        self.core = core
-        self.epoll = epoll
-        self.logger = logger
+        self.run = run
+        self.environment = environment
         self.fields = fields
         prefix = whose
         self.descriptor = consume descriptor
@@ -62,24 +61,24 @@ final class OutputCapture {
         guard token == nil, let number = descriptor.number else { return }
         // Strongly: it lives until the last writer has closed.
         do throws(SystemError) {
-            token = try epoll.add(number, .readable) { _ in self.turn() }
+            token = try environment.epoll.add(number, .readable) { _ in self.turn() }
         } catch {
-            logger.log(.warning, "output of \(prefix) cannot be read yet: \(error); trying again in 1s")
-            core.after(1_000_000) { [bound] in bound.value.watch() }
+            environment.logger.log(.warning, "output of \(prefix) cannot be read yet: \(error); trying again in 1s")
+            environment.core.after(1_000_000) { [bound] in bound.value.watch() }
         }
     }
 
     private func pause() {
-        if let token { epoll.remove(token) }
+        if let token { environment.epoll.remove(token) }
         token = nil
     }
 
     private func turn() {
         var read = 0
         while read < Self.bytesPerTurn, let count = readOnce() { read += count }
-        guard token != nil, logger.isCongested else { return }
+        guard token != nil, environment.logger.isCongested else { return }
         pause()
-        logger.whenDrained { [core, bound] in core.async { bound.value.watch() } }
+        environment.logger.whenDrained { [core = environment.core, bound] in core.async { bound.value.watch() } }
     }
 
     /// The bytes read; `nil`: nothing there now, or the end.
@@ -107,15 +106,18 @@ final class OutputCapture {
             total += read.count
         }
         if bytes.count > 2 * Self.kept { bytes.removeFirst(bytes.count - Self.kept) }
-        for line in framer.push(read) { log(line) }
+        tell(framer.push(read))
     }
 
-    private func log(_ line: LineFramer.Line) {
-        logger.write(.info, "\(prefix)| \(String(decoding: line.bytes, as: UTF8.self))", fields)
+    private func tell(_ lines: [LineFramer.Line]) {
+        for line in lines {
+            environment.logger.write(.info, "\(prefix)| \(String(decoding: line.bytes, as: UTF8.self))", fields)
+        }
+        if !lines.isEmpty { environment.wrote(run, lines) }
     }
 
     private func close() {
-        if let rest = framer.finish() { log(rest) }
+        if let rest = framer.finish() { tell([rest]) }
         pause()
         descriptor.take()?.close()
     }

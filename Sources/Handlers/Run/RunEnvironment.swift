@@ -22,13 +22,15 @@ package struct RunEnvironment {
     package let forget: (KeptDescriptor) -> Void
     /// What events hand over.
     package let handovers: Handovers
-    package let send: (Input) -> Void
+    /// A run has written these lines.
+    let wrote: (RunID, [LineFramer.Line]) -> Void
+    let send: (Input) -> Void
 
     package init(
         core: Context, slow: Lanes, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
         instance: @escaping () -> String = { "" }, keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
-        send: @escaping (Input) -> Void
+        wrote: @escaping (RunID, [LineFramer.Line]) -> Void = { _, _ in }, send: @escaping (Input) -> Void
     ) {
         self.core = core
         self.slow = slow
@@ -41,6 +43,7 @@ package struct RunEnvironment {
         self.keep = keep
         self.forget = forget
         self.handovers = handovers
+        self.wrote = wrote
         self.send = send
     }
 }

@@ -5,7 +5,9 @@ package struct RunOutput: Equatable, Sendable {
     /// Bytes in all.
     package var total = 0
 
-    static func + (left: RunOutput, right: RunOutput) -> RunOutput {
+    package init(end: [UInt8] = [], total: Int = 0) { (self.end, self.total) = (end, total) }
+
+    package static func + (left: RunOutput, right: RunOutput) -> RunOutput {
         RunOutput(
             end: Array((left.end + right.end).suffix(OutputCapture.kept)), total: left.total + right.total)
     }

@@ -27,7 +27,7 @@ extension AttemptRow {
 
     private func recordOutput(_ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
         try Self.removeOutputs(of: operation, from: attempt, upTo: attempt, database, &totals)
-        guard let output, !output.isEmpty else { return }
+        guard let output else { return }
         let end = Array(output.suffix(HistoryRow.outputLimit))
         try database.run("INSERT INTO attempt_output VALUES (?1, ?2, ?3, ?4)") {
             $0.bind(1, operation)
@@ -76,7 +76,7 @@ extension AttemptRow {
         }
     }
 
-    /// The end of what one attempt wrote; `nil`: nothing, or it is kept no more.
+    /// The end of what one attempt wrote; `nil`: it is not known, or kept no more.
     static func output(of operation: UInt64, _ attempt: Int, _ database: Database) throws(StoreError) -> [UInt8]? {
         try database.rows(
             "SELECT output FROM attempt_output WHERE operation = ?1 AND attempt = ?2",

@@ -34,7 +34,7 @@ package final class HistoryReader {
         }
     }
 
-    /// The end of what an attempt before the last one wrote; `nil`: nothing, or it is kept no more.
+    /// The end of what an attempt before the last one wrote; `nil`: it is not known, or kept no more.
     package func output(of operation: UInt64, attempt: Int) throws(StoreError) -> [UInt8]? {
         try read { database throws(StoreError) in try AttemptRow.output(of: operation, attempt, database) }
     }

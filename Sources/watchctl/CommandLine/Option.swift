@@ -28,6 +28,9 @@ enum Option: String, CaseIterable {
     case baseTime = "--base-time"
     case daylightSaving = "--daylight-saving"
     case raw = "--raw"
+    case attempt = "--attempt"
+    case copy = "--copy"
+    case output = "--output"
     case mdoc = "--mdoc"
 
     /// Those of every verb.
@@ -36,13 +39,14 @@ enum Option: String, CaseIterable {
     /// How the help names its value; `nil`: it takes none.
     var value: String? {
         switch self {
-        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .quiet, .raw, .mdoc:
+        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .quiet, .raw, .mdoc,
+            .output:
             nil
         case .socket: "PATH"
         case .duration, .timeout: "SPAN"
         case .pid: "PID"
         case .reason: "TEXT"
-        case .data, .count, .iterations: "N"
+        case .data, .count, .iterations, .attempt, .copy: "N"
         case .payload: "JSON"
         case .since: "WHEN"
         case .until, .baseTime: "TIME"
@@ -81,6 +85,9 @@ enum Option: String, CaseIterable {
         case .timeout:
             "give up when watchd is silent for so long; without it 30s, and verbs that wait never do"
         case .raw: "only what it wrote, byte for byte"
+        case .attempt: "of this attempt, from 1; without it of the last one"
+        case .copy: "of this copy of a process, from 1; without it of the first one"
+        case .output: "also what runs and processes write, line by line"
         case .mdoc: "print the options and verbs as a part of watchctl(1), in the language of mdoc(7)"
         case .iterations: "how many elapses; 1 without it"
         case .baseTime: "begin after this time, not now"

@@ -1,10 +1,24 @@
 import ControlInterface
 
-/// One line for each record of `watchctl follow`.
+/// One line for each record of `watchctl follow`, and for each line that was written.
 struct FollowText {
     let screen: Screen
 
-    func line(_ record: Follow.Reply) -> Styled {
+    func lines(_ record: Follow.Reply) -> [Styled] {
+        guard let output = record.output else { return [line(record)] }
+        let time = Styled(screen.clock(record.time) + "  ", .dim)
+        return output.lines.map { time + Styled("\(name(of: output))| ", .dim) + Styled($0) }
+    }
+
+    /// `4711 backup`, `process/web`, `process/web 2`.
+    private func name(of output: Follow.OutputLines) -> String {
+        if let operation = output.operation {
+            return "\(operation) \(output.object.split(separator: "/").last ?? "")"
+        }
+        return output.copy.map { $0 > 1 ? "\(output.object) \($0)" : output.object } ?? output.object
+    }
+
+    private func line(_ record: Follow.Reply) -> Styled {
         let time = Styled(screen.clock(record.time) + "  ", .dim)
         if let event = record.event {
             let handlers = (record.handlers ?? []).joined(separator: ", ")

@@ -183,7 +183,7 @@ struct Lists {
         }
     }
 
-    private func state(of queue: ListQueues.Queue) -> Styled {
+    func state(of queue: ListQueues.Queue) -> Styled {
         if let newest = queue.suspendedBy.last {
             let until = newest.until.map { " until \(screen.until($0))" } ?? ""
             return Styled("suspended by \(newest.by)\(until)", .yellow)

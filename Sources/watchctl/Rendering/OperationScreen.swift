@@ -86,7 +86,8 @@ struct OperationScreen {
                 Styled(run.reason ?? ""),
             ])
         }
-        return table.lines(width: screen.width)
+        let hint = Styled("watchctl output \(summary.id) --attempt N: what an earlier run wrote", .dim)
+        return table.lines(width: screen.width) + (operation.runs.count > 1 ? [hint] : [])
     }
 
     private var consequences: [Styled] {
@@ -96,7 +97,7 @@ struct OperationScreen {
     }
 
     private var output: [Styled] {
-        guard let text = OutputScreen(operation: operation, screen: screen).text else { return [] }
+        guard let text = RunText.lines(operation.output, operation.outputBase64) else { return [] }
         let more = text.count - Self.linesShown
         let earlier =
             more > 0 ? Styled("  \(Phrases.count(more)) lines before: watchctl output \(summary.id)", .dim) : nil

@@ -13,6 +13,13 @@ enum OperationText {
             result, exitStatus: operation.exitStatus, signal: operation.signal, reason: operation.reason)
     }
 
+    /// `4711 backup for 3s (pid 4242), timer/nightly`.
+    static func running(_ operation: OperationSummary, _ screen: Screen) -> Styled {
+        let pid = operation.pid.map { " (pid \($0))" } ?? ""
+        let age = " for \(screen.age(operation.started ?? operation.submitted))"
+        return Styled("\(operation.id) \(operation.handler)", .bold) + Styled("\(age)\(pid), \(operation.cause)")
+    }
+
     /// The same without a reason: for where `detail` says it too.
     static func brief(_ operation: OperationSummary) -> Styled {
         var operation = operation

@@ -4,34 +4,48 @@ import ControlInterface
 struct SourceScreen {
     let source: ListSources.Source
     let screen: Screen
+    /// Of a process with `Command=`: the end of what it has written.
+    var output: [Styled] = []
 
     var lines: [Styled] {
-        var table = Table([.init(title: ""), .init(title: "", isFlexible: true, isWrapped: true)])
-        for (title, text) in facts { table.add([Styled(title, .dim), Styled(text)]) }
-        return screen.spread(Styled(source.name, .bold), Lists(screen: screen).state(of: source))
-            + table.lines(width: screen.width, indent: 2, titled: false)
-    }
-
-    private var facts: [(String, String)] {
-        var facts: [(String, String)] = []
-        func add(_ title: String, _ text: String?) { if let text, !text.isEmpty { facts.append((title, text)) } }
-        add("about", source.description)
-        add("watches", source.detail)
-        add("because", source.reason)
-        add("next try", source.nextTry.map { screen.ahead($0) })
-        for suspension in source.suspendedBy { add("paused", Phrases.suspension(suspension, screen)) }
-        add("required", source.required ? "yes: READY waits for it" : nil)
-        add("starts", source.handlers.joined(separator: " "))
+        var facts = FactSheet(source.name, Lists(screen: screen).state(of: source), screen)
+        facts.add("about", source.description)
+        facts.addPlace(source.file, source.line)
+        facts.add(subject, source.detail)
+        facts.add("because", source.reason)
+        facts.add("next try", source.nextTry.map { screen.ahead($0) })
+        for suspension in source.suspendedBy { facts.add("paused", Phrases.suspension(suspension, screen)) }
+        facts.add("required", source.required ? "yes: READY waits for it" : nil)
+        facts.add("members", source.group.map(Self.members))
+        facts.add("starts", source.handlers.joined(separator: " "))
         let processes = source.processes ?? []
         for process in processes {
-            add(processes.count > 1 ? "copy \(process.copy)" : "process", ProcessText.standing(process, screen))
+            let title = processes.count > 1 ? "copy \(process.copy)" : "process"
+            facts.add(title, ProcessText.standing(process, screen))
         }
-        add("last event", source.lastEvent.map { screen.full($0) } ?? "none yet")
+        facts.add("last event", source.lastEvent.map { screen.full($0) } ?? "none yet")
         let never = source.neverElapses == true ? "never" : nil
-        add("next event", source.nextElapse.map { "\(screen.planned($0)), \(screen.ahead($0))" } ?? never)
-        add("events", StatusScreen.totals(source.counters))
-        add("costs", costs)
-        return facts
+        facts.add("next event", source.nextElapse.map { "\(screen.planned($0)), \(screen.ahead($0))" } ?? never)
+        facts.add("events", StatusScreen.totals(source.counters))
+        facts.add("costs", costs)
+        facts.add("output", all: output)
+        return facts.lines
+    }
+
+    /// What `detail` is.
+    private var subject: String {
+        switch source.kind {
+        case "timer": "elapses"
+        case "signal": "signals"
+        case "custom", "group": "settings"
+        case "process": source.processes == nil ? "watches" : "runs"
+        default: "watches"
+        }
+    }
+
+    private static func members(_ group: GroupState) -> String {
+        let running = Phrases.count(group.outstanding, "operation") + " of them not ended"
+        return group.entered == 0 ? running : running + ", \(Phrases.count(group.entered, "ticket")) not given back"
     }
 
     private var costs: String {

@@ -28,8 +28,12 @@ extension Verb {
         for id in reply.operations {
             // A short history may have forgotten it.
             guard let operation = try? session.reply(GetOperation.self, .init(id: id)).operation else { continue }
-            let screen = OutputScreen(operation: operation, screen: session.screen)
-            if session.screen.isTerminal { session.print(screen.text ?? []) } else { session.writeBytes(screen.bytes) }
+            let (text, base64) = (operation.output, operation.outputBase64)
+            if session.screen.isTerminal {
+                session.print(RunText.lines(text, base64) ?? [])
+            } else {
+                session.writeBytes(RunText.bytes(text, base64))
+            }
         }
         session.remark(sentence(name, reply).rendered(coloured: session.screen.isColoured) + "\n")
         return code(reply)

@@ -4,7 +4,9 @@ import Varlink
 
 extension Verb {
     static let follow = Verb(
-        name: "follow", options: [.since], summary: "print events and what becomes of them, as they happen"
+        name: "follow", operands: "[NAME]", operandCount: 0...1, options: [.since, .output], names: .names,
+        summary: "print events and what becomes of them, as they happen; of a handler, source or queue",
+        notes: ["Of several that have one bare name, all are followed. --output adds what runs and processes write."]
     ) { (invocation, session) throws(Failure) in
         let start = try start(invocation, session)
         let client = try session.connect()
@@ -24,7 +26,7 @@ extension Verb {
                 let record = try session.attempt(Follow.name) { () throws(ClientError) in
                     try reply.parameters(as: Follow.Reply.self)
                 }
-                session.print([FollowText(screen: session.screen).line(record)])
+                session.print(FollowText(screen: session.screen).lines(record))
             }
         }
         return .done
@@ -32,8 +34,13 @@ extension Verb {
 
     /// After a record, or from a time on.
     private static func start(_ invocation: Invocation, _ session: Session) throws(Failure) -> Follow.Parameters {
-        guard let text = invocation.options[.since] else { return Follow.Parameters() }
-        if let sequence = Int(text) { return Follow.Parameters(since: sequence) }
+        var parameters = Follow.Parameters(
+            name: invocation.operands.first, output: invocation.has(.output) ? true : nil)
+        guard let text = invocation.options[.since] else { return parameters }
+        if let sequence = Int(text) {
+            parameters.since = sequence
+            return parameters
+        }
         guard let time = PastTime.parse(text, now: session.screen.now, local: session.screen.local) else {
             throw .usage("“\(text)” is neither a time nor the number of a record", help: PastTime.forms)
         }
@@ -43,6 +50,7 @@ extension Verb {
                 "watchctl: watchd runs since \(session.screen.full(status.started)); watchctl history has what was before\n"
             )
         }
-        return Follow.Parameters(sinceTime: time.description)
+        parameters.sinceTime = time.description
+        return parameters
     }
 }

@@ -1,34 +1,60 @@
 import ControlInterface
 import LinuxSystem
 
-/// `watchctl output -f`: what an operation writes, as it writes it.
+/// `watchctl output -f`: what an operation or a process writes, as it writes it.
 struct FollowedOutput {
-    let id: Int
+    private var target: GetOutput.Parameters
     /// As it is; else what a terminal would act on is escaped, line by line.
-    let isRaw: Bool
-    private var attempt = 0
-    /// Bytes of this attempt that are printed, or missing.
-    private var passed = 0
+    private let isRaw: Bool
+    /// The last attempt is not the end.
+    private let isOneAttempt: Bool
+    /// Bytes of this attempt, or of the process, that are printed or missing; `nil`: none has been looked at.
+    private var passed: Int?
     /// The beginning of a line, for a terminal.
     private var line: [UInt8] = []
 
     /// Between two looks (ms).
     private static let pause: Int32 = 250
 
-    init(id: Int, isRaw: Bool) { (self.id, self.isRaw) = (id, isRaw) }
+    init(_ target: GetOutput.Parameters, isRaw: Bool) {
+        (self.target, self.isRaw) = (target, isRaw)
+        isOneAttempt = target.attempt != nil
+    }
 
     /// Until the operation has ended, or nobody reads what is printed.
-    /// - Returns: the operation, as it was last.
-    mutating func print(_ session: Session) throws(Failure) -> OperationDetail {
+    mutating func print(_ session: Session) throws(Failure) {
         while true {
-            let operation = try session.reply(GetOperation.self, .init(id: id)).operation
-            take(operation, session)
-            let isOver = operation.summary.result != nil || operation.withheld == true
-            if isOver || Self.hasLostItsReader() {
-                flush(session)
-                return operation
+            let reply = try session.reply(GetOutput.self, target)
+            if let operation = reply.operation {
+                (target.id, target.name) = (operation.id, nil)
+            } else if reply.process == nil {
+                throw Failure(
+                    message: OutputScreen(reply: reply, asked: target, screen: session.screen).rawRemark ?? "",
+                    exitCode: .failed)
             }
+            take(reply, session)
+            if goOn(to: reply, session) { continue }
+            if reply.operation.map(isOver) == true || Self.hasLostItsReader() { return flush(session) }
         }
+    }
+
+    /// The operation has ended, or the attempt that was asked for.
+    private func isOver(_ operation: OperationSummary) -> Bool {
+        operation.result != nil || isOneAttempt && operation.attempt > target.attempt ?? operation.attempt
+    }
+
+    /// True: an attempt has ended, and the next one is looked at.
+    private mutating func goOn(to reply: GetOutput.Reply, _ session: Session) -> Bool {
+        guard let operation = reply.operation, !isOneAttempt else { return false }
+        guard let attempt = target.attempt else {
+            if operation.attempt > 0 { target.attempt = operation.attempt }
+            return false
+        }
+        guard operation.attempt > attempt else { return false }
+        flush(session)
+        (target.attempt, passed) = (attempt + 1, nil)
+        session.remark("watchctl: attempt \(attempt + 1)\n")
+        return true
     }
 
     /// Waits as well.
@@ -37,21 +63,14 @@ struct FollowedOutput {
         return !events.isDisjoint(with: [.error, .hangUp, .invalid])
     }
 
-    private mutating func take(_ operation: OperationDetail, _ session: Session) {
-        if operation.withheld == true { return session.remark("watchctl: its output is not for you\n") }
-        let bytes = OutputScreen(operation: operation, screen: session.screen).bytes
-        let total = operation.outputBytes ?? bytes.count
-        if operation.summary.attempt != attempt {
-            if attempt > 0 {
-                flush(session)
-                session.remark("watchctl: try \(operation.summary.attempt)\n")
-            }
-            (attempt, passed) = (operation.summary.attempt, 0)
-        }
+    private mutating func take(_ reply: GetOutput.Reply, _ session: Session) {
+        let bytes = RunText.bytes(reply.output, reply.outputBase64)
+        let total = max(reply.outputBytes ?? bytes.count, bytes.count)
+        let passed = passed ?? total - bytes.count
         let missing = total - passed - bytes.count
         if missing > 0 { session.remark("watchctl: … \(missing) bytes are missing\n") }
         write(bytes.suffix(max(0, total - passed)), session)
-        passed = max(passed, total)
+        self.passed = max(passed, total)
     }
 
     private mutating func write(_ bytes: ArraySlice<UInt8>, _ session: Session) {

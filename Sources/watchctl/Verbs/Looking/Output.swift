@@ -3,56 +3,50 @@ import Varlink
 
 extension Verb {
     static let output = Verb(
-        name: "output", operands: "NAME|ID", operandCount: 1...1, options: [.raw, .follow],
+        name: "output", operands: "NAME|ID", operandCount: 1...1, options: [.raw, .follow, .attempt, .copy],
         names: .runnable,
-        summary: "print the end of what an operation wrote, or the newest one of a handler or source",
+        summary: "print what an operation wrote, the newest one of a handler or source, or a process",
         notes: [
-            "A line above it says which operation that was, on a terminal only. What a terminal would act on is escaped;",
-            "--raw prints the bytes as they are. With -f it goes on until the run has ended.",
-            "With --json: the reply of GetOperation, which has bytes that are no text as Base64.",
+            "A line above it says whose output it is, on a terminal only. What a terminal would act on is escaped;",
+            "--raw prints the bytes as they are. With -f it goes on until the run has ended. watchd keeps 64 KiB of each",
+            "attempt, and of each copy of a [Process] with Command= over its restarts.",
+            "With --json: the reply of GetOutput, which has bytes that are no text as Base64.",
         ]
     ) { (invocation, session) throws(Failure) in
-        if invocation.has(.follow), invocation.has(.json) { throw .usage("-f and --json exclude each other") }
-        let target = invocation.operands[0]
-        let id = if let id = Int(target) { id } else { try newest(target, session) }
+        let target = try target(invocation)
         if invocation.has(.follow) {
-            let isRaw = invocation.has(.raw) || !session.screen.isTerminal
-            var following = FollowedOutput(id: id, isRaw: isRaw)
-            return code(try following.print(session))
+            if invocation.has(.json) { throw .usage("-f and --json exclude each other") }
+            var following = FollowedOutput(target, isRaw: invocation.has(.raw) || !session.screen.isTerminal)
+            try following.print(session)
+            return .done
         }
-        guard !invocation.has(.raw) else { return try showBytes(id, invocation, session) }
-        let reply = try session.show(GetOperation.self, .init(id: id)) {
-            let screen = OutputScreen(operation: $0.operation, screen: session.screen)
+        guard !invocation.has(.raw) else { return try showBytes(target, invocation, session) }
+        var isKnown = true
+        try session.show(GetOutput.self, target) { reply in
+            let screen = OutputScreen(reply: reply, asked: target, screen: session.screen)
+            isKnown = screen.isKnown
             if let remark = screen.remark { session.remark("watchctl: \(remark)\n") }
             return screen.lines
         }
-        return code(reply.operation)
+        return isKnown ? .done : .failed
     }
 
-    private static func code(_ operation: OperationDetail) -> ExitCode {
-        if operation.withheld == true { return .permissionDenied }
-        return .done
+    private static func target(_ invocation: Invocation) throws(Failure) -> GetOutput.Parameters {
+        let name = invocation.operands[0]
+        let id = Int(name)
+        return GetOutput.Parameters(
+            id: id, name: id == nil ? name : nil, attempt: try invocation.number(.attempt),
+            copy: try invocation.number(.copy))
     }
 
-    private static func showBytes(_ id: Int, _ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
+    private static func showBytes(
+        _ target: GetOutput.Parameters, _ invocation: Invocation, _ session: Session
+    ) throws(Failure) -> ExitCode {
         if invocation.has(.json) { throw .usage("--raw and --json exclude each other") }
-        let operation = try session.reply(GetOperation.self, .init(id: id)).operation
-        let screen = OutputScreen(operation: operation, screen: session.screen)
+        let reply = try session.reply(GetOutput.self, target)
+        let screen = OutputScreen(reply: reply, asked: target, screen: session.screen)
         session.writeBytes(screen.bytes)
         if let remark = screen.rawRemark { session.remark("watchctl: \(remark)\n") }
-        return code(operation)
-    }
-
-    /// The one that runs, or else the one that ended last.
-    private static func newest(_ name: String, _ session: Session) throws(Failure) -> Int {
-        let running = try? session.reply(ListOperations.self, .init(handler: name, state: .executing)).operations.last
-        if let running { return running.id }
-        let history = try session.reply(ListHistory.self, .init(name: name, limit: 1))
-        guard let newest = history.operations.first else {
-            throw Failure(
-                message: "nothing of “\(name)” has ended, or it is kept no more",
-                help: "watchctl operations shows what waits", exitCode: .failed)
-        }
-        return newest.id
+        return screen.isKnown ? .done : .failed
     }
 }

@@ -1,0 +1,161 @@
+import ControlInterface
+import Engine
+import FoundationEssentials
+import Handlers
+import Store
+import Varlink
+import WatchFile
+
+/// What operations and supervised processes have written: from what runs, from memory, or from the store.
+extension Runtime {
+    /// Calls `done` once.
+    func output(_ parameters: GetOutput.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        guard role == .administrator else { return done(.error(.permissionDenied)) }
+        if let id = parameters.id {
+            guard let id = UInt64(exactly: id) else { return done(.of(.noSuchOperation(id: id))) }
+            return output(of: id, parameters.attempt, done)
+        }
+        guard let name = parameters.name else { return done(.error(.invalidParameter("name"))) }
+        do throws(ErrorReply) {
+            if let source = try process(named: name) { return done(.of(output(of: source, parameters.copy ?? 1))) }
+        } catch {
+            return done(.error(error))
+        }
+        guard parameters.copy == nil else { return done(.of(.notSupervised(name: name))) }
+        newest(of: name) { [unowned self] found in
+            switch found {
+            case .failure(let error): done(.error(error))
+            case .success(nil): done(.of(GetOutput.Reply()))
+            case .success(let id?): output(of: id, parameters.attempt, done)
+            }
+        }
+    }
+
+    // MARK: Operations
+
+    private func output(of id: UInt64, _ attempt: Int?, _ done: @escaping Request.Completion) {
+        guard let view = engine.operation(id) else { return endedOutput(of: id, attempt, done) }
+        let summary = OperationSummary(view, .administrator)
+        let wanted = attempt ?? summary.attempt
+        if view.pid != nil, wanted == summary.attempt, let output = runs?.output(of: id) {
+            return done(.of(GetOutput.Reply(summary, wanted, output.end, total: output.total)))
+        }
+        let total = wanted == summary.attempt ? runs?.bytesWritten(by: id) : nil
+        earlierOutput(of: id, wanted) { done(.of(GetOutput.Reply(summary, wanted, $0, total: total))) }
+    }
+
+    private func endedOutput(of id: UInt64, _ attempt: Int?, _ done: @escaping Request.Completion) {
+        ended(id) { [unowned self] result in
+            switch result {
+            case .failure(let error): done(.of(.storeFailing(reason: error.description)))
+            case .success(nil): done(.of(.noSuchOperation(id: Int(id))))
+            case .success(let operation?):
+                let summary = OperationSummary(operation, .administrator)
+                let wanted = attempt ?? summary.attempt
+                guard wanted == summary.attempt else {
+                    return earlierOutput(of: id, wanted) { done(.of(GetOutput.Reply(summary, wanted, $0, total: nil))) }
+                }
+                let output = operation.isOutputForgotten ? nil : operation.output
+                done(.of(GetOutput.Reply(summary, wanted, output, total: runs?.bytesWritten(by: id))))
+            }
+        }
+    }
+
+    /// Of an attempt that was followed by another one, or will be.
+    private func earlierOutput(of id: UInt64, _ attempt: Int, _ then: @escaping ([UInt8]?) -> Void) {
+        let remembered = attempts.output(of: id, attempt: attempt)
+        guard remembered == nil, let persistence else { return then(remembered) }
+        persistence.read({ reader throws(StoreError) in try reader.output(of: id, attempt: attempt) }) { result in
+            then(try? result.get())
+        }
+    }
+
+    /// The newest operation of a handler or source: one that runs or backs off, or else the one that ended last.
+    private func newest(of name: String, _ done: @escaping (Swift.Result<UInt64?, ErrorReply>) -> Void) {
+        let query: HistoryQuery
+        let parameters = ListHistory.Parameters(name: name, limit: 1)
+        do throws(ErrorReply) { query = try self.query(parameters) } catch { return done(.failure(error)) }
+        let begun = engine.operationViews(queue: nil, handler: query.handler, after: 0, limit: .max).filter {
+            $0.started != nil && (query.source == nil || query.source == $0.origin.description)
+        }
+        if let running = begun.last(where: { $0.pid != nil }) ?? begun.last { return done(.success(running.id)) }
+        ended(query) { [unowned self] result in
+            switch result {
+            case .failure(let error): done(.failure(ManagerError.storeFailing(reason: error.description).reply))
+            case .success(let page):
+                let unknown = page.operations.isEmpty ? unknownName(in: parameters) : nil
+                done(unknown.map { .failure($0.reply) } ?? .success(page.operations.first?.id))
+            }
+        }
+    }
+
+    // MARK: Processes
+
+    /// The process with `Command=` that a name means; `nil`: it means a handler, another source, or nothing.
+    private func process(named name: String) throws(ErrorReply) -> SourceView? {
+        let views = engine.sourceViews.filter {
+            $0.id.kind == .process && $0.definition.command != nil && !$0.isRemoved
+        }
+        if let exact = views.first(where: { $0.id.description == name }) { return exact }
+        guard try query(ListHistory.Parameters(name: name, limit: 1)).handler == nil else { return nil }
+        return views.first { $0.id.name == name }
+    }
+
+    private func output(of view: SourceView, _ copy: Int) -> GetOutput.Reply {
+        var reply = GetOutput.Reply()
+        reply.source = view.id.description
+        guard let process = view.processes.first(where: { $0.copy == copy }) else { return reply }
+        let output = processOutputs.output(of: .init(source: view.id, copy: copy), runs)
+        reply.process = SupervisedProcess(process, .administrator)
+        reply.tell(output.end, total: output.total)
+        return reply
+    }
+
+    /// Notes whose process begins or ends.
+    func noteProcessOutput(_ input: Input) {
+        switch input {
+        case .runStarted(let run, _):
+            guard let (source, copy) = engine.owner(of: run) else { return }
+            processOutputs.began(run, .init(source: source, copy: copy))
+        case .runEnded(let run, _, let output, _):
+            guard let (source, copy) = engine.owner(of: run) else { return }
+            let total = runs?.bytesWritten(by: run.operation) ?? output.count
+            processOutputs.ended(
+                run, .init(source: source, copy: copy), RunOutput(end: output, total: max(total, output.count)))
+        default: break
+        }
+    }
+}
+
+extension GetOutput.Reply {
+    /// `attempt`: whose output it is, or was asked for.
+    fileprivate init(_ operation: OperationSummary, _ attempt: Int, _ bytes: [UInt8]?, total: Int?) {
+        let isKnown = attempt >= 1 && attempt <= operation.attempt
+        self.init(operation: operation, attempt: isKnown ? attempt : nil)
+        if isKnown { tell(bytes, total: total) }
+    }
+
+    /// `bytes`: `nil` where they are kept no more.
+    fileprivate mutating func tell(_ bytes: [UInt8]?, total: Int?) {
+        (outputBytes, forgotten) = (total, bytes == nil ? true : nil)
+        let text = OutputText(bytes ?? [])
+        (output, outputBase64, outputCut) = (text.text, text.base64, text.isCut ? true : nil)
+    }
+}
+
+/// The end of what was written, as it travels.
+struct OutputText {
+    /// `nil`: there is nothing.
+    var text: String?
+    /// Where it is not UTF-8.
+    var base64: String?
+    /// It is as much as is kept.
+    var isCut = false
+
+    init(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        text = String(decoding: bytes, as: UTF8.self)
+        if String(validating: bytes, as: UTF8.self) == nil { base64 = Data(bytes).base64EncodedString() }
+        isCut = bytes.count >= HistoryRow.outputLimit
+    }
+}
