@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// What the shells themselves make of a line and a tab, with a real daemon.
-@Suite("Completion in shells") struct CompletionTests {
+@Suite("Completion in shells", .ownThread) struct CompletionTests {
     private static let watchFile = """
         [Custom poke]
         Exec=/bin/true

@@ -3,7 +3,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@Suite("Conditions, end to end") struct ConditionTests {
+@Suite("Conditions, end to end", .ownThread) struct ConditionTests {
     private static let text = """
         [Custom poke]
         Exec=@/record %{data}

@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 import Varlink
 
-@Suite("Connections, end to end") struct ConnectionTests {
+@Suite("Connections, end to end", .ownThread) struct ConnectionTests {
     private func connect(_ path: String) throws -> Int32 {
         let socket = try Linux.socket(for: .unix(path.pathBytes), .stream, nonBlocking: false).release()
         try Linux.connect(socket, .unix(path.pathBytes))

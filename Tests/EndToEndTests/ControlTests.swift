@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// What clients may send, and that nobody else suffers from it.
-@Suite("Control, end to end") struct ControlTests {
+@Suite("Control, end to end", .ownThread) struct ControlTests {
     private static let text = "[Custom poke]\nLog=%{data}\nQueue=main\n"
 
     @Test func halfAMessageHoldsUpNobody() throws {

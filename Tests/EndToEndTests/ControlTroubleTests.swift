@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 
 /// Clients of the control socket that want all of it, and a control context that hangs.
-@Suite("The control socket in trouble, end to end") struct ControlTroubleTests {
+@Suite("The control socket in trouble, end to end", .ownThread) struct ControlTroubleTests {
     private static let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
     private static let hasPython = (try? Program.run(["sh", "-c", "command -v python3"]))?.code == 0
 

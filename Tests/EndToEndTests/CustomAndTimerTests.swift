@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 import Varlink
 
-@Suite("Custom sources and timers, end to end") struct CustomAndTimerTests {
+@Suite("Custom sources and timers, end to end", .ownThread) struct CustomAndTimerTests {
     private func merged(_ merge: String, _ values: [Int?]) throws -> [String] {
         let text = "[Custom poke]\nMerge=\(merge)\nExec=@/record %{data} %{count}\nQueue=main\n"
         var said: [String] = []

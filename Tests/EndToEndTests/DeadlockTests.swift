@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// A handler that waits for what can only end after it is refused, instead of hanging for ever.
-@Suite("Deadlocks, end to end") struct DeadlockTests {
+@Suite("Deadlocks, end to end", .ownThread) struct DeadlockTests {
     /// A handler script: calls watchctl with its words, and notes how that ended.
     private static let script = """
         #!/bin/sh

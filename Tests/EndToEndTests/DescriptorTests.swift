@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// Lines of FIFOs, and datagrams.
-@Suite("Descriptors, end to end") struct DescriptorTests {
+@Suite("Descriptors, end to end", .ownThread) struct DescriptorTests {
     private static let fifo = """
         [Descriptor lines]
         ListenFIFO=@/fifo

@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// Durable queues with the real programs: `kill -9` and stop, then the next life on the same store.
-@Suite("Durable queues, end to end") struct DurableTests {
+@Suite("Durable queues, end to end", .ownThread) struct DurableTests {
     private static let kept = "[Queue kept]\nDurable=yes\n"
 
     /// Each event an operation of its own, one after the other.

@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// Each file of `config/examples` and `config/dispatch` does what the comment at its top says (`Transcript`).
-@Suite("Examples, end to end") struct ExampleTests {
+@Suite("Examples, end to end", .ownThread) struct ExampleTests {
     private static let root: String = {
         // …/Tests/EndToEndTests/ExampleTests.swift
         var folder = #filePath[...]

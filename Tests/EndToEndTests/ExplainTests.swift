@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// Why something waits, or what became of it.
-@Suite("Explain, end to end") struct ExplainTests {
+@Suite("Explain, end to end", .ownThread) struct ExplainTests {
     private static let text = """
         [Queue wide]
         Type=concurrent

@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// What an administrator types who knows other programs.
-@Suite("watchctl on a first afternoon") struct FirstAfternoonTests {
+@Suite("watchctl on a first afternoon", .ownThread) struct FirstAfternoonTests {
     private static let text = """
         [Custom a]
         Exec=/bin/false

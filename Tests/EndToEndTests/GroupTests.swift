@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// Groups that clients enter and leave, or leave behind.
-@Suite("Groups, end to end") struct GroupTests {
+@Suite("Groups, end to end", .ownThread) struct GroupTests {
     private static let text = """
         [Custom member]
         Log=member

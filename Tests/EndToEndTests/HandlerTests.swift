@@ -7,7 +7,7 @@ import Testing
 import Varlink
 
 /// Commands: how they start, what they get, how they end.
-@Suite("Handlers, end to end") struct HandlerTests {
+@Suite("Handlers, end to end", .ownThread) struct HandlerTests {
     @Test func aChildStartsCleanWithExactlyTheDocumentedEnvironment() throws {
         let text = """
             [Custom poke]

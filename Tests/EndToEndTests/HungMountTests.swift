@@ -3,7 +3,9 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@Suite("A file system that hangs, end to end", .enabled(if: Linux.effectiveUserID == 0, "needs root for a mount"))
+@Suite(
+    "A file system that hangs, end to end", .ownThread,
+    .enabled(if: Linux.effectiveUserID == 0, "needs root for a mount"))
 struct HungMountTests {
     private static let text = """
         [Descriptor tail]

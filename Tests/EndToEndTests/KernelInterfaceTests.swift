@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 
 /// Descriptors of every kind that the kernel has, with data that flows.
-@Suite("Kernel interfaces, end to end") struct KernelInterfaceTests {
+@Suite("Kernel interfaces, end to end", .ownThread) struct KernelInterfaceTests {
     private static let isRoot = Linux.userID == 0
     private static let hasPython = (try? Linux.stat("/usr/bin/python3")) != nil
     private static let hasPressure =

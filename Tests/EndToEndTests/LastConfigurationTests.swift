@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 
 /// A service that is started on watch files with an error runs what was last in force.
-@Suite("Last configuration, end to end") struct LastConfigurationTests {
+@Suite("Last configuration, end to end", .ownThread) struct LastConfigurationTests {
     private static let good = "[Custom poke]\nExec=@/job\n"
     private static let bad = good + "Exac=1\n[Timr t]\n"
     private static let kept = "state/watchd.configuration"

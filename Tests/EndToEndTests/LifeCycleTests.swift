@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// Start, stop, and who owns the control socket.
-@Suite("Life cycle, end to end") struct LifeCycleTests {
+@Suite("Life cycle, end to end", .ownThread) struct LifeCycleTests {
     /// A handler that runs until `go` is there, or for ever, whatever signal comes.
     private static let stubborn = """
         [Custom poke]

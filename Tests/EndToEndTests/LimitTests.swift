@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// A limit is a delay: what is used up comes back, and nothing is lost meanwhile.
-@Suite("Limits, end to end") struct LimitTests {
+@Suite("Limits, end to end", .ownThread) struct LimitTests {
     @Test func exhaustedDescriptorsAreWaitedFor() throws {
         let text = """
             [Descriptor lines]

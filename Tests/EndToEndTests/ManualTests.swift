@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// The manual pages: readable without a complaint, and each example in them a file that is run (`ExampleTests`).
-@Suite("Manual pages, end to end") struct ManualTests {
+@Suite("Manual pages, end to end", .ownThread) struct ManualTests {
     private static let root: String = {
         // …/Tests/EndToEndTests/ManualTests.swift
         var folder = #filePath[...]

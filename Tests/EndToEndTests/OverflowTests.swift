@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// Full backlogs: nothing is lost, or every loss is counted; the sum is right at every moment that is looked at.
-@Suite("Overflow, end to end") struct OverflowTests {
+@Suite("Overflow, end to end", .ownThread) struct OverflowTests {
     private static func queue(_ overflow: String) -> String {
         """
         [Queue small]

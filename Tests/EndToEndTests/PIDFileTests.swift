@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 
 /// What may stand at the path of a `PIDFile=`.
-@Suite("Pid files, end to end") struct PIDFileTests {
+@Suite("Pid files, end to end", .ownThread) struct PIDFileTests {
     private static let text = "[Process other]\nPIDFile=@/pid\nExec=@/record\nQueue=main\n"
 
     private func start() throws -> Program {

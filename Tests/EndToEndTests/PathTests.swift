@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// What a handler is told of files, from the real kernel.
-@Suite("Paths, end to end") struct PathTests {
+@Suite("Paths, end to end", .ownThread) struct PathTests {
     /// Names that have broken other programs.
     private static let names: [[UInt8]] = [
         "a line\nand another".pathBytes, "'single' \"double\" `back`".pathBytes, "%p %% %{path} %@".pathBytes,

@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 
 /// Ends of processes that are not watchd's own, by a pid file.
-@Suite("Processes, end to end") struct ProcessTests {
+@Suite("Processes, end to end", .ownThread) struct ProcessTests {
     private static let text = """
         [Process other]
         PIDFile=@/pid

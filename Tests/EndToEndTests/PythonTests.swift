@@ -4,7 +4,7 @@ import Testing
 import Varlink
 
 /// Every method of the real daemon, called by Python's `varlink` package, which shares no code with it.
-@Suite("Python's varlink, end to end") struct PythonTests {
+@Suite("Python's varlink, end to end", .ownThread) struct PythonTests {
     private static let script = """
         import json, sys, varlink
         client = varlink.Client.new_with_address("unix:" + sys.argv[1])

@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// Order, width and suspension of queues, with real processes.
-@Suite("Queues, end to end") struct QueueTests {
+@Suite("Queues, end to end", .ownThread) struct QueueTests {
     /// Each run says when it begins and ends, and waits in between until it is let go.
     private static let job = """
         #!/bin/sh

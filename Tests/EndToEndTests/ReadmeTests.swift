@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// README is short, and each block in it is run. Its installation is run under a real manager, in `SystemdTests`.
-@Suite("README, end to end") struct ReadmeTests {
+@Suite("README, end to end", .ownThread) struct ReadmeTests {
     private static let root: String = {
         // …/Tests/EndToEndTests/ReadmeTests.swift
         var folder = #filePath[...]

@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 
 /// What was skipped or dropped without an operation stands in the history, and is there after the next start too.
-@Suite("Refused deliveries, end to end") struct RefusedDeliveryTests {
+@Suite("Refused deliveries, end to end", .ownThread) struct RefusedDeliveryTests {
     private func history(_ watchd: Watchd, _ result: OperationSummary.Result) throws -> [OperationSummary] {
         var parameters = ListHistory.Parameters()
         parameters.result = result

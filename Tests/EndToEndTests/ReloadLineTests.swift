@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 
 /// Reloads in the middle of a line.
-@Suite("Reloads in a line, end to end") struct ReloadLineTests {
+@Suite("Reloads in a line, end to end", .ownThread) struct ReloadLineTests {
     private static func text(_ more: String = "") -> String {
         """
         [Descriptor pipe]

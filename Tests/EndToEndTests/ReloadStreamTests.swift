@@ -7,7 +7,7 @@ import Testing
 import Varlink
 
 /// Reloads in the middle of a stream of 5 000 events a second. `Tests/Chaos/run` makes more of them.
-@Suite("Reloads in a stream, end to end", .serialized) struct ReloadStreamTests {
+@Suite("Reloads in a stream, end to end", .ownThread, .serialized) struct ReloadStreamTests {
     private static let rate = 5_000
     private static let batch = 50
     private static let reloads = getenv("WATCHD_CHAOS").flatMap { Int(String(cString: $0)) } ?? 20

@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// A new watch file takes the place of the old one at one moment, or not at all.
-@Suite("Reload, end to end") struct ReloadTests {
+@Suite("Reload, end to end", .ownThread) struct ReloadTests {
     private static let job = """
         [Custom stays]
         Exec=/bin/sh -c 'echo begun >>@/notes; while [ ! -e @/go ]; do sleep 0.02; done; echo ended >>@/notes'

@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// Rules of the tree that the compiler cannot see.
-@Suite("Repository") struct RepositoryTests {
+@Suite("Repository", .ownThread) struct RepositoryTests {
     private static let root: String = {
         // …/Tests/EndToEndTests/RepositoryTests.swift
         var folder = #filePath[...]

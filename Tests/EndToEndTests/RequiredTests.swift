@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 import Varlink
 
-@Suite("Sources that are awaited, end to end") struct RequiredTests {
+@Suite("Sources that are awaited, end to end", .ownThread) struct RequiredTests {
     @Test func readyWaitsForARequiredSourceAndSaysSo() throws {
         let text = """
             [Process server]

@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// What else outlives the daemon: lines in a pipe, suspensions, `Once=`, operations whose handler is gone.
-@Suite("Restart, end to end") struct RestartTests {
+@Suite("Restart, end to end", .ownThread) struct RestartTests {
     private static let poke = """
         [Queue kept]
         Durable=yes

@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// What a review of the rim once found: each of these was lost, leaked, hung or spun.
-@Suite("The rim, once broken") struct RimRegressionTests {
+@Suite("The rim, once broken", .ownThread) struct RimRegressionTests {
     private static let path = """
         [Path in]
         Path=@/releases/current/in

@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// What a user may do whom the watch file says nothing of.
-@Suite("Roles, end to end", .enabled(if: Linux.effectiveUserID == 0, "needs root to become somebody else"))
+@Suite("Roles, end to end", .ownThread, .enabled(if: Linux.effectiveUserID == 0, "needs root to become somebody else"))
 struct RoleTests {
     private static let secret = "SECRET"
 

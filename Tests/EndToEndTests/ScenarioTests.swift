@@ -8,7 +8,7 @@ import Testing
 /// - `steps`: the shell script that causes events, in the folder of the run, with the words of `Kit/ScenarioKit.swift`.
 /// - `expected`: what handlers and steps must have noted in `ran` at the end (see `Outcome`).
 /// - `wrong`: what a naive build would do instead, each told by a line that begins with `#`.
-@Suite("Scenarios, end to end") struct ScenarioTests {
+@Suite("Scenarios, end to end", .ownThread) struct ScenarioTests {
     private static let folder: String = {
         let file = #filePath
         return "\(file[..<(file.lastIndex(of: "/") ?? file.startIndex)])/Scenarios"

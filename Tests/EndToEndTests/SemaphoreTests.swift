@@ -4,7 +4,7 @@ import Testing
 import Varlink
 
 /// Semaphores as clients see and steer them.
-@Suite("Semaphores, end to end") struct SemaphoreTests {
+@Suite("Semaphores, end to end", .ownThread) struct SemaphoreTests {
     private static let text = """
         [Semaphore tokens]
         Value=0

@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// Handlers that wait for each other's places, and one that fills its own queue.
-@Suite("Deadlocks of several handlers, end to end") struct SharedDeadlockTests {
+@Suite("Deadlocks of several handlers, end to end", .ownThread) struct SharedDeadlockTests {
     private static let text = """
         [Queue pair]
         Type=concurrent

@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 
 /// Who sent a signal, and in what order.
-@Suite("Senders of signals, end to end") struct SignalSenderTests {
+@Suite("Senders of signals, end to end", .ownThread) struct SignalSenderTests {
     @Test func theSendersExecutableIsToldAndRealTimeSignalsKeepTheirOrder() throws {
         try Watchd.run("[Signal rt]\nSignal=RTMIN+2\nCoalesce=no\nExec=@/record\nQueue=main\n") { watchd in
             var value = sigval()

@@ -4,7 +4,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@Suite("Signals, end to end") struct SignalTests {
+@Suite("Signals, end to end", .ownThread) struct SignalTests {
     @Test func senderAndValueOfEverySignalReachTheHandler() throws {
         let text = """
             [Signal on]

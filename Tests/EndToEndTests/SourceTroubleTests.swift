@@ -3,7 +3,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@Suite("Sources that cannot be armed, end to end") struct SourceTroubleTests {
+@Suite("Sources that cannot be armed, end to end", .ownThread) struct SourceTroubleTests {
     private static let text = """
         [Descriptor taken]
         ListenDatagram=@/taken

@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 
 /// `OnStop=` and what a stop does not forget, with the real programs.
-@Suite("Stopped runs, end to end") struct StoppedRunTests {
+@Suite("Stopped runs, end to end", .ownThread) struct StoppedRunTests {
     private static let settings = "DrainSec=0\n"
 
     private func problems(_ lives: Lives) throws -> [String] {

@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 
 /// A store with which watchd does not start, since somebody has to look after it first.
-@Suite("Store refused, end to end") struct StoreRefusedTests {
+@Suite("Store refused, end to end", .ownThread) struct StoreRefusedTests {
     /// Starts another daemon on the folder, as it stands there.
     private func start(_ folder: Folder) throws -> Finished {
         try Program.run([Products.path("watchd"), folder["watch"]], seconds: 20)

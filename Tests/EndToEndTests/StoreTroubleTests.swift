@@ -8,7 +8,7 @@ import Varlink
 
 /// A store that cannot be used, or not for a while: what is not durable goes on, and the rest is refused by name or
 /// waits.
-@Suite("Store in trouble, end to end") struct StoreTroubleTests {
+@Suite("Store in trouble, end to end", .ownThread) struct StoreTroubleTests {
     static let text = """
         [Queue kept]
         Durable=yes

@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 
 /// Processes that watchd starts and supervises.
-@Suite("Supervised processes, end to end") struct SupervisionTests {
+@Suite("Supervised processes, end to end", .ownThread) struct SupervisionTests {
     /// It writes a line when it starts, and goes on until it is ended.
     private static let server = """
         #!/bin/sh

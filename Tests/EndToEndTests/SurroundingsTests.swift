@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 
 /// What whoever starts watchd has left to it, and what it is not allowed to have.
-@Suite("Surroundings, end to end") struct SurroundingsTests {
+@Suite("Surroundings, end to end", .ownThread) struct SurroundingsTests {
     static let isRoot = Linux.effectiveUserID == 0
     private static let inUserNamespace = ["unshare", "--user", "--map-root-user"]
     static let hasUserNamespaces = (try? Program.run(inUserNamespace + ["true"]))?.code == 0

@@ -3,7 +3,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@Suite("Tail, end to end") struct TailTests {
+@Suite("Tail, end to end", .ownThread) struct TailTests {
     private static let text = """
         [Queue kept]
         Durable=yes

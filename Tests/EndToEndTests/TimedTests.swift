@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 
 /// The calendar, silence and windows with the real daemon, and what a restart leaves of them.
-@Suite("Timers of the calendar and silence, end to end") struct TimedTests {
+@Suite("Timers of the calendar and silence, end to end", .ownThread) struct TimedTests {
     /// Until so much of the boot clock has passed: nothing else is there to wait for.
     private func pass(seconds: Double) throws {
         let end = Linux.now(.boottime) + Int64(seconds * 1_000_000)

@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// Waiting for operations and queues, and clients that go before what they wait for has come.
-@Suite("Wait, end to end") struct WaitTests {
+@Suite("Wait, end to end", .ownThread) struct WaitTests {
     /// Runs until a line comes from the FIFO `gate`; `fails` ends with 3.
     private static let text = """
         [Queue line]

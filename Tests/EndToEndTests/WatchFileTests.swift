@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 
 /// Watch files that cannot be used: told at start, by `watchd --check` and by `watchctl check` alike.
-@Suite("Watch files, end to end") struct WatchFileTests {
+@Suite("Watch files, end to end", .ownThread) struct WatchFileTests {
     /// - Returns: what is written to standard error by all three, which end with status 78.
     private func refusal(_ path: String, launcher: [String] = []) throws -> String {
         let watchd = try Products.path("watchd")

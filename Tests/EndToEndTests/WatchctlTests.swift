@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// Every verb of watchctl against the real daemon, for people and for programs.
-@Suite("watchctl, end to end") struct WatchctlTests {
+@Suite("watchctl, end to end", .ownThread) struct WatchctlTests {
     private static let text = """
         [Queue off]
         Suspended=yes

@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// What is said of how things stand is true, and not less than is known.
-@Suite("What is said, end to end") struct WordingTests {
+@Suite("What is said, end to end", .ownThread) struct WordingTests {
     @Test func whatASuspendedSourceKeepsIsNotSaidToStartAnything() throws {
         try Watchd.run("[Custom poke]\nExec=@/record\n") { watchd in
             try watchd.suspend("custom/poke")

@@ -8,7 +8,7 @@ import WatchFile
 @testable import EventSources
 
 /// A restart: descriptors that outlive the sources that had them.
-@Suite("Adopted descriptors") struct AdoptedDescriptorTests {
+@Suite("Adopted descriptors", .ownThread) struct AdoptedDescriptorTests {
     // MARK: Names
 
     @Test func namesSayWhatIsKept() {

@@ -8,7 +8,7 @@ import WatchFile
 @testable import EventSources
 
 /// Changes of files while no daemon runs, but the service manager holds its inotify descriptor.
-@Suite("Adopted inotify") struct AdoptedInotifyTests {
+@Suite("Adopted inotify", .ownThread) struct AdoptedInotifyTests {
     private static let all: PathEvents = [.created, .written, .deleted, .renamed]
 
     /// What a daemon tells that comes after one that watched `path`, with `change` made in between.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EventSources
 
-@Suite("Timers of the three clocks", .serialized)
+@Suite("Timers of the three clocks", .ownThread, .serialized)
 struct ClockTimersTests {
     private func with(_ body: (QueueBound<ClockTimers>, Context, () -> Int) throws -> Void) throws {
         let core = Context("test.core")

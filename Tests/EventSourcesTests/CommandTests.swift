@@ -10,7 +10,7 @@ import struct WatchFile.Command
 
 @testable import EventSources
 
-@Suite("Commands of sources") struct CommandTests {
+@Suite("Commands of sources", .ownThread) struct CommandTests {
     private func command(_ script: String) -> DescriptorTrigger {
         let words = ["/bin/bash", "-c", script]
         let command = Command(

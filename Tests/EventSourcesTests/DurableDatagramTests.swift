@@ -7,7 +7,7 @@ import WatchFile
 
 @testable import EventSources
 
-@Suite("Durable sockets") struct DurableDatagramTests {
+@Suite("Durable sockets", .ownThread) struct DurableDatagramTests {
     private func with(_ framing: DescriptorTrigger.Framing, _ body: (Rim, Int32, [UInt8]) throws -> Void) throws {
         try Folder.with { folder in
             let path = folder["socket"].pathBytes

@@ -10,7 +10,7 @@ import WatchFile
 @testable import EventSources
 
 /// What a FIFO says stays in it until it is stored.
-@Suite("Durable FIFOs") struct DurableFIFOTests {
+@Suite("Durable FIFOs", .ownThread) struct DurableFIFOTests {
     /// A FIFO with a durable source, and both its ends in the test's hands.
     private struct Setup {
         let rim: Rim

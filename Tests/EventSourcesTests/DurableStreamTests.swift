@@ -8,7 +8,7 @@ import WatchFile
 @testable import EventSources
 
 /// Connections whose lines come in pieces, or without an end.
-@Suite("Durable connections") struct DurableStreamTests {
+@Suite("Durable connections", .ownThread) struct DurableStreamTests {
     enum Family: CaseIterable { case unix, ipv4 }
 
     private static let maxLength = 4096

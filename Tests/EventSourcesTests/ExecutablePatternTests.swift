@@ -3,7 +3,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@Suite("Globs on executables") struct ExecutablePatternTests {
+@Suite("Globs on executables", .ownThread) struct ExecutablePatternTests {
     @Test(arguments: [
         ("/bin/a", "/bin/a", true), ("/bin/a", "/bin/ab", false), ("/bin/*", "/bin/ab", true),
         ("/bin/*", "/bin/", true),

@@ -8,7 +8,7 @@ import WatchFile
 @testable import EventSources
 
 /// FIFOs and socket files that stand there already, or that somebody else has put there.
-@Suite("Owners of FIFOs and sockets") struct FileOwnerTests {
+@Suite("Owners of FIFOs and sockets", .ownThread) struct FileOwnerTests {
     static let isRoot = Linux.effectiveUserID == 0
     private let stranger: UInt32 = 12_345
 

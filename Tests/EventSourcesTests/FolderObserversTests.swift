@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 @testable import EventSources
 
-@Suite("Observers of a folder") struct FolderObserversTests {
+@Suite("Observers of a folder", .ownThread) struct FolderObserversTests {
     private final class Observer: FolderObserver {
         var told: [String] = []
         func observe(_ event: FolderEvent) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSources
 
-@Suite("Folder snapshot") struct FolderSnapshotTests {
+@Suite("Folder snapshot", .ownThread) struct FolderSnapshotTests {
     @Test func whatDiffersIsNamedInOrder() throws {
         try Folder.with { folder in
             for name in ["changed", "gone", "mode", "same"] { try folder.write(name, "1") }

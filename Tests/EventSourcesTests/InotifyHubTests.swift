@@ -4,7 +4,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@Suite("The inotify hub") struct InotifyHubTests {
+@Suite("The inotify hub", .ownThread) struct InotifyHubTests {
     private final class Observer: FolderObserver {
         func observe(_ event: FolderEvent) {}
     }

@@ -4,7 +4,7 @@ import ProgramKit
 import Synchronization
 import Testing
 
-@Suite("Lanes") struct LaneTests {
+@Suite("Lanes", .ownThread) struct LaneTests {
     @Test func aHungLaneIsNamedAndReplacedAndTheOthersGoOn() throws {
         let core = Context("test.core")
         let lanes = core.queue.sync { QueueBound(Lanes(core: core, count: 2), to: core) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EventSources
 
-@Suite("Line framer") struct LineFramerTests {
+@Suite("Line framer", .ownThread) struct LineFramerTests {
     private func lines(
         _ pieces: [[UInt8]], maxLength: Int = 1 << 16, inPieces: Bool = false
     ) -> [LineFramer.Line] {

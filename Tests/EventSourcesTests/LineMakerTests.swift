@@ -6,7 +6,7 @@ import WatchFile
 
 @testable import EventSources
 
-@Suite("Lines that are refused") struct LineMakerTests {
+@Suite("Lines that are refused", .ownThread) struct LineMakerTests {
     private func trigger(_ listener: DescriptorTrigger.Listener) -> DescriptorTrigger {
         var trigger = DescriptorTrigger(listener: listener, framing: .line, maxLength: 4)
         trigger.include = [Array("^[a-z]*$".utf8)]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EventSources
 
-@Suite("A path watched with its links")
+@Suite("A path watched with its links", .ownThread)
 struct LinkWatchTests {
     private final class Told: Sendable {
         let count = Mutex(0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSources
 
-@Suite("Message queues") struct MessageQueueTests {
+@Suite("Message queues", .ownThread) struct MessageQueueTests {
     /// A queue of that name is made if it is not there: its permissions.
     private func permissions(_ name: [UInt8], _ mode: UInt32) throws -> UInt32 {
         try MessageQueue.open(name, FileOwner(mode: mode)).use { queue throws(SystemError) in

@@ -9,7 +9,7 @@ import WatchFile
 @testable import EventSources
 
 /// A comparison and the kernel see the same changes: each of them is told once.
-@Suite("Comparisons of paths") struct PathComparisonTests {
+@Suite("Comparisons of paths", .ownThread) struct PathComparisonTests {
     private static let all: PathEvents = [.created, .written, .deleted, .renamed, .attributes]
 
     private struct Setup {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EventSources
 
-@Suite("Paths that may hang are asked before they are touched") struct PathProbeTests {
+@Suite("Paths that may hang are asked before they are touched", .ownThread) struct PathProbeTests {
     /// Runs `body` with one that asks on two lanes, which are replaced soon.
     private func with(
         _ hung: [String], _ body: (HungFolders, Context, QueueBound<PathProbes>, QueueBound<Lanes>) throws -> Void

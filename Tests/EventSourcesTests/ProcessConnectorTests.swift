@@ -9,7 +9,7 @@ import WatchFile
 @testable import EventSources
 
 /// `Match=` against the real kernel, where that has a process connector for us.
-@Suite("Process connector") struct ProcessConnectorTests {
+@Suite("Process connector", .ownThread) struct ProcessConnectorTests {
     /// `nil`: the kernel answers.
     private static let refusal: String? = {
         do throws(SystemError) {

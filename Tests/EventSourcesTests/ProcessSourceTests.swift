@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 @testable import EventSources
 
-@Suite("Processes of a pid file") struct ProcessSourceTests {
+@Suite("Processes of a pid file", .ownThread) struct ProcessSourceTests {
     private func start() throws -> Program {
         let null = try Linux.open("/dev/null", .readingAndWriting).release()
         defer { FileDescriptor(owning: null).close() }

@@ -7,7 +7,7 @@ import WatchFile
 
 @testable import EventSources
 
-@Suite("Descriptors that are found") struct ReaderTests {
+@Suite("Descriptors that are found", .ownThread) struct ReaderTests {
     @Test func aPassedPipeIsReadAndStaysOpenForTheNextOne() throws {
         let (read, write) = try Linux.pipe().split()
         defer { for number in [read, write] { FileDescriptor(owning: number).close() } }

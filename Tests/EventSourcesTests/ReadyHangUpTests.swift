@@ -9,7 +9,7 @@ import WatchFile
 @testable import EventSources
 
 /// `Framing=ready`, and the other end goes.
-@Suite("Descriptors that are ready and hang up") struct ReadyHangUpTests {
+@Suite("Descriptors that are ready and hang up", .ownThread) struct ReadyHangUpTests {
     private func with(
         _ listener: DescriptorTrigger.Listener, _ readiness: DescriptorTrigger.Readiness = .readable,
         passed: [String: [Int32]] = [:], _ body: (Rim) throws -> Void

@@ -8,7 +8,7 @@ import WatchFile
 @testable import EventSources
 
 /// `Framing=ready`; the handler is played by the test.
-@Suite("Descriptors that are ready") struct ReadyTests {
+@Suite("Descriptors that are ready", .ownThread) struct ReadyTests {
     /// A source that has been told of, and what it has handed over.
     private struct Setup {
         var rim: Rim

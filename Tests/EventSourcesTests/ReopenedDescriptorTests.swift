@@ -9,7 +9,7 @@ import WatchFile
 @testable import EventSources
 
 /// A reload that changes a source closes it and opens another one in its place.
-@Suite("Descriptors that are opened again") struct ReopenedDescriptorTests {
+@Suite("Descriptors that are opened again", .ownThread) struct ReopenedDescriptorTests {
     /// A set whose one source is written by the test.
     private struct Setup {
         let rim: Rim

@@ -8,7 +8,7 @@ import WatchFile
 @testable import EventSources
 
 /// A path source that a reload closes and opens again with another trigger: it goes on with what it has not told.
-@Suite("Reopened paths") struct ReopenedPathTests {
+@Suite("Reopened paths", .ownThread) struct ReopenedPathTests {
     private static let id = SourceID(.path, "test")
     private static let all: PathEvents = [.created, .written, .deleted, .renamed]
 

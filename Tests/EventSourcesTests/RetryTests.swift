@@ -1,8 +1,9 @@
 import EventSources
 import LinuxSystem
+import ProgramKit
 import Testing
 
-@Suite("Tries of a source") struct RetryTests {
+@Suite("Tries of a source", .ownThread) struct RetryTests {
     private func pauses(_ retry: Retry, _ count: Int) -> [String] {
         var retry = retry
         let context = Context("test.retry")

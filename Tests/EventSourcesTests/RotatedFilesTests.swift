@@ -8,7 +8,7 @@ import WatchFile
 @testable import EventSources
 
 /// Who writes a log may go on in the file that was rotated away.
-@Suite("Rotated files of a tail") struct RotatedFilesTests {
+@Suite("Rotated files of a tail", .ownThread) struct RotatedFilesTests {
     private func open(_ rim: Rim, _ folder: Folder, patience: Int? = nil) -> QueueBound<any EventSource> {
         let path = folder["log"].pathBytes
         let trigger = DescriptorTrigger(listener: .tail(path), framing: .line, maxLength: 65_536)

@@ -7,7 +7,7 @@ import WatchFile
 
 @testable import EventSources
 
-@Suite("Sources whose paths do not answer") struct SilentPathTests {
+@Suite("Sources whose paths do not answer", .ownThread) struct SilentPathTests {
     private static let id = SourceID(.descriptor, "d")
 
     private struct Setup {

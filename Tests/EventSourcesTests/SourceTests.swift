@@ -9,7 +9,7 @@ import WatchFile
 @testable import EventSources
 
 /// The sources against the real kernel.
-@Suite("Sources") struct SourceTests {
+@Suite("Sources", .ownThread) struct SourceTests {
     private func text(_ line: LineFact) -> String { String(decoding: line.bytes, as: UTF8.self) }
 
     @Test func aHeldFifoIsNotReadAndGoesOnWhereItWas() throws {

@@ -10,7 +10,7 @@ import struct WatchFile.Command
 
 @testable import EventSources
 
-@Suite("Connections") struct StreamTests {
+@Suite("Connections", .ownThread) struct StreamTests {
     private func trigger(_ path: [UInt8], _ change: (inout DescriptorTrigger) -> Void = { _ in }) -> DescriptorTrigger {
         var trigger = DescriptorTrigger(listener: .stream(.unix(path)), framing: .line)
         change(&trigger)

@@ -7,7 +7,7 @@ import WatchFile
 
 @testable import EventSources
 
-@Suite("Tail of a link") struct TailLinkTests {
+@Suite("Tail of a link", .ownThread) struct TailLinkTests {
     private func with(_ prepare: (Folder) throws -> Void, _ body: (Rim, Folder) throws -> Void) throws {
         try Folder.with { folder in
             try prepare(folder)

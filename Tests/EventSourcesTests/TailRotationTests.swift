@@ -8,7 +8,7 @@ import WatchFile
 @testable import EventSources
 
 /// What becomes of lines when the file is rotated while nobody reads it.
-@Suite("Rotation of a tail") struct TailRotationTests {
+@Suite("Rotation of a tail", .ownThread) struct TailRotationTests {
     private func open(_ rim: Rim, _ folder: Folder) -> QueueBound<any EventSource> {
         let path = folder["log"].pathBytes
         let trigger = DescriptorTrigger(listener: .tail(path), framing: .line, maxLength: 65_536)

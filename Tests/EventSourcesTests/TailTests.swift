@@ -7,7 +7,7 @@ import WatchFile
 
 @testable import EventSources
 
-@Suite("Tail") struct TailTests {
+@Suite("Tail", .ownThread) struct TailTests {
     private func with(
         _ prepare: (Folder) throws -> Void = { _ in }, _ body: (Rim, Folder, QueueBound<any EventSource>) throws -> Void
     ) throws {

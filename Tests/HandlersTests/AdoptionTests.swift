@@ -7,7 +7,7 @@ import WatchFile
 @testable import Handlers
 
 /// Processes that an earlier watchd has left running.
-@Suite("Adoption") struct AdoptionTests {
+@Suite("Adoption", .ownThread) struct AdoptionTests {
     private func variables(_ run: RunID) -> [String] {
         Program.environment + [
             "WATCHD_INSTANCE=\(Rim.instance)", "WATCHD_OPERATION=\(run.operation)", "WATCHD_ATTEMPT=\(run.attempt)",

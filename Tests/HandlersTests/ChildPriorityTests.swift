@@ -1,9 +1,10 @@
 import Handlers
 import LinuxSystem
+import ProgramKit
 import Testing
 import WatchFile
 
-@Suite("Priority of children") struct ChildPriorityTests {
+@Suite("Priority of children", .ownThread) struct ChildPriorityTests {
     @Test func onlyUtilityAndBackgroundAreNicerThanTheDaemon() {
         for qos in [QoS.userInteractive, .userInitiated, .default] {
             #expect(ChildPriority(qos, nice: 3, io: .none) == ChildPriority(nice: 3, io: nil))

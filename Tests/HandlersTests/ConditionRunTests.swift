@@ -6,7 +6,7 @@ import WatchFile
 @testable import Engine
 @testable import Handlers
 
-@Suite("Conditions of runs") struct ConditionRunTests {
+@Suite("Conditions of runs", .ownThread) struct ConditionRunTests {
     /// Conditions that ask these scripts.
     private func asking(_ scripts: [String], paths: [PathCondition] = []) -> RunConditions {
         RunConditions(

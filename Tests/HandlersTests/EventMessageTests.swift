@@ -5,7 +5,7 @@ import WatchFile
 
 @testable import Handlers
 
-@Suite("What a handler is told") struct EventMessageTests {
+@Suite("What a handler is told", .ownThread) struct EventMessageTests {
     private let origin = Origin.source(SourceID(.custom, "it"))
 
     private func object(_ fact: Fact) throws -> String {

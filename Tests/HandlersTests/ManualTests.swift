@@ -1,10 +1,11 @@
 import LinuxSystem
+import ProgramKit
 import Testing
 
 @testable import Handlers
 
 /// `config/man/watchd.handler.7` beside what a command is given.
-@Suite("Manual page of handlers")
+@Suite("Manual page of handlers", .ownThread)
 struct ManualTests {
     private static let page: String = {
         // …/Tests/HandlersTests/ManualTests.swift

@@ -7,7 +7,7 @@ import WatchFile
 @testable import Engine
 @testable import Handlers
 
-@Suite("Runs") struct RunSetTests {
+@Suite("Runs", .ownThread) struct RunSetTests {
     private func request(
         _ run: RunID, _ script: String, qos: QoS = .default, environment: [EnvironmentVariable] = []
     ) -> StartRequest {

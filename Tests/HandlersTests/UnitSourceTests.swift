@@ -1,6 +1,7 @@
 import Dispatch
 import EventSources
 import LinuxSystem
+import ProgramKit
 import Synchronization
 import Testing
 import WatchFile
@@ -8,7 +9,7 @@ import WatchFile
 @testable import Engine
 @testable import Handlers
 
-@Suite("Sources of units") struct UnitSourceTests {
+@Suite("Sources of units", .ownThread) struct UnitSourceTests {
     private static let id = SourceID(.unit, "u")
 
     /// What a source says while `body` runs on its context.

@@ -1,9 +1,10 @@
+import ProgramKit
 import Testing
 import WatchFile
 
 @testable import Handlers
 
-@Suite("States of units") struct UnitStatesTests {
+@Suite("States of units", .ownThread) struct UnitStatesTests {
     /// States that a test changes.
     private final class Known {
         private var states: UnitStates

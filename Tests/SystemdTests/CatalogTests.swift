@@ -4,7 +4,7 @@ import Systemd
 import Testing
 
 /// `systemd/watchd.catalog` beside `MessageID`.
-@Suite("Catalog") struct CatalogTests {
+@Suite("Catalog", .ownThread) struct CatalogTests {
     /// An entry: the lines from `-- ID` to the next one.
     private struct Entry {
         var id: String

@@ -1,10 +1,11 @@
 import Glibc
 import LinuxSystem
+import ProgramKit
 import Testing
 
 @testable import Systemd
 
-@Suite("Descriptor store") struct DescriptorStoreTests {
+@Suite("Descriptor store", .ownThread) struct DescriptorStoreTests {
     @Test func namesAreThoseOfTheManager() {
         for name in ["inotify", "pidfd-1-2-3", "a b", String(repeating: "x", count: 255)] {
             #expect(DescriptorStore.isName(name), "\(name)")

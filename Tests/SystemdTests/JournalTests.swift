@@ -1,10 +1,11 @@
 import Glibc
 import LinuxSystem
+import ProgramKit
 import Testing
 
 @testable import Systemd
 
-@Suite("Journal") struct JournalTests {
+@Suite("Journal", .ownThread) struct JournalTests {
     @Test func anEntryIsFieldsOfAnyBytes() {
         var entry = JournalEntry("two\nlines", priority: .warning)
         entry.add("WATCHD_SOURCE", [0xFF, 0x0A])

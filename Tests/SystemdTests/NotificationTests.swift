@@ -1,9 +1,10 @@
 import Glibc
 import LinuxSystem
+import ProgramKit
 import Systemd
 import Testing
 
-@Suite("Notification") struct NotificationTests {
+@Suite("Notification", .ownThread) struct NotificationTests {
     @Test func keysAreCombinedInOneText() {
         #expect((Notification.ready + .status("3 sources")).text == "READY=1\nSTATUS=3 sources")
         #expect(Notification.reloading(now: 17).text == "RELOADING=1\nMONOTONIC_USEC=17")

@@ -3,7 +3,7 @@ import ProgramKit
 import Systemd
 import Testing
 
-@Suite("Names of units") struct UnitNameTests {
+@Suite("Names of units", .ownThread) struct UnitNameTests {
     @Test func aPathOfTheBusIsTheEscapedName() {
         for (unit, path) in [
             ("a.service", "a_2eservice"), ("a-b@c.socket", "a_2db_40c_2esocket"),
@@ -25,7 +25,7 @@ import Testing
 }
 
 /// `[Unit]` sources, with a real systemd manager and a real bus.
-@Suite("Units", .serialized) struct UnitTests {
+@Suite("Units", .ownThread, .serialized) struct UnitTests {
     private static let watchFile = """
         [Handler note]
         Exec=/bin/sh -c 'read line; echo "$line" >>/run/noted'
