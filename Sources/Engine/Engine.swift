@@ -96,10 +96,8 @@ package struct Engine: Sendable {
     var waitingEmits: [EmitCall] = []
     /// Where runs were found to wait for room that only they could make, since an entry has started or ended last.
     var ownRoom: Set<EmitCall.Place> = []
-    /// Callers of `Run` that wait for its end.
-    var runCalls: [Token: RunCall] = [:]
-    /// Callers of `Wait`.
-    var waitCalls: [Token: WaitCall] = [:]
+    /// Callers of `Run` and `Wait`.
+    var calls = Calls()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
     var pendingReload: PendingReload?

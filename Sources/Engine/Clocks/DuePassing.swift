@@ -50,7 +50,7 @@ extension Engine {
             return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time
         case .queueRate(let queue): return queues.isInUse(queue) && queues[queue].rateDeadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
-        case .wait(let token): return waitCalls[token]?.deadline == time
+        case .wait(let token): return calls.deadline(of: token) == time
         case .supervised(let source, let copy): return supervisor.isDeadline(time, source, copy)
         case .resumeSource(let source):
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }

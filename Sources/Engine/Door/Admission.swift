@@ -296,13 +296,12 @@ extension Engine {
         let newlyJoined = max(0, absorbed.entries.deliveries - absorbed.joined)
         countCoalesced(newlyJoined, source: absorbed.source, target)
         joinKeys(absorbed.keys.map { keys[$0].name }, ref)
-        operations[ref].waiters += absorbed.waiters
+        calls.handOver(from: other.id, to: ref.id)
         for id in dependencies.dependencies(of: other.id) {
             let isRequired = dependencies.isRequired(id, by: other)
             depend(ref, Dependencies(operations: [(id, isRequired)]))
         }
         operations[ref].joined += absorbed.entries.deliveries
-        operations[other].waiters = []
         operations[other].entries = EntryList()
         changeLoad(-absorbed.entries.load, queue: absorbed.queue)
         saveAsWhole(ref)

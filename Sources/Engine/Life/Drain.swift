@@ -174,15 +174,7 @@ extension Engine {
         drain?.isOver = true
         let leftRunning = leaveRunning()
         phase = .drained
-        for token in runCalls.keys.sorted() {
-            actions.append(.reply(token, .failure(.draining)))
-        }
-        runCalls = [:]
-        for token in waitCalls.keys.sorted() {
-            actions.append(.reply(token, .failure(.draining)))
-        }
-        waitCalls = [:]
-        for token in supervisor.takeCallers() {
+        for token in calls.takeCallers() + supervisor.takeCallers() {
             actions.append(.reply(token, .failure(.draining)))
         }
         // Ids go on where they are.

@@ -263,7 +263,7 @@ extension Engine {
         }
         retired.filtered += sources[index].counters.filtered
         retired.gap += sources[index].counters.gap
-        for token in sources[index].group.waiters { answerWait(token, .waited(nil)) }
+        tell(.group(index))
         sources.release(index)
     }
 
@@ -302,8 +302,7 @@ extension Engine {
         else { return }
         if phase == .running || phase == .reloading, finalize(index) { return }
         let chain = queues[index].chain
-        for token in queues[index].waiters { answerWait(token, .waited(nil)) }
-        queues[index].waiters = []
+        tell(.queue(index))
         trail.forget { $0.queue == index }
         queues.release(index)
         for target in chain where target != index {

@@ -22,7 +22,7 @@ extension Engine {
         note(operation, verdict.result)
         let isOnceDone = fulfilsOnce(operation.handler, verdict.result)
         actions.append(.report(.ended(view)))
-        tell(operation.waiters, view, isSafe: !operation.isStored)
+        tell(.operation(operation.id), view, isSafe: !operation.isStored)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
         complete(operation, view)
         if isOnceDone { endOnce(operation.handler) }

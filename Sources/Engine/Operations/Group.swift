@@ -31,9 +31,7 @@ extension Engine {
 
     private mutating func groupMayBeEmpty(_ source: Int) {
         guard sources[source].group.isEmpty else { return }
-        let waiters = sources[source].group.waiters
-        sources[source].group.waiters = []
-        for token in waiters { answerWait(token, .waited(nil)) }
+        tell(.group(source))
         let (fact, depth) = (sources[source].group.tally, sources[source].group.depth)
         sources[source].group.tally = GroupFact()
         sources[source].group.depth = 0

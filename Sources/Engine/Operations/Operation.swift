@@ -41,8 +41,6 @@ struct Operation: Sendable {
     var made: Int64 = 0
     /// Monotonic microsecond at which its delay or its pause between two attempts is over.
     var wakeUp: Int64 = 0
-    /// Callers of `Run` and `Wait`, answered when it ends.
-    var waiters: [Token] = []
     /// Runs of this attempt still to be started: one, unless `Stride=` splits it.
     var toStart: Int32 = 1
     /// From 1.
