@@ -36,7 +36,7 @@ package struct Engine: Sendable {
     package internal(set) var phase = Phase.running
     package internal(set) var settings: DaemonSettings
     /// When this engine was made: the daemon's start.
-    package let started: Moment
+    package var started: Moment { clocks.started }
 
     var handlers = Registry<HandlerState>()
     var queues = Registry<QueueState>()
@@ -53,23 +53,9 @@ package struct Engine: Sendable {
     var restarting: [OperationRef] = []
     var trail = Trail()
     var deadlines = Deadlines()
-    /// The zones of calendar expressions.
-    var zones: ZoneTable
-    /// Names the machine: `FixedRandomDelay=`.
-    let host: [UInt8]
+    var clocks: Clocks
     /// For `%{host}`.
     let hostName: [UInt8]
-    /// `RandomizedDelaySec=`.
-    var random: RandomNumbers
-    var clockWatch: ClockWatch
-    /// What the clocks have done since the input before.
-    var lapse = ClockWatch.Lapse()
-    /// Timers whose missed elapses cannot be known before the wall clock is set, and since when they would be missed.
-    var unsetStamps: [SourceID: Int64] = [:]
-    /// Timers whose `OnBootSec=` has elapsed in this boot.
-    var booted: Set<SourceID> = []
-    /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
-    var windowHolds: [UInt64: Int64] = [:]
     /// `start` has been called.
     var hasStarted = false
 
@@ -138,7 +124,7 @@ package struct Engine: Sendable {
     /// Tickets up to this one are of an earlier watchd.
     var ticketsBefore: UInt64 { UInt64(max(0, started.realtime / 1000)) }
 
-    var now: Moment
+    var now: Moment { clocks.now }
     var actions: [Action] = []
     /// Queues on which something may start now.
     var dirtyQueues = Deque<Int>()
@@ -170,14 +156,8 @@ package struct Engine: Sendable {
         _ configuration: Configuration, at now: Moment, seed: UInt64 = 0, host: [UInt8] = [], hostName: [UInt8] = []
     ) {
         settings = configuration.settings
-        zones = configuration.zones
-        self.host = host
+        clocks = Clocks(now, zones: configuration.zones, host: host, seed: seed)
         self.hostName = hostName
-        random = RandomNumbers(seed: seed)
-        clockWatch = ClockWatch(now)
-        lapse.toWall = clockWatch.toWall
-        started = now
-        self.now = now
         lastTicket = UInt64(max(0, now.realtime / 1000))
         _ = apply(configuration)
     }
@@ -197,8 +177,7 @@ package struct Engine: Sendable {
 
     /// Takes one input and decides. The times of `now` never run backwards but for the wall clock.
     package mutating func handle(_ input: Input, at now: Moment) -> [Action] {
-        self.now = now
-        lapse = clockWatch.look(now)
+        clocks.pass(now)
         actions.reserveCapacity(8)
         clocksChanged()
         switch input {
@@ -264,7 +243,7 @@ package struct Engine: Sendable {
     }
 
     /// Lets views tell how long something waits still, not how long it did at the last input.
-    package mutating func look(at now: Moment) { self.now = now }
+    package mutating func look(at now: Moment) { clocks.now = now }
 
     private mutating func takeActions() -> [Action] {
         defer { actions = [] }

@@ -43,7 +43,7 @@ extension Engine {
                 && operations[ref].runs.contains { $0.part == part && $0.deadline == time }
         case .submission(let ref):
             guard operations.isAlive(ref), operations[ref].station == .unsubmitted else { return false }
-            return (clock == .realtime ? windowHolds[ref.id] : operations[ref].wakeUp) == time
+            return (clock == .realtime ? clocks.windowEnds[ref.id] : operations[ref].wakeUp) == time
         case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].wakeUp > time
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .retry(let ref):

@@ -223,7 +223,7 @@ extension Engine {
             if !sources[source].suspensions.isEmpty { saveSuspensions(id.description, sources[source].suspensions) }
         }
         saveStamps()
-        for id in booted.sorted(by: { $0.description < $1.description }) { actions.append(.store(.booted(id))) }
+        for id in clocks.booted.sorted(by: { $0.description < $1.description }) { actions.append(.store(.booted(id))) }
         for queue in queues.indices where !queues[queue].suspensions.isEmpty {
             saveSuspensions("queue/\(queues[queue].definition.name)", queues[queue].suspensions)
         }

@@ -180,7 +180,7 @@ extension Engine {
         sources[index].isHeldInRim = false
         sources[index].timer = TimerState()
         stopSilence(index)
-        if sources[index].silence.isSilent { sources[index].silence.isSilent = false }
+        if sources[index].silence.isSilent { sources[index].silence.endSilence() }
     }
 
     private mutating func applySource(_ shared: Shared<SourceDefinition>, _ change: inout ConfigurationChange) {

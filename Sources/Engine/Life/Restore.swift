@@ -36,7 +36,7 @@ extension Engine {
     }
 
     /// `OnBootSec=` of a timer has elapsed in this boot, as far as is known.
-    package func hasBooted(_ id: SourceID) -> Bool { booted.contains(id) }
+    package func hasBooted(_ id: SourceID) -> Bool { clocks.booted.contains(id) }
 
     /// In the order of submission.
     private mutating func restore(_ stored: [StoredOperation], _ results: [UInt64: Result] = [:]) {

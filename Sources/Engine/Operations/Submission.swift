@@ -164,7 +164,7 @@ extension Engine {
         let ticket = operations.ticket(ref)
         let isSubmitted = ticket.place != 0
         let station = operations[ref].station
-        if !windowHolds.isEmpty { windowHolds[ref.id] = nil }
+        clocks.holdNoMore(ref.id)
         operations[ref].station = .gone
         operations[ref].place = 0
         if isSubmitted {

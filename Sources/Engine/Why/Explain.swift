@@ -145,7 +145,7 @@ extension Engine {
         }
         let left = operations[ref].wakeUp - now.monotonic
         if left > 0 { waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section)) }
-        if windowHolds[operations[ref].id] != nil, let open = holdingWindow(ref) {
+        if clocks.windowEnds[operations[ref].id] != nil, let open = holdingWindow(ref) {
             let sentence = "HoldDuring=\(sentence(open))"
             waits.append(wait(ref, .window, sentence, section: section))
         }

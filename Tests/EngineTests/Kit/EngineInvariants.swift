@@ -184,7 +184,7 @@ struct EngineInvariants {
             let silence = engine.sources[index].silence
             if silence.isRunning, !silence.isSilent { monotonic.append(silence.heard + silence.span) }
         }
-        real += engine.windowHolds.values
+        real += engine.clocks.windowEnds.values
         for index in engine.queues.indices { boot += engine.queues[index].suspensions.compactMap(\.resumesAt) }
         monotonic += refs.flatMap { engine.operations[$0].runs.compactMap(\.deadline) }
         if let reload = engine.pendingReload { monotonic.append(reload.deadline) }
