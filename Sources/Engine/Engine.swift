@@ -89,41 +89,11 @@ package struct Engine: Sendable {
     var pendingReload: PendingReload?
     var drain: DrainState?
 
-    /// Whether durable queues can be kept safe.
-    package internal(set) var storeCondition = StoreCondition.working
-    /// Stored operations whose handler or queue does not exist (any more).
-    var orphans: [UInt64: StoredOperation] = [:]
+    var journal: Journal
     /// The source whose held event is being let go.
     var lettingGo: Int?
-    /// Stored events held by a source that does not exist (any more).
-    package internal(set) var orphanHolds: [StoredHold] = []
-    /// How operations ended that those wait for.
-    var orphanResults: [UInt64: Result] = [:]
-    /// Durable operations that the stop left for the next start.
-    package internal(set) var setAsideCount = 0
-    /// Operations that the store has to be told of.
-    var unsaved: [OperationRef] = []
-    /// Events that joined stored operations since the store was told last.
-    var joinedEvents: [UInt64: [Event]] = [:]
-    /// Sources whose held events the store has to be told of as a whole.
-    var unsavedHolds: Set<Int> = []
     /// Sources held back because the store fails.
     var heldByStore = WaitingLine()
-    /// Ids up to these may be given out without telling the store.
-    var reservedEventID: UInt64 = 0
-    var reservedOperationID: UInt64 = 0
-    /// Ids up to these no later watchd gives out: the store has them.
-    var safeEventID: UInt64 = 0
-    var safeOperationID: UInt64 = 0
-
-    var lastEventID: UInt64 = 0
-    var lastOperationID: UInt64 = 0
-    /// Of `EnterGroup`. Higher than any of an earlier watchd's, as far as the clock can tell: nobody leaves with a
-    /// ticket that is somebody else's now.
-    var lastTicket: UInt64
-    /// Tickets up to this one are of an earlier watchd.
-    var ticketsBefore: UInt64 { UInt64(max(0, started.realtime / 1000)) }
-
     var now: Moment { clocks.now }
     var actions: [Action] = []
     /// Queues on which something may start now.
@@ -158,14 +128,14 @@ package struct Engine: Sendable {
         settings = configuration.settings
         clocks = Clocks(now, zones: configuration.zones, host: host, seed: seed)
         self.hostName = hostName
-        lastTicket = UInt64(max(0, now.realtime / 1000))
+        journal = Journal(ids: IDs(realtime: now.realtime))
         _ = apply(configuration)
     }
 
     /// The actions that open the sources.
     package mutating func start() -> [Action] {
         hasStarted = true
-        perform(supervisor.begin(ids: &lastOperationID, at: now))
+        perform(supervisor.begin(ids: &journal.ids.lastOperation, at: now))
         for source in sources.indices where timerRule(source).map({ $0.trigger.catchUp != .none }) ?? false {
             saveStamp(source)
         }
@@ -287,7 +257,7 @@ package struct Engine: Sendable {
         } else if let queue = roomyQueues.first {
             roomyQueues.removeFirst()
             letGo(heldBy: queue)
-        } else if storeCondition == .working, let source = heldByStore.first {
+        } else if journal.isWorking, let source = heldByStore.first {
             heldByStore.removeFirst()
             letGo(source, isFirst: false)
         } else if isTotalRoomy {

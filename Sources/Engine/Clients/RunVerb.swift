@@ -42,7 +42,7 @@ extension Engine {
     }
 
     private mutating func admit(_ facts: [Fact], source: Int, _ targets: TargetList) -> [Admission] {
-        let newest = lastOperationID
+        let newest = journal.ids.lastOperation
         let admissions = facts.flatMap { fact in
             let event = makeEvent(fact)
             let names = handlerNames(targets)
@@ -62,9 +62,7 @@ extension Engine {
 
     /// A queue that holds back when it is full takes in a run as a whole or not at all; nobody waits for room.
     private func checkRoom(for facts: [Fact], source: Int, _ targets: TargetList) throws(CommandError) {
-        if case .failing(let reason) = storeCondition,
-            targets.contains(where: { queues[$0.queue].definition.isDurable })
-        {
+        if let reason = journal.failure, targets.contains(where: { queues[$0.queue].definition.isDurable }) {
             throw .storeFailing(reason)
         }
         for target in targets where queues[target.queue].holdsBack {

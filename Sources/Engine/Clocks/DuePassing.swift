@@ -21,7 +21,7 @@ extension Engine {
         case .sourceRate(let source): sourceRateMayBeBack(source)
         case .wait(let token): waitTimedOut(token)
         case .supervised(let source, let copy):
-            perform(supervisor.elapsed(source, copy, ids: &lastOperationID, at: now))
+            perform(supervisor.elapsed(source, copy, ids: &journal.ids.lastOperation, at: now))
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }

@@ -47,8 +47,7 @@ extension Engine {
     }
 
     mutating func makeEvent(_ fact: Fact, count: Int = 1) -> Event {
-        lastEventID = nextEventID
-        return Event(id: lastEventID, time: now.realtime, count: count, fact: fact)
+        Event(id: takeEventID(), time: now.realtime, count: count, fact: fact)
     }
 
     func accepted(_ event: Event, _ source: Int) -> Report {

@@ -46,7 +46,7 @@ extension Engine {
         placeOrphans()
         windowsMayHaveMoved()
         let reloaded = Action.reloaded(reload.token, change)
-        actions.append(unsaved.isEmpty || storeCondition != .working ? reloaded : .committed(reloaded))
+        actions.append(journal.unsaved.isEmpty || !journal.isWorking ? reloaded : .committed(reloaded))
         // Widths, bounds and policies may have changed.
         for queue in queues.indices {
             touch(queue: queue)

@@ -71,20 +71,9 @@ struct Operation: Sendable {
     var isOwn = false
     /// A run of it may have happened before this attempt.
     var isRedelivered = false
-    /// Kept safe until it has ended: its queue was durable at some time since it was made.
-    var isDurable = false
-    /// Its process is kept in mind beyond a crash of the daemon.
-    var isLong = false
     /// It was asked to end for good while it ran.
     var isCancelled = false
-    /// The store has it.
-    var isStored = false
-    /// Stands on the list of what the store has to be told.
-    var isUnsaved = false
-    /// Its entries have changed otherwise than by events that came.
-    var isRewritten = false
-    /// Events the store was told of one by one since it had its entries as a whole.
-    var appended: Int32 = 0
+    var record = Record()
 
     var state: OperationState {
         if isRunning { return .executing }

@@ -166,7 +166,7 @@ struct EngineInvariants {
                 !engine.sources[source].isSuspended && engine.sources[source].held.isEmpty
                     && engine.sources[source].targets.allSatisfy { engine.queues[$0.queue].heldSources.isEmpty }
             }
-            if isFree, engine.storeCondition == .working { return "a caller of Emit waits for nothing" }
+            if isFree, engine.journal.isWorking { return "a caller of Emit waits for nothing" }
         }
         return nil
     }
