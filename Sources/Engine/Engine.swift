@@ -36,7 +36,7 @@ package struct Engine: Sendable {
     package internal(set) var phase = Phase.running
     package internal(set) var settings: DaemonSettings
     /// When this engine was made: the daemon's start.
-    package let started: Moment
+    package var started: Moment { clocks.started }
 
     var handlers = Registry<HandlerState>()
     var queues = Registry<QueueState>()
@@ -53,23 +53,9 @@ package struct Engine: Sendable {
     var restarting: [OperationRef] = []
     var trail = Trail()
     var deadlines = Deadlines()
-    /// The zones of calendar expressions.
-    var zones: ZoneTable
-    /// Names the machine: `FixedRandomDelay=`.
-    let host: [UInt8]
+    var clocks: Clocks
     /// For `%{host}`.
     let hostName: [UInt8]
-    /// `RandomizedDelaySec=`.
-    var random: RandomNumbers
-    var clockWatch: ClockWatch
-    /// What the clocks have done since the input before.
-    var lapse = ClockWatch.Lapse()
-    /// Timers whose missed elapses cannot be known before the wall clock is set, and since when they would be missed.
-    var unsetStamps: [SourceID: Int64] = [:]
-    /// Timers whose `OnBootSec=` has elapsed in this boot.
-    var booted: Set<SourceID> = []
-    /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
-    var windowHolds: [UInt64: Int64] = [:]
     /// `start` has been called.
     var hasStarted = false
 
@@ -96,51 +82,19 @@ package struct Engine: Sendable {
     var waitingEmits: [EmitCall] = []
     /// Where runs were found to wait for room that only they could make, since an entry has started or ended last.
     var ownRoom: Set<EmitCall.Place> = []
-    /// Callers of `Run` that wait for its end.
-    var runCalls: [Token: RunCall] = [:]
-    /// Callers of `Wait`.
-    var waitCalls: [Token: WaitCall] = [:]
+    /// Callers of `Run` and `Wait`.
+    var calls = Calls()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
     var pendingReload: PendingReload?
     var drain: DrainState?
 
-    /// Whether durable queues can be kept safe.
-    package internal(set) var storeCondition = StoreCondition.working
-    /// Stored operations whose handler or queue does not exist (any more).
-    var orphans: [UInt64: StoredOperation] = [:]
+    var journal: Journal
     /// The source whose held event is being let go.
     var lettingGo: Int?
-    /// Stored events held by a source that does not exist (any more).
-    package internal(set) var orphanHolds: [StoredHold] = []
-    /// How operations ended that those wait for.
-    var orphanResults: [UInt64: Result] = [:]
-    /// Durable operations that the stop left for the next start.
-    package internal(set) var setAsideCount = 0
-    /// Operations that the store has to be told of.
-    var unsaved: [OperationRef] = []
-    /// Events that joined stored operations since the store was told last.
-    var joinedEvents: [UInt64: [Event]] = [:]
-    /// Sources whose held events the store has to be told of as a whole.
-    var unsavedHolds: Set<Int> = []
     /// Sources held back because the store fails.
     var heldByStore = WaitingLine()
-    /// Ids up to these may be given out without telling the store.
-    var reservedEventID: UInt64 = 0
-    var reservedOperationID: UInt64 = 0
-    /// Ids up to these no later watchd gives out: the store has them.
-    var safeEventID: UInt64 = 0
-    var safeOperationID: UInt64 = 0
-
-    var lastEventID: UInt64 = 0
-    var lastOperationID: UInt64 = 0
-    /// Of `EnterGroup`. Higher than any of an earlier watchd's, as far as the clock can tell: nobody leaves with a
-    /// ticket that is somebody else's now.
-    var lastTicket: UInt64
-    /// Tickets up to this one are of an earlier watchd.
-    var ticketsBefore: UInt64 { UInt64(max(0, started.realtime / 1000)) }
-
-    var now: Moment
+    var now: Moment { clocks.now }
     var actions: [Action] = []
     /// Queues on which something may start now.
     var dirtyQueues = Deque<Int>()
@@ -172,22 +126,16 @@ package struct Engine: Sendable {
         _ configuration: Configuration, at now: Moment, seed: UInt64 = 0, host: [UInt8] = [], hostName: [UInt8] = []
     ) {
         settings = configuration.settings
-        zones = configuration.zones
-        self.host = host
+        clocks = Clocks(now, zones: configuration.zones, host: host, seed: seed)
         self.hostName = hostName
-        random = RandomNumbers(seed: seed)
-        clockWatch = ClockWatch(now)
-        lapse.toWall = clockWatch.toWall
-        started = now
-        self.now = now
-        lastTicket = UInt64(max(0, now.realtime / 1000))
+        journal = Journal(ids: IDs(realtime: now.realtime))
         _ = apply(configuration)
     }
 
     /// The actions that open the sources.
     package mutating func start() -> [Action] {
         hasStarted = true
-        perform(supervisor.begin(ids: &lastOperationID, at: now))
+        perform(supervisor.begin(ids: &journal.ids.lastOperation, at: now))
         for source in sources.indices where timerRule(source).map({ $0.trigger.catchUp != .none }) ?? false {
             saveStamp(source)
         }
@@ -199,8 +147,7 @@ package struct Engine: Sendable {
 
     /// Takes one input and decides. The times of `now` never run backwards but for the wall clock.
     package mutating func handle(_ input: Input, at now: Moment) -> [Action] {
-        self.now = now
-        lapse = clockWatch.look(now)
+        clocks.pass(now)
         actions.reserveCapacity(8)
         clocksChanged()
         switch input {
@@ -266,7 +213,7 @@ package struct Engine: Sendable {
     }
 
     /// Lets views tell how long something waits still, not how long it did at the last input.
-    package mutating func look(at now: Moment) { self.now = now }
+    package mutating func look(at now: Moment) { clocks.now = now }
 
     private mutating func takeActions() -> [Action] {
         defer { actions = [] }
@@ -310,7 +257,7 @@ package struct Engine: Sendable {
         } else if let queue = roomyQueues.first {
             roomyQueues.removeFirst()
             letGo(heldBy: queue)
-        } else if storeCondition == .working, let source = heldByStore.first {
+        } else if journal.isWorking, let source = heldByStore.first {
             heldByStore.removeFirst()
             letGo(source, isFirst: false)
         } else if isTotalRoomy {

@@ -109,6 +109,6 @@ struct WindowTests {
         let fixture = EngineFixture(configuration(windows))
         fixture.emit("x")
         fixture.cancel(1)
-        #expect(fixture.counters(handler: "h")?[.cancelled] == 1 && fixture.engine.windowHolds.isEmpty)
+        #expect(fixture.counters(handler: "h")?[.cancelled] == 1 && fixture.engine.clocks.windowEnds.isEmpty)
     }
 }

@@ -15,9 +15,8 @@ package struct RefusedDelivery: Sendable {
 extension Engine {
     /// As a record of the history, with an id that no operation gets.
     package mutating func record(_ delivery: RefusedDelivery) -> OperationView {
-        lastOperationID = nextID(after: lastOperationID, safe: safeOperationID)
         var view = OperationView(
-            id: lastOperationID, handler: delivery.handler, queue: delivery.queue, origin: delivery.origin,
+            id: takeOperationID(), handler: delivery.handler, queue: delivery.queue, origin: delivery.origin,
             state: delivery.result == .cancelled ? .cancelled : .finished, events: [delivery.event], entries: 1,
             deliveries: delivery.event.count, depth: 0, submitted: delivery.event.time, attempt: 1)
         (view.result, view.reason, view.ended) = (delivery.result, delivery.reason, now.realtime)

@@ -165,7 +165,7 @@ extension Engine {
 
     /// Operations that have their places but wait for the store before anything of them runs, while it fails.
     private var unsafeStarts: [OperationRef] {
-        storeCondition == .working ? [] : operations.oldest(.max / 4) { isStartUnsafe($0) }
+        journal.isWorking ? [] : operations.oldest(.max / 4) { isStartUnsafe($0) }
     }
 
     /// As people understand it: these wait.
@@ -216,7 +216,7 @@ extension Engine {
     }
 
     package func operation(_ id: UInt64) -> OperationView? {
-        operations.ref(id: id).map { view($0) } ?? orphans[id].map { view($0) }
+        operations.ref(id: id).map { view($0) } ?? journal.orphans[id].map { view($0) }
     }
 
     /// `nil`: there is no such source.
@@ -328,9 +328,9 @@ extension Engine {
             started: operation.runs.first?.started ?? (operation.isRunning ? splits[operation.id]?.started : nil),
             attempt: Int(operation.attempt),
             pid: operation.runs.lazy.compactMap(\.pid).first)
-        view.isDurable = operation.isDurable
+        view.isDurable = operation.record.isDurable
         view.isRedelivered = operation.isRedelivered || view.events.contains(where: \.isRepeated)
-        view.isStored = operation.isStored
+        view.isStored = operation.record.isStored
         if let split = splits[operation.id] { (view.parts, view.partsEnded) = (split.count, split.ended) }
         guard !isEnding else { return view }
         view.dependencies = dependencies.dependencies(of: operation.id)
@@ -346,8 +346,14 @@ extension Engine {
         return view
     }
 
+    /// Stored events held by a source that does not exist (any more).
+    package var orphanHolds: [StoredHold] { journal.orphans.holds }
+
+    /// Durable operations that the stop left for the next start.
+    package var setAsideCount: Int { journal.setAsideCount }
+
     /// Stored operations whose handler or queue does not exist, oldest first.
-    package var orphanViews: [OperationView] { orphansByAge.map { view($0) } }
+    package var orphanViews: [OperationView] { journal.orphans.byAge.map { view($0) } }
 
     func view(_ orphan: StoredOperation) -> OperationView {
         let list = EntryList(orphan.events + orphan.appended)

@@ -44,7 +44,7 @@ extension Engine {
         let queue = waiting.queue ?? resolved.first.flatMap { sources[$0.source].targets.first?.queue }
         if let queue, waitsForItself(call) { return try admitOver(call, queue) }
         if waitingEmits.count >= Self.waitingEmitLimit, let queue {
-            if case .failing(let reason) = storeCondition, isDurable(call) { throw .storeFailing(reason) }
+            if let reason = journal.failure, isDurable(call) { throw .storeFailing(reason) }
             throw full(queue)
         }
         waitingEmits.append(waiting)
@@ -64,7 +64,7 @@ extension Engine {
     // MARK: From inside a run
 
     private mutating func waitsForItself(_ call: EmitCall) -> Bool {
-        guard let caller = call.caller, storeCondition == .working || !isDurable(call) else { return false }
+        guard let caller = call.caller, journal.isWorking || !isDurable(call) else { return false }
         let needed = roomNeeded(call, behind: waitingEmits[...])
         let places = Set(needed.keys.map { EmitCall.Place(caller: caller, queue: $0) })
         // A loop that emits is not looked into each time: nothing has started since.
@@ -166,7 +166,7 @@ extension Engine {
 
     /// Whether a whole call can be taken in. Events that would fold into one count as one.
     private func room(for call: EmitCall) -> Room {
-        if case .failing(let reason) = storeCondition,
+        if let reason = journal.failure,
             let queue = durableQueues(call).min(by: { queues[$0].holdsBack && !queues[$1].holdsBack })
         {
             // `drop-newest` waits for nothing.

@@ -31,7 +31,7 @@ extension Engine {
         var needs: [Int: Load] = [:]
         for (stored, target) in drafts { needs[target.queue, default: Load()] += EntryList(stored.events).load }
         for (queue, needed) in needs.sorted(by: { $0.key < $1.key }) {
-            if case .failing(let reason) = storeCondition, queues[queue].definition.isDurable {
+            if let reason = journal.failure, queues[queue].definition.isDurable {
                 throw .storeFailing(reason)
             }
             // One alone that is larger than the backlog would never be tried again.

@@ -6,14 +6,6 @@ import WatchFile
 /// What a call submits is its caller's own, as with `sync` of Dispatch: several paths may share an operation, but it
 /// joins none that is there already, and nothing joins it later. So what a caller is told is what became of its own.
 extension Engine {
-    /// A caller who waits until every operation that his `Run` started has ended.
-    struct RunCall: Sendable {
-        var remaining: Int
-        var worst: OperationView?
-        /// The operation of whose run the client is a part.
-        var caller: UInt64?
-    }
-
     mutating func run(_ command: Command.RunCommand, _ token: Token) throws(CommandError) {
         guard phase == .running || phase == .reloading else { throw .draining }
         let source: Int
@@ -50,7 +42,7 @@ extension Engine {
     }
 
     private mutating func admit(_ facts: [Fact], source: Int, _ targets: TargetList) -> [Admission] {
-        let newest = lastOperationID
+        let newest = journal.ids.lastOperation
         let admissions = facts.flatMap { fact in
             let event = makeEvent(fact)
             let names = handlerNames(targets)
@@ -70,9 +62,7 @@ extension Engine {
 
     /// A queue that holds back when it is full takes in a run as a whole or not at all; nobody waits for room.
     private func checkRoom(for facts: [Fact], source: Int, _ targets: TargetList) throws(CommandError) {
-        if case .failing(let reason) = storeCondition,
-            targets.contains(where: { queues[$0.queue].definition.isDurable })
-        {
+        if let reason = journal.failure, targets.contains(where: { queues[$0.queue].definition.isDurable }) {
             throw .storeFailing(reason)
         }
         for target in targets where queues[target.queue].holdsBack {
@@ -121,39 +111,11 @@ extension Engine {
             case .ended(let result, let reason, _): refusal = .refused(result, reason: reason)
             }
         }
-        let refs = ids.compactMap { operations.ref(id: $0) }
-        if command.waits, !refs.isEmpty {
-            runCalls[token] = RunCall(remaining: refs.count, caller: command.caller)
-            for ref in refs { operations[ref].waiters.append(token) }
+        let alive = ids.filter { operations.ref(id: $0) != nil }
+        if command.waits, !alive.isEmpty {
+            calls.run(alive, caller: command.caller, token)
         } else {
             reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: isSafe)
-        }
-    }
-
-    /// An operation that callers wait for has ended.
-    mutating func tell(_ waiters: [Token], _ view: OperationView, isSafe: Bool) {
-        for token in waiters {
-            answerWait(token, .waited(view), isSafe: isSafe)
-            guard var call = runCalls[token] else { continue }
-            call.remaining -= 1
-            if (call.worst?.result?.severity ?? -1) < (view.result?.severity ?? -1) { call.worst = view }
-            runCalls[token] = call.remaining > 0 ? call : nil
-            if call.remaining == 0, let worst = call.worst { reply(token, .ran(worst), isSafe: isSafe) }
-        }
-    }
-}
-
-extension Result {
-    /// How bad it is for one who waits for several.
-    fileprivate var severity: Int {
-        switch self {
-        case .done: 0
-        case .annulled: 1
-        case .skipped: 2
-        case .dropped: 3
-        case .cancelled: 4
-        case .failed, .stopped: 5
-        case .superseded: 6
         }
     }
 }

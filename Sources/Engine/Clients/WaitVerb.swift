@@ -3,41 +3,35 @@ import WatchFile
 
 /// `watchctl wait`: until an operation has ended, a queue or a group is empty.
 extension Engine {
-    struct WaitCall: Sendable {
-        var awaited: Awaited
-        /// Monotonic microsecond.
-        var deadline: Int64?
-        /// The operation of whose run the client is a part.
-        var caller: UInt64?
-    }
-
     mutating func wait(
         _ awaited: Awaited, after span: Int64?, caller: UInt64?, _ token: Token
     ) throws(CommandError) {
         if let caller, let chain = deadlock(of: caller, waitingFor: awaited) { throw .wouldDeadlock(chain: chain) }
+        guard var wait = try wait(for: awaited) else { return actions.append(.reply(token, .waited(nil))) }
+        wait.caller = caller
+        if let span {
+            let deadline = now.monotonic + min(max(0, span), .max / 4)
+            wait.deadline = deadline
+            deadlines.add(.wait(token), .monotonic, at: deadline)
+        }
+        calls.wait(wait, token)
+    }
+
+    /// `nil`: there is nothing to wait for.
+    private func wait(for awaited: Awaited) throws(CommandError) -> Calls.Wait? {
         switch awaited {
         case .operation(let id):
-            guard let ref = operations.ref(id: id) else { throw .noSuchOperation(id) }
-            operations[ref].waiters.append(token)
+            guard operations.ref(id: id) != nil else { throw .noSuchOperation(id) }
+            return Calls.Wait(subject: .operation(id), name: "\(id)")
         case .named(let name):
             switch try resolve(name, among: { isAwaitable($0) }) {
-            case .queue(let queue):
-                if isEmptyThrough(queue) { return actions.append(.reply(token, .waited(nil))) }
-                queues[queue].waiters.append(token)
+            case .queue(let queue): return isEmptyThrough(queue) ? nil : Calls.Wait(subject: .queue(queue), name: name)
             case .source(let source):
-                if sources[source].group.isEmpty { return actions.append(.reply(token, .waited(nil))) }
-                sources[source].group.waiters.append(token)
-            case .handler, .semaphore: return
+                return sources[source].group.isEmpty ? nil : Calls.Wait(subject: .group(source), name: name)
+            case .handler, .semaphore: throw .noSuchName(name, nearest: nil)
             }
         case .reload, .drain: throw .notSupported("to wait for that")
         }
-        var call = WaitCall(awaited: awaited, caller: caller)
-        if let span {
-            let deadline = now.monotonic + min(max(0, span), .max / 4)
-            call.deadline = deadline
-            deadlines.add(.wait(token), .monotonic, at: deadline)
-        }
-        waitCalls[token] = call
     }
 
     func isAwaitable(_ named: Named) -> Bool {
@@ -48,15 +42,15 @@ extension Engine {
         }
     }
 
-    mutating func answerWait(_ token: Token, _ answer: Reply, isSafe: Bool = true) {
-        guard waitCalls.removeValue(forKey: token) != nil else { return }
-        reply(token, answer, isSafe: isSafe)
+    /// The end has come that callers wait for. `view`: of an operation.
+    mutating func tell(_ subject: Calls.Subject, _ view: OperationView? = nil, isSafe: Bool = true) {
+        for answer in calls.came(subject, view) { reply(answer.token, answer.reply, isSafe: isSafe) }
     }
 
     mutating func waitTimedOut(_ token: Token) {
-        guard let deadline = waitCalls[token]?.deadline, deadline <= now.monotonic else { return }
-        forgetWaiter(token)
-        answerWait(token, .timedOut)
+        guard let deadline = calls.deadline(of: token), deadline <= now.monotonic else { return }
+        calls.abandon(token)
+        reply(token, .timedOut, isSafe: true)
     }
 
     /// Neither there nor in a queue that runs through it anything waits or runs.
@@ -64,38 +58,19 @@ extension Engine {
 
     /// An operation of a queue has ended.
     mutating func queueMayBeEmpty(_ queue: Int) {
-        guard !waitCalls.isEmpty else { return }
-        for place in queues[queue].chain where !queues[place].waiters.isEmpty && isEmptyThrough(place) {
-            let waiters = queues[place].waiters
-            queues[place].waiters = []
-            for token in waiters { answerWait(token, .waited(nil)) }
+        guard !calls.isEmpty else { return }
+        for place in queues[queue].chain where calls.isAwaited(.queue(place)) && isEmptyThrough(place) {
+            tell(.queue(place))
         }
     }
 
     /// Who sent a command has gone: he gets no answer.
     mutating func abandon(_ token: Token) {
-        forgetWaiter(token)
-        waitCalls[token] = nil
+        calls.abandon(token)
         supervisor.abandon(token)
-        runCalls[token] = nil
         if waitingEmits.contains(where: { $0.token == token }) {
             waitingEmits.removeAll { $0.token == token }
             isRoomNew = true
-        }
-    }
-
-    private mutating func forgetWaiter(_ token: Token) {
-        switch waitCalls[token]?.awaited {
-        case .operation(let id):
-            if let ref = operations.ref(id: id) { operations[ref].waiters.removeAll { $0 == token } }
-        case .named:
-            for queue in queues.indices where !queues[queue].waiters.isEmpty {
-                queues[queue].waiters.removeAll { $0 == token }
-            }
-            for source in sources.indices where !sources[source].group.waiters.isEmpty {
-                sources[source].group.waiters.removeAll { $0 == token }
-            }
-        case .reload, .drain, nil: break
         }
     }
 }

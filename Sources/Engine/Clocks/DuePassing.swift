@@ -21,7 +21,7 @@ extension Engine {
         case .sourceRate(let source): sourceRateMayBeBack(source)
         case .wait(let token): waitTimedOut(token)
         case .supervised(let source, let copy):
-            perform(supervisor.elapsed(source, copy, ids: &lastOperationID, at: now))
+            perform(supervisor.elapsed(source, copy, ids: &journal.ids.lastOperation, at: now))
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
@@ -43,14 +43,14 @@ extension Engine {
                 && operations[ref].runs.contains { $0.part == part && $0.deadline == time }
         case .submission(let ref):
             guard operations.isAlive(ref), operations[ref].station == .unsubmitted else { return false }
-            return (clock == .realtime ? windowHolds[ref.id] : operations[ref].wakeUp) == time
+            return (clock == .realtime ? clocks.windowEnds[ref.id] : operations[ref].wakeUp) == time
         case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].wakeUp > time
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .retry(let ref):
             return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time
         case .queueRate(let queue): return queues.isInUse(queue) && queues[queue].rateDeadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
-        case .wait(let token): return waitCalls[token]?.deadline == time
+        case .wait(let token): return calls.deadline(of: token) == time
         case .supervised(let source, let copy): return supervisor.isDeadline(time, source, copy)
         case .resumeSource(let source):
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }

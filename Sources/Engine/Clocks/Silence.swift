@@ -3,9 +3,6 @@ import WatchFile
 
 /// `SilenceSec=`: who is told that a source has had no event for so long, and that it has one again.
 ///
-/// The clock of a source has one deadline at a time. An event only notes when it came: a deadline that comes too early
-/// for it is set anew then, so that hearing costs nothing.
-///
 /// A process that is watched or supervised is heard as long as it runs: its clock only goes while none does.
 ///
 /// The store is told of each quarter of the span that was silent, and of the first event after that: so a crash forgets
@@ -16,14 +13,8 @@ extension Engine {
     mutating func applySilence(_ source: Int) {
         let span = TimerRule.microseconds(sources[source].definition?.value.silence?.span) ?? 0
         guard span != sources[source].silence.span else { return }
-        if span == 0 || sources[source].silence.span == 0 {
-            sources[source].silence = SilenceClock()
-            // What the store does not know begins anew.
-            sources[source].silence.stored = span
-        }
-        sources[source].silence.span = span
-        sources[source].silence.deadline = .max
-        if sources[source].silence.isRunning { setSilenceDeadline(source) }
+        sources[source].silence.define(span: span)
+        setSilenceDeadline(source)
         startSilence(source)
     }
 
@@ -32,7 +23,7 @@ extension Engine {
         guard sources[source].silence.span > 0 else { return }
         guard isRunning(source) == true else { return startSilence(source) }
         stopSilence(source)
-        sources[source].silence.left = -1
+        sources[source].silence.forget()
         hear(source, depth: 0)
     }
 
@@ -51,13 +42,7 @@ extension Engine {
         guard sources[source].silence.span > 0, !sources[source].silence.isRunning, !sources[source].isSuspended,
             !sources[source].isRemoved, isListening(source)
         else { return }
-        sources[source].silence.isRunning = true
-        if !sources[source].silence.isSilent {
-            let left = sources[source].silence.left
-            let passed = left >= 0 ? sources[source].silence.span - left : 0
-            sources[source].silence.heard = now.monotonic - passed
-        }
-        sources[source].silence.left = -1
+        sources[source].silence.start(at: now.monotonic)
         setSilenceDeadline(source)
     }
 
@@ -72,16 +57,11 @@ extension Engine {
 
     mutating func stopSilence(_ source: Int) {
         guard sources[source].silence.span > 0 else { return }
-        sources[source].silence.isRunning = false
-        sources[source].silence.deadline = .max
+        sources[source].silence.stop()
     }
 
     private mutating func setSilenceDeadline(_ source: Int) {
-        guard !sources[source].silence.isSilent, sources[source].silence.deadline == .max else { return }
-        let silence = sources[source].silence
-        let steps = max(0, now.monotonic - silence.heard) / silence.storedStep + 1
-        let time = silence.heard + min(silence.span, steps * silence.storedStep)
-        sources[source].silence.deadline = time
+        guard let time = sources[source].silence.nextDeadline(at: now.monotonic) else { return }
         deadlines.add(.silence(source), .monotonic, at: time)
     }
 
@@ -92,30 +72,23 @@ extension Engine {
     }
 
     private mutating func hear(_ source: Int, depth: Int) {
-        let silent = now.monotonic - sources[source].silence.heard
-        sources[source].silence.heard = now.monotonic
-        guard sources[source].silence.isSilent else {
-            if sources[source].silence.stored < sources[source].silence.span { saveStamp(source) }
-            return
-        }
-        sources[source].silence.isSilent = false
-        if sources[source].silence.isRunning { setSilenceDeadline(source) }
-        saveStamp(source, isTold: true)
-        tellOfSilence(source, SilenceFact(silent: silent, isOver: true), depth: depth + 1)
+        follow(sources[source].silence.hear(at: now.monotonic), source, depth: depth + 1)
     }
 
     mutating func silenceDeadline(_ source: Int) {
         guard sources.isInUse(source), sources[source].silence.deadline <= now.monotonic else { return }
-        sources[source].silence.deadline = .max
-        guard sources[source].silence.isRunning, !sources[source].silence.isSilent else { return }
-        let silent = now.monotonic - sources[source].silence.heard
-        guard silent >= sources[source].silence.span else {
-            if silent >= sources[source].silence.storedStep { saveStamp(source) }
-            return setSilenceDeadline(source)
+        follow(sources[source].silence.elapsed(at: now.monotonic), source, depth: 1)
+    }
+
+    private mutating func follow(_ step: SilenceClock.Step, _ source: Int, depth: Int) {
+        setSilenceDeadline(source)
+        switch step {
+        case .nothing: break
+        case .save: saveStamp(source)
+        case .tell(let fact):
+            saveStamp(source, isTold: true)
+            tellOfSilence(source, fact, depth: depth)
         }
-        sources[source].silence.isSilent = true
-        saveStamp(source, isTold: true)
-        tellOfSilence(source, SilenceFact(silent: silent), depth: 1)
     }
 
     /// As with completions: what watchd makes itself is never held back.
@@ -141,15 +114,8 @@ extension Engine {
 
     /// Goes on with the time that was left; what was told is not told again.
     mutating func restoreSilence(_ stamp: TimerStamp, _ source: Int) {
-        let span = sources[source].silence.span
-        guard span > 0 else { return }
-        sources[source].silence.stored = stamp.silentSince == nil ? stamp.silenceLeft ?? span : -1
-        if let since = stamp.silentSince {
-            sources[source].silence.isSilent = true
-            sources[source].silence.heard = now.monotonic - max(0, now.realtime - since)
-        } else if let left = stamp.silenceLeft {
-            sources[source].silence.left = min(max(0, left), span)
-        }
+        guard sources[source].silence.span > 0 else { return }
+        sources[source].silence.restore(stamp, at: now)
         // It may have begun already.
         stopSilence(source)
         silenceMayChange(source)

@@ -7,10 +7,7 @@ extension Engine {
         guard sources[source].isTimer, case .timer(let trigger) = sources[source].definition?.value.trigger else {
             return nil
         }
-        let number =
-            trigger.hasFixedRandomDelay
-            ? RandomNumbers.hash(host + [0] + Array(sources[source].origin.description.utf8)) : 0
-        return TimerRule(trigger: trigger, zones: zones, fixedNumber: number)
+        return clocks.rule(trigger, name: sources[source].origin.description)
     }
 
     /// - Parameter isNew: else a reload has changed it.
@@ -18,8 +15,7 @@ extension Engine {
         guard let rule = timerRule(source), case .source(let id) = sources[source].origin else { return }
         // Nothing runs only because a file was edited.
         if !isNew, let onBoot = TimerRule.microseconds(rule.trigger.onBoot), onBoot < now.boottime { noteBooted(id) }
-        sources[source].timer.open(
-            rule, startedAt: started.boottime, hasBooted: booted.contains(id), now: now, random: &random)
+        clocks.open(&sources[source].timer, rule, id)
         sources[source].condition = .armed
         // Operations of before a reload are waited for.
         if sources[source].counters.outstanding > 0 { sources[source].timer.stopDelay() }
@@ -49,8 +45,7 @@ extension Engine {
     mutating func timerElapsed(_ source: Int) {
         guard sources.isInUse(source), let rule = timerRule(source) else { return }
         let old = sources[source].timer
-        let elapses = sources[source].timer.elapse(rule, now: now, lapse: lapse, random: &random)
-        let isDelayStored = sources[source].timer.passStored(rule, now: now)
+        let (elapses, isDelayStored) = clocks.elapse(&sources[source].timer, rule)
         addTimerDeadlines(source, rule, after: old)
         guard let elapses else {
             if isDelayStored { saveStamp(source) }
@@ -71,7 +66,7 @@ extension Engine {
     mutating func sourceMayHaveEnded(_ source: Int) {
         guard sources[source].isTimer, sources[source].counters.outstanding == 0,
             sources[source].timer.after == TimerState.never, phase == .running || phase == .reloading,
-            let rule = timerRule(source), sources[source].timer.restart(rule, now: now, random: &random)
+            let rule = timerRule(source), clocks.restart(&sources[source].timer, rule)
         else { return }
         addTimerDeadline(source, .monotonic, at: sources[source].timer.deadline(.monotonic), rule)
         if sources[source].timer.isStampDue(rule, now: now) { saveStamp(source) }
@@ -103,65 +98,42 @@ extension Engine {
 
     /// What was missed while watchd was not there. `since`: what was due before that is done with.
     mutating func catchUp(_ source: Int, since: Int64) {
-        guard let rule = timerRule(source), !sources[source].isSuspended else { return }
-        // The start of watchd, on the wall clock as it is now.
-        let end = started.boottime + lapse.toWall
-        let oldest = min(since, end)
-        let base = max(oldest, end - rule.catchUpLimit)
-        let toWall = lapse.toWall
-        let tooOld =
-            rule.newestElapses(after: oldest, through: base, limit: 1).count
-            + rule.newestSlots(after: oldest - toWall, through: base - toWall, limit: 1).count
-        // One at the very start is not missed: it fires.
-        var missed = [rule.newestElapses(after: base, through: end - 1, limit: TimerRule.mostCaughtUp)]
-        missed.append(
-            rule.newestSlots(after: base - toWall, through: end - toWall, limit: TimerRule.mostCaughtUp)
-                .moved(by: toWall))
-        // What elapses more often is not stored where nothing is caught up: nobody knows when it fired last.
-        let count = missed.reduce(tooOld) { $0 + $1.count }
-        if rule.trigger.catchUp == .none, Int64(count) > (end - oldest) / TimerState.stampPeriod + 1 { return }
-        catchUp(missed, tooOld: tooOld, rule, source, "watchd was not running")
+        guard let rule = timerRule(source), !sources[source].isSuspended,
+            let missed = clocks.missed(rule, since: since)
+        else { return }
+        catchUp(missed.elapses, tooOld: missed.tooOld, rule, source, "watchd was not running")
     }
 
     // MARK: Clocks and zones
 
     /// The machine slept, or somebody has set the wall clock.
     mutating func clocksChanged() {
-        guard lapse.isSet || lapse.isSetFirst else { return }
-        let isSetFirst = lapse.isSetFirst
-        forEachCalendar { timer, rule, now, random in
-            if isSetFirst {
-                timer.beginCalendar(rule, now: now, random: &random)
-            } else {
-                timer.recompute(rule, now: now, random: &random)
-            }
-        }
-        if isSetFirst {
-            for (id, since) in unsetStamps.sorted(by: { $0.key.description < $1.key.description }) {
+        guard clocks.lapse.isSet || clocks.lapse.isSetFirst else { return }
+        if clocks.lapse.isSetFirst {
+            forEachCalendar { clocks, timer, rule in clocks.beginCalendar(&timer, rule) }
+            for (id, since) in clocks.takeUnset() {
                 if let source = sources.index(of: .source(id)) { catchUp(source, since: since) }
             }
-            unsetStamps = [:]
+        } else {
+            forEachCalendar { clocks, timer, rule in clocks.recompute(&timer, rule) }
         }
         windowsMayHaveMoved()
     }
 
     /// The local zone is another one, or its rules are.
     mutating func zonesChanged(_ zones: ZoneTable) {
-        guard self.zones != zones else { return }
-        self.zones = zones
-        forEachCalendar { timer, rule, now, random in timer.recompute(rule, now: now, random: &random) }
+        guard clocks.change(zones) else { return }
+        forEachCalendar { clocks, timer, rule in clocks.recompute(&timer, rule) }
         windowsMayHaveMoved()
     }
 
-    private mutating func forEachCalendar(
-        _ change: (inout TimerState, TimerRule, Moment, inout RandomNumbers) -> Void
-    ) {
+    private mutating func forEachCalendar(_ change: (inout Clocks, inout TimerState, TimerRule) -> Void) {
         for source in sources.indices where sources[source].isTimer && !sources[source].isRemoved {
             guard let rule = timerRule(source), rule.trigger.hasCalendar, sources[source].condition == .armed else {
                 continue
             }
             let old = sources[source].timer
-            change(&sources[source].timer, rule, now, &random)
+            change(&clocks, &sources[source].timer, rule)
             addTimerDeadlines(source, rule, after: old)
         }
     }
@@ -175,20 +147,11 @@ extension Engine {
         guard case .source(let id) = sources[source].origin else { return }
         sources[source].timer.stamped = now.realtime
         let timer = sources[source].timer
-        var silence = sources[source].silence
-        silence.stored = silence.span
         var stamp = TimerStamp(lastElapse: sources[source].isTimer ? sources[source].lastEvent : nil)
         stamp.isTold = isTold
         if timer.after != TimerState.never { stamp.after = max(0, timer.after - now.monotonic) }
         if sources[source].isTimer, timer.seen != .min { stamp.seen = timer.seen }
-        if silence.isSilent {
-            stamp.silentSince = now.realtime - (now.monotonic - silence.heard)
-            silence.stored = -1
-        } else if silence.isRunning {
-            silence.stored = max(0, silence.heard + silence.span - now.monotonic)
-            stamp.silenceLeft = silence.stored
-        }
-        sources[source].silence.stored = silence.stored
+        if sources[source].silence.span > 0 { sources[source].silence.save(in: &stamp, at: now) }
         actions.append(.store(.timer(id, stamp)))
     }
 
@@ -215,25 +178,22 @@ extension Engine {
         restoreSilence(stamp, source)
         guard let rule = timerRule(source) else { return }
         let old = sources[source].timer
-        if let time = stamp.lastElapse {
-            sources[source].lastEvent = time
-            sources[source].timer.resume(rule, fired: time, now: now, random: &random)
-        }
-        if let left = stamp.after { sources[source].timer.resume(rule, left: left, now: now) }
+        if let time = stamp.lastElapse { sources[source].lastEvent = time }
+        clocks.resume(&sources[source].timer, rule, stamp)
         addTimerDeadlines(source, rule, after: old)
     }
 
     /// `OnBootSec=` of these has elapsed before this watchd began.
     mutating func restore(booted ids: Set<SourceID>) {
         for id in ids {
-            booted.insert(id)
+            _ = clocks.noteBooted(id)
             if let source = sources.index(of: .source(id)) { sources[source].timer.hasBooted() }
         }
     }
 
     /// Once in each boot, and the next watchd has to know.
     private mutating func noteBooted(_ id: SourceID) {
-        if booted.insert(id).inserted { actions.append(.store(.booted(id))) }
+        if clocks.noteBooted(id) { actions.append(.store(.booted(id))) }
     }
 
     /// A fixed delay begins when all that was restored of its operations has ended.
@@ -252,11 +212,7 @@ extension Engine {
             let until = state.suspensions[id.description]?.compactMap(\.until).filter { $0 <= now.realtime }.max()
             let times = [stamp.seen, stamp.lastElapse, until].compactMap { $0 }.filter { $0 >= ClockWatch.earliest }
             guard let since = times.max() else { continue }
-            if now.realtime >= ClockWatch.earliest {
-                catchUp(source, since: since)
-            } else {
-                unsetStamps[id] = since
-            }
+            if clocks.isSet { catchUp(source, since: since) } else { clocks.waitForClock(id, since: since) }
         }
     }
 }

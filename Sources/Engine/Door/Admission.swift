@@ -47,8 +47,7 @@ extension Engine {
     }
 
     mutating func makeEvent(_ fact: Fact, count: Int = 1) -> Event {
-        lastEventID = nextEventID
-        return Event(id: lastEventID, time: now.realtime, count: count, fact: fact)
+        Event(id: takeEventID(), time: now.realtime, count: count, fact: fact)
     }
 
     func accepted(_ event: Event, _ source: Int) -> Report {
@@ -296,13 +295,12 @@ extension Engine {
         let newlyJoined = max(0, absorbed.entries.deliveries - absorbed.joined)
         countCoalesced(newlyJoined, source: absorbed.source, target)
         joinKeys(absorbed.keys.map { keys[$0].name }, ref)
-        operations[ref].waiters += absorbed.waiters
+        calls.handOver(from: other.id, to: ref.id)
         for id in dependencies.dependencies(of: other.id) {
             let isRequired = dependencies.isRequired(id, by: other)
             depend(ref, Dependencies(operations: [(id, isRequired)]))
         }
         operations[ref].joined += absorbed.entries.deliveries
-        operations[other].waiters = []
         operations[other].entries = EntryList()
         changeLoad(-absorbed.entries.load, queue: absorbed.queue)
         saveAsWhole(ref)

@@ -18,7 +18,7 @@ extension Engine {
     /// What keeps an event back: a queue of the source that holds back when it is full has no room for it. `isFirst`:
     /// the source stands first in line, so that nobody waits before it.
     func obstacle(_ event: Event, source: Int, isFirst: Bool) -> Obstacle? {
-        if storeCondition != .working, isDurable(source: source) { return .store }
+        if !journal.isWorking, isDurable(source: source) { return .store }
         let more = event.load
         let isTotalFull = !load.hasRoom(for: more, within: settings.bound) || (!isFirst && !heldByTotal.isEmpty)
         for target in sources[source].targets where queues[target.queue].holdsBack {
@@ -47,9 +47,9 @@ extension Engine {
 
     /// Counts what an event makes, which is one for all its handlers.
     mutating func passRate(_ source: Int, _ admit: (inout Engine) -> Void) {
-        let newest = lastOperationID
+        let newest = journal.ids.lastOperation
         admit(&self)
-        guard lastOperationID != newest, let limit = sources[source].rateLimit else { return }
+        guard journal.ids.lastOperation != newest, let limit = sources[source].rateLimit else { return }
         sources[source].rate.pass(limit, now: now.monotonic)
     }
 

@@ -46,7 +46,7 @@ extension Engine {
             sources[source].isHeldInRim = false
             if !isDurable(source: source) { cancelHeld(source) }
         }
-        perform(supervisor.stopAll(ids: &lastOperationID, at: now))
+        perform(supervisor.stopAll(ids: &journal.ids.lastOperation, at: now))
         // What waits is cancelled while `running` still starts nothing: the phase changes first.
         phase = .draining
         // What is durable waits for the next start: before anything else ends, so that it stays as it is.
@@ -80,7 +80,7 @@ extension Engine {
     /// Nothing of it runs; while the store fails, neither does what was to start.
     func isUnstarted(_ ref: OperationRef) -> Bool {
         operations[ref].runs.isEmpty
-            || (storeCondition != .working && operations[ref].runs.allSatisfy { $0.pid == nil })
+            || (!journal.isWorking && operations[ref].runs.allSatisfy { $0.pid == nil })
     }
 
     private mutating func cancelHeld(_ source: Int) {
@@ -134,7 +134,7 @@ extension Engine {
                 terminate(ref, .stopped)
                 kill(ref)
             }
-            perform(supervisor.killAll(ids: &lastOperationID, at: now))
+            perform(supervisor.killAll(ids: &journal.ids.lastOperation, at: now))
             setDrainDeadline(now.monotonic + Self.killPatience)
         }
     }
@@ -174,19 +174,11 @@ extension Engine {
         drain?.isOver = true
         let leftRunning = leaveRunning()
         phase = .drained
-        for token in runCalls.keys.sorted() {
-            actions.append(.reply(token, .failure(.draining)))
-        }
-        runCalls = [:]
-        for token in waitCalls.keys.sorted() {
-            actions.append(.reply(token, .failure(.draining)))
-        }
-        waitCalls = [:]
-        for token in supervisor.takeCallers() {
+        for token in calls.takeCallers() + supervisor.takeCallers() {
             actions.append(.reply(token, .failure(.draining)))
         }
         // Ids go on where they are.
-        reserve(lastEventID, lastOperationID)
+        reserve(0)
         actions.append(.drained(leftBehind: leftBehind, leftRunning: leftRunning))
     }
 }

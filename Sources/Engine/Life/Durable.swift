@@ -9,7 +9,7 @@ extension Engine {
 
     // MARK: What has to be told
 
-    func isDurable(_ ref: OperationRef) -> Bool { operations[ref].isDurable }
+    func isDurable(_ ref: OperationRef) -> Bool { operations[ref].record.isDurable }
 
     /// Whether what a source of the rim tells is stored.
     package func isDurable(_ id: SourceID) -> Bool {
@@ -19,35 +19,20 @@ extension Engine {
     func isDurable(source: Int) -> Bool { sources[source].targets.contains { queues[$0.queue].definition.isDurable } }
 
     /// An operation has changed, otherwise than by its entries.
-    mutating func save(_ ref: OperationRef) {
-        guard !operations[ref].isUnsaved,
-            operations[ref].isDurable || operations[ref].isStored || operations[ref].isLong
-        else { return }
-        operations[ref].isUnsaved = true
-        unsaved.append(ref)
-    }
+    mutating func save(_ ref: OperationRef) { journal.note(&operations[ref].record, ref) }
 
     /// An event has joined it.
     mutating func saveJoined(_ event: Event, _ ref: OperationRef) {
-        save(ref)
-        guard operations[ref].isStored, !operations[ref].isRewritten else { return }
-        operations[ref].appended += 1
-        if Int(operations[ref].appended) > 2 * operations[ref].entries.count + 32 { return saveAsWhole(ref) }
-        joinedEvents[ref.id, default: []].append(event)
+        journal.note(event, &operations[ref].record, ref, entries: operations[ref].entries.count)
     }
 
     /// Its entries have changed otherwise than by events that came.
-    mutating func saveAsWhole(_ ref: OperationRef) {
-        save(ref)
-        guard operations[ref].isStored else { return }
-        operations[ref].isRewritten = true
-        joinedEvents[ref.id] = nil
-    }
+    mutating func saveAsWhole(_ ref: OperationRef) { journal.noteRewritten(&operations[ref].record, ref) }
 
     /// A source holds an event more.
     mutating func saveHeld(_ event: Event, _ source: Int) {
         guard case .source(let id) = sources[source].origin, isDurable(source: source),
-            !unsavedHolds.contains(source)
+            !journal.isWhole(source)
         else { return }
         sources[source].isHoldStored = true
         sources[source].held.appended += 1
@@ -57,7 +42,7 @@ extension Engine {
 
     /// A source has let go something.
     mutating func saveHolds(_ source: Int) {
-        if isDurable(source: source) || sources[source].isHoldStored { unsavedHolds.insert(source) }
+        if isDurable(source: source) || sources[source].isHoldStored { journal.noteHolds(source) }
     }
 
     /// The suspensions that people made; those of the file are in the file.
@@ -70,7 +55,7 @@ extension Engine {
     /// Does it when what is known of a durable operation is safe; and of the silence that is told, which a crash would
     /// tell twice.
     mutating func whenSafe(_ ref: OperationRef, _ action: Action) {
-        if operations[ref].isDurable { return actions.append(.committed(action)) }
+        if operations[ref].record.isDurable { return actions.append(.committed(action)) }
         if case .silence = sources[operations[ref].source].origin { return actions.append(.stored(action)) }
         actions.append(action)
     }
@@ -78,65 +63,53 @@ extension Engine {
     /// Answers when everything is safe, or at once where nothing has to be, or nothing can.
     mutating func reply(_ token: Token, _ reply: Reply, isSafe: Bool) {
         let action = Action.reply(token, reply)
-        actions.append(isSafe || storeCondition != .working ? action : .committed(action))
+        actions.append(isSafe || !journal.isWorking ? action : .committed(action))
     }
 
     // MARK: Telling
 
     mutating func tellStore() {
         reserveIDs()
-        for source in unsavedHolds.sorted() where sources.isInUse(source) {
+        for source in journal.takeHolds() where sources.isInUse(source) {
             guard case .source(let id) = sources[source].origin else { continue }
             let events = isDurable(source: source) ? sources[source].held.events : []
             sources[source].held.appended = 0
             sources[source].isHoldStored = !events.isEmpty
             actions.append(.store(.held(id, events, replacing: true)))
         }
-        if !unsavedHolds.isEmpty { unsavedHolds = [] }
-        for ref in unsaved where operations.isAlive(ref) {
-            operations[ref].isUnsaved = false
-            if operations[ref].isStored, !operations[ref].isRewritten {
-                var stored = stored(operations[ref])
-                stored.appended = joinedEvents.removeValue(forKey: ref.id) ?? []
+        guard !journal.unsaved.isEmpty else { return }
+        for ref in journal.unsaved where operations.isAlive(ref) {
+            var stored = stored(operations[ref])
+            switch operations[ref].record.write() {
+            case .change:
+                stored.appended = journal.takeJoined(ref.id)
                 actions.append(.store(.update(stored)))
-            } else {
-                insertIntoStore(ref)
+            case .whole:
+                stored.events = operations[ref].entries.events
+                actions.append(.store(.insert(stored)))
             }
         }
-        unsaved.removeAll(keepingCapacity: unsaved.count <= 1024)
+        journal.told()
     }
 
-    private mutating func insertIntoStore(_ ref: OperationRef) {
-        var stored = stored(operations[ref])
-        stored.events = operations[ref].entries.events
-        operations[ref].isStored = true
-        operations[ref].isRewritten = false
-        operations[ref].appended = 0
-        actions.append(.store(.insert(stored)))
-    }
+    // MARK: Ids
 
-    var nextEventID: UInt64 { nextID(after: lastEventID, safe: safeEventID) }
+    /// The wall clock, of which ids are made while the store fails.
+    private var idClock: Int64? { journal.isWorking ? nil : now.realtime }
 
-    /// While the store fails and has none left, ids are the wall clock's microseconds: the next watchd will not know of
-    /// them, and must not give them out again.
-    func nextID(after last: UInt64, safe: UInt64) -> UInt64 {
-        guard storeCondition != .working, last >= safe else { return last + 1 }
-        return max(last + 1, UInt64(clamping: now.realtime))
-    }
+    var nextEventID: UInt64 { journal.ids.nextEvent(clock: idClock) }
+
+    mutating func takeEventID() -> UInt64 { journal.ids.takeEvent(clock: idClock) }
+
+    mutating func takeOperationID() -> UInt64 { journal.ids.takeOperation(clock: idClock) }
 
     private mutating func reserveIDs() {
-        let margin = Self.idsReserved / 2
-        guard phase != .drained, storeCondition == .working,
-            lastEventID + margin > reservedEventID || lastOperationID + margin > reservedOperationID
-        else { return }
-        reserve(lastEventID + Self.idsReserved, lastOperationID + Self.idsReserved)
+        guard phase != .drained, journal.isWorking, journal.ids.isLow(Self.idsReserved) else { return }
+        reserve(Self.idsReserved)
     }
 
-    mutating func reserve(_ event: UInt64, _ operation: UInt64) {
-        // Those before are used up by half, and the store works: it has them.
-        if storeCondition == .working { (safeEventID, safeOperationID) = (reservedEventID, reservedOperationID) }
-        (reservedEventID, reservedOperationID) = (event, operation)
-        actions.append(.store(.reserved(lastEventID: event, lastOperationID: operation)))
+    mutating func reserve(_ stock: UInt64) {
+        actions.append(.store(journal.ids.reserve(stock, isSafe: journal.isWorking)))
     }
 
     /// Everything but its events.
@@ -162,7 +135,7 @@ extension Engine {
         (stored.isExecuting, stored.isRedelivered) = (operation.isRunning, operation.isRedelivered)
         (stored.isCancelled, stored.isClosed) = (operation.isCancelled, operation.isClosed)
         (stored.isByHand, stored.isOwn, stored.isRerun) = (operation.isByHand, operation.isOwn, operation.isRerun)
-        (stored.hasConsumed, stored.isDurable) = (operation.hasConsumed, operation.isDurable)
+        (stored.hasConsumed, stored.isDurable) = (operation.hasConsumed, operation.record.isDurable)
         if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
         stored.runs = operation.runs.compactMap { run in
             run.pid.map { StoredRun(part: run.part, pid: $0, started: run.started) }
@@ -178,7 +151,7 @@ extension Engine {
     /// It has a delay or a pause now, of which the store is told now and then how much is left: on a grid, so that many
     /// operations are told of together.
     mutating func followDelay(_ ref: OperationRef) {
-        guard operations[ref].isDurable else { return }
+        guard operations[ref].record.isDurable else { return }
         let step = max((operations[ref].wakeUp - now.monotonic) / 4 - Self.storedStep, Self.storedStep)
         let time = ((now.monotonic + step) / Self.storedStep + 1) * Self.storedStep
         if time < operations[ref].wakeUp { deadlines.add(.storedDelay(ref), .monotonic, at: time) }
@@ -187,7 +160,7 @@ extension Engine {
     mutating func storeDelay(_ ref: OperationRef) {
         guard operations.isAlive(ref), operations[ref].wakeUp > now.monotonic else { return }
         // While it fails it would only be told the same again and again.
-        if storeCondition == .working { save(ref) }
+        if journal.isWorking { save(ref) }
         followDelay(ref)
     }
 
@@ -195,7 +168,7 @@ extension Engine {
 
     /// Also to be called before `start`.
     package mutating func storeChanged(_ condition: StoreCondition) {
-        storeCondition = condition
+        journal.condition = condition
         guard condition == .working else { return setAsideUncommitted() }
         isRoomNew = true
         areSemaphoresMoved = true
@@ -205,14 +178,12 @@ extension Engine {
 
     /// The store has lost everything: it is told all that it has to know.
     mutating func saveAll() {
-        for ref in operations.refs where operations[ref].isDurable || operations[ref].isLong {
-            operations[ref].isStored = false
-            joinedEvents[ref.id] = nil
-            save(ref)
+        for ref in operations.refs where operations[ref].record.isDurable || operations[ref].record.isLong {
+            journal.noteLost(&operations[ref].record, ref)
         }
         perform(supervisor.saveAll(at: now))
-        for orphan in orphansByAge { actions.append(.store(.insert(orphan))) }
-        for hold in orphanHolds { actions.append(.store(.held(hold.source, hold.events, replacing: true))) }
+        for orphan in journal.orphans.byAge { actions.append(.store(.insert(orphan))) }
+        for hold in journal.orphans.holds { actions.append(.store(.held(hold.source, hold.events, replacing: true))) }
         for handler in handlers.indices where handlers[handler].isOnceDone {
             let once = handlers[handler].definition.value.constraints.once
             actions.append(.store(.once(handler: handlers[handler].name, once)))
@@ -223,11 +194,11 @@ extension Engine {
             if !sources[source].suspensions.isEmpty { saveSuspensions(id.description, sources[source].suspensions) }
         }
         saveStamps()
-        for id in booted.sorted(by: { $0.description < $1.description }) { actions.append(.store(.booted(id))) }
+        for id in clocks.booted.sorted(by: { $0.description < $1.description }) { actions.append(.store(.booted(id))) }
         for queue in queues.indices where !queues[queue].suspensions.isEmpty {
             saveSuspensions("queue/\(queues[queue].definition.name)", queues[queue].suspensions)
         }
-        reserve(lastEventID + Self.idsReserved, lastOperationID + Self.idsReserved)
+        reserve(Self.idsReserved)
     }
 
     // MARK: At a stop
@@ -236,7 +207,7 @@ extension Engine {
     mutating func setAside(_ ref: OperationRef) {
         // How much is left of its delay by now.
         if operations[ref].wakeUp > now.monotonic { save(ref) }
-        if operations[ref].isUnsaved { tellStore() }
+        if operations[ref].record.isUnsaved { tellStore() }
         let operation = operations[ref]
         for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {
             let kept = stored(operation)
@@ -251,7 +222,7 @@ extension Engine {
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1
         sources[operation.source].operations -= 1
-        setAsideCount += 1
+        journal.setAsideCount += 1
         releaseUnused(operation)
     }
 
@@ -263,7 +234,9 @@ extension Engine {
 
     /// What is made for a durable queue during a stop.
     mutating func setAsideUnsaved() {
-        let refs = unsaved.filter { operations.isAlive($0) && operations[$0].isDurable && !operations[$0].isRunning }
+        let refs = journal.unsaved.filter {
+            operations.isAlive($0) && operations[$0].record.isDurable && !operations[$0].isRunning
+        }
         for ref in refs where operations.isAlive(ref) { setAside(ref) }
     }
 }

@@ -46,7 +46,7 @@ extension Engine {
         placeOrphans()
         windowsMayHaveMoved()
         let reloaded = Action.reloaded(reload.token, change)
-        actions.append(unsaved.isEmpty || storeCondition != .working ? reloaded : .committed(reloaded))
+        actions.append(journal.unsaved.isEmpty || !journal.isWorking ? reloaded : .committed(reloaded))
         // Widths, bounds and policies may have changed.
         for queue in queues.indices {
             touch(queue: queue)
@@ -180,7 +180,7 @@ extension Engine {
         sources[index].isHeldInRim = false
         sources[index].timer = TimerState()
         stopSilence(index)
-        if sources[index].silence.isSilent { sources[index].silence.isSilent = false }
+        if sources[index].silence.isSilent { sources[index].silence.endSilence() }
     }
 
     private mutating func applySource(_ shared: Shared<SourceDefinition>, _ change: inout ConfigurationChange) {
@@ -263,7 +263,7 @@ extension Engine {
         }
         retired.filtered += sources[index].counters.filtered
         retired.gap += sources[index].counters.gap
-        for token in sources[index].group.waiters { answerWait(token, .waited(nil)) }
+        tell(.group(index))
         sources.release(index)
     }
 
@@ -302,8 +302,7 @@ extension Engine {
         else { return }
         if phase == .running || phase == .reloading, finalize(index) { return }
         let chain = queues[index].chain
-        for token in queues[index].waiters { answerWait(token, .waited(nil)) }
-        queues[index].waiters = []
+        tell(.queue(index))
         trail.forget { $0.queue == index }
         queues.release(index)
         for target in chain where target != index {

@@ -8,14 +8,7 @@ extension Engine {
     /// Of each operation, `runs` are the processes that may still be seen: those that run, and those whose end can be
     /// known. They keep their places. Who was executing without one may have done its work or not: it is redelivered.
     package mutating func restore(_ state: StoredState) {
-        lastEventID = max(lastEventID, state.lastEventID)
-        lastOperationID = max(lastOperationID, state.lastOperationID)
-        if state.idsReserved > 0 {
-            (reservedEventID, safeEventID) = (lastEventID + state.idsReserved, lastEventID + state.idsReserved)
-            (reservedOperationID, safeOperationID) = (
-                lastOperationID + state.idsReserved, lastOperationID + state.idsReserved
-            )
-        }
+        journal.ids.restore(state)
         for name in state.once.sorted() {
             guard let handler = handlers.index(of: name), handlers[handler].definition.value.constraints.once != nil
             else { continue }
@@ -36,7 +29,7 @@ extension Engine {
     }
 
     /// `OnBootSec=` of a timer has elapsed in this boot, as far as is known.
-    package func hasBooted(_ id: SourceID) -> Bool { booted.contains(id) }
+    package func hasBooted(_ id: SourceID) -> Bool { clocks.booted.contains(id) }
 
     /// In the order of submission.
     private mutating func restore(_ stored: [StoredOperation], _ results: [UInt64: Result] = [:]) {
@@ -51,7 +44,7 @@ extension Engine {
         let refs = order.compactMap { index in
             restore(stored[index], keepsPlace: keepsPlaces).map { (ref: $0, index: index) }
         }
-        orphanResults = orphans.isEmpty ? [:] : orphanResults.merging(results) { $1 }
+        journal.orphans.keep(results)
         guard !refs.isEmpty else { return }
         formLines()
         for (ref, index) in refs where !stored[index].dependencies.isEmpty && operations.isAlive(ref) {
@@ -66,13 +59,13 @@ extension Engine {
         // Who waits for one that has no place waits with it.
         guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved,
             let queue = queues.index(of: stored.queue), !queues[queue].isRemoved,
-            !stored.dependencies.contains(where: { orphans[$0.operation] != nil })
+            !stored.dependencies.contains(where: { journal.orphans[$0.operation] != nil })
         else {
-            orphans[stored.id] = stored
+            journal.orphans.add(stored)
             return nil
         }
-        orphans[stored.id] = nil
-        lastOperationID = max(lastOperationID, stored.id)
+        _ = journal.orphans.remove(stored.id)
+        journal.ids.note(operation: stored.id)
         // By itself: as an argument it would copy the engine.
         let source = restoredSource(stored.origin)
         let draft = draft(stored, handler: handler, queue: queue, source: source)
@@ -122,7 +115,7 @@ extension Engine {
         draft.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
         (draft.isCancelled, draft.isByHand) = (stored.isCancelled, stored.isByHand)
         (draft.isRerun, draft.hasConsumed) = (stored.isRerun, stored.hasConsumed)
-        (draft.isDurable, draft.isLong, draft.isStored) = (stored.isDurable, !stored.isDurable, true)
+        draft.record = Record(isDurable: stored.isDurable)
         if let left = stored.left ?? stored.notBefore.map({ $0 - now.realtime }) {
             draft.wakeUp = now.monotonic + pause(left, handler: handler)
         }
@@ -254,17 +247,13 @@ extension Engine {
 
     /// Handlers, queues and sources may have come back.
     mutating func placeOrphans() {
-        let holds = orphanHolds
-        orphanHolds = []
-        for hold in holds { restore(hold) }
-        guard !orphans.isEmpty else { return }
-        restore(orphansByAge, orphanResults)
+        for hold in journal.orphans.takeHolds() { restore(hold) }
+        guard !journal.orphans.isEmpty else { return }
+        restore(journal.orphans.byAge, journal.orphans.results)
     }
 
-    var orphansByAge: [StoredOperation] { orphans.values.sorted { $0.id < $1.id } }
-
     mutating func cancelOrphan(_ id: UInt64) -> Bool {
-        guard let orphan = orphans.removeValue(forKey: id) else { return false }
+        guard let orphan = journal.orphans.remove(id) else { return false }
         var view = view(orphan)
         (view.state, view.result, view.ended) = (.cancelled, .cancelled, now.realtime)
         view.reason = "cancelled while its handler or queue did not exist"
@@ -295,7 +284,7 @@ extension Engine {
     /// What is held already came while the store could not be opened: it is younger.
     private mutating func restore(_ hold: StoredHold) {
         guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else {
-            return orphanHolds.append(hold)
+            return journal.orphans.add(hold)
         }
         let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
         let (younger, before) = (sources[source].held.events, sources[source].held.load)

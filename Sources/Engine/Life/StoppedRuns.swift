@@ -23,7 +23,7 @@ extension Engine {
 
     /// Leaves it to the next start; from now on it is durable.
     mutating func setAsideForAgain(_ ref: OperationRef) {
-        operations[ref].isDurable = true
+        operations[ref].record.isDurable = true
         save(ref)
         setAside(ref)
     }
@@ -44,7 +44,7 @@ extension Engine {
                 let id = RunID(operation: ref.id, attempt: attempt, part: run.part)
                 return run.pid.map { AdoptRequest(run: id, definition: run.definition, pid: $0, started: run.started) }
             }
-            operations[ref].isLong = true
+            operations[ref].record.isLong = true
             save(ref)
             setAside(ref)
         }

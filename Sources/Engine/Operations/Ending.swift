@@ -22,7 +22,7 @@ extension Engine {
         note(operation, verdict.result)
         let isOnceDone = fulfilsOnce(operation.handler, verdict.result)
         actions.append(.report(.ended(view)))
-        tell(operation.waiters, view, isSafe: !operation.isStored)
+        tell(.operation(operation.id), view, isSafe: !operation.record.isStored)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
         complete(operation, view)
         if isOnceDone { endOnce(operation.handler) }
@@ -63,7 +63,7 @@ extension Engine {
         operations.remove(ref)
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }
-        if !joinedEvents.isEmpty { joinedEvents[operation.id] = nil }
+        journal.forget(operation.id)
         if !dependencies.isEmpty { dependencies.forget(ref) }
         areRestartsMoved = true
     }

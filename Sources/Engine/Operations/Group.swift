@@ -31,9 +31,7 @@ extension Engine {
 
     private mutating func groupMayBeEmpty(_ source: Int) {
         guard sources[source].group.isEmpty else { return }
-        let waiters = sources[source].group.waiters
-        sources[source].group.waiters = []
-        for token in waiters { answerWait(token, .waited(nil)) }
+        tell(.group(source))
         let (fact, depth) = (sources[source].group.tally, sources[source].group.depth)
         sources[source].group.tally = GroupFact()
         sources[source].group.depth = 0
@@ -54,7 +52,7 @@ extension Engine {
     package var membersAtRisk: [SourceID: Int] {
         var counts: [Int: Int] = [:]
         operations.forEach { operation in
-            guard !operation.isDurable else { return }
+            guard !operation.record.isDurable else { return }
             for group in handlers[operation.handler].groups { counts[group, default: 0] += 1 }
         }
         var members: [SourceID: Int] = [:]
@@ -88,16 +86,16 @@ extension Engine {
 
     mutating func enterGroup(_ name: String) throws(CommandError) -> UInt64 {
         let source = try group(name)
-        lastTicket += 1
-        sources[source].group.tickets.insert(lastTicket)
-        return lastTicket
+        let ticket = journal.ids.takeTicket()
+        sources[source].group.tickets.insert(ticket)
+        return ticket
     }
 
     mutating func leaveGroup(_ name: String, _ ticket: UInt64) throws(CommandError) {
         // A group that was removed stays until its last client has left.
         let source = if let removed = removedGroup(name) { removed } else { try group(name) }
         guard sources[source].group.tickets.remove(ticket) != nil else {
-            throw .noSuchTicket(group: name, ticket: ticket, isEarlier: ticket <= ticketsBefore)
+            throw .noSuchTicket(group: name, ticket: ticket, isEarlier: ticket <= journal.ids.ticketsBefore)
         }
         groupMayBeEmpty(source)
         releaseSourceIfUnused(source)

@@ -8,8 +8,6 @@ struct GroupState: Sendable {
     var tally = GroupFact()
     /// The deepest chain among the operations that ended since.
     var depth = 0
-    /// Callers of `Wait`.
-    var waiters: [Token] = []
 
     var isEmpty: Bool { outstanding == 0 && tickets.isEmpty }
 }

@@ -41,8 +41,6 @@ struct Operation: Sendable {
     var made: Int64 = 0
     /// Monotonic microsecond at which its delay or its pause between two attempts is over.
     var wakeUp: Int64 = 0
-    /// Callers of `Run` and `Wait`, answered when it ends.
-    var waiters: [Token] = []
     /// Runs of this attempt still to be started: one, unless `Stride=` splits it.
     var toStart: Int32 = 1
     /// From 1.
@@ -73,20 +71,9 @@ struct Operation: Sendable {
     var isOwn = false
     /// A run of it may have happened before this attempt.
     var isRedelivered = false
-    /// Kept safe until it has ended: its queue was durable at some time since it was made.
-    var isDurable = false
-    /// Its process is kept in mind beyond a crash of the daemon.
-    var isLong = false
     /// It was asked to end for good while it ran.
     var isCancelled = false
-    /// The store has it.
-    var isStored = false
-    /// Stands on the list of what the store has to be told.
-    var isUnsaved = false
-    /// Its entries have changed otherwise than by events that came.
-    var isRewritten = false
-    /// Events the store was told of one by one since it had its entries as a whole.
-    var appended: Int32 = 0
+    var record = Record()
 
     var state: OperationState {
         if isRunning { return .executing }

@@ -143,8 +143,7 @@ extension Engine {
         } else {
             heir = runAgain(old)
         }
-        operations[heir].waiters += old.waiters
-        operations[ref].waiters = []
+        calls.handOver(from: ref.id, to: heir.id)
         finish(ref, .superseded, reason: "superseded by operation \(new.id)", successor: heir.id)
     }
 

@@ -20,21 +20,21 @@ extension Engine {
         operations[ref].runs[index].phase = .running(pid: pid)
         let definition = operations[ref].runs[index].definition.value
         // The next one of several commands has another process.
-        if operations[ref].isLong || definition.commandCount > 1 { save(ref) }
+        if operations[ref].record.isLong || definition.commandCount > 1 { save(ref) }
         // While the start waited for the store, no time passed for it.
-        if operations[ref].isDurable, operations[ref].runs[index].deadline == nil {
+        if operations[ref].record.isDurable, operations[ref].runs[index].deadline == nil {
             setDeadline(ref, part: id.part, after: definition.timeout.microseconds)
         }
     }
 
     mutating func runIsLong(_ id: RunID) {
         guard let (ref, _) = running(id) else { return }
-        operations[ref].isLong = true
+        operations[ref].record.isLong = true
         save(ref)
     }
 
     mutating func runEnded(_ id: RunID, exit: Exit?, output: [UInt8], reason: String?) {
-        if let effects = supervisor.ended(id, exit, reason: reason, ids: &lastOperationID, at: now) {
+        if let effects = supervisor.ended(id, exit, reason: reason, ids: &journal.ids.lastOperation, at: now) {
             return perform(effects)
         }
         guard let (ref, index) = running(id) else { return }

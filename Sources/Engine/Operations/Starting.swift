@@ -77,7 +77,7 @@ extension Engine {
                     origin: sources[operations[ref].source].origin,
                     events: events,
                     isRedelivered: operations[ref].isRedelivered || events.contains(where: \.isRepeated))))
-        if !operations[ref].isDurable {
+        if !operations[ref].record.isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
         }
     }
@@ -91,7 +91,7 @@ extension Engine {
             let text = template.expanded(context(ref, events).value)
             let log = Action.log(handler: definition.name, operation: operations[ref].id, text: text)
             // Before it is stored as done: rather twice than never.
-            if operations[ref].isDurable { actions.append(log) } else { whenSafe(ref, log) }
+            if operations[ref].record.isDurable { actions.append(log) } else { whenSafe(ref, log) }
             attemptEnded(ref, part: part, Verdict(result: .done))
         case .emit(let name, let data):
             emit(ref, part: part, into: name, data: data.map { $0.expanded(context(ref, events).value) })

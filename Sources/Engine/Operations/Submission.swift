@@ -6,12 +6,11 @@ extension Engine {
     /// Makes an operation of a delivery; it is submitted as soon as nothing keeps it.
     mutating func insert(_ draft: consuming Operation, _ names: [KeyTable.Name]) -> OperationRef {
         let definition = handlers[draft.handler].definition
-        lastOperationID = nextID(after: lastOperationID, safe: safeOperationID)
         let (handler, source, queue, isClosed) = (draft.handler, draft.source, draft.queue, draft.isClosed)
-        draft.id = lastOperationID
+        draft.id = takeOperationID()
         draft.submitted = now.realtime
         draft.made = now.monotonic
-        draft.isDurable = isDurable(draft)
+        draft.record.isDurable = isDurable(draft)
         apply(definition, to: &draft)
         let load = draft.entries.load
         let ref = operations.insert(draft)
@@ -164,7 +163,7 @@ extension Engine {
         let ticket = operations.ticket(ref)
         let isSubmitted = ticket.place != 0
         let station = operations[ref].station
-        if !windowHolds.isEmpty { windowHolds[ref.id] = nil }
+        clocks.holdNoMore(ref.id)
         operations[ref].station = .gone
         operations[ref].place = 0
         if isSubmitted {

@@ -73,11 +73,11 @@ extension Engine {
     // MARK: Inputs
 
     mutating func supervise(_ source: Int, _ id: SourceID, _ command: SupervisedCommand, isNew: Bool) {
-        perform(supervisor.supervise(source, id, command, isNew: isNew, ids: &lastOperationID, at: now))
+        perform(supervisor.supervise(source, id, command, isNew: isNew, ids: &journal.ids.lastOperation, at: now))
     }
 
     mutating func superviseNoMore(_ source: Int) {
-        perform(supervisor.superviseNoMore(source, ids: &lastOperationID, at: now))
+        perform(supervisor.superviseNoMore(source, ids: &journal.ids.lastOperation, at: now))
     }
 
     mutating func steer(_ verb: ProcessVerb, _ name: String, _ token: Token) throws(CommandError) {
@@ -87,7 +87,7 @@ extension Engine {
                 sources[source].origin.description,
                 reason: "KillMode=none: watchd does not end it, so it can neither stop nor restart it")
         }
-        perform(supervisor.steer(verb, source, token, ids: &lastOperationID, at: now))
+        perform(supervisor.steer(verb, source, token, ids: &journal.ids.lastOperation, at: now))
     }
 
     private func supervisedSource(named name: String) throws(CommandError) -> Int {
@@ -109,7 +109,7 @@ extension Engine {
     /// Takes over the processes that an earlier watchd left.
     mutating func restore(_ processes: [StoredProcess]) {
         for stored in processes.sorted(by: { $0.start < $1.start }) {
-            lastOperationID = max(lastOperationID, stored.start)
+            journal.ids.note(operation: stored.start)
             // It may have been found before the store could be read.
             if supervisor.isSupervised(stored.run) { continue }
             guard stored.isAlive else {
@@ -117,7 +117,7 @@ extension Engine {
                 continue
             }
             let source = restoredSource(.source(stored.source))
-            perform(supervisor.adopt(stored, source, ids: &lastOperationID, at: now))
+            perform(supervisor.adopt(stored, source, ids: &journal.ids.lastOperation, at: now))
         }
     }
 

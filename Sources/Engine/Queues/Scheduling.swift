@@ -25,7 +25,7 @@ extension Engine {
         case .draining: return true
         case .drained: return false
         }
-        if storeCondition != .working, queues[queue].definition.isDurable { return false }
+        if !journal.isWorking, queues[queue].definition.isDurable { return false }
         if isBeingCancelled(queue) { return false }
         return queues[queue].chain.allSatisfy { !queues[$0].isSuspended && !isWaitingForReload($0) }
     }

@@ -109,8 +109,6 @@ struct QueueState: Named {
     var rateDeadline: Int64?
     /// Sources held back because this queue is full.
     var heldSources = WaitingLine()
-    /// Callers of `Wait`.
-    var waiters: [Token] = []
     /// Its finalizer has been started.
     var isFinalized = false
     /// Stands on the work-list.

@@ -20,10 +20,10 @@ extension Engine {
                 setStartTimeout(ref)
             }
             countRuns(ref)
-            if queues[operations[ref].queue].definition.isDurable, !operations[ref].isDurable,
+            if queues[operations[ref].queue].definition.isDurable, !operations[ref].record.isDurable,
                 !operations[ref].runs.contains(where: \.isAdopted)
             {
-                operations[ref].isDurable = true
+                operations[ref].record.isDurable = true
                 followDelay(ref)
                 save(ref)
             }

@@ -31,19 +31,18 @@ extension Engine {
     /// Waits of clients that are parts of runs, by their operation. A wait with a time-out does not count.
     func waits(of operations: [OperationRef]) -> [UInt64: [DeadlockSearch.Wait]] {
         var waits: [UInt64: [DeadlockSearch.Wait]] = [:]
-        for (_, call) in waitCalls.sorted(by: { $0.key.value < $1.key.value }) where call.deadline == nil {
+        for call in calls.endlessWaits {
             guard let caller = call.caller else { continue }
-            switch call.awaited {
+            switch call.subject {
             case .operation(let id):
                 if let ref = self.operations.ref(id: id) { waits[caller, default: []].append(.operations([ref])) }
-            case .named(let name): if let wait = wait(named: name) { waits[caller, default: []].append(wait) }
-            case .reload, .drain: break
+            case .queue(let queue): waits[caller, default: []].append(.queue(queue, name: call.name))
+            case .group(let source): waits[caller, default: []].append(.group(source, name: call.name))
             }
         }
-        if runCalls.values.contains(where: { $0.caller != nil }) {
+        if calls.isCalledFromRuns {
             for ref in operations {
-                for token in self.operations[ref].waiters {
-                    guard let caller = runCalls[token]?.caller else { continue }
+                for caller in calls.callers(awaiting: ref.id) {
                     waits[caller, default: []].append(.operations([ref]))
                 }
             }

@@ -145,7 +145,7 @@ extension Engine {
         }
         let left = operations[ref].wakeUp - now.monotonic
         if left > 0 { waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section)) }
-        if windowHolds[operations[ref].id] != nil, let open = holdingWindow(ref) {
+        if clocks.windowEnds[operations[ref].id] != nil, let open = holdingWindow(ref) {
             let sentence = "HoldDuring=\(sentence(open))"
             waits.append(wait(ref, .window, sentence, section: section))
         }
@@ -153,7 +153,7 @@ extension Engine {
     }
 
     private func waitsForStore(_ ref: OperationRef) -> [Explanation] {
-        guard case .failing(let reason) = storeCondition, operations[ref].isDurable else { return [] }
+        guard let reason = journal.failure, operations[ref].record.isDurable else { return [] }
         let section = "queue/\(queues[operations[ref].queue].definition.name)"
         return [wait(ref, .store, "the store: \(reason)", section: section)]
     }
@@ -163,7 +163,7 @@ extension Engine {
     func isStartUnsafe(_ ref: OperationRef) -> Bool { isStartUnsafe(operations[ref]) }
 
     func isStartUnsafe(_ operation: Operation) -> Bool {
-        guard operation.isRunning, operation.isDurable, storeCondition != .working else { return false }
+        guard operation.isRunning, operation.record.isDurable, !journal.isWorking else { return false }
         return operation.runs.allSatisfy { $0.pid == nil }
     }
 

@@ -166,7 +166,7 @@ struct EngineInvariants {
                 !engine.sources[source].isSuspended && engine.sources[source].held.isEmpty
                     && engine.sources[source].targets.allSatisfy { engine.queues[$0.queue].heldSources.isEmpty }
             }
-            if isFree, engine.storeCondition == .working { return "a caller of Emit waits for nothing" }
+            if isFree, engine.journal.isWorking { return "a caller of Emit waits for nothing" }
         }
         return nil
     }
@@ -184,7 +184,7 @@ struct EngineInvariants {
             let silence = engine.sources[index].silence
             if silence.isRunning, !silence.isSilent { monotonic.append(silence.heard + silence.span) }
         }
-        real += engine.windowHolds.values
+        real += engine.clocks.windowEnds.values
         for index in engine.queues.indices { boot += engine.queues[index].suspensions.compactMap(\.resumesAt) }
         monotonic += refs.flatMap { engine.operations[$0].runs.compactMap(\.deadline) }
         if let reload = engine.pendingReload { monotonic.append(reload.deadline) }

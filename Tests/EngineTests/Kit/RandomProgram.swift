@@ -243,7 +243,7 @@ struct RandomProgram {
         #expect(engine.keys.count == 0)
         #expect(engine.entriesPending == 0 && engine.processesRunning == 0)
         #expect(engine.totals.outstanding == 0)
-        #expect(engine.waitingEmits.isEmpty && engine.runCalls.isEmpty)
+        #expect(engine.waitingEmits.isEmpty && engine.calls.isEmpty)
         #expect(engine.sources.indices.allSatisfy { engine.sources[$0].held.isEmpty && !engine.sources[$0].isRemoved })
         for token in tokens {
             let count = (fixture.replies[token]?.count ?? 0) + (fixture.reloads[token] == nil ? 0 : 1)

@@ -125,7 +125,7 @@ struct SchedulingModel {
         }
         semaphores = Dictionary(uniqueKeysWithValues: engine.semaphoreViews.map { ($0.definition.name, $0) })
         chains = queues.reduce(into: [:]) { $0[$1.key] = chain($1.key, in: queues) }
-        (phase, settings, zones) = (engine.phase, engine.settings, engine.zones)
+        (phase, settings, zones) = (engine.phase, engine.settings, engine.clocks.zones)
         sourceWindows = engine.sources.indices.reduce(into: [:]) { found, index in
             let source = engine.sources[index]
             if let windows = source.definition?.value.windows.holdDuring, !windows.isEmpty {

@@ -1,0 +1,139 @@
+import Schedule
+import WatchFile
+
+/// The time, the time zones, and all that is known of both: whether the machine slept or its clock was set, which
+/// windows of the calendar are open, which timers have elapsed in this boot, and how their delays are drawn.
+///
+/// Each source keeps its own timer (`TimerState`); here it is moved.
+struct Clocks: Sendable {
+    /// When this engine was made: the daemon's start.
+    let started: Moment
+    /// Of the last input, or of the last look.
+    var now: Moment
+    /// The change of the clocks since the input before.
+    private(set) var lapse = ClockWatch.Lapse()
+    private var watch: ClockWatch
+    /// The zones of calendar expressions.
+    private(set) var zones: ZoneTable
+    /// The machine's name: `FixedRandomDelay=`.
+    private let host: [UInt8]
+    /// `RandomizedDelaySec=`.
+    private var random: RandomNumbers
+    /// Timers whose missed elapses cannot be known before the wall clock is set, and since when they would be missed.
+    private var unset: [SourceID: Int64] = [:]
+    /// Timers whose `OnBootSec=` has elapsed in this boot.
+    private(set) var booted: Set<SourceID> = []
+    /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
+    private(set) var windowEnds: [UInt64: Int64] = [:]
+
+    init(_ now: Moment, zones: ZoneTable, host: [UInt8], seed: UInt64) {
+        (started, self.now, self.zones, self.host) = (now, now, zones, host)
+        random = RandomNumbers(seed: seed)
+        watch = ClockWatch(now)
+        lapse.toWall = watch.toWall
+    }
+
+    /// The time of another input.
+    mutating func pass(_ now: Moment) {
+        self.now = now
+        lapse = watch.look(now)
+    }
+
+    /// False: they are the same.
+    mutating func change(_ zones: ZoneTable) -> Bool {
+        guard self.zones != zones else { return false }
+        self.zones = zones
+        return true
+    }
+
+    // MARK: Timers
+
+    /// `name`: of the source.
+    func rule(_ trigger: TimerTrigger, name: String) -> TimerRule {
+        let number = trigger.hasFixedRandomDelay ? RandomNumbers.hash(host + [0] + Array(name.utf8)) : 0
+        return TimerRule(trigger: trigger, zones: zones, fixedNumber: number)
+    }
+
+    mutating func open(_ timer: inout TimerState, _ rule: TimerRule, _ id: SourceID) {
+        timer.open(rule, startedAt: started.boottime, hasBooted: booted.contains(id), now: now, random: &random)
+    }
+
+    /// Takes the elapses of a timer that have come to their time. `isDelayStored`: the store is to be told how much of
+    /// its delay is left.
+    mutating func elapse(
+        _ timer: inout TimerState, _ rule: TimerRule
+    ) -> (elapses: TimerState.Elapses?, isDelayStored: Bool) {
+        let elapses = timer.elapse(rule, now: now, lapse: lapse, random: &random)
+        return (elapses, timer.passStored(rule, now: now))
+    }
+
+    /// Begins `AfterSec=` anew. False: it has none, or goes on.
+    mutating func restart(_ timer: inout TimerState, _ rule: TimerRule) -> Bool {
+        timer.restart(rule, now: now, random: &random)
+    }
+
+    /// Goes on with a timer as the store has it.
+    mutating func resume(_ timer: inout TimerState, _ rule: TimerRule, _ stamp: TimerStamp) {
+        if let time = stamp.lastElapse { timer.resume(rule, fired: time, now: now, random: &random) }
+        if let left = stamp.after { timer.resume(rule, left: left, now: now) }
+    }
+
+    /// The wall clock was set, or the zones have changed.
+    mutating func recompute(_ timer: inout TimerState, _ rule: TimerRule) {
+        timer.recompute(rule, now: now, random: &random)
+    }
+
+    /// The wall clock was set for the first time since boot.
+    mutating func beginCalendar(_ timer: inout TimerState, _ rule: TimerRule) {
+        timer.beginCalendar(rule, now: now, random: &random)
+    }
+
+    /// False: that is known.
+    mutating func noteBooted(_ id: SourceID) -> Bool { booted.insert(id).inserted }
+
+    // MARK: Missed elapses
+
+    /// Elapses that were missed while watchd was not there, and how many more there were longer ago than
+    /// `CatchUpMaxSec=`. `since`: what was due before that is done with. `nil`: nobody knows.
+    func missed(_ rule: TimerRule, since: Int64) -> (elapses: [MissedElapses], tooOld: Int)? {
+        let toWall = lapse.toWall
+        // The start of watchd, on the wall clock as it is now.
+        let end = started.boottime + toWall
+        let oldest = min(since, end)
+        let base = max(oldest, end - rule.catchUpLimit)
+        let tooOld =
+            rule.newestElapses(after: oldest, through: base, limit: 1).count
+            + rule.newestSlots(after: oldest - toWall, through: base - toWall, limit: 1).count
+        // One at the very start is not missed: it fires.
+        var missed = [rule.newestElapses(after: base, through: end - 1, limit: TimerRule.mostCaughtUp)]
+        missed.append(
+            rule.newestSlots(after: base - toWall, through: end - toWall, limit: TimerRule.mostCaughtUp)
+                .moved(by: toWall))
+        // What elapses more often is not stored where nothing is caught up: nobody knows when it fired last.
+        let count = missed.reduce(tooOld) { $0 + $1.count }
+        if rule.trigger.catchUp == .none, Int64(count) > (end - oldest) / TimerState.stampPeriod + 1 { return nil }
+        return (missed, tooOld)
+    }
+
+    /// The wall clock has been set since boot.
+    var isSet: Bool { now.realtime >= ClockWatch.earliest }
+
+    /// Keeps in mind since when elapses are missed, until the clock is set.
+    mutating func waitForClock(_ id: SourceID, since: Int64) { unset[id] = since }
+
+    /// The timers that have waited for the clock to be set, in the order of their names.
+    mutating func takeUnset() -> [(id: SourceID, since: Int64)] {
+        defer { unset = [:] }
+        return unset.sorted { $0.key.description < $1.key.description }.map { ($0.key, $0.value) }
+    }
+
+    // MARK: Windows
+
+    /// An operation waits until a window is over. Returns when to look again; `nil`: it waits for that already.
+    mutating func hold(_ id: UInt64, until end: Int64) -> Int64? {
+        windowEnds.updateValue(end, forKey: id) == end ? nil : end
+    }
+
+    /// An operation waits for no window, or has ended.
+    mutating func holdNoMore(_ id: UInt64) { if !windowEnds.isEmpty { windowEnds[id] = nil } }
+}

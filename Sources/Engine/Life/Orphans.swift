@@ -1,0 +1,30 @@
+/// What the store has and has no place for: operations without their handler or queue, events held by a source that is
+/// gone. They wait for a reload that brings it back.
+struct Orphans: Sendable {
+    private var operations: [UInt64: StoredOperation] = [:]
+    /// How operations ended that those wait for.
+    private(set) var results: [UInt64: Result] = [:]
+    /// Events held by a source that does not exist (any more).
+    private(set) var holds: [StoredHold] = []
+
+    var isEmpty: Bool { operations.isEmpty }
+    var byAge: [StoredOperation] { operations.values.sorted { $0.id < $1.id } }
+
+    subscript(id: UInt64) -> StoredOperation? { operations[id] }
+
+    mutating func add(_ operation: StoredOperation) { operations[operation.id] = operation }
+
+    mutating func remove(_ id: UInt64) -> StoredOperation? { operations.removeValue(forKey: id) }
+
+    /// Keeps the results as long as somebody may wait for them.
+    mutating func keep(_ results: [UInt64: Result]) {
+        self.results = operations.isEmpty ? [:] : self.results.merging(results) { $1 }
+    }
+
+    mutating func add(_ hold: StoredHold) { holds.append(hold) }
+
+    mutating func takeHolds() -> [StoredHold] {
+        defer { holds = [] }
+        return holds
+    }
+}
