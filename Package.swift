@@ -101,7 +101,7 @@ let package = Package(
             "Systemd", "Systemd", "ProgramKit", "LinuxSystem", "watchd", "watchctl", data: ["real-systemd.sh"]),
         tests(
             "EndToEnd", "ProgramKit", "SeedKit", "ControlInterface", "Varlink", "LinuxSystem", "watchd", "watchctl",
-            data: ["Scenarios"]),
+            data: ["Scenarios", "messages.txt"]),
 
         // Measured, not shipped: what watchd costs, against a floor in C.
         .executableTarget(

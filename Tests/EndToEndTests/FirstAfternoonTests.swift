@@ -56,7 +56,7 @@ import Varlink
             Handler=slow
 
             """
-        try Watchd.run(text) { watchd in
+        try Watchd.run(text, settings: "DrainSec=0\n") { watchd in
             try watchd.emit("images")
             try wait(for: "its line") { try watchd.control("output", "slow").text == "begun\n" }
             let pid = try #require(try watchd.operation(1).summary.pid)

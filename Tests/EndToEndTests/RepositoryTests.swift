@@ -4,13 +4,6 @@ import Testing
 
 /// Rules of the tree that the compiler cannot see.
 @Suite("Repository", .ownThread) struct RepositoryTests {
-    private static let root: String = {
-        // …/Tests/EndToEndTests/RepositoryTests.swift
-        var folder = #filePath[...]
-        for _ in 0..<3 { folder = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)] }
-        return String(folder)
-    }()
-
     /// Where a module may be imported below `Sources`.
     private static let allowed: [String: Set<String>] = [
         "Dispatch": ["EventSources", "Handlers", "Daemon", "watchd"],
@@ -36,18 +29,10 @@ import Testing
         var lines: [Substring]
     }
 
-    private static func files(_ folder: String, suffix: String = ".swift") throws -> [String] {
-        try Linux.readFolder(folder).flatMap { entry -> [String] in
-            let path = "\(folder)/\(String(decoding: entry.name, as: UTF8.self))"
-            if entry.kind == .folder { return try files(path, suffix: suffix) }
-            return path.hasSuffix(suffix) ? [path] : []
-        }
-    }
-
     private static func sources(_ top: String = "Sources") throws -> [File] {
-        try files("\(root)/\(top)").map { path in
+        try Repository.files("\(Repository.root)/\(top)").map { path in
             let text = String(decoding: try Linux.readFile(path), as: UTF8.self)
-            let below = path.dropFirst("\(root)/\(top)/".count)
+            let below = path.dropFirst("\(Repository.root)/\(top)/".count)
             let target = below.split(separator: "/").first.map(String.init) ?? ""
             return File(target: target, path: String(below), lines: text.split(separator: "\n"))
         }
@@ -78,7 +63,7 @@ import Testing
     }
 
     @Test func everyExampleIsAcceptedWithoutAWord() throws {
-        let files = try Self.files("\(Self.root)/config", suffix: ".watch")
+        let files = try Repository.files("\(Repository.root)/config", suffix: ".watch")
         #expect(files.count > 3, "the examples were found")
         for file in files {
             // Each is a configuration of its own.
