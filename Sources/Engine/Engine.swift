@@ -33,7 +33,7 @@ package struct Engine: Sendable {
         case running, reloading, draining, drained
     }
 
-    package internal(set) var phase = Phase.running
+    package var phase: Phase { life.phase }
     package internal(set) var settings: DaemonSettings
     /// When this engine was made: the daemon's start.
     package var started: Moment { clocks.started }
@@ -56,8 +56,6 @@ package struct Engine: Sendable {
     var clocks: Clocks
     /// For `%{host}`.
     let hostName: [UInt8]
-    /// `start` has been called.
-    var hasStarted = false
 
     /// What waits, over all queues.
     var load = Load()
@@ -86,9 +84,7 @@ package struct Engine: Sendable {
     var calls = Calls()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
-    var pendingReload: PendingReload?
-    var drain: DrainState?
-
+    var life = Life.starting
     var journal: Journal
     /// The source whose held event is being let go.
     var lettingGo: Int?
@@ -134,7 +130,7 @@ package struct Engine: Sendable {
 
     /// The actions that open the sources.
     package mutating func start() -> [Action] {
-        hasStarted = true
+        if !life.hasStarted { life = .running }
         perform(supervisor.begin(ids: &journal.ids.lastOperation, at: now))
         for source in sources.indices where timerRule(source).map({ $0.trigger.catchUp != .none }) ?? false {
             saveStamp(source)
@@ -226,9 +222,9 @@ package struct Engine: Sendable {
     mutating func settle() {
         repeat {
             // What a stop leaves to the next start is not started any more.
-            if drain != nil, phase == .draining { setAsideUnsaved() }
+            if life.isDraining { setAsideUnsaved() }
         } while settleOnce()
-        if let drain, !drain.isOver, isIdle {
+        if life.isDraining, isIdle {
             if finalizeAll() { return settle() }
             finishDrain(leftBehind: [])
         }
@@ -266,7 +262,7 @@ package struct Engine: Sendable {
         } else if isRoomNew, !waitingEmits.isEmpty {
             isRoomNew = false
             retryWaitingEmits()
-        } else if pendingReload != nil, mayApplyReload {
+        } else if life.phase == .reloading, mayApplyReload {
             applyPendingReload()
         } else {
             return false

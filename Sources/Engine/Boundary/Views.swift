@@ -310,7 +310,7 @@ extension Engine {
 
     /// Whether a start that waited for the store is still wanted.
     package func isStarting(_ id: RunID) -> Bool {
-        guard phase != .drained, let ref = operations.ref(id: id.operation) else { return false }
+        guard !life.isDrained, let ref = operations.ref(id: id.operation) else { return false }
         return Int(operations[ref].attempt) == id.attempt
             && operations[ref].runs.contains { $0.part == id.part && $0.pid == nil }
     }
@@ -350,7 +350,7 @@ extension Engine {
     package var orphanHolds: [StoredHold] { journal.orphans.holds }
 
     /// Durable operations that the stop left for the next start.
-    package var setAsideCount: Int { journal.setAsideCount }
+    package var setAsideCount: Int { journal.setAside.count }
 
     /// Stored operations whose handler or queue does not exist, oldest first.
     package var orphanViews: [OperationView] { journal.orphans.byAge.map { view($0) } }

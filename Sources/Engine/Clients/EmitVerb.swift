@@ -37,7 +37,7 @@ extension Engine {
     mutating func emit(
         _ emissions: [Command.Emission], caller: UInt64?, _ token: Token
     ) throws(CommandError) {
-        guard phase == .running || phase == .reloading else { throw .draining }
+        guard life.isOpen else { throw .draining }
         let resolved = try resolve(emissions)
         let call = EmitCall(emissions: resolved, token: token, caller: caller)
         guard let waiting = tryAdmit(call, behind: waitingEmits) else { return }
@@ -52,7 +52,7 @@ extension Engine {
 
     /// Whether such a call would have to wait now, so that it matters who makes it.
     package func hasToWait(_ emissions: [Command.Emission]) -> Bool {
-        guard phase == .running || phase == .reloading, let resolved = try? resolve(emissions) else { return false }
+        guard life.isOpen, let resolved = try? resolve(emissions) else { return false }
         let call = EmitCall(emissions: resolved, token: Token(0))
         switch room(for: call) {
         case .later: return true

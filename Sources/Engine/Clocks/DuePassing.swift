@@ -24,7 +24,7 @@ extension Engine {
             perform(supervisor.elapsed(source, copy, ids: &journal.ids.lastOperation, at: now))
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
-        case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
+        case .reload: if let reload = life.reload, reload.deadline <= now.monotonic { applyPendingReload() }
         case .queueCancellation: cancelNextOfQueue()
         case .drain: drainDeadline()
         }
@@ -56,9 +56,9 @@ extension Engine {
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
         case .resumeQueue(let queue):
             return queues.isInUse(queue) && queues[queue].suspensions.contains { $0.resumesAt == time }
-        case .reload: return pendingReload?.deadline == time
+        case .reload: return life.reload?.deadline == time
         case .queueCancellation: return !queueCancellations.isEmpty
-        case .drain: return drain?.deadline == time && drain?.isOver == false
+        case .drain: return life.isDraining && life.drain?.deadline == time
         }
     }
 

@@ -21,7 +21,7 @@ extension Engine {
         let event = makeEvent(fact, count: count)
         sources[source].lastEvent = event.time
         actions.append(.report(accepted(event, source)))
-        if phase == .running || phase == .reloading {
+        if life.isOpen {
             if isSuspended || (depth == 0 && !sources[source].held.isEmpty) { return hold(event, source: source) }
             if depth == 0,
                 let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: false)
@@ -113,7 +113,7 @@ extension Engine {
     /// Why a delivery may not become a part of an operation.
     private func refusal(_ dependencies: Dependencies, _ depth: Int, queue: Int) -> (Result, String)? {
         // What is durable runs after the next start.
-        if phase == .draining || phase == .drained, !queues[queue].definition.isDurable, drain?.keepsAll != true {
+        if life.isStopping, !queues[queue].definition.isDurable, life.drain?.keepsAll != true {
             return (.cancelled, "watchd is stopping")
         }
         if depth > Self.chainLimit { return (.dropped, "a chain of more than \(Self.chainLimit) handlers") }

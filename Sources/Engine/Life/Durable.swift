@@ -104,7 +104,7 @@ extension Engine {
     mutating func takeOperationID() -> UInt64 { journal.ids.takeOperation(clock: idClock) }
 
     private mutating func reserveIDs() {
-        guard phase != .drained, journal.isWorking, journal.ids.isLow(Self.idsReserved) else { return }
+        guard !life.isDrained, journal.isWorking, journal.ids.isLow(Self.idsReserved) else { return }
         reserve(Self.idsReserved)
     }
 
@@ -210,9 +210,7 @@ extension Engine {
         if operations[ref].record.isUnsaved { tellStore() }
         let operation = operations[ref]
         for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {
-            let kept = stored(operation)
-            drain?.left[ref.id] = kept
-            drain?.leftWaiting[id, default: []].append(ref.id)
+            journal.setAside.add(stored(operation), waitingFor: id)
         }
         for run in operation.runs {
             giveBack(run.held)
@@ -222,13 +220,13 @@ extension Engine {
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1
         sources[operation.source].operations -= 1
-        journal.setAsideCount += 1
+        journal.setAside.add()
         releaseUnused(operation)
     }
 
     /// The starts of these wait for a commit that may not come during this stop.
     private mutating func setAsideUncommitted() {
-        guard drain != nil else { return }
+        guard life.isStopping else { return }
         for ref in operations.refs where isDurable(ref) && isUnstarted(ref) { setAside(ref) }
     }
 

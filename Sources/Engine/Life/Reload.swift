@@ -7,41 +7,34 @@ import WatchFile
 /// new definition of its handler; what runs ends under the definition it was started with. What is removed stays until
 /// its last operation has ended.
 extension Engine {
-    struct PendingReload: Sendable {
-        var configuration: Configuration
-        var token: Token
-        var deadline: Int64
-    }
-
     /// How long a reload waits for a running operation of `main`.
     static let reloadPatience: Int64 = 10_000_000
 
     mutating func requestReload(_ configuration: Configuration, _ token: Token) {
-        guard phase == .running else {
-            let error: CommandError = phase == .reloading ? .notSupported("a reload is already on its way") : .draining
+        guard life.phase == .running else {
+            let error: CommandError = life.isOpen ? .notSupported("a reload is already on its way") : .draining
             actions.append(.reply(token, .failure(error)))
             return
         }
-        phase = .reloading
         let deadline = now.monotonic + Self.reloadPatience
-        pendingReload = PendingReload(configuration: configuration, token: token, deadline: deadline)
+        life = .reloading(Life.PendingReload(configuration: configuration, token: token, deadline: deadline))
         if !mayApplyReload { deadlines.add(.reload, .monotonic, at: deadline) }
     }
 
     /// A reload is applied between two operations of `main`.
     var mayApplyReload: Bool {
-        guard let pendingReload, let main = queues.index(of: "main") else { return true }
-        return queues[main].runsThrough == 0 || pendingReload.deadline <= now.monotonic
+        guard let reload = life.reload, let main = queues.index(of: "main") else { return true }
+        return queues[main].runsThrough == 0 || reload.deadline <= now.monotonic
     }
 
     func isWaitingForReload(_ queue: Int) -> Bool {
-        pendingReload != nil && queues[queue].definition.name == "main"
+        guard case .reloading = life else { return false }
+        return queues[queue].definition.name == "main"
     }
 
     mutating func applyPendingReload() {
-        guard let reload = pendingReload else { return }
-        pendingReload = nil
-        phase = .running
+        guard let reload = life.reload else { return }
+        life = .running
         let change = apply(reload.configuration)
         placeOrphans()
         windowsMayHaveMoved()
@@ -300,7 +293,7 @@ extension Engine {
         guard queues.isInUse(index), queues[index].isRemoved, queues[index].isEmpty,
             queues[index].runsThrough == 0, queues[index].through.count <= 1, !isHeldFor({ $0.queue == index })
         else { return }
-        if phase == .running || phase == .reloading, finalize(index) { return }
+        if life.isOpen, finalize(index) { return }
         let chain = queues[index].chain
         tell(.queue(index))
         trail.forget { $0.queue == index }

@@ -120,7 +120,7 @@ extension Engine {
     mutating func supersede(_ ref: OperationRef) {
         guard let next = successor(of: ref) else {
             // A stop has left the newer one to the next start, and so this one.
-            if drain != nil, isDurable(ref) {
+            if life.isStopping, isDurable(ref) {
                 operations[ref].runs = []
                 return setAside(ref)
             }

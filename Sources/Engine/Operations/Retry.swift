@@ -39,7 +39,7 @@ extension Engine {
             return finish(ref, verdict)
         }
         backOff(ref, verdict, pause)
-        if drain != nil { setAsideForAgain(ref) }
+        if life.isStopping { setAsideForAgain(ref) }
     }
 
     /// Nobody knows whether the run did its work: it is the same attempt that comes once more.
@@ -52,7 +52,7 @@ extension Engine {
 
     /// Microseconds until the next attempt; `nil`: there is none.
     private mutating func pause(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) -> Int64? {
-        guard drain == nil || runsAgain(ref) else { return nil }
+        guard life.isOpen || runsAgain(ref) else { return nil }
         let (id, policy) = (operations[ref].id, run.definition.value.retry)
         if let exit = verdict.exit, run.ending == nil, policy.preventExitStatus.contains(exit) { return nil }
         var used = attempts[id] ?? Attempts()

@@ -14,7 +14,7 @@ extension Engine {
         if let effects = supervisor.started(id, pid: pid, at: now) { return perform(effects) }
         guard let (ref, index) = running(id) else {
             // It was left to the next start while it was being spawned.
-            if drain != nil { actions.append(.signal(id, number: 9, mode: .tree)) }
+            if life.isStopping { actions.append(.signal(id, number: 9, mode: .tree)) }
             return
         }
         operations[ref].runs[index].phase = .running(pid: pid)

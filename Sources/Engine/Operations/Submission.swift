@@ -30,7 +30,7 @@ extension Engine {
 
     /// A finalizer belongs to its queue's end, not to a next start.
     private func isDurable(_ draft: Operation) -> Bool {
-        guard queues[draft.queue].definition.isDurable || drain?.keepsAll == true else { return false }
+        guard queues[draft.queue].definition.isDurable || life.drain?.keepsAll == true else { return false }
         if case .finalizer = sources[draft.source].origin { return false }
         return true
     }

@@ -19,8 +19,8 @@ extension Engine {
 
     /// Nothing that its queue runs through is suspended, and it is not being cancelled.
     func isOpen(_ queue: Int) -> Bool {
-        switch phase {
-        case .running, .reloading: break
+        switch life {
+        case .starting, .running, .reloading: break
         // Only finalizers are left then.
         case .draining: return true
         case .drained: return false

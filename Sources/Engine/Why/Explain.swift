@@ -184,7 +184,7 @@ extension Engine {
         for place in queues[queue].chain {
             let name = queues[place].definition.name
             let section = "queue/\(name)"
-            if let suspension = queues[place].suspensions.last, phase != .draining {
+            if let suspension = queues[place].suspensions.last, !life.isDraining {
                 waits.append(
                     wait(ref, .suspended, "queue \(name) suspended by \(suspension.by)", section: section))
             }

@@ -187,8 +187,8 @@ struct EngineInvariants {
         real += engine.clocks.windowEnds.values
         for index in engine.queues.indices { boot += engine.queues[index].suspensions.compactMap(\.resumesAt) }
         monotonic += refs.flatMap { engine.operations[$0].runs.compactMap(\.deadline) }
-        if let reload = engine.pendingReload { monotonic.append(reload.deadline) }
-        if let drain = engine.drain, !drain.isOver, let deadline = drain.deadline { monotonic.append(deadline) }
+        if let reload = engine.life.reload { monotonic.append(reload.deadline) }
+        if case .draining(let drain) = engine.life, let deadline = drain.deadline { monotonic.append(deadline) }
         for (clock, times) in [(Clock.realtime, real), (.boottime, boot), (.monotonic, monotonic)] {
             guard let next = times.min() else { continue }
             guard let time = armed[clock], time <= next else { return "the \(clock) clock is not armed for \(next)" }
