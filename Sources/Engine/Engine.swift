@@ -41,16 +41,12 @@ package struct Engine: Sendable {
     var handlers = Registry<HandlerState>()
     var queues = Registry<QueueState>()
     var sources = Registry<SourceState>()
-    var semaphores = Registry<SemaphoreState>()
-    var operations = OperationTable()
-    var keys = KeyTable()
+    var scheduler: Scheduler
     var dependencies = DependencyTable()
     /// Of operations split by `Stride=` that have started.
     var splits: [UInt64: Split] = [:]
     /// Of operations that have failed and are tried again.
     var attempts: [UInt64: Attempts] = [:]
-    /// Operations that wait for their keys and may end who has them (`Overlap=restart`).
-    var restarting: [OperationRef] = []
     var trail = Trail()
     var deadlines = Deadlines()
     var clocks: Clocks
@@ -68,14 +64,6 @@ package struct Engine: Sendable {
     var supervisor = Supervisor()
     /// The counts of handlers that were removed.
     var retired = Counters()
-    /// Commands that run (`MaxProcesses=`).
-    var processes = 0
-    /// Since when all process slots are taken, on the wall clock (microseconds); `nil`: there is a free one.
-    package internal(set) var slotsFullSince: Int64?
-    /// The queues that want to start a command: process slots are given out here only.
-    var slotLines = SlotLines()
-    /// The queues that want to start what needs no process.
-    var agenda = Heap<SlotLines.Contender>()
     /// Callers of `Emit` that wait for room, in the order they came.
     var waitingEmits: [EmitCall] = []
     /// Where runs were found to wait for room that only they could make, since an entry has started or ended last.
@@ -84,7 +72,7 @@ package struct Engine: Sendable {
     var calls = Calls()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
-    var life = Life.starting
+    var life = Life.starting { didSet { scheduler.surroundings.phase = life.phase } }
     var journal: Journal
     /// The source whose held event is being let go.
     var lettingGo: Int?
@@ -92,18 +80,6 @@ package struct Engine: Sendable {
     var heldByStore = WaitingLine()
     var now: Moment { clocks.now }
     var actions: [Action] = []
-    /// Queues on which something may start now.
-    var dirtyQueues = Deque<Int>()
-    /// Queues that have width again for others that run through them.
-    var wideTargets = Deque<Int>()
-    /// Those of them whose oldest contenders have been woken and did not take it all.
-    var stillWideTargets = Deque<Int>()
-    /// Operations that wait for semaphores.
-    var parked = 0
-    /// There may be enough of a semaphore for somebody who waits.
-    var areSemaphoresMoved = false
-    /// Somebody may have to end for a newer operation now.
-    var areRestartsMoved = false
     /// Sources that may let go what they hold: they were resumed.
     var dirtySources = WaitingLine()
     /// Queues with room again for the sources they hold back.
@@ -122,6 +98,7 @@ package struct Engine: Sendable {
         _ configuration: Configuration, at now: Moment, seed: UInt64 = 0, host: [UInt8] = [], hostName: [UInt8] = []
     ) {
         settings = configuration.settings
+        scheduler = Scheduler(maxProcesses: settings.maxProcesses, at: now.monotonic)
         clocks = Clocks(now, zones: configuration.zones, host: host, seed: seed)
         self.hostName = hostName
         journal = Journal(ids: IDs(realtime: now.realtime))
@@ -144,6 +121,7 @@ package struct Engine: Sendable {
     /// Takes one input and decides. The times of `now` never run backwards but for the wall clock.
     package mutating func handle(_ input: Input, at now: Moment) -> [Action] {
         clocks.pass(now)
+        scheduler.surroundings.now = now.monotonic
         actions.reserveCapacity(8)
         clocksChanged()
         switch input {
@@ -209,7 +187,10 @@ package struct Engine: Sendable {
     }
 
     /// Lets views tell how long something waits still, not how long it did at the last input.
-    package mutating func look(at now: Moment) { clocks.now = now }
+    package mutating func look(at now: Moment) {
+        clocks.now = now
+        scheduler.surroundings.now = now.monotonic
+    }
 
     private mutating func takeActions() -> [Action] {
         defer { actions = [] }
@@ -233,19 +214,16 @@ package struct Engine: Sendable {
 
     /// False: there was nothing to do. Starts come first, so that they make room before anybody asks for it.
     private mutating func settleOnce() -> Bool {
-        if let queue = dirtyQueues.removeFirst() {
-            queues[queue].isDirty = false
-            pump(queue)
-        } else if let target = wideTargets.removeFirst() {
-            wakeContenders(of: target)
-        } else if areSemaphoresMoved {
-            // Before anybody is fed: who can take what was given is older than some who stand in line for the rest.
-            wakeParked()
-        } else if feedNext() {
+        let step = scheduler.next()
+        noteRateWaits()
+        switch step {
+        case .start(let ref):
+            start(ref)
             return true
-        } else if let target = stillWideTargets.removeFirst() {
-            wakeContenders(of: target)
-        } else if areRestartsMoved {
+        case .done: return true
+        case .nothing: break
+        }
+        if scheduler.areRestartsMoved {
             restartWhatMay()
         } else if let source = dirtySources.first {
             dirtySources.removeFirst()
@@ -270,11 +248,23 @@ package struct Engine: Sendable {
         return true
     }
 
-    mutating func touch(queue: Int) {
-        guard !queues[queue].isDirty else { return }
-        queues[queue].isDirty = true
-        dirtyQueues.append(queue)
+    /// Rates that keep queues from starting anything are looked at again when they allow it.
+    mutating func noteRateWaits() {
+        guard !scheduler.rateWaits.isEmpty else { return }
+        for (queue, time) in scheduler.takeRateWaits() { deadlines.add(.queueRate(queue), .monotonic, at: time) }
     }
+}
+
+extension Engine {
+    /// Operations that have not ended.
+    var operations: OperationTable {
+        @inline(__always) _read { yield scheduler.operations }
+        @inline(__always) _modify { yield &scheduler.operations }
+    }
+
+    var keys: KeyTable { @inline(__always) _read { yield scheduler.keys } }
+
+    var semaphores: Registry<SemaphoreState> { _read { yield scheduler.semaphores } }
 }
 
 extension Moment {

@@ -179,7 +179,9 @@ extension Engine {
     package var entriesPending: Int { entries }
     /// What waits, over all queues.
     package var loadPending: Load { load }
-    package var processesRunning: Int { processes }
+    package var processesRunning: Int { scheduler.slots.taken }
+    /// Since when all process slots are taken, on the wall clock (microseconds); `nil`: there is a free one.
+    package var slotsFullSince: Int64? { scheduler.slots.fullSince }
 
     /// Every operation that has not ended, oldest first.
     package var operationViews: [OperationView] { operations.refs.map { view($0) } }
@@ -259,7 +261,7 @@ extension Engine {
                 counters: shown(state.counters, unsafe), entries: state.entries, bytes: state.load.bytes,
                 fullness: state.fullness,
                 waiting: state.waiting + unsafe.count, running: state.running - unsafe.count,
-                qos: state.qos, over: max(0, state.entries - state.definition.backlog),
+                qos: scheduler[index].qos, over: max(0, state.entries - state.definition.backlog),
                 oldest: oldest.map { operations[$0].submitted })
         }
     }

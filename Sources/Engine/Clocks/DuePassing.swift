@@ -17,7 +17,7 @@ extension Engine {
         case .storedDelay(let ref): storeDelay(ref)
         case .startTimeout(let ref): startTimedOut(ref)
         case .retry(let ref): pauseIsOver(ref)
-        case .queueRate(let queue): queueRateMayBeBack(queue)
+        case .queueRate(let queue): scheduler.rateMayBeBack(queue)
         case .sourceRate(let source): sourceRateMayBeBack(source)
         case .wait(let token): waitTimedOut(token)
         case .supervised(let source, let copy):
@@ -48,7 +48,7 @@ extension Engine {
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .retry(let ref):
             return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time
-        case .queueRate(let queue): return queues.isInUse(queue) && queues[queue].rateDeadline == time
+        case .queueRate(let queue): return queues.isInUse(queue) && scheduler[queue].rate.deadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
         case .wait(let token): return calls.deadline(of: token) == time
         case .supervised(let source, let copy): return supervisor.isDeadline(time, source, copy)

@@ -41,10 +41,7 @@ extension Engine {
     mutating func waitsNoMore(_ queue: Int) {
         queues[queue].waiting -= 1
         let (waiting, running) = (queues[queue].waiting, queues[queue].running)
-        let station: Operation.Station? = queues[queue].isSerial ? nil : .queue
         queues[queue].arrivals.trim(waiting: waiting, in: operations)
-        // Those that have gone are dropped from the front of a serial line at once: its head is looked at often.
-        if station == nil { _ = queues[queue].line.first(level: 2, in: operations, at: nil) }
-        queues[queue].line.trim(waiting + running, in: operations, at: station)
+        scheduler.trimLine(queue, waiting: waiting, running: running)
     }
 }

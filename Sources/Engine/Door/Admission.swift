@@ -311,33 +311,12 @@ extension Engine {
     private mutating func joinKeys(_ names: [KeyTable.Name], _ ref: OperationRef) {
         let have = operations[ref].keys.map { keys[$0].name }
         for name in names where !have.contains(name) {
-            let key = keys.enter(name, ref, isOpen: true)
-            operations[ref].keys.append(key)
-            guard operations[ref].isExclusive, operations[ref].place != 0 else { continue }
-            let ticket = operations.ticket(ref)
-            keys.stand(key, ticket, in: operations)
-            // Being older, it may have stepped in before one that was ready.
-            if keys[key].line.first == ticket, let displaced = keys[key].line.second {
-                readyNoMore(operations.ref(displaced))
-            }
+            if let displaced = scheduler.join(name, ref) { report(displaced) }
         }
-        if operations[ref].place != 0, !hasKeys(ref) {
-            readyNoMore(ref)
-            noteRestart(ref)
+        if operations[ref].place != 0, !scheduler.hasKeys(ref) {
+            if scheduler.readyNoMore(ref) { report(ref) }
+            scheduler.noteRestart(ref)
         }
-    }
-
-    private mutating func readyNoMore(_ ref: OperationRef) {
-        guard operations.isWaiting(ref) else { return }
-        switch operations[ref].station {
-        case .semaphores: countParked(ref, -1)
-        case .queue: break
-        case .unsubmitted, .keys, .backingOff, .none, .gone: return
-        }
-        operations[ref].station = .keys
-        report(ref)
-        // Who stands behind it may need less.
-        touch(queue: operations[ref].queue)
     }
 }
 

@@ -7,7 +7,7 @@ import WatchFile
 /// room below 7/8, the line is let go from its front until there is none; until it is empty nobody passes it.
 extension Engine {
     /// Where a source has to wait.
-    enum Obstacle: Equatable {
+    enum SourceObstacle: Equatable {
         case queue(Int), total
         /// `RateLimit=` of the source.
         case rate
@@ -17,7 +17,7 @@ extension Engine {
 
     /// What keeps an event back: a queue of the source that holds back when it is full has no room for it. `isFirst`:
     /// the source stands first in line, so that nobody waits before it.
-    func obstacle(_ event: Event, source: Int, isFirst: Bool) -> Obstacle? {
+    func obstacle(_ event: Event, source: Int, isFirst: Bool) -> SourceObstacle? {
         if !journal.isWorking, isDurable(source: source) { return .store }
         let more = event.load
         let isTotalFull = !load.hasRoom(for: more, within: settings.bound) || (!isFirst && !heldByTotal.isEmpty)
@@ -34,7 +34,7 @@ extension Engine {
 
     /// The obstacle that comes before all others: the source has made too many operations lately. What joins one that
     /// waits makes none.
-    func rateObstacle(_ event: Event, _ source: Int) -> Obstacle? {
+    func rateObstacle(_ event: Event, _ source: Int) -> SourceObstacle? {
         guard let limit = sources[source].rateLimit, !event.isNothing,
             sources[source].rate.isFull(limit, now: now.monotonic)
         else { return nil }
@@ -120,7 +120,7 @@ extension Engine {
         }
     }
 
-    mutating func wait(_ source: Int, for obstacle: Obstacle) {
+    mutating func wait(_ source: Int, for obstacle: SourceObstacle) {
         switch obstacle {
         case .queue(let queue): queues[queue].heldSources.append(source)
         case .total: heldByTotal.append(source)
@@ -162,7 +162,7 @@ extension Engine {
     /// Lets go what a source holds, as far as there is room, and returns what keeps the rest back. `isFirst`: it stands
     /// first in its line.
     @discardableResult
-    mutating func letGo(_ source: Int, isFirst: Bool) -> Obstacle? {
+    mutating func letGo(_ source: Int, isFirst: Bool) -> SourceObstacle? {
         guard sources.isInUse(source), !sources[source].isSuspended else { return nil }
         while let event = sources[source].held.next() {
             if let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: isFirst) {

@@ -24,12 +24,7 @@ extension Engine {
     /// A reload is applied between two operations of `main`.
     var mayApplyReload: Bool {
         guard let reload = life.reload, let main = queues.index(of: "main") else { return true }
-        return queues[main].runsThrough == 0 || reload.deadline <= now.monotonic
-    }
-
-    func isWaitingForReload(_ queue: Int) -> Bool {
-        guard case .reloading = life else { return false }
-        return queues[queue].definition.name == "main"
+        return scheduler[main].runsThrough == 0 || reload.deadline <= now.monotonic
     }
 
     mutating func applyPendingReload() {
@@ -42,11 +37,11 @@ extension Engine {
         actions.append(journal.unsaved.isEmpty || !journal.isWorking ? reloaded : .committed(reloaded))
         // Widths, bounds and policies may have changed.
         for queue in queues.indices {
-            touch(queue: queue)
+            scheduler.touch(queue: queue)
             roomyQueues.append(queue)
             queueMayBeEmpty(queue)
         }
-        if processes < settings.maxProcesses { slotsFullSince = nil }
+        scheduler.slots.look()
         isTotalRoomy = true
         isRoomNew = true
     }
@@ -55,9 +50,10 @@ extension Engine {
     mutating func apply(_ configuration: Configuration) -> ConfigurationChange {
         var change = ConfigurationChange()
         settings = configuration.settings
+        scheduler.slots.resize(settings.maxProcesses)
         zonesChanged(configuration.zones)
         closeSources(configuration.sharedSources, &change)
-        applySemaphores(configuration.semaphores, &change)
+        scheduler.apply(configuration.semaphores, &change)
         applyQueues(configuration.queues, &change)
         applyHandlers(configuration.handlers, &change)
         sources.reserveCapacity(configuration.sharedSources.count)
@@ -70,7 +66,7 @@ extension Engine {
         }
         for handler in handlers.indices { releaseHandlerIfUnused(handler) }
         for queue in queues.indices { releaseQueueIfUnused(queue) }
-        for semaphore in semaphores.indices { releaseSemaphoreIfUnused(semaphore) }
+        for semaphore in semaphores.indices { scheduler.releaseSemaphoreIfUnused(semaphore) }
         return change
     }
 
@@ -88,7 +84,8 @@ extension Engine {
                 change.added.append("queue/\(definition.name)")
                 var state = QueueState(definition: definition)
                 if definition.isSuspended { state.suspensions = [fileSuspension] }
-                _ = queues.insert(state)
+                let isSuspended = state.isSuspended
+                scheduler.add(queue: queues.insert(state), definition, isSuspended: isSuspended)
                 continue
             }
             let (old, wasRemoved) = (queues[index].definition, queues[index].isRemoved)
@@ -127,7 +124,7 @@ extension Engine {
             guard let index = handlers.index(of: definition.name) else {
                 change.added.append("handler/\(definition.name)")
                 let state = HandlerState(definition: SharedDefinition(definition))
-                _ = handlers.insert(state)
+                scheduler.define(handler: handlers.insert(state), Scheduler.Needs())
                 continue
             }
             if handlers[index].isRemoved { change.added.append("handler/\(definition.name)") }
@@ -265,9 +262,7 @@ extension Engine {
             !isFinalizer(handlers[index].name), !isHeldFor({ $0.handler == index })
         else { return }
         retired = retired + handlers[index].counters
-        let demands = handlers[index].demands
-        handlers[index].demands = []
-        for demand in demands { releaseSemaphoreIfUnused(demand.semaphore) }
+        scheduler.remove(handler: index)
         handlers[index].groups = []
         trail.forget { $0.handler == index }
         handlers.release(index)
@@ -291,16 +286,14 @@ extension Engine {
     /// Nothing waits or runs there or in a queue that runs through it, and its finalizer has run.
     mutating func releaseQueueIfUnused(_ index: Int) {
         guard queues.isInUse(index), queues[index].isRemoved, queues[index].isEmpty,
-            queues[index].runsThrough == 0, queues[index].through.count <= 1, !isHeldFor({ $0.queue == index })
+            scheduler[index].runsThrough == 0, scheduler[index].through.count <= 1, !isHeldFor({ $0.queue == index })
         else { return }
         if life.isOpen, finalize(index) { return }
-        let chain = queues[index].chain
+        let chain = scheduler[index].chain
         tell(.queue(index))
         trail.forget { $0.queue == index }
         queues.release(index)
-        for target in chain where target != index {
-            queues[target].through.removeAll { $0 == index }
-            releaseQueueIfUnused(target)
-        }
+        scheduler.remove(queue: index)
+        for target in chain where target != index { releaseQueueIfUnused(target) }
     }
 }

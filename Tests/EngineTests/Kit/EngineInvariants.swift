@@ -224,7 +224,7 @@ struct EngineInvariants {
         for index in engine.queues.indices where engine.queues[index].isRemoved {
             let queue = engine.queues[index]
             let isUsed = refs.contains { engine.operations[$0].queue == index }
-            let isTarget = engine.queues.indices.contains { $0 != index && engine.queues[$0].chain.contains(index) }
+            let isTarget = engine.queues.indices.contains { $0 != index && engine.scheduler[$0].chain.contains(index) }
             // What was started under the old definition counts there until its end.
             let isCounted = refs.contains { engine.operations[$0].runs.contains { $0.queues.contains(index) } }
             let isHeldFor = isHeldFor(engine) { $0.queue == index }
