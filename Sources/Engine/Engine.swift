@@ -3,6 +3,11 @@ package import WatchFile
 
 /// Decides: which event goes to which handler, what merges, what waits for what, what starts now, what a stop does.
 ///
+/// It is a router: most of its state is in values that know nothing of one another, and it hands on what follows from
+/// one to the next. `Door` keeps what is held back, `Scheduler` the operations and their lines, `Clocks` the time,
+/// `Journal` what the store has to be told, `Calls` the callers, `Supervisor` the supervised processes, `Life` whether
+/// it runs or stops.
+///
 /// The engine is a value. It has no clock, no descriptor and no thread: every input carries the time, and effects are
 /// returned as actions that the runtime performs afterwards. So every rule can be tested without waiting, and the same
 /// inputs at the same times give the same decisions.
@@ -12,12 +17,12 @@ package import WatchFile
 /// that it depends on have ended (`Operations/Submission`, `Operations/Dependencies`); then it takes its place in the
 /// line of its key and of its queue. It starts when it stands first in both, no barrier is before it, the queue and its
 /// targets have width and are not suspended, there is a process slot, and the semaphores it needs are there: all of it
-/// is taken in one step, and a waiting operation holds nothing but its key (`Queues/Scheduling`, `Queues/Semaphore`,
+/// is taken in one step, and a waiting operation holds nothing but its key (`Queues/Obstacles`, `Queues/Scheduling`,
 /// `Operations/Starting`). Its attempts end in `Operations/Retry`, it ends in `Operations/Ending`. Every change goes
 /// through `Door/Accounting`, so that the counts of source, queue and handler always add up.
 ///
 /// Nothing on the path of an event looks at all waiting operations; work that follows from a change is put on
-/// work-lists (`dirtyQueues`, `wideTargets`, `dirtySources`, …) and done by `settle` before `handle` returns.
+/// work-lists (`Scheduler.next`, `Door.next`) and done by `settle` before `handle` returns.
 package struct Engine: Sendable {
     /// The longest chain of `Emit=` and `On…=` from an outside event.
     package static let chainLimit = 16
@@ -53,40 +58,20 @@ package struct Engine: Sendable {
     /// For `%{host}`.
     let hostName: [UInt8]
 
-    /// What waits, over all queues.
-    var load = Load()
-    /// Of what all sources hold.
-    var heldLoad = Load()
-    var entries: Int { load.entries }
-    /// Sources held back because `MaxOperations=` or `MaxMemory=` is reached.
-    var heldByTotal = WaitingLine()
+    var door = Door()
+    var entries: Int { door.load.entries }
     /// `[Process]` with `Command=`.
     var supervisor = Supervisor()
     /// The counts of handlers that were removed.
     var retired = Counters()
-    /// Callers of `Emit` that wait for room, in the order they came.
-    var waitingEmits: [EmitCall] = []
-    /// Where runs were found to wait for room that only they could make, since an entry has started or ended last.
-    var ownRoom: Set<EmitCall.Place> = []
     /// Callers of `Run` and `Wait`.
     var calls = Calls()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
     var life = Life.starting { didSet { scheduler.surroundings.phase = life.phase } }
     var journal: Journal
-    /// The source whose held event is being let go.
-    var lettingGo: Int?
-    /// Sources held back because the store fails.
-    var heldByStore = WaitingLine()
     var now: Moment { clocks.now }
     var actions: [Action] = []
-    /// Sources that may let go what they hold: they were resumed.
-    var dirtySources = WaitingLine()
-    /// Queues with room again for the sources they hold back.
-    var roomyQueues = WaitingLine()
-    var isTotalRoomy = false
-    /// A caller of `Emit` that waits may find room now.
-    var isRoomNew = false
 
     /// Starts empty but for the configuration; `start()` returns the first actions.
     ///
@@ -225,27 +210,23 @@ package struct Engine: Sendable {
         }
         if scheduler.areRestartsMoved {
             restartWhatMay()
-        } else if let source = dirtySources.first {
-            dirtySources.removeFirst()
-            letGo(source, isFirst: false)
-        } else if let queue = roomyQueues.first {
-            roomyQueues.removeFirst()
-            letGo(heldBy: queue)
-        } else if journal.isWorking, let source = heldByStore.first {
-            heldByStore.removeFirst()
-            letGo(source, isFirst: false)
-        } else if isTotalRoomy {
-            isTotalRoomy = false
-            letGoHeldByTotal()
-        } else if isRoomNew, !waitingEmits.isEmpty {
-            isRoomNew = false
-            retryWaitingEmits()
+        } else if let step = door.next(isStoreWorking: journal.isWorking) {
+            letIn(step)
         } else if life.phase == .reloading, mayApplyReload {
             applyPendingReload()
         } else {
             return false
         }
         return true
+    }
+
+    private mutating func letIn(_ step: Door.Step) {
+        switch step {
+        case .source(let source): letGo(source, isFirst: false)
+        case .queue(let queue): letGo(heldBy: queue)
+        case .total: letGoHeldByTotal()
+        case .calls: retryWaitingEmits()
+        }
     }
 
     /// Rates that keep queues from starting anything are looked at again when they allow it.

@@ -178,7 +178,7 @@ extension Engine {
 
     package var entriesPending: Int { entries }
     /// What waits, over all queues.
-    package var loadPending: Load { load }
+    package var loadPending: Load { door.load }
     package var processesRunning: Int { scheduler.slots.taken }
     /// Since when all process slots are taken, on the wall clock (microseconds); `nil`: there is a free one.
     package var slotsFullSince: Int64? { scheduler.slots.fullSince }
@@ -233,7 +233,7 @@ extension Engine {
             guard case .source(let id) = state.origin, let definition = state.definition?.value else { return nil }
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
-                isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
+                isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: door.isHeldByStore(index),
                 rateWait: rateWait(index), heldBy: heldBy(index), refusedWhileHeld: state.held.refused,
                 isRemoved: state.isRemoved, suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),

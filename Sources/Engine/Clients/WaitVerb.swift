@@ -68,9 +68,6 @@ extension Engine {
     mutating func abandon(_ token: Token) {
         calls.abandon(token)
         supervisor.abandon(token)
-        if waitingEmits.contains(where: { $0.token == token }) {
-            waitingEmits.removeAll { $0.token == token }
-            isRoomNew = true
-        }
+        door.abandon(token)
     }
 }

@@ -25,16 +25,14 @@ extension Engine {
     mutating func changeLoad(_ change: Load, queue: Int) {
         guard change != Load() else { return }
         queues[queue].load += change
-        load += change
+        door.add(change)
         if change.entries < 0 || change.bytes < 0 { roomMade(in: queue) }
     }
 
     /// Wakes who waits for room.
     mutating func roomMade(in queue: Int) {
-        isRoomNew = true
-        if !ownRoom.isEmpty { ownRoom = [] }
-        if !queues[queue].heldSources.isEmpty, queues[queue].hasRoom { roomyQueues.append(queue) }
-        if !heldByTotal.isEmpty, load.isRoomy(within: settings.bound) { isTotalRoomy = true }
+        door.roomMade(within: settings.bound)
+        if !queues[queue].heldSources.isEmpty, queues[queue].hasRoom { door.roomMade(in: queue) }
     }
 
     /// An operation that did not run has started or ended.

@@ -117,7 +117,7 @@ extension Engine {
             return (.cancelled, "watchd is stopping")
         }
         if depth > Self.chainLimit { return (.dropped, "a chain of more than \(Self.chainLimit) handlers") }
-        if depth > 0, let measure = load.fullness(within: settings.bound + Self.overLimit, isWaitedFor: false) {
+        if depth > 0, let measure = door.load.fullness(within: settings.bound + Self.overLimit, isWaitedFor: false) {
             let over = measure == .entries ? "\(Self.overLimit.entries) entries" : ByteCount.exact(Self.overLimit.bytes)
             return (.dropped, "more than \(over) over \(settings.limit(measure))")
         }

@@ -43,8 +43,7 @@ extension Engine {
             }
         }
         for ref in operations.refs { startNoMore(ref, .stopped) }
-        for call in waitingEmits { actions.append(.reply(call.token, .failure(.draining))) }
-        waitingEmits = []
+        for call in door.takeCalls() { actions.append(.reply(call.token, .failure(.draining))) }
         if let reload { actions.append(.reply(reload.token, .failure(.draining))) }
         let span = settings.drain.microseconds
         if span < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(span)) }

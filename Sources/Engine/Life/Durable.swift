@@ -172,7 +172,7 @@ extension Engine {
         journal.condition = condition
         scheduler.surroundings.isStoreWorking = journal.isWorking
         guard condition == .working else { return setAsideUncommitted() }
-        isRoomNew = true
+        door.roomMoved()
         scheduler.areSemaphoresMoved = true
         scheduler.areRestartsMoved = true
         for queue in queues.indices where queues[queue].definition.isDurable { scheduler.touch(queue: queue) }

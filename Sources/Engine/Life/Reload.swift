@@ -38,12 +38,11 @@ extension Engine {
         // Widths, bounds and policies may have changed.
         for queue in queues.indices {
             scheduler.touch(queue: queue)
-            roomyQueues.append(queue)
+            door.roomMade(in: queue)
             queueMayBeEmpty(queue)
         }
         scheduler.slots.look()
-        isTotalRoomy = true
-        isRoomNew = true
+        door.boundsMoved()
     }
 
     /// Makes the configuration the one in force. Returns what changed.
@@ -155,10 +154,9 @@ extension Engine {
             closeSource(index, id)
             sources[index].isRemoved = true
             if sources[index].isSuspended, sources[index].held.isEmpty { sources[index].suspensions = [] }
-            for call in waitingEmits where call.emissions.contains(where: { $0.source == index }) {
+            for call in door.takeCalls(into: index) {
                 actions.append(.reply(call.token, .failure(.noSuchName(id.description, nearest: nil))))
             }
-            waitingEmits.removeAll { $0.emissions.contains { $0.source == index } }
             releaseSourceIfUnused(index)
         }
     }
@@ -220,7 +218,7 @@ extension Engine {
             applySilence(index)
         }
         if sources[index].isSuspended { stopSilence(index) } else { startSilence(index) }
-        if sources[index].isSuspended { holdSuspended(index) } else { dirtySources.append(index) }
+        if sources[index].isSuspended { holdSuspended(index) } else { door.resume(index) }
     }
 
     private mutating func openSource(
@@ -246,7 +244,8 @@ extension Engine {
 
     mutating func releaseSourceIfUnused(_ index: Int) {
         guard sources.isInUse(index), sources[index].isRemoved else { return }
-        guard sources[index].operations == 0, sources[index].held.isEmpty, lettingGo != index, supervisor[index] == nil,
+        guard sources[index].operations == 0, sources[index].held.isEmpty, door.lettingGo != index,
+            supervisor[index] == nil,
             sources[index].group.tickets.isEmpty
         else {
             return
@@ -271,7 +270,7 @@ extension Engine {
     /// A source that was removed while it was suspended holds events for it.
     private func isHeldFor(_ isMeant: (SourceState.Target) -> Bool) -> Bool {
         sources.indices.contains {
-            sources[$0].isRemoved && (!sources[$0].held.isEmpty || lettingGo == $0)
+            sources[$0].isRemoved && (!sources[$0].held.isEmpty || door.lettingGo == $0)
                 && sources[$0].targets.contains(where: isMeant)
         }
     }

@@ -293,7 +293,7 @@ extension Engine {
         for event in hold.events + younger {
             annulled += sources[source].held.restore(event, merge: merge, keepsElapses: keepsElapses)
         }
-        heldLoad += sources[source].held.load - before
+        door.addHeld(sources[source].held.load - before)
         let restored = hold.events.reduce(0) { $0 + $1.count }
         for target in sources[source].targets {
             enter(restored, at: .held, source: source, target)
@@ -301,6 +301,6 @@ extension Engine {
         }
         sources[source].isHoldStored = true
         if !younger.isEmpty { saveHolds(source) }
-        dirtySources.append(source)
+        door.resume(source)
     }
 }

@@ -11,7 +11,7 @@ extension Engine {
         if let time = suspension.resumesAt { deadlines.add(.resumeSource(source), .boottime, at: time) }
         stopSilence(source)
         // A caller of `Emit` who waits for a queue may be kept now.
-        isRoomNew = true
+        door.roomMoved()
         holdSuspended(source)
     }
 
@@ -55,7 +55,7 @@ extension Engine {
     }
 
     private mutating func noLongerSuspended(_ source: Int) {
-        dirtySources.append(source)
+        door.resume(source)
         startSilence(source)
     }
 

@@ -178,7 +178,7 @@ struct DeadlockSearch {
             !load.hasRoom(for: needed, within: bound) || (!line.isEmpty && !load.isRoomy(within: bound))
         }
         return isShort(loads[queue], of: engine.queues[queue].definition.bound, engine.queues[queue].heldSources)
-            || isShort(loads.reduce(Load(), +), of: engine.settings.bound, engine.heldByTotal)
+            || isShort(loads.reduce(Load(), +), of: engine.settings.bound, engine.door.heldByTotal)
     }
 
     private func order(_ operation: Operation, _ ahead: Ahead) -> Obstacle? {

@@ -100,7 +100,9 @@ struct EngineInvariants {
             let queue = engine.queues[index]
             return "queue \(queue.definition.name) counts \(queue.load.bytes) bytes, \(bytes[index] ?? 0) wait"
         }
-        if engine.load.bytes != bytes.values.reduce(0, +) { return "\(engine.load.bytes) bytes counted in all" }
+        if engine.door.load.bytes != bytes.values.reduce(0, +) {
+            return "\(engine.door.load.bytes) bytes counted in all"
+        }
         for index in engine.handlers.indices where engine.handlers[index].operations != ofHandler[index] ?? 0 {
             return "handler \(engine.handlers[index].name) counts \(engine.handlers[index].operations) operations"
         }
@@ -147,7 +149,7 @@ struct EngineInvariants {
         where engine.queues[index].hasRoom && !engine.queues[index].heldSources.isEmpty {
             return "queue \(engine.queues[index].definition.name) has room and holds sources back"
         }
-        if engine.load.isRoomy(within: engine.settings.bound), !engine.heldByTotal.isEmpty {
+        if engine.door.load.isRoomy(within: engine.settings.bound), !engine.door.heldByTotal.isEmpty {
             return "there is room in all and sources are held back"
         }
         for index in engine.sources.indices {
@@ -157,11 +159,12 @@ struct EngineInvariants {
             }
             guard !source.isSuspended, !source.held.isEmpty else { continue }
             let isInLine =
-                engine.heldByTotal.contains(index) || engine.heldByStore.contains(index) || source.rateDeadline != nil
+                engine.door.heldByTotal.contains(index) || engine.door.isHeldByStore(index)
+                || source.rateDeadline != nil
                 || engine.queues.indices.contains { engine.queues[$0].heldSources.contains(index) }
             if !isInLine { return "\(source.origin) holds events and stands in no line" }
         }
-        if let call = engine.waitingEmits.first, engine.entries == 0, engine.heldByTotal.isEmpty {
+        if let call = engine.door.calls.first, engine.entries == 0, engine.door.heldByTotal.isEmpty {
             let isFree = call.emissions.allSatisfy { source, _ in
                 !engine.sources[source].isSuspended && engine.sources[source].held.isEmpty
                     && engine.sources[source].targets.allSatisfy { engine.queues[$0.queue].heldSources.isEmpty }
