@@ -41,7 +41,6 @@ extension Engine {
             door.roomMade(in: queue)
             queueMayBeEmpty(queue)
         }
-        scheduler.slots.look()
         door.boundsMoved()
     }
 

@@ -102,7 +102,8 @@ struct Scheduler: Sendable {
         for demand in demands { releaseSemaphoreIfUnused(demand.semaphore) }
     }
 
-    /// Whatever a queue or what runs through it may start has to be looked at.
+    /// A queue is suspended, or no longer: it may start something, and whatever runs through it; who waits for a
+    /// semaphore steps in or out of its line.
     mutating func setSuspended(queue: Int, _ isSuspended: Bool) {
         lanes[queue].isSuspended = isSuspended
         if lanes[queue].parked.through > 0 { areSemaphoresMoved = true }

@@ -45,10 +45,10 @@ struct SlotLines: Sendable {
         if taken < maxProcesses { fullSince = nil }
     }
 
-    /// That there is a free one shows with the next end, or with `look`.
-    mutating func resize(_ maxProcesses: Int) { self.maxProcesses = maxProcesses }
-
-    mutating func look() { if taken < maxProcesses { fullSince = nil } }
+    mutating func resize(_ maxProcesses: Int) {
+        self.maxProcesses = maxProcesses
+        if taken < maxProcesses { fullSince = nil }
+    }
 
     mutating func insert(_ contender: Contender, _ qos: QoS) { lines[qos.rank].insert(contender) }
 

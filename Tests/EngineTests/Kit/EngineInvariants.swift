@@ -10,7 +10,7 @@ struct EngineInvariants {
     func check(_ engine: Engine, armed: [Clock: Int64]) -> String? {
         let refs = engine.operations.refs
         return accounting(engine, refs) ?? bounds(engine, refs) ?? keys(engine, refs) ?? heldBack(engine)
-            ?? deadlines(engine, refs, armed) ?? tidiness(engine, refs)
+            ?? deadlines(engine, refs, armed) ?? tidiness(engine, refs) ?? ObstacleInvariants().check(engine)
     }
 
     // MARK: Accounting
