@@ -3,6 +3,11 @@ package import WatchFile
 
 /// Decides: which event goes to which handler, what merges, what waits for what, what starts now, what a stop does.
 ///
+/// It is a router: most of its state is in values that know nothing of one another, and it hands on what follows from
+/// one to the next. `Door` keeps what is held back, `Scheduler` the operations and their lines, `Clocks` the time,
+/// `Journal` what the store has to be told, `Calls` the callers, `Supervisor` the supervised processes, `Life` whether
+/// it runs or stops.
+///
 /// The engine is a value. It has no clock, no descriptor and no thread: every input carries the time, and effects are
 /// returned as actions that the runtime performs afterwards. So every rule can be tested without waiting, and the same
 /// inputs at the same times give the same decisions.
@@ -12,12 +17,12 @@ package import WatchFile
 /// that it depends on have ended (`Operations/Submission`, `Operations/Dependencies`); then it takes its place in the
 /// line of its key and of its queue. It starts when it stands first in both, no barrier is before it, the queue and its
 /// targets have width and are not suspended, there is a process slot, and the semaphores it needs are there: all of it
-/// is taken in one step, and a waiting operation holds nothing but its key (`Queues/Scheduling`, `Queues/Semaphore`,
+/// is taken in one step, and a waiting operation holds nothing but its key (`Queues/Obstacles`, `Queues/Scheduling`,
 /// `Operations/Starting`). Its attempts end in `Operations/Retry`, it ends in `Operations/Ending`. Every change goes
 /// through `Door/Accounting`, so that the counts of source, queue and handler always add up.
 ///
 /// Nothing on the path of an event looks at all waiting operations; work that follows from a change is put on
-/// work-lists (`dirtyQueues`, `wideTargets`, `dirtySources`, …) and done by `settle` before `handle` returns.
+/// work-lists (`Scheduler.next`, `Door.next`) and done by `settle` before `handle` returns.
 package struct Engine: Sendable {
     /// The longest chain of `Emit=` and `On…=` from an outside event.
     package static let chainLimit = 16
@@ -33,7 +38,7 @@ package struct Engine: Sendable {
         case running, reloading, draining, drained
     }
 
-    package internal(set) var phase = Phase.running
+    package var phase: Phase { life.phase }
     package internal(set) var settings: DaemonSettings
     /// When this engine was made: the daemon's start.
     package var started: Moment { clocks.started }
@@ -41,80 +46,32 @@ package struct Engine: Sendable {
     var handlers = Registry<HandlerState>()
     var queues = Registry<QueueState>()
     var sources = Registry<SourceState>()
-    var semaphores = Registry<SemaphoreState>()
-    var operations = OperationTable()
-    var keys = KeyTable()
+    var scheduler: Scheduler
     var dependencies = DependencyTable()
     /// Of operations split by `Stride=` that have started.
     var splits: [UInt64: Split] = [:]
     /// Of operations that have failed and are tried again.
     var attempts: [UInt64: Attempts] = [:]
-    /// Operations that wait for their keys and may end who has them (`Overlap=restart`).
-    var restarting: [OperationRef] = []
     var trail = Trail()
     var deadlines = Deadlines()
     var clocks: Clocks
     /// For `%{host}`.
     let hostName: [UInt8]
-    /// `start` has been called.
-    var hasStarted = false
 
-    /// What waits, over all queues.
-    var load = Load()
-    /// Of what all sources hold.
-    var heldLoad = Load()
-    var entries: Int { load.entries }
-    /// Sources held back because `MaxOperations=` or `MaxMemory=` is reached.
-    var heldByTotal = WaitingLine()
+    var door = Door()
+    var entries: Int { door.load.entries }
     /// `[Process]` with `Command=`.
     var supervisor = Supervisor()
     /// The counts of handlers that were removed.
     var retired = Counters()
-    /// Commands that run (`MaxProcesses=`).
-    var processes = 0
-    /// Since when all process slots are taken, on the wall clock (microseconds); `nil`: there is a free one.
-    package internal(set) var slotsFullSince: Int64?
-    /// The queues that want to start a command: process slots are given out here only.
-    var slotLines = SlotLines()
-    /// The queues that want to start what needs no process.
-    var agenda = Heap<SlotLines.Contender>()
-    /// Callers of `Emit` that wait for room, in the order they came.
-    var waitingEmits: [EmitCall] = []
-    /// Where runs were found to wait for room that only they could make, since an entry has started or ended last.
-    var ownRoom: Set<EmitCall.Place> = []
     /// Callers of `Run` and `Wait`.
     var calls = Calls()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
-    var pendingReload: PendingReload?
-    var drain: DrainState?
-
+    var life = Life.starting { didSet { scheduler.surroundings.phase = life.phase } }
     var journal: Journal
-    /// The source whose held event is being let go.
-    var lettingGo: Int?
-    /// Sources held back because the store fails.
-    var heldByStore = WaitingLine()
     var now: Moment { clocks.now }
     var actions: [Action] = []
-    /// Queues on which something may start now.
-    var dirtyQueues = Deque<Int>()
-    /// Queues that have width again for others that run through them.
-    var wideTargets = Deque<Int>()
-    /// Those of them whose oldest contenders have been woken and did not take it all.
-    var stillWideTargets = Deque<Int>()
-    /// Operations that wait for semaphores.
-    var parked = 0
-    /// There may be enough of a semaphore for somebody who waits.
-    var areSemaphoresMoved = false
-    /// Somebody may have to end for a newer operation now.
-    var areRestartsMoved = false
-    /// Sources that may let go what they hold: they were resumed.
-    var dirtySources = WaitingLine()
-    /// Queues with room again for the sources they hold back.
-    var roomyQueues = WaitingLine()
-    var isTotalRoomy = false
-    /// A caller of `Emit` that waits may find room now.
-    var isRoomNew = false
 
     /// Starts empty but for the configuration; `start()` returns the first actions.
     ///
@@ -126,6 +83,7 @@ package struct Engine: Sendable {
         _ configuration: Configuration, at now: Moment, seed: UInt64 = 0, host: [UInt8] = [], hostName: [UInt8] = []
     ) {
         settings = configuration.settings
+        scheduler = Scheduler(maxProcesses: settings.maxProcesses, at: now.monotonic)
         clocks = Clocks(now, zones: configuration.zones, host: host, seed: seed)
         self.hostName = hostName
         journal = Journal(ids: IDs(realtime: now.realtime))
@@ -134,7 +92,7 @@ package struct Engine: Sendable {
 
     /// The actions that open the sources.
     package mutating func start() -> [Action] {
-        hasStarted = true
+        if !life.hasStarted { life = .running }
         perform(supervisor.begin(ids: &journal.ids.lastOperation, at: now))
         for source in sources.indices where timerRule(source).map({ $0.trigger.catchUp != .none }) ?? false {
             saveStamp(source)
@@ -148,6 +106,7 @@ package struct Engine: Sendable {
     /// Takes one input and decides. The times of `now` never run backwards but for the wall clock.
     package mutating func handle(_ input: Input, at now: Moment) -> [Action] {
         clocks.pass(now)
+        scheduler.surroundings.now = now.monotonic
         actions.reserveCapacity(8)
         clocksChanged()
         switch input {
@@ -213,7 +172,10 @@ package struct Engine: Sendable {
     }
 
     /// Lets views tell how long something waits still, not how long it did at the last input.
-    package mutating func look(at now: Moment) { clocks.now = now }
+    package mutating func look(at now: Moment) {
+        clocks.now = now
+        scheduler.surroundings.now = now.monotonic
+    }
 
     private mutating func takeActions() -> [Action] {
         defer { actions = [] }
@@ -226,9 +188,9 @@ package struct Engine: Sendable {
     mutating func settle() {
         repeat {
             // What a stop leaves to the next start is not started any more.
-            if drain != nil, phase == .draining { setAsideUnsaved() }
+            if life.isDraining { setAsideUnsaved() }
         } while settleOnce()
-        if let drain, !drain.isOver, isIdle {
+        if life.isDraining, isIdle {
             if finalizeAll() { return settle() }
             finishDrain(leftBehind: [])
         }
@@ -237,36 +199,20 @@ package struct Engine: Sendable {
 
     /// False: there was nothing to do. Starts come first, so that they make room before anybody asks for it.
     private mutating func settleOnce() -> Bool {
-        if let queue = dirtyQueues.removeFirst() {
-            queues[queue].isDirty = false
-            pump(queue)
-        } else if let target = wideTargets.removeFirst() {
-            wakeContenders(of: target)
-        } else if areSemaphoresMoved {
-            // Before anybody is fed: who can take what was given is older than some who stand in line for the rest.
-            wakeParked()
-        } else if feedNext() {
+        let step = scheduler.next()
+        noteRateWaits()
+        switch step {
+        case .start(let ref):
+            start(ref)
             return true
-        } else if let target = stillWideTargets.removeFirst() {
-            wakeContenders(of: target)
-        } else if areRestartsMoved {
+        case .done: return true
+        case .nothing: break
+        }
+        if scheduler.areRestartsMoved {
             restartWhatMay()
-        } else if let source = dirtySources.first {
-            dirtySources.removeFirst()
-            letGo(source, isFirst: false)
-        } else if let queue = roomyQueues.first {
-            roomyQueues.removeFirst()
-            letGo(heldBy: queue)
-        } else if journal.isWorking, let source = heldByStore.first {
-            heldByStore.removeFirst()
-            letGo(source, isFirst: false)
-        } else if isTotalRoomy {
-            isTotalRoomy = false
-            letGoHeldByTotal()
-        } else if isRoomNew, !waitingEmits.isEmpty {
-            isRoomNew = false
-            retryWaitingEmits()
-        } else if pendingReload != nil, mayApplyReload {
+        } else if let step = door.next(isStoreWorking: journal.isWorking) {
+            letIn(step)
+        } else if life.phase == .reloading, mayApplyReload {
             applyPendingReload()
         } else {
             return false
@@ -274,11 +220,32 @@ package struct Engine: Sendable {
         return true
     }
 
-    mutating func touch(queue: Int) {
-        guard !queues[queue].isDirty else { return }
-        queues[queue].isDirty = true
-        dirtyQueues.append(queue)
+    private mutating func letIn(_ step: Door.Step) {
+        switch step {
+        case .source(let source): letGo(source, isFirst: false)
+        case .queue(let queue): letGo(heldBy: queue)
+        case .total: letGoHeldByTotal()
+        case .calls: retryWaitingEmits()
+        }
     }
+
+    /// Rates that keep queues from starting anything are looked at again when they allow it.
+    mutating func noteRateWaits() {
+        guard !scheduler.rateWaits.isEmpty else { return }
+        for (queue, time) in scheduler.takeRateWaits() { deadlines.add(.queueRate(queue), .monotonic, at: time) }
+    }
+}
+
+extension Engine {
+    /// Operations that have not ended.
+    var operations: OperationTable {
+        @inline(__always) _read { yield scheduler.operations }
+        @inline(__always) _modify { yield &scheduler.operations }
+    }
+
+    var keys: KeyTable { @inline(__always) _read { yield scheduler.keys } }
+
+    var semaphores: Registry<SemaphoreState> { _read { yield scheduler.semaphores } }
 }
 
 extension Moment {

@@ -60,14 +60,14 @@ struct BacklogBytesTests {
                 if !isTaken(fixture, token) { waiting.append(token) }
             }
         }
-        let held = fixture.engine.heldLoad
+        let held = fixture.engine.door.heldLoad
         let views = fixture.engine.sourceViews.map { $0.counters[.held] }
         #expect(held.entries == views.reduce(0, +))
         #expect(held.bytes > maxMemory - 30_000 && held.bytes <= maxMemory + names.count * Engine.heldAtLeast)
         #expect(!waiting.isEmpty)
         for name in names { fixture.resume("custom/\(name)") }
         fixture.endAll()
-        #expect(fixture.engine.heldLoad == Load())
+        #expect(fixture.engine.door.heldLoad == Load())
         #expect(waiting.allSatisfy { isTaken(fixture, $0) }, "whoever waited for room has it")
         fixture.endAll()
         #expect(fixture.engine.totals[.done] == 60)

@@ -178,8 +178,10 @@ extension Engine {
 
     package var entriesPending: Int { entries }
     /// What waits, over all queues.
-    package var loadPending: Load { load }
-    package var processesRunning: Int { processes }
+    package var loadPending: Load { door.load }
+    package var processesRunning: Int { scheduler.slots.taken }
+    /// Since when all process slots are taken, on the wall clock (microseconds); `nil`: there is a free one.
+    package var slotsFullSince: Int64? { scheduler.slots.fullSince }
 
     /// Every operation that has not ended, oldest first.
     package var operationViews: [OperationView] { operations.refs.map { view($0) } }
@@ -231,7 +233,7 @@ extension Engine {
             guard case .source(let id) = state.origin, let definition = state.definition?.value else { return nil }
             return SourceView(
                 id: id, definition: definition, condition: state.condition,
-                isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: heldByStore.contains(index),
+                isHeld: state.isHeldInRim || !state.held.isEmpty, isHeldByStore: door.isHeldByStore(index),
                 rateWait: rateWait(index), heldBy: heldBy(index), refusedWhileHeld: state.held.refused,
                 isRemoved: state.isRemoved, suspensions: state.suspensions,
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
@@ -259,7 +261,7 @@ extension Engine {
                 counters: shown(state.counters, unsafe), entries: state.entries, bytes: state.load.bytes,
                 fullness: state.fullness,
                 waiting: state.waiting + unsafe.count, running: state.running - unsafe.count,
-                qos: state.qos, over: max(0, state.entries - state.definition.backlog),
+                qos: scheduler[index].qos, over: max(0, state.entries - state.definition.backlog),
                 oldest: oldest.map { operations[$0].submitted })
         }
     }
@@ -310,7 +312,7 @@ extension Engine {
 
     /// Whether a start that waited for the store is still wanted.
     package func isStarting(_ id: RunID) -> Bool {
-        guard phase != .drained, let ref = operations.ref(id: id.operation) else { return false }
+        guard !life.isDrained, let ref = operations.ref(id: id.operation) else { return false }
         return Int(operations[ref].attempt) == id.attempt
             && operations[ref].runs.contains { $0.part == id.part && $0.pid == nil }
     }
@@ -350,7 +352,7 @@ extension Engine {
     package var orphanHolds: [StoredHold] { journal.orphans.holds }
 
     /// Durable operations that the stop left for the next start.
-    package var setAsideCount: Int { journal.setAsideCount }
+    package var setAsideCount: Int { journal.setAside.count }
 
     /// Stored operations whose handler or queue does not exist, oldest first.
     package var orphanViews: [OperationView] { journal.orphans.byAge.map { view($0) } }

@@ -20,6 +20,7 @@ extension Engine {
         }
         let refs = operations.refs.filter { operations[$0].queue == queue }
         queueCancellations.append(QueueCancellation(queue: queue, token: token, count: refs.count, left: refs[...]))
+        scheduler[queue].cancellations += 1
         cancelNextOfQueue()
     }
 
@@ -33,14 +34,11 @@ extension Engine {
         queueCancellations[0] = cancellation
         if cancellation.left.isEmpty {
             queueCancellations.removeFirst()
+            scheduler[cancellation.queue].cancellations -= 1
             reply(cancellation.token, .cancelled(cancellation.count), isSafe: false)
-            if queues.isInUse(cancellation.queue) { touch(queue: cancellation.queue) }
+            if queues.isInUse(cancellation.queue) { scheduler.touch(queue: cancellation.queue) }
         }
         // Not in this input.
         if !queueCancellations.isEmpty { deadlines.add(.queueCancellation, .monotonic, at: now.monotonic + 1) }
-    }
-
-    func isBeingCancelled(_ queue: Int) -> Bool {
-        !queueCancellations.isEmpty && queueCancellations.contains { $0.queue == queue }
     }
 }

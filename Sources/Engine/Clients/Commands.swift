@@ -132,7 +132,7 @@ extension Engine {
         }
     }
 
-    // MARK: Suspend, resume, cancel
+    // MARK: Suspend, resume, signal, cancel
 
     private mutating func suspend(
         _ name: String, by: String, reason: String?, until: Int64?
@@ -155,6 +155,14 @@ extension Engine {
             case .handler, .semaphore: false
             }
         guard isResumed else { throw .notSuspended(name) }
+    }
+
+    mutating func signal(semaphore name: String, count: Int) throws(CommandError) -> Int {
+        guard case .semaphore(let semaphore) = try resolve(name, among: \.isSemaphore) else { return 0 }
+        guard count >= 1, scheduler.give(semaphore, count) else { throw .badCount(count) }
+        // Those who wait take theirs first.
+        settle()
+        return semaphores[semaphore].available
     }
 
     /// A waiting operation never starts; a running one is terminated.

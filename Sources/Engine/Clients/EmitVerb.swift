@@ -9,22 +9,6 @@ import WatchFile
 /// A caller that is a part of a run never waits for what can only come after the run: there, and only there, its events
 /// are taken in above the bounds, as those of `Emit=` are, and count in the chain as those do.
 extension Engine {
-    struct EmitCall: Sendable {
-        /// Where a run emits.
-        struct Place: Hashable {
-            var caller: UInt64
-            var queue: Int
-        }
-
-        /// Events have no id and no time before the call is taken in.
-        var emissions: [(source: Int, event: Event)]
-        var token: Token
-        /// The queue it waits for, if it is a queue.
-        var queue: Int?
-        /// The operation of whose run the client is a part.
-        var caller: UInt64?
-    }
-
     private enum Room {
         case now
         /// `queue`: `nil` where a source that is suspended, or not yet let go, can keep no more.
@@ -37,26 +21,26 @@ extension Engine {
     mutating func emit(
         _ emissions: [Command.Emission], caller: UInt64?, _ token: Token
     ) throws(CommandError) {
-        guard phase == .running || phase == .reloading else { throw .draining }
+        guard life.isOpen else { throw .draining }
         let resolved = try resolve(emissions)
         let call = EmitCall(emissions: resolved, token: token, caller: caller)
-        guard let waiting = tryAdmit(call, behind: waitingEmits) else { return }
+        guard let waiting = tryAdmit(call, behind: door.calls) else { return }
         let queue = waiting.queue ?? resolved.first.flatMap { sources[$0.source].targets.first?.queue }
         if let queue, waitsForItself(call) { return try admitOver(call, queue) }
-        if waitingEmits.count >= Self.waitingEmitLimit, let queue {
+        if door.calls.count >= Self.waitingEmitLimit, let queue {
             if let reason = journal.failure, isDurable(call) { throw .storeFailing(reason) }
             throw full(queue)
         }
-        waitingEmits.append(waiting)
+        door.wait(waiting)
     }
 
     /// Whether such a call would have to wait now, so that it matters who makes it.
     package func hasToWait(_ emissions: [Command.Emission]) -> Bool {
-        guard phase == .running || phase == .reloading, let resolved = try? resolve(emissions) else { return false }
+        guard life.isOpen, let resolved = try? resolve(emissions) else { return false }
         let call = EmitCall(emissions: resolved, token: Token(0))
         switch room(for: call) {
         case .later: return true
-        case .now: return isBehind(call, waitingEmits)
+        case .now: return isBehind(call, door.calls)
         case .refused, .unsafe: return false
         }
     }
@@ -65,12 +49,11 @@ extension Engine {
 
     private mutating func waitsForItself(_ call: EmitCall) -> Bool {
         guard let caller = call.caller, journal.isWorking || !isDurable(call) else { return false }
-        let needed = roomNeeded(call, behind: waitingEmits[...])
+        let needed = roomNeeded(call, behind: door.calls[...])
         let places = Set(needed.keys.map { EmitCall.Place(caller: caller, queue: $0) })
-        // A loop that emits is not looked into each time: nothing has started since.
-        if !places.isEmpty, places.isSubset(of: ownRoom) { return true }
+        if door.isOwnRoom(places) { return true }
         guard deadlock(of: caller, .room(needed)) != nil else { return false }
-        ownRoom.formUnion(places)
+        door.noteOwnRoom(places)
         return true
     }
 
@@ -85,7 +68,7 @@ extension Engine {
     private mutating func admitOver(_ call: EmitCall, _ queue: Int) throws(CommandError) {
         let depth = call.caller.flatMap { operations.ref(id: $0) }.map { Int(operations[$0].depth) + 1 } ?? 1
         let total = needs(call).values.reduce(Load(), +)
-        guard depth <= Self.chainLimit, load.hasRoom(for: total, within: settings.bound + Self.overLimit) else {
+        guard depth <= Self.chainLimit, door.load.hasRoom(for: total, within: settings.bound + Self.overLimit) else {
             throw full(queue)
         }
         admit(call, depth: depth)
@@ -126,10 +109,10 @@ extension Engine {
     /// Takes in who has room now, and answers who never will.
     mutating func retryWaitingEmits() {
         var waiting: [EmitCall] = []
-        for call in waitingEmits {
+        for call in door.calls {
             if let call = tryAdmit(call, behind: waiting) { waiting.append(call) }
         }
-        waitingEmits = waiting
+        door.putBack(waiting)
     }
 
     /// Takes a call in or answers it; else gives it back with what it waits for.
@@ -176,7 +159,7 @@ extension Engine {
         if let room = call.emissions.compactMap({ roomInHeld(source: $0.source, in: call) }).first { return room }
         let needs = needs(call)
         let total = needs.values.reduce(Load(), +)
-        let excessInAll = load.excess(adding: total, within: settings.bound)
+        let excessInAll = door.load.excess(adding: total, within: settings.bound)
         for (queue, needed) in needs.sorted(by: { $0.key < $1.key }) where needed.entries > 0 {
             let definition = queues[queue].definition
             let excess = queues[queue].load.excess(adding: needed, within: definition.bound) ?? excessInAll
@@ -187,7 +170,7 @@ extension Engine {
                 if needed.entries > definition.backlog || total.entries > settings.maxOperations {
                     return .refused(queue: queue, .entries)
                 }
-                let isWaitedFor = !queues[queue].heldSources.isEmpty || !heldByTotal.isEmpty
+                let isWaitedFor = !queues[queue].heldSources.isEmpty || !door.heldByTotal.isEmpty
                 if excess != nil || isWaitedFor { return .later(queue: queue) }
             }
         }

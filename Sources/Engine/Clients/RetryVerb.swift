@@ -3,7 +3,7 @@ import WatchFile
 /// `watchctl retry`: a failed operation's events once more, as a new operation.
 extension Engine {
     mutating func retry(_ failed: [StoredOperation], _ token: Token) throws(CommandError) {
-        guard phase == .running || phase == .reloading else { throw .draining }
+        guard life.isOpen else { throw .draining }
         var drafts: [(stored: StoredOperation, target: SourceState.Target)] = []
         for stored in failed {
             guard var target = target(handler: stored.handler) else { throw .noSuchName(stored.handler, nearest: nil) }

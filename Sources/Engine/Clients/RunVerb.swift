@@ -7,7 +7,7 @@ import WatchFile
 /// joins none that is there already, and nothing joins it later. So what a caller is told is what became of its own.
 extension Engine {
     mutating func run(_ command: Command.RunCommand, _ token: Token) throws(CommandError) {
-        guard phase == .running || phase == .reloading else { throw .draining }
+        guard life.isOpen else { throw .draining }
         let source: Int
         let targets: TargetList
         switch try resolve(command.name, among: { isRunnable($0) }) {

@@ -54,12 +54,12 @@ extension Engine {
     }
 
     /// Neither there nor in a queue that runs through it anything waits or runs.
-    private func isEmptyThrough(_ queue: Int) -> Bool { queues[queue].through.allSatisfy { queues[$0].isEmpty } }
+    private func isEmptyThrough(_ queue: Int) -> Bool { scheduler[queue].through.allSatisfy { queues[$0].isEmpty } }
 
     /// An operation of a queue has ended.
     mutating func queueMayBeEmpty(_ queue: Int) {
         guard !calls.isEmpty else { return }
-        for place in queues[queue].chain where calls.isAwaited(.queue(place)) && isEmptyThrough(place) {
+        for place in scheduler[queue].chain where calls.isAwaited(.queue(place)) && isEmptyThrough(place) {
             tell(.queue(place))
         }
     }
@@ -68,9 +68,6 @@ extension Engine {
     mutating func abandon(_ token: Token) {
         calls.abandon(token)
         supervisor.abandon(token)
-        if waitingEmits.contains(where: { $0.token == token }) {
-            waitingEmits.removeAll { $0.token == token }
-            isRoomNew = true
-        }
+        door.abandon(token)
     }
 }

@@ -17,14 +17,14 @@ extension Engine {
         case .storedDelay(let ref): storeDelay(ref)
         case .startTimeout(let ref): startTimedOut(ref)
         case .retry(let ref): pauseIsOver(ref)
-        case .queueRate(let queue): queueRateMayBeBack(queue)
+        case .queueRate(let queue): scheduler.rateMayBeBack(queue)
         case .sourceRate(let source): sourceRateMayBeBack(source)
         case .wait(let token): waitTimedOut(token)
         case .supervised(let source, let copy):
             perform(supervisor.elapsed(source, copy, ids: &journal.ids.lastOperation, at: now))
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
-        case .reload: if let pendingReload, pendingReload.deadline <= now.monotonic { applyPendingReload() }
+        case .reload: if let reload = life.reload, reload.deadline <= now.monotonic { applyPendingReload() }
         case .queueCancellation: cancelNextOfQueue()
         case .drain: drainDeadline()
         }
@@ -48,7 +48,7 @@ extension Engine {
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .retry(let ref):
             return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time
-        case .queueRate(let queue): return queues.isInUse(queue) && queues[queue].rateDeadline == time
+        case .queueRate(let queue): return queues.isInUse(queue) && scheduler[queue].rate.deadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
         case .wait(let token): return calls.deadline(of: token) == time
         case .supervised(let source, let copy): return supervisor.isDeadline(time, source, copy)
@@ -56,9 +56,9 @@ extension Engine {
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
         case .resumeQueue(let queue):
             return queues.isInUse(queue) && queues[queue].suspensions.contains { $0.resumesAt == time }
-        case .reload: return pendingReload?.deadline == time
+        case .reload: return life.reload?.deadline == time
         case .queueCancellation: return !queueCancellations.isEmpty
-        case .drain: return drain?.deadline == time && drain?.isOver == false
+        case .drain: return life.isDraining && life.drain?.deadline == time
         }
     }
 

@@ -96,9 +96,8 @@ extension Engine {
         guard case .source(let id) = sources[source].origin, let rule = sources[source].definition?.value.silence else {
             return
         }
-        let isStopping = phase == .draining || phase == .drained
         let targets = (fact.isOver ? rule.onSound : rule.onSilence).compactMap { target(handler: $0) }.filter {
-            !isStopping || queues[$0.queue].definition.isDurable
+            !life.isStopping || queues[$0.queue].definition.isDurable
         }
         guard !targets.isEmpty else { return }
         let origin = Origin.silence(id)

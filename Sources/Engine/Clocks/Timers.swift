@@ -20,7 +20,7 @@ extension Engine {
         // Operations of before a reload are waited for.
         if sources[source].counters.outstanding > 0 { sources[source].timer.stopDelay() }
         addTimerDeadlines(source, rule, after: TimerState())
-        if hasStarted, rule.trigger.catchUp != .none { saveStamp(source) }
+        if life.hasStarted, rule.trigger.catchUp != .none { saveStamp(source) }
     }
 
     /// Adds what has changed since `old`.
@@ -65,7 +65,7 @@ extension Engine {
     /// `AfterSec=` begins anew when all operations of the source have ended, in whatever way.
     mutating func sourceMayHaveEnded(_ source: Int) {
         guard sources[source].isTimer, sources[source].counters.outstanding == 0,
-            sources[source].timer.after == TimerState.never, phase == .running || phase == .reloading,
+            sources[source].timer.after == TimerState.never, life.isOpen,
             let rule = timerRule(source), clocks.restart(&sources[source].timer, rule)
         else { return }
         addTimerDeadline(source, .monotonic, at: sources[source].timer.deadline(.monotonic), rule)

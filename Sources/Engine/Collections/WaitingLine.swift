@@ -12,7 +12,10 @@ struct WaitingLine: Sendable {
         if members.insert(member).inserted { order.append(member) }
     }
 
-    mutating func removeFirst() {
-        if let first = order.removeFirst() { members.remove(first) }
+    @discardableResult
+    mutating func removeFirst() -> Int? {
+        guard let first = order.removeFirst() else { return nil }
+        members.remove(first)
+        return first
     }
 }

@@ -25,26 +25,21 @@ extension Engine {
     mutating func changeLoad(_ change: Load, queue: Int) {
         guard change != Load() else { return }
         queues[queue].load += change
-        load += change
+        door.add(change)
         if change.entries < 0 || change.bytes < 0 { roomMade(in: queue) }
     }
 
     /// Wakes who waits for room.
     mutating func roomMade(in queue: Int) {
-        isRoomNew = true
-        if !ownRoom.isEmpty { ownRoom = [] }
-        if !queues[queue].heldSources.isEmpty, queues[queue].hasRoom { roomyQueues.append(queue) }
-        if !heldByTotal.isEmpty, load.isRoomy(within: settings.bound) { isTotalRoomy = true }
+        door.roomMade(within: settings.bound)
+        if !queues[queue].heldSources.isEmpty, queues[queue].hasRoom { door.roomMade(in: queue) }
     }
 
     /// An operation that did not run has started or ended.
     mutating func waitsNoMore(_ queue: Int) {
         queues[queue].waiting -= 1
         let (waiting, running) = (queues[queue].waiting, queues[queue].running)
-        let station: Operation.Station? = queues[queue].isSerial ? nil : .queue
         queues[queue].arrivals.trim(waiting: waiting, in: operations)
-        // Those that have gone are dropped from the front of a serial line at once: its head is looked at often.
-        if station == nil { _ = queues[queue].line.first(level: 2, in: operations, at: nil) }
-        queues[queue].line.trim(waiting + running, in: operations, at: station)
+        scheduler.trimLine(queue, waiting: waiting, running: running)
     }
 }

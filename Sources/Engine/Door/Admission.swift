@@ -21,7 +21,7 @@ extension Engine {
         let event = makeEvent(fact, count: count)
         sources[source].lastEvent = event.time
         actions.append(.report(accepted(event, source)))
-        if phase == .running || phase == .reloading {
+        if life.isOpen {
             if isSuspended || (depth == 0 && !sources[source].held.isEmpty) { return hold(event, source: source) }
             if depth == 0,
                 let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: false)
@@ -113,11 +113,11 @@ extension Engine {
     /// Why a delivery may not become a part of an operation.
     private func refusal(_ dependencies: Dependencies, _ depth: Int, queue: Int) -> (Result, String)? {
         // What is durable runs after the next start.
-        if phase == .draining || phase == .drained, !queues[queue].definition.isDurable, drain?.keepsAll != true {
+        if life.isStopping, !queues[queue].definition.isDurable, life.drain?.keepsAll != true {
             return (.cancelled, "watchd is stopping")
         }
         if depth > Self.chainLimit { return (.dropped, "a chain of more than \(Self.chainLimit) handlers") }
-        if depth > 0, let measure = load.fullness(within: settings.bound + Self.overLimit, isWaitedFor: false) {
+        if depth > 0, let measure = door.load.fullness(within: settings.bound + Self.overLimit, isWaitedFor: false) {
             let over = measure == .entries ? "\(Self.overLimit.entries) entries" : ByteCount.exact(Self.overLimit.bytes)
             return (.dropped, "more than \(over) over \(settings.limit(measure))")
         }
@@ -311,33 +311,12 @@ extension Engine {
     private mutating func joinKeys(_ names: [KeyTable.Name], _ ref: OperationRef) {
         let have = operations[ref].keys.map { keys[$0].name }
         for name in names where !have.contains(name) {
-            let key = keys.enter(name, ref, isOpen: true)
-            operations[ref].keys.append(key)
-            guard operations[ref].isExclusive, operations[ref].place != 0 else { continue }
-            let ticket = operations.ticket(ref)
-            keys.stand(key, ticket, in: operations)
-            // Being older, it may have stepped in before one that was ready.
-            if keys[key].line.first == ticket, let displaced = keys[key].line.second {
-                readyNoMore(operations.ref(displaced))
-            }
+            if let displaced = scheduler.join(name, ref) { report(displaced) }
         }
-        if operations[ref].place != 0, !hasKeys(ref) {
-            readyNoMore(ref)
-            noteRestart(ref)
+        if operations[ref].place != 0, !scheduler.hasKeys(ref) {
+            if scheduler.readyNoMore(ref) { report(ref) }
+            scheduler.noteRestart(ref)
         }
-    }
-
-    private mutating func readyNoMore(_ ref: OperationRef) {
-        guard operations.isWaiting(ref) else { return }
-        switch operations[ref].station {
-        case .semaphores: countParked(ref, -1)
-        case .queue: break
-        case .unsubmitted, .keys, .backingOff, .none, .gone: return
-        }
-        operations[ref].station = .keys
-        report(ref)
-        // Who stands behind it may need less.
-        touch(queue: operations[ref].queue)
     }
 }
 

@@ -7,7 +7,7 @@ import WatchFile
 /// room below 7/8, the line is let go from its front until there is none; until it is empty nobody passes it.
 extension Engine {
     /// Where a source has to wait.
-    enum Obstacle: Equatable {
+    enum SourceObstacle: Equatable {
         case queue(Int), total
         /// `RateLimit=` of the source.
         case rate
@@ -17,10 +17,10 @@ extension Engine {
 
     /// What keeps an event back: a queue of the source that holds back when it is full has no room for it. `isFirst`:
     /// the source stands first in line, so that nobody waits before it.
-    func obstacle(_ event: Event, source: Int, isFirst: Bool) -> Obstacle? {
+    func obstacle(_ event: Event, source: Int, isFirst: Bool) -> SourceObstacle? {
         if !journal.isWorking, isDurable(source: source) { return .store }
         let more = event.load
-        let isTotalFull = !load.hasRoom(for: more, within: settings.bound) || (!isFirst && !heldByTotal.isEmpty)
+        let isTotalFull = door.isFull(for: more, within: settings.bound, isFirst: isFirst)
         for target in sources[source].targets where queues[target.queue].holdsBack {
             let state = queues[target.queue]
             let isQueueFull =
@@ -34,7 +34,7 @@ extension Engine {
 
     /// The obstacle that comes before all others: the source has made too many operations lately. What joins one that
     /// waits makes none.
-    func rateObstacle(_ event: Event, _ source: Int) -> Obstacle? {
+    func rateObstacle(_ event: Event, _ source: Int) -> SourceObstacle? {
         guard let limit = sources[source].rateLimit, !event.isNothing,
             sources[source].rate.isFull(limit, now: now.monotonic)
         else { return nil }
@@ -66,13 +66,13 @@ extension Engine {
     mutating func sourceRateMayBeBack(_ source: Int) {
         guard sources.isInUse(source), let time = sources[source].rateDeadline, time <= now.monotonic else { return }
         sources[source].rateDeadline = nil
-        dirtySources.append(source)
+        door.resume(source)
     }
 
     /// Of which bound there is not enough left for `more` to wait on a queue too; `nil`: there is room.
     func excess(_ more: Load, queue: Int) -> Load.Measure? {
         queues[queue].load.excess(adding: more, within: queues[queue].definition.bound)
-            ?? load.excess(adding: more, within: settings.bound)
+            ?? door.load.excess(adding: more, within: settings.bound)
     }
 
     /// Whether a delivery would be an entry more, and not merge into one that waits.
@@ -90,7 +90,7 @@ extension Engine {
 
     /// The most that a source may hold: the smallest backlog of its queues, and of `MaxMemory=` what the other sources leave.
     func holdLimit(_ source: Int) -> Load {
-        let others = heldLoad.bytes - sources[source].held.load.bytes
+        let others = door.heldLoad.bytes - sources[source].held.load.bytes
         let most = Load(entries: .max / 16, bytes: max(settings.maxMemory - others, Self.heldAtLeast))
         return sources[source].targets.reduce(most) { .min($0, queues[$1.queue].definition.bound) }
     }
@@ -101,7 +101,7 @@ extension Engine {
         let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
         let before = sources[source].held.load
         let annulled = sources[source].held.add(event, merge: merge, keepsElapses: keepsElapses, limit: limit)
-        heldLoad += sources[source].held.load - before
+        door.addHeld(sources[source].held.load - before)
         if annulled != nil { saveHeld(event, source) }
         let kept = sources[source].held.count
         if annulled == nil { sources[source].held.refused += event.count }
@@ -114,17 +114,17 @@ extension Engine {
             }
         }
         if sources[source].held.isEmpty {
-            dirtySources.append(source)
+            door.resume(source)
         } else {
             holdInRim(source, limit: limit)
         }
     }
 
-    mutating func wait(_ source: Int, for obstacle: Obstacle) {
+    mutating func wait(_ source: Int, for obstacle: SourceObstacle) {
         switch obstacle {
         case .queue(let queue): queues[queue].heldSources.append(source)
-        case .total: heldByTotal.append(source)
-        case .store: heldByStore.append(source)
+        case .total: door.waitForTotal(source)
+        case .store: door.waitForStore(source)
         case .rate:
             guard let limit = sources[source].rateLimit else { return }
             let time = sources[source].rate.next(limit, now: now.monotonic)
@@ -153,8 +153,8 @@ extension Engine {
             guard let measure = state.fullness else { continue }
             return "\(state.definition.limit(measure)) of queue \(state.definition.name)"
         }
-        guard heldByTotal.contains(source) else { return nil }
-        return load.fullness(within: settings.bound, isWaitedFor: true).map(settings.limit)
+        guard door.heldByTotal.contains(source) else { return nil }
+        return door.load.fullness(within: settings.bound, isWaitedFor: true).map(settings.limit)
     }
 
     // MARK: Let go
@@ -162,7 +162,7 @@ extension Engine {
     /// Lets go what a source holds, as far as there is room, and returns what keeps the rest back. `isFirst`: it stands
     /// first in its line.
     @discardableResult
-    mutating func letGo(_ source: Int, isFirst: Bool) -> Obstacle? {
+    mutating func letGo(_ source: Int, isFirst: Bool) -> SourceObstacle? {
         guard sources.isInUse(source), !sources[source].isSuspended else { return nil }
         while let event = sources[source].held.next() {
             if let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: isFirst) {
@@ -172,7 +172,7 @@ extension Engine {
             letGoNext(source, mayDrop: true)
         }
         if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
-        isRoomNew = true
+        door.roomMoved()
         if sources[source].isHeldInRim, case .source(let id) = sources[source].origin {
             sources[source].isHeldInRim = false
             actions.append(.release(id))
@@ -209,14 +209,14 @@ extension Engine {
     /// Takes out the event that a source lets go next.
     mutating func removeHeld(_ source: Int) -> Event? {
         let before = sources[source].held.load
-        defer { heldLoad += sources[source].held.load - before }
+        defer { door.addHeld(sources[source].held.load - before) }
         return sources[source].held.removeNext()
     }
 
     private mutating func letGoNext(_ source: Int, mayDrop: Bool) {
         guard let event = removeHeld(source) else { return }
-        lettingGo = source
-        defer { lettingGo = nil }
+        door.lettingGo = source
+        defer { door.lettingGo = nil }
         saveHolds(source)
         for target in sources[source].targets {
             move(event.count, from: .held, to: .pending, source: source, target)
@@ -237,9 +237,9 @@ extension Engine {
     }
 
     mutating func letGoHeldByTotal() {
-        while let source = heldByTotal.first {
+        while let source = door.heldByTotal.first {
             if letGo(source, isFirst: true) == .total { return }
-            heldByTotal.removeFirst()
+            door.removeFirstOfTotal()
         }
     }
 }

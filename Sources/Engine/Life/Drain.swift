@@ -4,24 +4,6 @@ import WatchFile
 /// A stop: what waits is cancelled and named, what runs is waited for, then terminated, then killed. What becomes of a
 /// run that is ended stands in `StoppedRuns.swift`.
 extension Engine {
-    struct DrainState: Sendable {
-        enum Step: Sendable {
-            /// Running handlers may end by themselves.
-            case waiting
-            case terminating
-            case killing
-        }
-
-        var step = Step.waiting
-        var deadline: Int64?
-        var isOver = false
-        /// Operations that are made just now wait for the next start, whatever their queue.
-        var keepsAll = false
-        /// Operations left to the next start that wait for others, as the store has them; and who waits for whom.
-        var left: [UInt64: StoredOperation] = [:]
-        var leftWaiting: [UInt64: [UInt64]] = [:]
-    }
-
     /// How long a killed process may take to be gone before it is left behind.
     static let killPatience: Int64 = 5_000_000
 
@@ -32,9 +14,8 @@ extension Engine {
     }
 
     mutating func beginDrain() {
-        guard drain == nil else { return hurryDrain() }
+        guard life.isOpen else { return hurryDrain() }
         while !queueCancellations.isEmpty { cancelNextOfQueue() }
-        drain = DrainState()
         saveStamps()
         for source in sources.indices {
             if case .source(let id) = sources[source].origin, !sources[source].isRemoved, isInRim(source) {
@@ -47,8 +28,9 @@ extension Engine {
             if !isDurable(source: source) { cancelHeld(source) }
         }
         perform(supervisor.stopAll(ids: &journal.ids.lastOperation, at: now))
-        // What waits is cancelled while `running` still starts nothing: the phase changes first.
-        phase = .draining
+        // What waits is cancelled while nothing new is started: the life changes first.
+        let reload = life.reload
+        life = .draining(Life.Drain())
         // What is durable waits for the next start: before anything else ends, so that it stays as it is.
         for ref in operations.refs where isDurable(ref) && isUnstarted(ref) { setAside(ref) }
         for ref in operations.refs.reversed() where operations.isAlive(ref) && operations[ref].runs.isEmpty {
@@ -61,10 +43,8 @@ extension Engine {
             }
         }
         for ref in operations.refs { startNoMore(ref, .stopped) }
-        for call in waitingEmits { actions.append(.reply(call.token, .failure(.draining))) }
-        waitingEmits = []
-        if let pendingReload { actions.append(.reply(pendingReload.token, .failure(.draining))) }
-        pendingReload = nil
+        for call in door.takeCalls() { actions.append(.reply(call.token, .failure(.draining))) }
+        if let reload { actions.append(.reply(reload.token, .failure(.draining))) }
         let span = settings.drain.microseconds
         if span < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(span)) }
     }
@@ -95,12 +75,12 @@ extension Engine {
     }
 
     private mutating func setDrainDeadline(_ time: Int64) {
-        drain?.deadline = time
+        life.drain?.deadline = time
         deadlines.add(.drain, .monotonic, at: time)
     }
 
     mutating func drainDeadline() {
-        guard let drain, let deadline = drain.deadline, deadline <= now.monotonic, !drain.isOver else { return }
+        guard case .draining(let drain) = life, let deadline = drain.deadline, deadline <= now.monotonic else { return }
         if drain.step == .killing {
             let left = operations.refs.filter { !goesOnBesideStop($0) }.map { operations[$0].id }
             return finishDrain(leftBehind: left + supervisor.starts)
@@ -110,7 +90,7 @@ extension Engine {
 
     /// The next, harder step.
     mutating func hurryDrain() {
-        guard let step = drain?.step else { return }
+        guard let step = life.drain?.step else { return }
         // A finalizer that has not started has lost its time.
         for ref in operations.refs where operations[ref].runs.isEmpty {
             if isDurable(ref) {
@@ -122,14 +102,14 @@ extension Engine {
         let refs = operations.refs.filter { !goesOnBesideStop($0) }
         switch step {
         case .waiting:
-            drain?.step = .terminating
+            life.drain?.step = .terminating
             for ref in refs { terminate(ref, .stopped) }
             let patience = max(
                 refs.compactMap { operations[$0].runs.map(\.definition.value.timeoutStop.microseconds).max() }.max()
                     ?? 0, supervisor.patience)
             if patience < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(patience) + 1_000_000) }
         case .terminating, .killing:
-            drain?.step = .killing
+            life.drain?.step = .killing
             for ref in refs {
                 terminate(ref, .stopped)
                 kill(ref)
@@ -141,17 +121,7 @@ extension Engine {
 
     /// An operation has ended that others wait for which are left to the next start: by then nobody may remember it.
     mutating func resolveLeft(behind id: UInt64, _ result: Result, successor: UInt64?) {
-        for other in drain?.leftWaiting.removeValue(forKey: id) ?? [] {
-            guard var stored = drain?.left[other],
-                let index = stored.dependencies.firstIndex(where: { $0.operation == id })
-            else { continue }
-            if let successor {
-                stored.dependencies[index].operation = successor
-                drain?.leftWaiting[successor, default: []].append(other)
-            } else if !stored.dependencies[index].isRequired || isSuccess(result) {
-                stored.dependencies.remove(at: index)
-            }
-            drain?.left[other] = stored
+        for stored in journal.setAside.resolve(id, isSuccess: isSuccess(result), successor: successor) {
             actions.append(.store(.update(stored)))
         }
     }
@@ -171,9 +141,8 @@ extension Engine {
     }
 
     mutating func finishDrain(leftBehind: [UInt64]) {
-        drain?.isOver = true
         let leftRunning = leaveRunning()
-        phase = .drained
+        life = .drained(life.drain ?? Life.Drain())
         for token in calls.takeCallers() + supervisor.takeCallers() {
             actions.append(.reply(token, .failure(.draining)))
         }

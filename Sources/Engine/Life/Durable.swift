@@ -19,15 +19,16 @@ extension Engine {
     func isDurable(source: Int) -> Bool { sources[source].targets.contains { queues[$0.queue].definition.isDurable } }
 
     /// An operation has changed, otherwise than by its entries.
-    mutating func save(_ ref: OperationRef) { journal.note(&operations[ref].record, ref) }
+    mutating func save(_ ref: OperationRef) { journal.note(&scheduler.operations[ref].record, ref) }
 
     /// An event has joined it.
     mutating func saveJoined(_ event: Event, _ ref: OperationRef) {
-        journal.note(event, &operations[ref].record, ref, entries: operations[ref].entries.count)
+        let entries = operations[ref].entries.count
+        journal.note(event, &scheduler.operations[ref].record, ref, entries: entries)
     }
 
     /// Its entries have changed otherwise than by events that came.
-    mutating func saveAsWhole(_ ref: OperationRef) { journal.noteRewritten(&operations[ref].record, ref) }
+    mutating func saveAsWhole(_ ref: OperationRef) { journal.noteRewritten(&scheduler.operations[ref].record, ref) }
 
     /// A source holds an event more.
     mutating func saveHeld(_ event: Event, _ source: Int) {
@@ -104,7 +105,7 @@ extension Engine {
     mutating func takeOperationID() -> UInt64 { journal.ids.takeOperation(clock: idClock) }
 
     private mutating func reserveIDs() {
-        guard phase != .drained, journal.isWorking, journal.ids.isLow(Self.idsReserved) else { return }
+        guard !life.isDrained, journal.isWorking, journal.ids.isLow(Self.idsReserved) else { return }
         reserve(Self.idsReserved)
     }
 
@@ -169,17 +170,18 @@ extension Engine {
     /// Also to be called before `start`.
     package mutating func storeChanged(_ condition: StoreCondition) {
         journal.condition = condition
+        scheduler.surroundings.isStoreWorking = journal.isWorking
         guard condition == .working else { return setAsideUncommitted() }
-        isRoomNew = true
-        areSemaphoresMoved = true
-        areRestartsMoved = true
-        for queue in queues.indices where queues[queue].definition.isDurable { touch(queue: queue) }
+        door.roomMoved()
+        scheduler.areSemaphoresMoved = true
+        scheduler.areRestartsMoved = true
+        for queue in queues.indices where queues[queue].definition.isDurable { scheduler.touch(queue: queue) }
     }
 
     /// The store has lost everything: it is told all that it has to know.
     mutating func saveAll() {
         for ref in operations.refs where operations[ref].record.isDurable || operations[ref].record.isLong {
-            journal.noteLost(&operations[ref].record, ref)
+            journal.noteLost(&scheduler.operations[ref].record, ref)
         }
         perform(supervisor.saveAll(at: now))
         for orphan in journal.orphans.byAge { actions.append(.store(.insert(orphan))) }
@@ -210,25 +212,23 @@ extension Engine {
         if operations[ref].record.isUnsaved { tellStore() }
         let operation = operations[ref]
         for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {
-            let kept = stored(operation)
-            drain?.left[ref.id] = kept
-            drain?.leftWaiting[id, default: []].append(ref.id)
+            journal.setAside.add(stored(operation), waitingFor: id)
         }
         for run in operation.runs {
-            giveBack(run.held)
+            scheduler.giveBack(run.held)
             giveWidth(run.queues)
-            if run.definition.value.needsProcess { giveSlot() }
+            if run.definition.value.needsProcess { scheduler.giveSlot() }
         }
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1
         sources[operation.source].operations -= 1
-        journal.setAsideCount += 1
+        journal.setAside.add()
         releaseUnused(operation)
     }
 
     /// The starts of these wait for a commit that may not come during this stop.
     private mutating func setAsideUncommitted() {
-        guard drain != nil else { return }
+        guard life.isStopping else { return }
         for ref in operations.refs where isDurable(ref) && isUnstarted(ref) { setAside(ref) }
     }
 

@@ -6,8 +6,7 @@ struct Journal: Sendable {
     var condition = StoreCondition.working
     var ids: IDs
     var orphans = Orphans()
-    /// Durable operations that the stop left for the next start.
-    var setAsideCount = 0
+    var setAside = SetAside()
     /// Operations that the store has to be told of; some may have ended.
     private(set) var unsaved: [OperationRef] = []
     /// Events that joined stored operations since the store was told last.

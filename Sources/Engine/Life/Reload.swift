@@ -7,41 +7,29 @@ import WatchFile
 /// new definition of its handler; what runs ends under the definition it was started with. What is removed stays until
 /// its last operation has ended.
 extension Engine {
-    struct PendingReload: Sendable {
-        var configuration: Configuration
-        var token: Token
-        var deadline: Int64
-    }
-
     /// How long a reload waits for a running operation of `main`.
     static let reloadPatience: Int64 = 10_000_000
 
     mutating func requestReload(_ configuration: Configuration, _ token: Token) {
-        guard phase == .running else {
-            let error: CommandError = phase == .reloading ? .notSupported("a reload is already on its way") : .draining
+        guard life.phase == .running else {
+            let error: CommandError = life.isOpen ? .notSupported("a reload is already on its way") : .draining
             actions.append(.reply(token, .failure(error)))
             return
         }
-        phase = .reloading
         let deadline = now.monotonic + Self.reloadPatience
-        pendingReload = PendingReload(configuration: configuration, token: token, deadline: deadline)
+        life = .reloading(Life.PendingReload(configuration: configuration, token: token, deadline: deadline))
         if !mayApplyReload { deadlines.add(.reload, .monotonic, at: deadline) }
     }
 
     /// A reload is applied between two operations of `main`.
     var mayApplyReload: Bool {
-        guard let pendingReload, let main = queues.index(of: "main") else { return true }
-        return queues[main].runsThrough == 0 || pendingReload.deadline <= now.monotonic
-    }
-
-    func isWaitingForReload(_ queue: Int) -> Bool {
-        pendingReload != nil && queues[queue].definition.name == "main"
+        guard let reload = life.reload, let main = queues.index(of: "main") else { return true }
+        return scheduler[main].runsThrough == 0 || reload.deadline <= now.monotonic
     }
 
     mutating func applyPendingReload() {
-        guard let reload = pendingReload else { return }
-        pendingReload = nil
-        phase = .running
+        guard let reload = life.reload else { return }
+        life = .running
         let change = apply(reload.configuration)
         placeOrphans()
         windowsMayHaveMoved()
@@ -49,22 +37,21 @@ extension Engine {
         actions.append(journal.unsaved.isEmpty || !journal.isWorking ? reloaded : .committed(reloaded))
         // Widths, bounds and policies may have changed.
         for queue in queues.indices {
-            touch(queue: queue)
-            roomyQueues.append(queue)
+            scheduler.touch(queue: queue)
+            door.roomMade(in: queue)
             queueMayBeEmpty(queue)
         }
-        if processes < settings.maxProcesses { slotsFullSince = nil }
-        isTotalRoomy = true
-        isRoomNew = true
+        door.boundsMoved()
     }
 
     /// Makes the configuration the one in force. Returns what changed.
     mutating func apply(_ configuration: Configuration) -> ConfigurationChange {
         var change = ConfigurationChange()
         settings = configuration.settings
+        scheduler.slots.resize(settings.maxProcesses)
         zonesChanged(configuration.zones)
         closeSources(configuration.sharedSources, &change)
-        applySemaphores(configuration.semaphores, &change)
+        scheduler.apply(configuration.semaphores, &change)
         applyQueues(configuration.queues, &change)
         applyHandlers(configuration.handlers, &change)
         sources.reserveCapacity(configuration.sharedSources.count)
@@ -77,7 +64,7 @@ extension Engine {
         }
         for handler in handlers.indices { releaseHandlerIfUnused(handler) }
         for queue in queues.indices { releaseQueueIfUnused(queue) }
-        for semaphore in semaphores.indices { releaseSemaphoreIfUnused(semaphore) }
+        for semaphore in semaphores.indices { scheduler.releaseSemaphoreIfUnused(semaphore) }
         return change
     }
 
@@ -95,7 +82,8 @@ extension Engine {
                 change.added.append("queue/\(definition.name)")
                 var state = QueueState(definition: definition)
                 if definition.isSuspended { state.suspensions = [fileSuspension] }
-                _ = queues.insert(state)
+                let isSuspended = state.isSuspended
+                scheduler.add(queue: queues.insert(state), definition, isSuspended: isSuspended)
                 continue
             }
             let (old, wasRemoved) = (queues[index].definition, queues[index].isRemoved)
@@ -134,7 +122,7 @@ extension Engine {
             guard let index = handlers.index(of: definition.name) else {
                 change.added.append("handler/\(definition.name)")
                 let state = HandlerState(definition: SharedDefinition(definition))
-                _ = handlers.insert(state)
+                scheduler.define(handler: handlers.insert(state), Scheduler.Needs())
                 continue
             }
             if handlers[index].isRemoved { change.added.append("handler/\(definition.name)") }
@@ -165,10 +153,9 @@ extension Engine {
             closeSource(index, id)
             sources[index].isRemoved = true
             if sources[index].isSuspended, sources[index].held.isEmpty { sources[index].suspensions = [] }
-            for call in waitingEmits where call.emissions.contains(where: { $0.source == index }) {
+            for call in door.takeCalls(into: index) {
                 actions.append(.reply(call.token, .failure(.noSuchName(id.description, nearest: nil))))
             }
-            waitingEmits.removeAll { $0.emissions.contains { $0.source == index } }
             releaseSourceIfUnused(index)
         }
     }
@@ -230,7 +217,7 @@ extension Engine {
             applySilence(index)
         }
         if sources[index].isSuspended { stopSilence(index) } else { startSilence(index) }
-        if sources[index].isSuspended { holdSuspended(index) } else { dirtySources.append(index) }
+        if sources[index].isSuspended { holdSuspended(index) } else { door.resume(index) }
     }
 
     private mutating func openSource(
@@ -256,7 +243,8 @@ extension Engine {
 
     mutating func releaseSourceIfUnused(_ index: Int) {
         guard sources.isInUse(index), sources[index].isRemoved else { return }
-        guard sources[index].operations == 0, sources[index].held.isEmpty, lettingGo != index, supervisor[index] == nil,
+        guard sources[index].operations == 0, sources[index].held.isEmpty, door.lettingGo != index,
+            supervisor[index] == nil,
             sources[index].group.tickets.isEmpty
         else {
             return
@@ -272,9 +260,7 @@ extension Engine {
             !isFinalizer(handlers[index].name), !isHeldFor({ $0.handler == index })
         else { return }
         retired = retired + handlers[index].counters
-        let demands = handlers[index].demands
-        handlers[index].demands = []
-        for demand in demands { releaseSemaphoreIfUnused(demand.semaphore) }
+        scheduler.remove(handler: index)
         handlers[index].groups = []
         trail.forget { $0.handler == index }
         handlers.release(index)
@@ -283,7 +269,7 @@ extension Engine {
     /// A source that was removed while it was suspended holds events for it.
     private func isHeldFor(_ isMeant: (SourceState.Target) -> Bool) -> Bool {
         sources.indices.contains {
-            sources[$0].isRemoved && (!sources[$0].held.isEmpty || lettingGo == $0)
+            sources[$0].isRemoved && (!sources[$0].held.isEmpty || door.lettingGo == $0)
                 && sources[$0].targets.contains(where: isMeant)
         }
     }
@@ -298,16 +284,14 @@ extension Engine {
     /// Nothing waits or runs there or in a queue that runs through it, and its finalizer has run.
     mutating func releaseQueueIfUnused(_ index: Int) {
         guard queues.isInUse(index), queues[index].isRemoved, queues[index].isEmpty,
-            queues[index].runsThrough == 0, queues[index].through.count <= 1, !isHeldFor({ $0.queue == index })
+            scheduler[index].runsThrough == 0, scheduler[index].through.count <= 1, !isHeldFor({ $0.queue == index })
         else { return }
-        if phase == .running || phase == .reloading, finalize(index) { return }
-        let chain = queues[index].chain
+        if life.isOpen, finalize(index) { return }
+        let chain = scheduler[index].chain
         tell(.queue(index))
         trail.forget { $0.queue == index }
         queues.release(index)
-        for target in chain where target != index {
-            queues[target].through.removeAll { $0 == index }
-            releaseQueueIfUnused(target)
-        }
+        scheduler.remove(queue: index)
+        for target in chain where target != index { releaseQueueIfUnused(target) }
     }
 }

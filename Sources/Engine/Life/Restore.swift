@@ -138,7 +138,7 @@ extension Engine {
         apply(definition, to: &draft)
         let isOpen = !draft.isClosed
         let ref = operations.insert(draft)
-        for name in names { operations[ref].keys.append(keys.enter(name, ref, isOpen: isOpen)) }
+        for name in names { scheduler.operations[ref].keys.append(scheduler.keys.enter(name, ref, isOpen: isOpen)) }
         handlers[handler].operations += 1
         sources[source].operations += 1
         queues[queue].waiting += 1
@@ -184,7 +184,7 @@ extension Engine {
     private mutating func adopt(_ ref: OperationRef, _ runs: [StoredRun], _ definition: SharedDefinition) {
         let (queue, source) = (operations[ref].queue, operations[ref].source)
         operations[ref].isRunning = true
-        if operations[ref].isBarrier { queues[queue].runningBarriers += 1 }
+        scheduler.countBarrier(ref, 1)
         let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
         waitsNoMore(queue)
         queues[queue].running += 1
@@ -193,10 +193,10 @@ extension Engine {
         for stored in runs {
             var run = Run(
                 part: stored.part, phase: .running(pid: stored.pid), definition: definition, started: stored.started,
-                startedOn: queues[queue].chain, queues: queues[queue].chain, held: take(ref))
+                startedOn: scheduler[queue].chain, queues: scheduler[queue].chain, held: scheduler.take(ref))
             run.isAdopted = true
             operations[ref].runs.append(run)
-            takeSlot()
+            scheduler.takeSlot(realtime: now.realtime)
             let ran = UInt64(max(0, now.realtime - stored.started))
             let timeout = definition.value.timeout.microseconds
             setDeadline(ref, part: stored.part, after: timeout > ran ? timeout - ran : 0)
@@ -293,7 +293,7 @@ extension Engine {
         for event in hold.events + younger {
             annulled += sources[source].held.restore(event, merge: merge, keepsElapses: keepsElapses)
         }
-        heldLoad += sources[source].held.load - before
+        door.addHeld(sources[source].held.load - before)
         let restored = hold.events.reduce(0) { $0 + $1.count }
         for target in sources[source].targets {
             enter(restored, at: .held, source: source, target)
@@ -301,6 +301,6 @@ extension Engine {
         }
         sources[source].isHoldStored = true
         if !younger.isEmpty { saveHolds(source) }
-        dirtySources.append(source)
+        door.resume(source)
     }
 }

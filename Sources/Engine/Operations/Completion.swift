@@ -29,8 +29,8 @@ extension Engine {
         let targets = names.compactMap { target(handler: $0) }
         guard !targets.isEmpty else { return }
         // At a stop they wait for the next start, whatever their queue.
-        drain?.keepsAll = true
-        defer { drain?.keepsAll = false }
+        life.drain?.keepsAll = true
+        defer { life.drain?.keepsAll = false }
         let source = internalSource(.completion(handler: view.handler))
         let fact = CompletionFact(
             outcome: outcome, operation: operation.id, result: result, reason: view.told, exit: view.exit,

@@ -98,7 +98,7 @@ extension Engine {
 
     /// An operation has ended: those that waited for it go on, or are cancelled in turn; or wait for its successor.
     mutating func resolveDependents(of id: UInt64, _ result: Result, successor: UInt64?) {
-        if drain != nil { resolveLeft(behind: id, result, successor: successor) }
+        if life.isStopping { resolveLeft(behind: id, result, successor: successor) }
         guard !dependencies.isEmpty else { return }
         for dependent in dependencies.end(id) {
             let ref = dependent.operation

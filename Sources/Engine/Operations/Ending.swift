@@ -53,19 +53,18 @@ extension Engine {
             source: operation.source, target)
         if operation.isRunning {
             queues[operation.queue].running -= 1
-            if operation.isBarrier { queues[operation.queue].runningBarriers -= 1 }
+            scheduler.countBarrier(ref, -1)
         } else {
             operations[ref].hasStarted = true
             waitsNoMore(operation.queue)
             changeLoad(-operation.entries.load, queue: operation.queue)
         }
-        leaveLines(ref)
-        operations.remove(ref)
+        clocks.holdNoMore(ref.id)
+        for ready in scheduler.remove(ref) { reportReady(ready) }
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }
         journal.forget(operation.id)
         if !dependencies.isEmpty { dependencies.forget(ref) }
-        areRestartsMoved = true
     }
 
     private mutating func note(_ operation: Operation, _ result: Result) {

@@ -25,7 +25,7 @@ extension Engine {
 
     /// At a stop, when nothing else is left: the finalizers of all queues, if there is time. False: there were none.
     mutating func finalizeAll() -> Bool {
-        guard drain?.step == .waiting else { return false }
+        guard life.drain?.step == .waiting else { return false }
         return queues.indices.reduce(false) { finalize($1) || $0 }
     }
 }

@@ -35,10 +35,10 @@ extension Engine {
         let (fact, depth) = (sources[source].group.tally, sources[source].group.depth)
         sources[source].group.tally = GroupFact()
         sources[source].group.depth = 0
-        guard !sources[source].isRemoved, phase != .drained else { return }
+        guard !sources[source].isRemoved, !life.isDrained else { return }
         // At a stop its handlers wait for the next start.
-        drain?.keepsAll = true
-        defer { drain?.keepsAll = false }
+        life.drain?.keepsAll = true
+        defer { life.drain?.keepsAll = false }
         accept(.group(fact), from: source, depth: depth + 1)
     }
 

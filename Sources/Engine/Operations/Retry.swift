@@ -18,9 +18,9 @@ extension Engine {
     mutating func attemptEnded(_ ref: OperationRef, part: Int, _ verdict: Verdict) {
         guard let index = operations[ref].runs.firstIndex(where: { $0.part == part }) else { return }
         let run = operations[ref].runs[index]
-        giveBack(run.held)
+        scheduler.giveBack(run.held)
         giveWidth(run.queues)
-        touch(queue: operations[ref].queue)
+        scheduler.touch(queue: operations[ref].queue)
         let id = operations[ref].id
         guard splits.isEmpty || splits[id] == nil else { return partEnded(ref, index, part, verdict) }
         allEnded(ref, run, verdict)
@@ -34,12 +34,12 @@ extension Engine {
             return setAsideForAgain(ref)
         }
         if verdict.isUnknown, isDurable(ref) { return redeliver(ref, verdict) }
-        if verdict.result == .done { release(run.definition.value.constraints.releases) }
+        if verdict.result == .done { scheduler.release(run.definition.value.constraints.releases) }
         guard verdict.result == .failed, let pause = pause(ref, run, verdict) else {
             return finish(ref, verdict)
         }
         backOff(ref, verdict, pause)
-        if drain != nil { setAsideForAgain(ref) }
+        if life.isStopping { setAsideForAgain(ref) }
     }
 
     /// Nobody knows whether the run did its work: it is the same attempt that comes once more.
@@ -48,11 +48,19 @@ extension Engine {
         backOff(ref, verdict, 0, isSameAttempt: true)
     }
 
+    /// A run gives back its places.
+    mutating func giveWidth(_ places: [Int]) {
+        for place in places {
+            scheduler.giveWidth(place)
+            if queues[place].isRemoved { releaseQueueIfUnused(place) }
+        }
+    }
+
     // MARK: Another attempt
 
     /// Microseconds until the next attempt; `nil`: there is none.
     private mutating func pause(_ ref: OperationRef, _ run: Run, _ verdict: Verdict) -> Int64? {
-        guard drain == nil || runsAgain(ref) else { return nil }
+        guard life.isOpen || runsAgain(ref) else { return nil }
         let (id, policy) = (operations[ref].id, run.definition.value.retry)
         if let exit = verdict.exit, run.ending == nil, policy.preventExitStatus.contains(exit) { return nil }
         var used = attempts[id] ?? Attempts()
@@ -93,7 +101,7 @@ extension Engine {
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
         operations[ref].runs = []
         operations[ref].isRunning = false
-        if operation.isBarrier { queues[operation.queue].runningBarriers -= 1 }
+        scheduler.countBarrier(ref, -1)
         if !isSameAttempt, operations[ref].attempt < .max { operations[ref].attempt += 1 }
         operations[ref].toStart = nextParts(operation.id)
         operations[ref].station = .backingOff
@@ -111,7 +119,7 @@ extension Engine {
             .retried, ref,
             detail: .text(
                 "attempt \(operation.attempt) failed, the next in \(TimeSpan(microseconds: UInt64(pause)).brief)"))
-        areRestartsMoved = true
+        scheduler.areRestartsMoved = true
         let definition = handlers[operation.handler].definition.value
         startCompletions(definition.completions.retry, .retry, operation, view)
     }
@@ -120,7 +128,7 @@ extension Engine {
         guard operations.isAlive(ref), operations[ref].station == .backingOff,
             operations[ref].wakeUp <= now.monotonic
         else { return }
-        setStation(ref)
-        touch(queue: operations[ref].queue)
+        if scheduler.setStation(ref) { reportReady(ref) }
+        scheduler.touch(queue: operations[ref].queue)
     }
 }

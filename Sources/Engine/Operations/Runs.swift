@@ -14,7 +14,7 @@ extension Engine {
         if let effects = supervisor.started(id, pid: pid, at: now) { return perform(effects) }
         guard let (ref, index) = running(id) else {
             // It was left to the next start while it was being spawned.
-            if drain != nil { actions.append(.signal(id, number: 9, mode: .tree)) }
+            if life.isStopping { actions.append(.signal(id, number: 9, mode: .tree)) }
             return
         }
         operations[ref].runs[index].phase = .running(pid: pid)
@@ -38,7 +38,7 @@ extension Engine {
             return perform(effects)
         }
         guard let (ref, index) = running(id) else { return }
-        giveSlot()
+        scheduler.giveSlot()
         var verdict = Self.judge(operations[ref].runs[index], exit, reason)
         (verdict.exit, verdict.output) = (exit, output)
         let definition = operations[ref].runs[index].definition.value
@@ -52,7 +52,7 @@ extension Engine {
         guard let (ref, index) = running(id), operations[ref].runs[index].ending == nil else {
             return runEnded(id, exit: nil, output: [], reason: reason)
         }
-        giveSlot()
+        scheduler.giveSlot()
         let why = "watchd stopped before it could be started: \(reason)"
         attemptEnded(ref, part: id.part, Verdict(result: .stopped, reason: why))
     }
@@ -63,7 +63,7 @@ extension Engine {
         guard operations[ref].runs[index].ending == nil else {
             return runEnded(id, exit: nil, output: output, reason: nil)
         }
-        giveSlot()
+        scheduler.giveSlot()
         attemptEnded(ref, part: id.part, Verdict(result: .skipped, reason: reason, output: output))
     }
 
@@ -104,12 +104,10 @@ extension Engine {
 
     /// Parts of it that have not started never do; with `result` instead of their own.
     mutating func startNoMore(_ ref: OperationRef, _ result: Result) {
-        if operations[ref].station == .semaphores { countParked(ref, -1) }
         if operations[ref].toStart > 0, operations[ref].isRunning {
             splits[ref.id]?.failure = Verdict(result: result, reason: "ended before all parts had started")
         }
-        operations[ref].toStart = 0
-        operations[ref].station = .none
+        scheduler.startNoMore(ref)
     }
 
     /// Asks all runs of an operation to end.

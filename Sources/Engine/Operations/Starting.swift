@@ -8,15 +8,13 @@ extension Engine {
         let queue = operations[ref].queue
         let definition = handlers[operations[ref].handler].definition
         let isFirst = !operations[ref].isRunning
-        if operations[ref].station == .semaphores { unpark(ref) }
+        if operations[ref].station == .semaphores { scheduler.unpark(ref) }
         if isFirst { beginAttempt(ref, definition.value.stride) }
         let part = nextPart(ref)
         let run = Run(
-            part: part, definition: definition, started: now.realtime, startedOn: queues[queue].chain,
-            queues: queues[queue].chain, held: take(ref))
-        takeWidth(queue)
-        if !restarting.isEmpty { areRestartsMoved = true }
-        if let limit = queues[queue].definition.rateLimit { queues[queue].rate.pass(limit, now: now.monotonic) }
+            part: part, definition: definition, started: now.realtime, startedOn: scheduler[queue].chain,
+            queues: scheduler[queue].chain, held: scheduler.take(ref))
+        scheduler.takeWidth(queue)
         operations[ref].runs.append(run)
         if isFirst {
             report(ref)
@@ -29,11 +27,11 @@ extension Engine {
     private mutating func beginAttempt(_ ref: OperationRef, _ stride: Int?) {
         let (queue, source) = (operations[ref].queue, operations[ref].source)
         operations[ref].isRunning = true
-        if operations[ref].isBarrier { queues[queue].runningBarriers += 1 }
+        scheduler.countBarrier(ref, 1)
         if !operations[ref].hasStarted {
             operations[ref].hasStarted = true
             close(ref)
-            noteRestarts(behind: ref)
+            scheduler.noteRestarts(behind: ref)
             if let stride, operations[ref].entries.count > stride { split(ref, stride) }
         }
         save(ref)
@@ -50,7 +48,7 @@ extension Engine {
         if !operations[ref].isClosed {
             operations[ref].isClosed = true
             save(ref)
-            for key in operations[ref].keys { keys.close(key, ref) }
+            scheduler.close(ref)
         }
         guard !dependencies.isEmpty else { return }
         for dependent in dependencies.dependents(of: ref.id) where operations.isAlive(dependent.operation) {
@@ -65,7 +63,7 @@ extension Engine {
         guard run.definition.value.needsProcess else { return act(ref, part: run.part, run.definition.value) }
         let id = RunID(
             operation: operations[ref].id, attempt: Int(operations[ref].attempt), part: run.part)
-        takeSlot()
+        scheduler.takeSlot(realtime: now.realtime)
         let queue = operations[ref].queue
         let events = events(ref, part: run.part) ?? operations[ref].entries.events
         whenSafe(
@@ -73,7 +71,7 @@ extension Engine {
             .start(
                 StartRequest(
                     run: id, definition: run.definition, queue: queues[queue].definition.name,
-                    qos: queues[queue].qos, environment: queues[queue].environment,
+                    qos: scheduler[queue].qos, environment: queues[queue].environment,
                     origin: sources[operations[ref].source].origin,
                     events: events,
                     isRedelivered: operations[ref].isRedelivered || events.contains(where: \.isRepeated))))
@@ -124,20 +122,5 @@ extension Engine {
         // It has ended before its event comes: a source may start its own emitter again.
         attemptEnded(ref, part: part, Verdict(result: .done))
         if !isNoEvent(Event(id: 0, time: 0, fact: fact), source) { accept(fact, from: source, depth: depth) }
-    }
-
-    // MARK: Process slots
-
-    mutating func takeSlot() {
-        processes += 1
-        slotLines.started()
-        if parked > 0 { areSemaphoresMoved = true }
-        if processes >= settings.maxProcesses, slotsFullSince == nil { slotsFullSince = now.realtime }
-    }
-
-    mutating func giveSlot() {
-        processes -= 1
-        if parked > 0 { areSemaphoresMoved = true }
-        if processes < settings.maxProcesses { slotsFullSince = nil }
     }
 }

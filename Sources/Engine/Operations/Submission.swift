@@ -15,7 +15,7 @@ extension Engine {
         let load = draft.entries.load
         let ref = operations.insert(draft)
         for name in names {
-            operations[ref].keys.append(keys.enter(name, ref, isOpen: !isClosed))
+            scheduler.operations[ref].keys.append(scheduler.keys.enter(name, ref, isOpen: !isClosed))
         }
         handlers[handler].operations += 1
         sources[source].operations += 1
@@ -30,7 +30,7 @@ extension Engine {
 
     /// A finalizer belongs to its queue's end, not to a next start.
     private func isDurable(_ draft: Operation) -> Bool {
-        guard queues[draft.queue].definition.isDurable || drain?.keepsAll == true else { return false }
+        guard queues[draft.queue].definition.isDurable || life.drain?.keepsAll == true else { return false }
         if case .finalizer = sources[draft.source].origin { return false }
         return true
     }
@@ -89,102 +89,19 @@ extension Engine {
     }
 
     private mutating func submit(_ ref: OperationRef, isNew: Bool) {
-        let ticket = operations.submit(ref)
-        let queue = operations[ref].queue
-        enterBarriers(ref)
-        if operations[ref].isExclusive {
-            for key in operations[ref].keys { keys.stand(key, ticket, in: operations) }
-        }
-        if queues[queue].isSerial { queues[queue].line.insert(ticket, level: 2) }
+        let isReady = scheduler.submit(ref)
         if !isNew { save(ref) }
-        setStation(ref)
+        if isReady { reportReady(ref) }
         if isNew, case .pending = operations[ref].state { report(ref) }
-        noteRestart(ref)
-        touch(queue: queue)
+        scheduler.noteRestart(ref)
+        scheduler.touch(queue: operations[ref].queue)
     }
 
-    /// Has its keys and is ready, or waits for them.
-    mutating func setStation(_ ref: OperationRef) {
-        guard hasKeys(ref) else {
-            operations[ref].station = .keys
-            return
-        }
-        operations[ref].station = .queue
-        standInQueue(ref)
-        if !operations[ref].isRunning { report(ref) }
-    }
-
-    /// Takes its place among the ready ones of a concurrent queue; on a serial one it has it since its submission.
-    mutating func standInQueue(_ ref: OperationRef) {
-        let queue = operations[ref].queue
-        if !queues[queue].isSerial, !operations[ref].isBarrier {
-            queues[queue].line.insert(operations.ticket(ref), level: Int(operations[ref].level))
-        }
-    }
+    /// It has its keys. A part of one that runs tells nobody.
+    mutating func reportReady(_ ref: OperationRef) { if !operations[ref].isRunning { report(ref) } }
 
     mutating func report(_ ref: OperationRef) {
         actions.append(.report(.operation(operations[ref].id, operations[ref].state)))
-    }
-
-    /// Is counted before and behind the barriers of every queue it runs through.
-    mutating func enterBarriers(_ ref: OperationRef) {
-        let (queue, ticket) = (operations[ref].queue, operations.ticket(ref))
-        for place in queues[queue].chain {
-            if place == queue, operations[ref].isBarrier {
-                queues[place].barriers.submitBarrier(ticket)
-            } else {
-                queues[place].barriers.submit()
-            }
-        }
-    }
-
-    private mutating func leaveBarriers(_ ref: OperationRef) {
-        let (queue, ticket) = (operations[ref].queue, operations.ticket(ref))
-        for place in queues[queue].chain {
-            if place == queue, operations[ref].isBarrier {
-                queues[place].barriers.endBarrier(ticket)
-                barrierMoved(place)
-            } else if queues[place].barriers.end(ticket) {
-                barrierMoved(place)
-            }
-        }
-    }
-
-    /// A queue's first barrier has ended, or may start now.
-    private mutating func barrierMoved(_ queue: Int) {
-        touch(queue: queue)
-        if queues[queue].parkedThrough > 0 { areSemaphoresMoved = true }
-        for other in queues[queue].behindBarrier { touch(queue: other) }
-        queues[queue].behindBarrier = []
-    }
-
-    /// An operation has ended and leaves every line it stands in.
-    mutating func leaveLines(_ ref: OperationRef) {
-        let ticket = operations.ticket(ref)
-        let isSubmitted = ticket.place != 0
-        let station = operations[ref].station
-        clocks.holdNoMore(ref.id)
-        operations[ref].station = .gone
-        operations[ref].place = 0
-        if isSubmitted {
-            operations[ref].place = ticket.place
-            leaveBarriers(ref)
-            if station == .semaphores { countParked(ref, -1) }
-            operations[ref].place = 0
-        }
-        for key in operations[ref].keys {
-            if let next = keys.leave(key, ref, ticket, in: operations) { keyFreed(next) }
-            if let second = keys.second(key, in: operations) { noteRestart(operations.ref(second)) }
-        }
-        touch(queue: operations[ref].queue)
-    }
-
-    /// Stands first in one of its keys' lines now.
-    private mutating func keyFreed(_ ticket: Ticket) {
-        let ref = operations.ref(ticket)
-        guard operations[ref].station == .keys, hasKeys(ref) else { return }
-        setStation(ref)
-        touch(queue: operations[ref].queue)
     }
 
     // MARK: Never started

@@ -58,7 +58,7 @@ extension Engine {
 
     /// The source stands as its copies do.
     private mutating func noteSupervised(_ source: Int) {
-        guard sources.isInUse(source), !sources[source].isRemoved, phase != .draining, phase != .drained,
+        guard sources.isInUse(source), !sources[source].isRemoved, life.isOpen,
             let supervision = supervisor[source]
         else { return }
         let condition = supervision.condition(at: now)

@@ -10,9 +10,13 @@ struct BarrierLine: Sendable {
         var following = 0
     }
 
+    /// Barriers of the queue's own that run.
+    var running = 0
     /// Operations submitted before the first barrier.
     private var leading = 0
     private var marks = Deque<Mark>()
+
+    init(running: Int = 0) { self.running = running }
 
     /// The barrier for which all others wait.
     var first: Ticket? { marks.first?.ticket }

@@ -5,6 +5,8 @@ struct ParkedLines: Sendable {
         var tickets = TicketLine()
     }
 
+    /// Operations that run through the queue and wait for semaphores, of its own and of others.
+    var through = 0
     private var lines: [Line] = []
 
     var isEmpty: Bool { lines.isEmpty }

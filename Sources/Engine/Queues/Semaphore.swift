@@ -1,11 +1,9 @@
 import WatchFile
 
 /// `[Semaphore]`: all or none, in order of submission, and nobody holds anything while it waits.
-extension Engine {
-    private func demands(_ ticket: Ticket) -> [SemaphoreDemand] { handlers[operations[ticket].handler].demands }
-
+extension Scheduler {
     /// Why an operation may not take what it needs of a semaphore now.
-    enum SemaphoreLack {
+    enum SemaphoreLack: Equatable, Sendable {
         case units
         /// Enough is there, and somebody older waits for some of it.
         case turn(behind: Ticket)
@@ -36,19 +34,12 @@ extension Engine {
     /// Its queue has room for it and may start one more now, nothing stands before it, and there is a process slot if
     /// it needs one.
     func mayStartNow(_ ticket: Ticket, on queue: Int) -> Bool {
-        isOpen(queue) && hasSlot(ticket, on: queue) && !isAtItsRate(queue)
-            && barrierPlace(before: ticket, of: queue) == nil
-            && queues[queue].chain.allSatisfy { queues[$0].runsThrough < queues[$0].width }
-            && !isBehindOneWithoutSlot(ticket, on: queue)
-    }
-
-    func hasSlot(_ ticket: Ticket, on queue: Int) -> Bool {
-        processes < SlotLines.limit(queues[queue].qos, maxProcesses: settings.maxProcesses) || !needsProcess(ticket)
+        placeObstacle(before: ticket, on: queue) == nil && !isBehindOneWithoutSlot(ticket, on: queue)
     }
 
     /// Who waits for a process slot is not passed by those of its queue that need none.
     private func isBehindOneWithoutSlot(_ ticket: Ticket, on queue: Int) -> Bool {
-        guard let standing = queues[queue].standing, standing.spot == .slots else { return false }
+        guard let standing = lanes[queue].standing, standing.spot == .slots else { return false }
         let (level, first) = (operations[ticket].level, operations[standing.ticket].level)
         return (first < level || (first == level && standing.ticket < ticket)) && !hasSlot(standing.ticket, on: queue)
     }
@@ -67,24 +58,24 @@ extension Engine {
             semaphores[demand.semaphore].lines[place, default: TicketLine()].insert(ticket)
             semaphores[demand.semaphore].lines[place]?.trim(waiting, in: operations, at: .semaphores)
         }
-        guard !queues[queue].isSerial, !operations[ref].isBarrier else { return }
-        queues[queue].parked.insert(ticket, handler: operations[ref].handler)
-        queues[queue].parked.trim(queues[queue].parkedThrough, in: operations)
+        guard !lanes[queue].rules.isSerial, !operations[ref].isBarrier else { return }
+        self[queue].parked.insert(ticket, handler: operations[ref].handler)
+        self[queue].parked.trim(lanes[queue].parked.through, in: operations)
     }
 
     /// It starts: what is left of it to start is ready.
     mutating func unpark(_ ref: OperationRef) {
         countParked(ref, -1)
         operations[ref].station = .queue
-        if operations[ref].toStart > 1 || handlers[operations[ref].handler].definition.value.stride != nil {
+        if operations[ref].toStart > 1 || needs[operations[ref].handler].isSplit {
             standInQueue(ref)
         }
     }
 
     mutating func countParked(_ ref: OperationRef, _ change: Int) {
         parked += change
-        for place in queues[operations[ref].queue].chain { queues[place].parkedThrough += change }
-        for demand in handlers[operations[ref].handler].demands {
+        for place in lanes[operations[ref].queue].chain { self[place].parked.through += change }
+        for demand in needs[operations[ref].handler].semaphores {
             semaphores[demand.semaphore].waiting += change
             if semaphores[demand.semaphore].waiting == 0 { semaphores[demand.semaphore].lines = [:] }
         }
@@ -102,9 +93,9 @@ extension Engine {
 
     /// The oldest of a level that could take the semaphores it waits for.
     mutating func firstParked(_ queue: Int, level: Int) -> Ticket? {
-        guard !queues[queue].parked.isEmpty else { return nil }
+        guard !lanes[queue].parked.isEmpty else { return nil }
         // One look at the first of each handler: those behind it need the same.
-        return queues[queue].parked.firsts(in: operations).filter {
+        return self[queue].parked.firsts(in: operations).filter {
             Int(operations[$0].level) == level && mayTake($0)
         }.min()
     }
@@ -150,7 +141,7 @@ extension Engine {
     /// Takes what a run needs. Returns what it gives back at its end.
     mutating func take(_ ref: OperationRef) -> [SemaphoreShare] {
         defer { operations[ref].hasConsumed = true }
-        let demands = handlers[operations[ref].handler].demands
+        let demands = needs[operations[ref].handler].semaphores
         guard !demands.isEmpty else { return [] }
         for demand in demands {
             semaphores[demand.semaphore].available -= demand.need(operations[ref])
@@ -180,24 +171,16 @@ extension Engine {
     /// Returns false if there would be more than can be counted.
     mutating func give(_ semaphore: Int, _ count: Int) -> Bool {
         let (sum, overflows) = semaphores[semaphore].available.addingReportingOverflow(count)
-        guard !overflows, sum <= Self.semaphoreLimit else { return false }
+        guard !overflows, sum <= Engine.semaphoreLimit else { return false }
         semaphores[semaphore].available = sum
         areSemaphoresMoved = true
         if !restarting.isEmpty { areRestartsMoved = true }
         return true
     }
 
-    mutating func signal(semaphore name: String, count: Int) throws(CommandError) -> Int {
-        guard case .semaphore(let semaphore) = try resolve(name, among: \.isSemaphore) else { return 0 }
-        guard count >= 1, give(semaphore, count) else { throw .badCount(count) }
-        // Those who wait take theirs first.
-        settle()
-        return semaphores[semaphore].available
-    }
-
     // MARK: Reload
 
-    mutating func applySemaphores(_ definitions: [SemaphoreDefinition], _ change: inout ConfigurationChange) {
+    mutating func apply(_ definitions: [SemaphoreDefinition], _ change: inout ConfigurationChange) {
         let names = Set(definitions.map(\.name))
         for name in semaphores.names.sorted() where !names.contains(name) {
             guard let index = semaphores.index(of: name), !semaphores[index].isRemoved else { continue }
@@ -240,7 +223,7 @@ extension Engine {
     mutating func releaseSemaphoreIfUnused(_ index: Int) {
         guard semaphores.isInUse(index), semaphores[index].isRemoved, semaphores[index].held == 0,
             semaphores[index].waiting == 0,
-            !handlers.indices.contains(where: { handlers[$0].demands.contains { $0.semaphore == index } })
+            !needs.contains(where: { $0.semaphores.contains { $0.semaphore == index } })
         else { return }
         semaphores.release(index)
     }

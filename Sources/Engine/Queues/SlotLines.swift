@@ -1,6 +1,6 @@
 import WatchFile
 
-/// Which queue gets the next process slot (`MaxProcesses=`).
+/// The process slots (`MaxProcesses=`), and which queue gets the next one.
 ///
 /// Higher QoS first, within a class by the age of the operation; but every 16th start goes to the oldest of a lower
 /// class, so that nobody starves. One slot in eight is kept for `user-interactive`.
@@ -15,25 +15,49 @@ struct SlotLines: Sendable {
 
     static let turnOfLowerClasses = 16
 
+    private(set) var maxProcesses: Int
+    /// Commands that run.
+    private(set) var taken = 0
+    /// Since when all are taken, on the wall clock (microseconds); `nil`: there is a free one.
+    private(set) var fullSince: Int64?
     private var lines = InlineArray<5, Heap<Contender>> { _ in Heap() }
     private var startsSinceTurn = 0
 
-    /// How many slots others than `user-interactive` may fill.
-    static func limit(_ qos: QoS, maxProcesses: Int) -> Int {
+    init(maxProcesses: Int) { self.maxProcesses = maxProcesses }
+
+    /// How many slots one of this class may fill: others than `user-interactive` not all.
+    func limit(_ qos: QoS) -> Int {
         guard qos != .userInteractive, maxProcesses > 1 else { return maxProcesses }
         return maxProcesses - max(1, maxProcesses / 8)
+    }
+
+    func isFree(for qos: QoS) -> Bool { taken < limit(qos) }
+
+    /// `realtime`: now, on the wall clock.
+    mutating func take(realtime: Int64) {
+        taken += 1
+        startsSinceTurn = (startsSinceTurn + 1) % Self.turnOfLowerClasses
+        if taken >= maxProcesses, fullSince == nil { fullSince = realtime }
+    }
+
+    mutating func give() {
+        taken -= 1
+        if taken < maxProcesses { fullSince = nil }
+    }
+
+    mutating func resize(_ maxProcesses: Int) {
+        self.maxProcesses = maxProcesses
+        if taken < maxProcesses { fullSince = nil }
     }
 
     mutating func insert(_ contender: Contender, _ qos: QoS) { lines[qos.rank].insert(contender) }
 
     /// Whose turn it is. Who does not stand here any more is dropped.
-    mutating func first(
-        processes: Int, maxProcesses: Int, in queues: Registry<QueueState>
-    ) -> (contender: Contender, qos: QoS)? {
+    mutating func first(in lanes: [Lane]) -> (contender: Contender, qos: QoS)? {
         var highest: (contender: Contender, qos: QoS)?
         var lower: (contender: Contender, qos: QoS)?
-        for qos in QoS.allCases where processes < Self.limit(qos, maxProcesses: maxProcesses) {
-            while let first = lines[qos.rank].first, !queues.isStanding(first, at: .slots) {
+        for qos in QoS.allCases where isFree(for: qos) {
+            while let first = lines[qos.rank].first, !lanes.isStanding(first, at: .slots) {
                 lines[qos.rank].removeFirst()
             }
             guard let first = lines[qos.rank].first else { continue }
@@ -51,15 +75,12 @@ struct SlotLines: Sendable {
         if lines[qos.rank].first == contender { lines[qos.rank].removeFirst() }
     }
 
-    /// A slot was taken.
-    mutating func started() { startsSinceTurn = (startsSinceTurn + 1) % Self.turnOfLowerClasses }
-
     mutating func clear() { for rank in lines.indices { lines[rank] = Heap() } }
 
     /// Drops those who gave their places up, once they are many.
-    mutating func trim(in queues: Registry<QueueState>) {
-        for rank in lines.indices where lines[rank].count > 2 * queues.count + 64 {
-            lines[rank].removeAll { !queues.isStanding($0, at: .slots) }
+    mutating func trim(in lanes: [Lane]) {
+        for rank in lines.indices where lines[rank].count > 2 * lanes.count + 64 {
+            lines[rank].removeAll { !lanes.isStanding($0, at: .slots) }
         }
     }
 }

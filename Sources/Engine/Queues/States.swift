@@ -37,8 +37,6 @@ struct HandlerState: Named {
     var lastVerdict: Result?
     /// `Once=`: it has succeeded.
     var isOnceDone = false
-    /// What its runs take of semaphores.
-    var demands: [SemaphoreDemand] = []
     /// The sources (`[Group]`) whose member it is.
     var groups: [Int] = []
 
@@ -46,43 +44,15 @@ struct HandlerState: Named {
 }
 
 struct QueueState: Named {
-    /// Where a queue stands with the operation it wants to start.
-    struct Standing: Equatable, Sendable {
-        enum Spot: Equatable, Sendable {
-            /// What needs no process slot.
-            case agenda
-            case slots
-            /// Before a target without free width.
-            case target(Int)
-        }
-
-        var ticket: Ticket
-        var spot: Spot
-    }
-
     var definition: QueueDefinition
     var name: String { definition.name }
     var counters = Counters()
     var isRemoved = false
     var suspensions: [Suspension] = []
 
-    // MARK: Its place among the queues
-
-    /// Itself, its target, the target's target ….
-    var chain: [Int] = []
-    /// Itself and every queue that runs through it.
-    var through: [Int] = []
-    /// The lowest of its own QoS and its targets'.
-    var qos = QoS.default
     /// `Environment=` of its targets and its own.
     var environment: [EnvironmentVariable] = []
 
-    // MARK: Who waits
-
-    /// On a concurrent queue: those that are ready, but for barriers. On a serial one: all that have not ended.
-    var line = QueueLine()
-    /// Its barriers, and what runs through it before and behind them.
-    var barriers = BarrierLine()
     /// Operations that were never started, oldest first.
     var arrivals = Deque<OperationRef>()
     /// Entries that wait.
@@ -91,31 +61,11 @@ struct QueueState: Named {
     var waiting = 0
     /// Operations of its own that run.
     var running = 0
-    /// Barriers of its own that run.
-    var runningBarriers = 0
-    /// Runs that take its width: its own and those that run through it.
-    var runsThrough = 0
-    /// Operations that run through it and wait for semaphores.
-    var parkedThrough = 0
-    /// Of a concurrent queue: operations of its own that wait for semaphores, but for barriers.
-    var parked = ParkedLines()
-    var standing: Standing?
-    /// Queues that run through it and found no width.
-    var contenders = Heap<SlotLines.Contender>()
-    /// Queues that found a barrier of this one before them.
-    var behindBarrier: [Int] = []
-    var rate = RateWindow()
-    /// Monotonic microsecond at which `RateLimit=` lets the next one start.
-    var rateDeadline: Int64?
     /// Sources held back because this queue is full.
     var heldSources = WaitingLine()
     /// Its finalizer has been started.
     var isFinalized = false
-    /// Stands on the work-list.
-    var isDirty = false
-    var isWide = false
 
-    var width: Int { if case .concurrent(let width) = definition.kind { width } else { 1 } }
     var isSerial: Bool { definition.kind == .serial }
     /// A barrier means nothing on a serial queue, and on a global one it is refused or, with `run`, left out of
     /// account.
@@ -128,10 +78,4 @@ struct QueueState: Named {
     var fullness: Load.Measure? { load.fullness(within: definition.bound, isWaitedFor: !heldSources.isEmpty) }
     var holdsBack: Bool { definition.overflow == .block }
     var isEmpty: Bool { waiting + running == 0 }
-}
-
-extension Registry<QueueState> {
-    func isStanding(_ contender: SlotLines.Contender, at spot: QueueState.Standing.Spot) -> Bool {
-        self[contender.queue].standing == QueueState.Standing(ticket: contender.ticket, spot: spot)
-    }
 }

@@ -11,7 +11,7 @@ extension Engine {
         if let time = suspension.resumesAt { deadlines.add(.resumeSource(source), .boottime, at: time) }
         stopSilence(source)
         // A caller of `Emit` who waits for a queue may be kept now.
-        isRoomNew = true
+        door.roomMoved()
         holdSuspended(source)
     }
 
@@ -27,7 +27,7 @@ extension Engine {
     mutating func suspend(queue: Int, _ suspension: Suspension) {
         queues[queue].suspensions.append(suspension)
         saveSuspensions(ofQueue: queue)
-        suspensionChanged(queue)
+        scheduler.setSuspended(queue: queue, true)
         if let time = suspension.resumesAt { deadlines.add(.resumeQueue(queue), .boottime, at: time) }
     }
 
@@ -42,7 +42,7 @@ extension Engine {
     mutating func resume(queue: Int) -> Bool {
         guard queues[queue].suspensions.popLast() != nil else { return false }
         saveSuspensions(ofQueue: queue)
-        suspensionChanged(queue)
+        scheduler.setSuspended(queue: queue, queues[queue].isSuspended)
         return true
     }
 
@@ -55,7 +55,7 @@ extension Engine {
     }
 
     private mutating func noLongerSuspended(_ source: Int) {
-        dirtySources.append(source)
+        door.resume(source)
         startSilence(source)
     }
 
@@ -64,7 +64,7 @@ extension Engine {
         let time = now.boottime
         queues[queue].suspensions.removeAll { $0.isOver(at: time) }
         saveSuspensions(ofQueue: queue)
-        suspensionChanged(queue)
+        scheduler.setSuspended(queue: queue, queues[queue].isSuspended)
     }
 
     private mutating func saveSuspensions(ofSource source: Int) {
@@ -73,14 +73,6 @@ extension Engine {
 
     private mutating func saveSuspensions(ofQueue queue: Int) {
         saveSuspensions("queue/\(queues[queue].definition.name)", queues[queue].suspensions)
-    }
-
-    /// It may start something, and whatever runs through it; who waits for a semaphore steps in or out of its line.
-    private mutating func suspensionChanged(_ queue: Int) {
-        if queues[queue].parkedThrough > 0 { areSemaphoresMoved = true }
-        areRestartsMoved = true
-        guard !queues[queue].isSuspended else { return }
-        for other in queues[queue].through { touch(queue: other) }
     }
 
     /// The full name of the source or queue that `name` means, and how often it is suspended.

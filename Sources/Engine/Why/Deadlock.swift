@@ -47,9 +47,9 @@ extension Engine {
                 }
             }
         }
-        for (index, call) in waitingEmits.enumerated() {
+        for (index, call) in door.calls.enumerated() {
             guard let caller = call.caller else { continue }
-            waits[caller, default: []].append(.room(roomNeeded(call, behind: waitingEmits.prefix(index))))
+            waits[caller, default: []].append(.room(roomNeeded(call, behind: door.calls.prefix(index))))
         }
         return waits
     }

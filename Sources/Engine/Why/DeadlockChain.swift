@@ -85,7 +85,7 @@ extension DeadlockSearch {
     private func causes(of wait: Wait) -> [OperationRef] {
         switch wait {
         case .operations(let refs): refs.filter { isStuck($0) }
-        case .queue(let queue, _): first { engine.queues[engine.operations[$0].queue].chain.contains(queue) }
+        case .queue(let queue, _): first { engine.scheduler[engine.operations[$0].queue].chain.contains(queue) }
         case .group(let group, _): first { engine.handlers[engine.operations[$0].handler].groups.contains(group) }
         case .reload: runners { engine.queues.index(of: "main").map($0.queues.contains) ?? false }
         case .room(let needs):

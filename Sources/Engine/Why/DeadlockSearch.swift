@@ -74,7 +74,7 @@ struct DeadlockSearch {
         loads = Array(repeating: Load(), count: engine.queues.count)
         kept = Array(repeating: 0, count: engine.semaphores.count)
         members = Array(repeating: 0, count: engine.sources.count)
-        slots = engine.processes
+        slots = engine.scheduler.slots.taken
         for ref in left {
             isLeft[ref.slot] = true
             count(ref, 1)
@@ -105,7 +105,7 @@ struct DeadlockSearch {
             let load = operation.entries.load
             loads[operation.queue] += change > 0 ? load : -load
         }
-        for place in engine.queues[operation.queue].chain { through[place] += change }
+        for place in engine.scheduler[operation.queue].chain { through[place] += change }
         for group in engine.handlers[operation.handler].groups { members[group] += change }
     }
 
@@ -139,11 +139,12 @@ struct DeadlockSearch {
         guard operation.place != 0 else { return }
         func keep(_ index: Int, _ first: inout [Int: OperationRef]) { if first[index] == nil { first[index] = ref } }
         keep(operation.queue, &ahead.onQueue)
-        for place in engine.queues[operation.queue].chain { keep(place, &ahead.through) }
+        for place in engine.scheduler[operation.queue].chain { keep(place, &ahead.through) }
         if operation.isBarrier { keep(operation.queue, &ahead.barriers) }
         if operation.isExclusive { for key in operation.keys { keep(key, &ahead.keys) } }
-        if operation.station == .semaphores, engine.mayStartNow(engine.operations.ticket(ref), on: operation.queue) {
-            for demand in engine.handlers[operation.handler].demands where demand.need(operation) > 0 {
+        let ticket = engine.operations.ticket(ref)
+        if operation.station == .semaphores, engine.scheduler.mayStartNow(ticket, on: operation.queue) {
+            for demand in engine.scheduler.needs[operation.handler].semaphores where demand.need(operation) > 0 {
                 keep(demand.semaphore, &ahead.lines)
             }
         }
@@ -177,7 +178,7 @@ struct DeadlockSearch {
             !load.hasRoom(for: needed, within: bound) || (!line.isEmpty && !load.isRoomy(within: bound))
         }
         return isShort(loads[queue], of: engine.queues[queue].definition.bound, engine.queues[queue].heldSources)
-            || isShort(loads.reduce(Load(), +), of: engine.settings.bound, engine.heldByTotal)
+            || isShort(loads.reduce(Load(), +), of: engine.settings.bound, engine.door.heldByTotal)
     }
 
     private func order(_ operation: Operation, _ ahead: Ahead) -> Obstacle? {
@@ -185,26 +186,26 @@ struct DeadlockSearch {
             for key in operation.keys { if let other = ahead.keys[key] { return .key(other) } }
         }
         let queue = operation.queue
-        if engine.queues[queue].isSerial, let other = ahead.onQueue[queue] { return .serial(other) }
-        for place in engine.queues[queue].chain {
+        if engine.scheduler[queue].rules.isSerial, let other = ahead.onQueue[queue] { return .serial(other) }
+        for place in engine.scheduler[queue].chain {
             if let other = ahead.barriers[place] { return .barrier(other) }
         }
         return operation.isBarrier ? ahead.through[queue].map { .barrierBehind($0) } : nil
     }
 
     private func width(_ operation: Operation) -> Obstacle? {
-        engine.queues[operation.queue].chain.first { taken[$0] >= engine.queues[$0].width }.map { .width($0) }
+        engine.scheduler[operation.queue].chain.first { taken[$0] >= engine.scheduler[$0].rules.width }
+            .map { .width($0) }
     }
 
     private func slot(_ ref: OperationRef, _ operation: Operation) -> Obstacle? {
-        let limit = SlotLines.limit(
-            engine.queues[operation.queue].qos, maxProcesses: engine.settings.maxProcesses)
-        return slots >= limit && engine.needsProcess(engine.operations.ticket(ref)) ? .slots : nil
+        let limit = engine.scheduler.slots.limit(engine.scheduler[operation.queue].qos)
+        return slots >= limit && engine.scheduler.needsProcess(engine.operations.ticket(ref)) ? .slots : nil
     }
 
     /// Semaphores that nobody holds may be signalled.
     private func semaphore(_ operation: Operation, _ ahead: Ahead) -> Obstacle? {
-        for demand in engine.handlers[operation.handler].demands where demand.need(operation) > 0 {
+        for demand in engine.scheduler.needs[operation.handler].semaphores where demand.need(operation) > 0 {
             let state = engine.semaphores[demand.semaphore]
             if kept[demand.semaphore] > 0,
                 state.available + state.held - kept[demand.semaphore] < demand.need(operation)

@@ -113,9 +113,7 @@ extension Engine {
         case .none, .gone: return isStartUnsafe(ref) ? waitsForStore(ref) : []
         case .keys, .queue, .semaphores: break
         }
-        let waits =
-            waitsForStore(ref) + waitsForKeys(ref) + waitsOnQueue(ref) + waitsForWidth(ref) + waitsForSemaphores(ref)
-            + waitsForSlot(ref) + waitsForReload(ref)
+        let waits = scheduler.obstacles(before: ref).compactMap { wait(ref, $0) }
         if !waits.isEmpty { return waits }
         let queue = queues[operation.queue].definition.name
         return [wait(ref, .turn, "its turn on queue \(queue)", section: "queue/\(queue)")]
@@ -167,97 +165,73 @@ extension Engine {
         return operation.runs.allSatisfy { $0.pid == nil }
     }
 
-    private func waitsForKeys(_ ref: OperationRef) -> [Explanation] {
-        guard operations[ref].isExclusive else { return [] }
-        let ticket = operations.ticket(ref)
-        let section = "handler/\(handlers[operations[ref].handler].name)"
-        return operations[ref].keys.compactMap { key in
-            guard let first = keys[key].line.first, first != ticket, operations.isAlive(first) else { return nil }
-            let id = operations[first].id
-            return wait(ref, .key, "\(id) (same key)", other: id, section: section)
-        }
-    }
-
-    private func waitsOnQueue(_ ref: OperationRef) -> [Explanation] {
-        let (queue, ticket) = (operations[ref].queue, operations.ticket(ref))
-        var waits: [Explanation] = []
-        for place in queues[queue].chain {
+    /// An obstacle in words.
+    private func wait(_ ref: OperationRef, _ obstacle: Obstacle) -> Explanation? {
+        let handler = "handler/\(handlers[operations[ref].handler].name)"
+        let own = "queue/\(queues[operations[ref].queue].definition.name)"
+        switch obstacle {
+        case .store: return waitsForStore(ref).first
+        case .closed: return nil
+        case .suspended(let place):
             let name = queues[place].definition.name
-            let section = "queue/\(name)"
-            if let suspension = queues[place].suspensions.last, phase != .draining {
-                waits.append(
-                    wait(ref, .suspended, "queue \(name) suspended by \(suspension.by)", section: section))
-            }
-            if let first = queues[place].barriers.first, first < ticket {
-                let id = operations[first].id
-                let behind = queues[place].barriers.count(before: ticket)
-                let more = behind > 1 ? " and what is before it" : ""
-                waits.append(
-                    wait(ref, .barrier, "barrier \(id) on queue \(name)\(more)", other: id, section: section))
-            }
-        }
-        if operations[ref].isBarrier, queues[queue].barriers.first == ticket, !queues[queue].barriers.isFirstFree {
-            let count = queues[queue].barriers.countBeforeFirst
-            let sentence = "barrier: \(count) operation\(count == 1 ? "" : "s") before it"
-            let section = "handler/\(handlers[operations[ref].handler].name)"
-            waits.append(wait(ref, .barrier, sentence, section: section))
-        }
-        if let limit = queues[queue].definition.rateLimit, let time = queues[queue].rateDeadline {
-            let sentence = "RateLimit=\(limit.count)/\(limit.span.brief), \(span(time - now.monotonic)) more"
-            waits.append(wait(ref, .rateLimit, sentence, section: "queue/\(queues[queue].definition.name)"))
-        }
-        return waits
-    }
-
-    private func waitsForReload(_ ref: OperationRef) -> [Explanation] {
-        guard queues[operations[ref].queue].chain.contains(where: { isWaitingForReload($0) }) else { return [] }
-        return [wait(ref, .reload, "a reload", section: "queue/main")]
-    }
-
-    private func waitsForWidth(_ ref: OperationRef) -> [Explanation] {
-        let queue = operations[ref].queue
-        if queues[queue].isSerial, let head = serialHead(queue), head != operations.ticket(ref) {
-            let (id, name) = (operations[head].id, queues[queue].definition.name)
+            let by = queues[place].suspensions.last?.by ?? ""
+            return wait(ref, .suspended, "queue \(name) suspended by \(by)", section: "queue/\(name)")
+        case .reload(let place):
+            return wait(ref, .reload, "a reload", section: "queue/\(queues[place].definition.name)")
+        case .key(let first):
+            let id = operations[first].id
+            return wait(ref, .key, "\(id) (same key)", other: id, section: handler)
+        case .order(let head):
+            let (id, name) = (operations[head].id, queues[operations[ref].queue].definition.name)
             let sentence = "queue \(name): \(operations[head].isRunning ? "one at a time" : "\(id) comes first")"
-            return [wait(ref, .order, sentence, other: id, section: "queue/\(name)")]
-        }
-        return queues[queue].chain.compactMap { place in
-            let state = queues[place]
-            guard state.runsThrough >= state.width else { return nil }
-            let name = state.definition.name
+            return wait(ref, .order, sentence, other: id, section: own)
+        case .barrier(let first, let place, _):
+            let (id, name) = (operations[first].id, queues[place].definition.name)
+            let behind = scheduler[place].barriers.count(before: operations.ticket(ref))
+            let more = behind > 1 ? " and what is before it" : ""
+            let sentence = "barrier \(id) on queue \(name)\(more)"
+            return wait(ref, .barrier, sentence, other: id, section: "queue/\(name)")
+        case .beforeBarrier(let count):
+            let sentence = "barrier: \(count) operation\(count == 1 ? "" : "s") before it"
+            return wait(ref, .barrier, sentence, section: handler)
+        case .rate:
+            let rate = scheduler[operations[ref].queue].rate
+            guard let limit = rate.limit, let time = rate.deadline else { return nil }
+            let sentence = "RateLimit=\(limit.count)/\(limit.span.brief), \(span(time - now.monotonic)) more"
+            return wait(ref, .rateLimit, sentence, section: own)
+        case .width(let place):
+            let rules = scheduler[place].rules
+            let name = queues[place].definition.name
             let sentence =
-                state.isSerial ? "queue \(name): one at a time" : "queue \(name): Width=\(state.width) in use"
-            return wait(ref, place == queue ? .width : .targetWidth, sentence, section: "queue/\(name)")
+                rules.isSerial ? "queue \(name): one at a time" : "queue \(name): Width=\(rules.width) in use"
+            let isOwn = place == operations[ref].queue
+            return wait(ref, isOwn ? .width : .targetWidth, sentence, section: "queue/\(name)")
+        case .slot: return waitForSlot(ref)
+        case .semaphore(let demand, let lack): return wait(ref, demand, lack)
         }
     }
 
-    private func serialHead(_ queue: Int) -> Ticket? { queues[queue].line.peek(level: 2, in: operations, at: nil) }
-
-    private func waitsForSemaphores(_ ref: OperationRef) -> [Explanation] {
-        handlers[operations[ref].handler].demands.compactMap { demand in
-            guard let lack = lack(of: demand, operations.ticket(ref)) else { return nil }
-            let state = semaphores[demand.semaphore]
-            let name = state.definition.name
-            switch lack {
-            case .units:
-                let need = demand.need(operations[ref])
-                let sentence = "semaphore \(name): \(need) needed, \(state.available) free, \(state.waiting) in line"
-                return wait(ref, .semaphore, sentence, section: "semaphore/\(name)")
-            case .turn(let ahead):
-                let id = operations[ahead].id
-                let sentence = "semaphore \(name): operation \(id) is before it in line"
-                return wait(ref, .semaphore, sentence, other: id, section: "semaphore/\(name)")
-            }
+    private func wait(
+        _ ref: OperationRef, _ demand: SemaphoreDemand, _ lack: Scheduler.SemaphoreLack
+    ) -> Explanation {
+        let state = semaphores[demand.semaphore]
+        let name = state.definition.name
+        switch lack {
+        case .units:
+            let need = demand.need(operations[ref])
+            let sentence = "semaphore \(name): \(need) needed, \(state.available) free, \(state.waiting) in line"
+            return wait(ref, .semaphore, sentence, section: "semaphore/\(name)")
+        case .turn(let ahead):
+            let id = operations[ahead].id
+            let sentence = "semaphore \(name): operation \(id) is before it in line"
+            return wait(ref, .semaphore, sentence, other: id, section: "semaphore/\(name)")
         }
     }
 
-    private func waitsForSlot(_ ref: OperationRef) -> [Explanation] {
-        let queue = queues[operations[ref].queue]
-        let limit = SlotLines.limit(queue.qos, maxProcesses: settings.maxProcesses)
-        guard processes >= limit, needsProcess(operations.ticket(ref)) else { return [] }
+    private func waitForSlot(_ ref: OperationRef) -> Explanation {
+        let limit = scheduler.slots.limit(scheduler[operations[ref].queue].qos)
         let kept = limit < settings.maxProcesses ? " (\(settings.maxProcesses - limit) kept for user-interactive)" : ""
-        return [
-            wait(ref, .processSlot, "MaxProcesses=\(settings.maxProcesses) in use\(kept)", section: "watchd")
-        ]
+        let sentence = "MaxProcesses=\(settings.maxProcesses) in use\(kept)"
+        return wait(ref, .processSlot, sentence, section: "watchd")
     }
 }

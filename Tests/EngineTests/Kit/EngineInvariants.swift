@@ -10,7 +10,7 @@ struct EngineInvariants {
     func check(_ engine: Engine, armed: [Clock: Int64]) -> String? {
         let refs = engine.operations.refs
         return accounting(engine, refs) ?? bounds(engine, refs) ?? keys(engine, refs) ?? heldBack(engine)
-            ?? deadlines(engine, refs, armed) ?? tidiness(engine, refs)
+            ?? deadlines(engine, refs, armed) ?? tidiness(engine, refs) ?? ObstacleInvariants().check(engine)
     }
 
     // MARK: Accounting
@@ -100,7 +100,9 @@ struct EngineInvariants {
             let queue = engine.queues[index]
             return "queue \(queue.definition.name) counts \(queue.load.bytes) bytes, \(bytes[index] ?? 0) wait"
         }
-        if engine.load.bytes != bytes.values.reduce(0, +) { return "\(engine.load.bytes) bytes counted in all" }
+        if engine.door.load.bytes != bytes.values.reduce(0, +) {
+            return "\(engine.door.load.bytes) bytes counted in all"
+        }
         for index in engine.handlers.indices where engine.handlers[index].operations != ofHandler[index] ?? 0 {
             return "handler \(engine.handlers[index].name) counts \(engine.handlers[index].operations) operations"
         }
@@ -147,7 +149,7 @@ struct EngineInvariants {
         where engine.queues[index].hasRoom && !engine.queues[index].heldSources.isEmpty {
             return "queue \(engine.queues[index].definition.name) has room and holds sources back"
         }
-        if engine.load.isRoomy(within: engine.settings.bound), !engine.heldByTotal.isEmpty {
+        if engine.door.load.isRoomy(within: engine.settings.bound), !engine.door.heldByTotal.isEmpty {
             return "there is room in all and sources are held back"
         }
         for index in engine.sources.indices {
@@ -157,11 +159,12 @@ struct EngineInvariants {
             }
             guard !source.isSuspended, !source.held.isEmpty else { continue }
             let isInLine =
-                engine.heldByTotal.contains(index) || engine.heldByStore.contains(index) || source.rateDeadline != nil
+                engine.door.heldByTotal.contains(index) || engine.door.isHeldByStore(index)
+                || source.rateDeadline != nil
                 || engine.queues.indices.contains { engine.queues[$0].heldSources.contains(index) }
             if !isInLine { return "\(source.origin) holds events and stands in no line" }
         }
-        if let call = engine.waitingEmits.first, engine.entries == 0, engine.heldByTotal.isEmpty {
+        if let call = engine.door.calls.first, engine.entries == 0, engine.door.heldByTotal.isEmpty {
             let isFree = call.emissions.allSatisfy { source, _ in
                 !engine.sources[source].isSuspended && engine.sources[source].held.isEmpty
                     && engine.sources[source].targets.allSatisfy { engine.queues[$0.queue].heldSources.isEmpty }
@@ -187,8 +190,8 @@ struct EngineInvariants {
         real += engine.clocks.windowEnds.values
         for index in engine.queues.indices { boot += engine.queues[index].suspensions.compactMap(\.resumesAt) }
         monotonic += refs.flatMap { engine.operations[$0].runs.compactMap(\.deadline) }
-        if let reload = engine.pendingReload { monotonic.append(reload.deadline) }
-        if let drain = engine.drain, !drain.isOver, let deadline = drain.deadline { monotonic.append(deadline) }
+        if let reload = engine.life.reload { monotonic.append(reload.deadline) }
+        if case .draining(let drain) = engine.life, let deadline = drain.deadline { monotonic.append(deadline) }
         for (clock, times) in [(Clock.realtime, real), (.boottime, boot), (.monotonic, monotonic)] {
             guard let next = times.min() else { continue }
             guard let time = armed[clock], time <= next else { return "the \(clock) clock is not armed for \(next)" }
@@ -224,7 +227,7 @@ struct EngineInvariants {
         for index in engine.queues.indices where engine.queues[index].isRemoved {
             let queue = engine.queues[index]
             let isUsed = refs.contains { engine.operations[$0].queue == index }
-            let isTarget = engine.queues.indices.contains { $0 != index && engine.queues[$0].chain.contains(index) }
+            let isTarget = engine.queues.indices.contains { $0 != index && engine.scheduler[$0].chain.contains(index) }
             // What was started under the old definition counts there until its end.
             let isCounted = refs.contains { engine.operations[$0].runs.contains { $0.queues.contains(index) } }
             let isHeldFor = isHeldFor(engine) { $0.queue == index }

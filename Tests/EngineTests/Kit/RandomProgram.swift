@@ -235,7 +235,7 @@ struct RandomProgram {
             }
             if fixture.engine.phase == .running, !isQuiet { fixture.reload(quiet) }
             fixture.endAll()
-            if fixture.engine.totals.outstanding == 0, fixture.engine.waitingEmits.isEmpty, isQuiet { break }
+            if fixture.engine.totals.outstanding == 0, fixture.engine.door.calls.isEmpty, isQuiet { break }
         }
         guard fixture.violation == nil else { return }
         let engine = fixture.engine
@@ -243,7 +243,7 @@ struct RandomProgram {
         #expect(engine.keys.count == 0)
         #expect(engine.entriesPending == 0 && engine.processesRunning == 0)
         #expect(engine.totals.outstanding == 0)
-        #expect(engine.waitingEmits.isEmpty && engine.calls.isEmpty)
+        #expect(engine.door.calls.isEmpty && engine.calls.isEmpty)
         #expect(engine.sources.indices.allSatisfy { engine.sources[$0].held.isEmpty && !engine.sources[$0].isRemoved })
         for token in tokens {
             let count = (fixture.replies[token]?.count ?? 0) + (fixture.reloads[token] == nil ? 0 : 1)

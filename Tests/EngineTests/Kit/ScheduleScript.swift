@@ -149,7 +149,7 @@ private struct Player {
                 + views.map { "\($0.id) \($0.handler) (\($0.waitingFor ?? "?"))" }.joined(separator: ", ")
         }
         if engine.keys.count != 0 { return "at the end \(engine.keys.count) keys are left" }
-        if !engine.splits.isEmpty || !engine.attempts.isEmpty || !engine.restarting.isEmpty {
+        if !engine.splits.isEmpty || !engine.attempts.isEmpty || !engine.scheduler.restarting.isEmpty {
             return "at the end parts, attempts or restarts are left"
         }
         if engine.processesRunning != 0 || engine.entriesPending != 0 { return "at the end slots or entries are left" }
