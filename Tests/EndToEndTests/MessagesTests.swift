@@ -11,7 +11,7 @@ import Testing
         let found = try Self.messages()
         #expect(found.split(separator: "\n").count > 1000, "the messages were found")
         if Linux.environment("WATCHD_GOLDEN") == Array("write".utf8) {
-            try TemporaryFolder.writeFile(Self.golden, found)
+            try Linux.writeFile(Self.golden, found)
         }
         let known = String(decoding: try Linux.readFile(Self.golden), as: UTF8.self)
         let changes = found.split(separator: "\n").difference(from: known.split(separator: "\n"))
