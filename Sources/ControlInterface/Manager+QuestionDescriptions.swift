@@ -206,7 +206,7 @@ extension Manager {
           output_cut: ?bool,
           # Bytes written in all, while they are known.
           output_bytes: ?int,
-          # True: it is kept no more.
+          # True: it is no longer kept.
           forgotten: ?bool
         )
 

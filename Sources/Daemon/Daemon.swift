@@ -145,8 +145,8 @@ package struct Daemon {
         guard had < Self.threads else { return }
         throw Refusal(
             description: """
-                \(had) of the \(Self.threads) threads that it needs can be had; raise LimitNPROC= (ulimit -u), which \
-                counts all that user \(Linux.userID) runs, or TasksMax=
+                only \(had) of the \(Self.threads) threads that watchd needs can be made; raise LimitNPROC= (ulimit -u), \
+                which counts all that user \(Linux.userID) runs, or TasksMax=
                 """)
     }
 

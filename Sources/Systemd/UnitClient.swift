@@ -79,7 +79,9 @@ package final class UnitClient {
             switch reply {
             case .failure(let reason): done(nil, reason)
             case .message(let message):
-                guard let units = try? Self.units(message) else { return done(nil, "its list of units makes no sense") }
+                guard let units = try? Self.units(message) else {
+                    return done(nil, "its list of units cannot be decoded")
+                }
                 done(units, "")
             }
         }

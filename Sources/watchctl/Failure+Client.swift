@@ -180,7 +180,7 @@ extension Failure {
             (
                 "nobody is in \(group) with ticket \(ticket)",
                 isEarlier
-                    ? "watchd was started anew since it gave it, and who was in a group is in none any more"
+                    ? "watchd has been restarted since, and a restart empties the groups of clients"
                     : "it has been given back, or its process has ended"
             )
         case .noSuchProcess(let pid): ("there is no process \(pid)", nil)

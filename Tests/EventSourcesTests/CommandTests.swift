@@ -204,7 +204,7 @@ import struct WatchFile.Command
             try wait(for: "its line") { rim.texts == ["up"] }
             rim.core.queue.sync { set.value.close(definition.id) }
             try wait(for: "it to be named") { !rim.warnings.isEmpty }
-            #expect(rim.warnings == ["lines that were read are lost (4 bytes): nobody goes on with its source"])
+            #expect(rim.warnings == ["lines that were read are lost (4 bytes): no source reads it any more"])
             #expect(rim.gap == 1)
         }
     }

@@ -23,8 +23,8 @@ import Testing
                 ProcessSource($0, pidFile: path, $1)
             } then: { rim, _ in
                 for (text, reason) in [
-                    ("1", "names process 1, which nothing outlives"), ("0", "holds no process number"),
-                    ("x", "holds no process number"), ("\(getpid())", "names watchd itself"),
+                    ("1", "names process 1, which nothing outlives"), ("0", "contains no process number"),
+                    ("x", "contains no process number"), ("\(getpid())", "names watchd itself"),
                 ] {
                     try folder.write("pid", text)
                     let sentence = "\(folder["pid"]) \(reason); waiting for it to change"
@@ -51,7 +51,7 @@ import Testing
             }
             #expect(rim.gap == 2)
             #expect(rim.warnings.count == 2)
-            #expect(rim.warnings.allSatisfy { $0.contains("64 processes that") && $0.contains("will not be told") })
+            #expect(rim.warnings.allSatisfy { $0.contains("64 processes that") && $0.contains("will not be reported") })
             for program in programs { program.send(SIGKILL) }
             for program in programs { program.wait() }
             try wait(for: "the ends of the others") { rim.facts.count == 64 }

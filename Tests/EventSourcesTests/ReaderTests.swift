@@ -51,7 +51,7 @@ import WatchFile
         rim.core.queue.sync {}
         #expect(rim.texts == ["whole", "begun", "whole"])
         #expect(rim.lines.map(\.isIncomplete) == [false, true, false])
-        #expect(rim.warnings == ["lines that were read are lost (5 bytes): nobody goes on with its source"])
+        #expect(rim.warnings == ["lines that were read are lost (5 bytes): no source reads it any more"])
         #expect(rim.gap == 1)
     }
 

@@ -123,7 +123,7 @@ struct HistoryTests: VerbTesting {
                 "\n0 failed of 1 · more: -n 2, --until 09:41:21 · details: show ID\n"))
         #expect(try text([Self.operations[14]], next: "x").contains(#"--until "2026-11-19 18:04:06""#))
         #expect(try text([Self.operations[11]]).hasSuffix("\n1 failed of 1 · details: show ID\n"))
-        #expect(try text([]) == "Nothing of that kind has ended, or it is kept no more.\n")
+        #expect(try text([]) == "Nothing of that kind has ended, or it is no longer kept.\n")
     }
 
     @Test func failuresComeWithTheirCommands() throws {
@@ -234,7 +234,7 @@ struct HistoryTests: VerbTesting {
         #expect(raw == VerbOutcome(output: "\u{FFFD}", code: .done), "the bytes, not the text")
         let none = try run(["output", "report"], answer: answer)
         #expect(none.code == .failed && none.output.isEmpty)
-        #expect(none.remarks.hasPrefix("watchctl: nothing of “report” has run, or it is kept no more"))
+        #expect(none.remarks.hasPrefix("watchctl: nothing of “report” has run, or it is no longer kept"))
     }
 
     @Test func outputOfAnAttemptOrOfACopySaysWhoseItIs() throws {
@@ -263,7 +263,7 @@ struct HistoryTests: VerbTesting {
             return try run(["output", "4711"]) { _ in .reply(json) }.output
         }
         #expect(try output { _ in }.hasSuffix("\nIt wrote nothing.\n"))
-        #expect(try output { $0.forgotten = true }.hasSuffix("\nIts output is kept no more.\n"))
+        #expect(try output { $0.forgotten = true }.hasSuffix("\nIts output is no longer kept.\n"))
         #expect(try output { $0.operation?.result = nil }.contains("nothing so far"))
     }
 

@@ -59,7 +59,7 @@ package enum GetOutput: ControlMethod {
         package var outputCut: Bool?
         /// Bytes written in all; `nil`: not known any more.
         package var outputBytes: Int?
-        /// True: it is kept no more.
+        /// True: it is no longer kept.
         package var forgotten: Bool?
 
         package init(operation: OperationSummary? = nil, attempt: Int? = nil) {

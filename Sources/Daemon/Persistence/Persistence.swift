@@ -203,7 +203,7 @@ final class Persistence {
     }
 
     private func checked(_ damage: String?) {
-        guard let damage else { return logger.log(.debug, "the store was looked through: nothing is wrong") }
+        guard let damage else { return logger.log(.debug, "the store was checked: nothing is wrong") }
         logger.log(.crit, "the store is damaged and is set aside: \(damage)")
         writer?.reopen()
     }

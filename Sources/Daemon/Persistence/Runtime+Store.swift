@@ -169,16 +169,16 @@ extension Runtime {
             let state = state(contents)
             tell(StoreLoss(contents, state, folder: StateDirectory.path(engine.settings)))
             // Nobody knew it when they were due.
+            let late = "the store, which could be opened only now, has"
             for name in state.once.sorted() where engine.isOnceDone(name) {
-                logger.log(.warning, "\(name) has run once more: Once= was fulfilled, which stood in the store")
+                logger.log(.warning, "\(name) has run once more: \(late) Once= as fulfilled")
             }
             for id in state.booted.map(\.description).sorted()
             where SourceID(description: id).map(engine.hasBooted) == true {
-                logger.log(
-                    .warning, "\(id) has elapsed once more: OnBootSec= had in this boot, which stood in the store")
+                logger.log(.warning, "\(id) has elapsed once more: \(late) OnBootSec= as elapsed in this boot")
             }
             for name in state.suspensions.keys.sorted() where engine.suspensions(of: name) != nil {
-                logger.log(.warning, "\(name) has gone on since the start: it is suspended, which stood in the store")
+                logger.log(.warning, "\(name) has gone on since the start: \(late) it as suspended")
             }
             membersWritten = state.groups
             // Sources that are let go by this look for them.

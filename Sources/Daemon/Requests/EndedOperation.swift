@@ -33,7 +33,7 @@ struct EndedOperation: Sendable {
     var events: [Event] = []
     var hasAllEvents: Bool
     var output: [UInt8] = []
-    /// It is kept no more.
+    /// It is no longer kept.
     var isOutputForgotten = false
     /// Those before the last, the first one first.
     var attempts: [Attempt] = []

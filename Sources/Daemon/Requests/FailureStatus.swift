@@ -70,6 +70,6 @@ extension Runtime {
         return GetStatus.Problem(
             object: "watchd", since: wireTime(engine.started.realtime),
             problem: "the last stop cancelled \(cancelledBefore.sentence)",
-            action: "this is told until watchd is started anew", help: "Durable=yes for their queue keeps what waits")
+            action: "shown until watchd is restarted", help: "Durable=yes for their queue keeps what waits")
     }
 }

@@ -8,7 +8,8 @@ extension Runtime {
     func retry(_ target: FailedTarget, _ done: @escaping Request.Completion) {
         failures(target, limit: Manager.maximumRetried, done) { [unowned self] failures, more in
             if let lost = failures.first(where: { !$0.hasAllEvents }) {
-                return done(.of(.notSupported(what: "a retry of operation \(lost.id), whose events are kept no more")))
+                let what = "a retry of operation \(lost.id), whose events are no longer kept"
+                return done(.of(.notSupported(what: what)))
             }
             tryAgain(failures, more, done)
         }

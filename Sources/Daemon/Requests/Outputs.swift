@@ -135,7 +135,7 @@ extension GetOutput.Reply {
         if isKnown { tell(bytes, total: total) }
     }
 
-    /// `bytes`: `nil` where they are kept no more.
+    /// `bytes`: `nil` where they are no longer kept.
     fileprivate mutating func tell(_ bytes: [UInt8]?, total: Int?) {
         (outputBytes, forgotten) = (total, bytes == nil ? true : nil)
         let text = OutputText(bytes ?? [])

@@ -100,7 +100,7 @@ extension Runtime {
             GetStatus.Problem(
                 object: id.description, since: wireTime(since),
                 problem: "some of what came was lost before it was read",
-                action: "the log says why; this is told until watchd is started anew")
+                action: "the log says why; shown until watchd is restarted")
         }
     }
 

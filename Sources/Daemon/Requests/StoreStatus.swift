@@ -21,7 +21,7 @@ extension Runtime {
         let damage = storeLoss.map { loss in
             GetStatus.Problem(
                 object: "store", since: wireTime(loss.since), problem: loss.problem(names: role == .administrator),
-                action: loss.action, help: loss.help + "; this is told until watchd is started anew")
+                action: loss.action, help: loss.help + "; shown until watchd is restarted")
         }
         guard let failure = persistence?.failure else { return damage.map { [$0] } ?? [] }
         return (damage.map { [$0] } ?? []) + [

@@ -23,7 +23,7 @@ extension Engine {
         let count = queues[queue].waiting + queues[queue].running
         return queues[queue].isSuspended
             ? "\(name) is suspended and has \(count) operations: they wait for its resume, or for cancel"
-            : "\(name) goes when its \(count) operations have ended"
+            : "\(name) is removed when its \(count) operations have ended"
     }
 
     private func warning(source: Int, _ removed: [String]) -> String? {
@@ -36,6 +36,6 @@ extension Engine {
     private func warning(handler: Int, _ removed: [String]) -> String? {
         let name = "handler/\(handlers[handler].name)"
         guard removed.contains(name), handlers[handler].operations > 0 else { return nil }
-        return "\(name) goes when its \(handlers[handler].operations) operations have ended"
+        return "\(name) is removed when its \(handlers[handler].operations) operations have ended"
     }
 }

@@ -120,7 +120,7 @@ package final class DatagramSource: EventSource {
     /// Nobody finds it any more: it is made anew.
     private func lost(_ path: [UInt8]) {
         guard socket != nil else { return }
-        environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))
+        environment.send(.source(id, .waiting("\(path.printable) was removed; watchd makes it again")))
         isLost = true
         open()
     }

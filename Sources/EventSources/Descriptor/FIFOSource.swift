@@ -81,10 +81,10 @@ package final class FIFOSource: EventSource {
     private func lost() {
         guard let pipe else { return }
         if let number = pipe.number, (try? Linux.bytesAvailable(number)) ?? 0 > 0 || !pipe.isSettled {
-            environment.send(.source(id, .waiting("\(path.printable) was taken away; what is in it is read first")))
+            environment.send(.source(id, .waiting("\(path.printable) was removed; what is in it is read first")))
             return retry.schedule(on: environment.core) { [weak self] in self?.lost() }
         }
-        environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))
+        environment.send(.source(id, .waiting("\(path.printable) was removed; watchd makes it again")))
         environment.tell(id, view?.rest() ?? maker.rest())
         open()
     }
@@ -167,7 +167,7 @@ package final class FIFOSource: EventSource {
     /// Whether a kept one is still the one that is meant. If not, it is closed, which must not happen in silence.
     private func isStillThere(_ number: Int32) -> Bool {
         if isAtPath(number) { return true }
-        let reason = "at \(path.printable) stands another pipe than before; the one before is closed"
+        let reason = "\(path.printable) is another pipe than before; the old one is closed"
         environment.send(.source(id, .failed(reason)))
         return false
     }

@@ -41,7 +41,7 @@ package final class PressureSource: EventSource {
         switch error.errno {
         case .invalidArgument where limit.window % 2_000_000 != 0:
             "\(error): without CAP_SYS_RESOURCE the window has to be a multiple of 2s"
-        case .noSuchFile: "\(error): this kernel tells no pressure"
+        case .noSuchFile: "\(error): this kernel has no pressure information"
         case .notSupported: "\(error): pressure is switched off (psi=1 on the kernel's command line)"
         default: "\(error)"
         }
@@ -72,7 +72,7 @@ package final class PressureSource: EventSource {
 
     private func reached(isBroken: Bool) {
         guard token != nil else { return }
-        if isBroken { return failed("\(path) does not tell any more") }
+        if isBroken { return failed("\(path) reports no more events") }
         environment.send(.event(id, .line(LineFact(line, form: .pressure))))
     }
 

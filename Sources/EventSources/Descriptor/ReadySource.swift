@@ -72,14 +72,14 @@ package final class ReadySource: EventSource {
     private func renew() {
         guard !isClosed, let path = origin.path?.printable else { return }
         if isHandedOver {
-            let reason = "\(path) was taken away; it is made anew when its run has ended"
+            let reason = "\(path) was removed; watchd makes it again when its run has ended"
             return environment.send(.source(id, .waiting(reason)))
         }
         if trigger.readiness == .readable, let number = descriptor.number, isReadable(number) {
-            environment.send(.source(id, .waiting("\(path) was taken away; what is in it is read first")))
+            environment.send(.source(id, .waiting("\(path) was removed; what is in it is read first")))
             do throws(SystemError) { return try watch() } catch { return failed(error) }
         }
-        environment.send(.source(id, .waiting("\(path) was taken away; it is made anew")))
+        environment.send(.source(id, .waiting("\(path) was removed; watchd makes it again")))
         if case .fifo = trigger.listener {} else { environment.forget(.socket(id)) }
         open()
     }

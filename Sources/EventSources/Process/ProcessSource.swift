@@ -80,7 +80,7 @@ package final class ProcessSource: EventSource {
         }
         guard let pid = PIDFile.parse(text) else {
             let what =
-                PIDFile.number(text) == 1 ? "names process 1, which nothing outlives" : "holds no process number"
+                PIDFile.number(text) == 1 ? "names process 1, which nothing outlives" : "contains no process number"
             return waiting("\(path.printable) \(what); waiting for it to change")
         }
         guard pid != Linux.processID else {
@@ -102,7 +102,7 @@ package final class ProcessSource: EventSource {
 
     private func checkKind(_ status: FileStatus) throws(SystemError) {
         guard status.kind == .regular else {
-            throw SystemError(call: "read", detail: "\(path.printable), no regular file", errno: .invalidArgument)
+            throw SystemError(call: "read", detail: "\(path.printable) (not a regular file)", errno: .invalidArgument)
         }
     }
 
@@ -147,7 +147,7 @@ package final class ProcessSource: EventSource {
         environment.warn(
             id,
             "\(Self.processLimit) processes that \(path.printable) has named still run: the end of process \(pid) "
-                + "will not be told")
+                + "will not be reported")
     }
 
     /// A new descriptor is the lowest that is free, so its number tells how many there are.

@@ -68,7 +68,8 @@ extension SourceSet {
             guard !trigger.accepts else {
                 own.close()
                 throw SystemError(
-                    call: "Accept=yes", detail: "what is passed as \(name) does not listen", errno: .invalidArgument)
+                    call: "Accept=yes", detail: "the descriptor passed as \(name) does not listen",
+                    errno: .invalidArgument)
             }
             return own
         }
@@ -124,7 +125,7 @@ extension SourceSet {
         guard trigger.readiness == .writable, Linux.isListening(descriptor.rawValue) else { return descriptor }
         descriptor.close()
         throw SystemError(
-            call: "Ready=writable", detail: "what is passed listens, and can never be written",
+            call: "Ready=writable", detail: "the descriptor that was passed listens, and can never be written",
             errno: .invalidArgument)
     }
 

@@ -49,7 +49,7 @@ package final class SourceSet {
                 if case .connection = name, !wasKept { return }
                 environment.forget(name)
             }, closing: { environment.tellUnread($0, $1, unfinished: $2) },
-            lost: { environment.tellLost($0, Unfinished(facts: $1), "nobody goes on with its source") })
+            lost: { environment.tellLost($0, Unfinished(facts: $1), "no source reads it any more") })
         self.passed = passed
         connector = ProcessConnector(environment)
         self.ownSignals = ownSignals

@@ -118,7 +118,7 @@ package final class StreamSource: EventSource {
     /// room.
     private func lost(_ path: [UInt8]) {
         guard !isClosed else { return }
-        environment.send(.source(id, .waiting("\(path.printable) was taken away; it is made anew")))
+        environment.send(.source(id, .waiting("\(path.printable) was removed; watchd makes it again")))
         unwatch()
         letInWhoWaits()
         guard !isClosed else { return }

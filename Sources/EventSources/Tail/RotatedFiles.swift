@@ -103,7 +103,8 @@ final class RotatedFiles {
         // Of one that had been still for long nobody expects more.
         guard Linux.now(.realtime) - place.position.modified / 1_000 < patience else { return }
         owner.gone(
-            "\(place.path.printable) is no more: what came behind byte \(place.position.offset) is lost, if anything")
+            "\(place.path.printable) is gone: what was written after byte \(place.position.offset) is lost, if anything was"
+        )
     }
 
     /// It stands at the path of the log again.

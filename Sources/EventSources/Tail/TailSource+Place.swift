@@ -31,6 +31,6 @@ extension TailSource {
         let failure = links?.failure
         defer { linkFailure = failure }
         guard let failure, failure != linkFailure else { return }
-        environment.warn(id, "where links at \(path.printable) lead is not watched: \(failure)")
+        environment.warn(id, "the targets of links in \(path.printable) are not watched: \(failure)")
     }
 }

@@ -44,7 +44,7 @@ extension TailSource {
         for sentence in rotation.lost { lose(sentence) }
         arrivals.took(rotation.lost.count)
         guard rotation.isRestUnknown else { return }
-        let sentence = "what was read up to byte \(position.offset) is no more"
+        let sentence = "what was read up to byte \(position.offset) is gone"
         // Whoever truncates a log that was read to its end has lost nothing of it.
         if wasRead { return environment.log(id, Array("\(path.printable) begins again: \(sentence)".utf8)) }
         lose("\(sentence), and nothing beside it goes on there: what came behind that is lost, if there was anything")

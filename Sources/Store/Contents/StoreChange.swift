@@ -76,7 +76,7 @@ package struct HistoryRow: Equatable, Sendable {
     package var cause: String
     /// What a `retry` needs; of others than failed ones perhaps only the newest. `nil` where it was not asked for.
     package var events: [UInt8]?
-    /// The end of what it wrote. `nil` where it was not asked for or is kept no more.
+    /// The end of what it wrote. `nil` where it was not asked for or is no longer kept.
     package var output: [UInt8]?
 
     package init(

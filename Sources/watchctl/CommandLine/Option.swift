@@ -65,7 +65,7 @@ enum Option: String, CaseIterable {
         case .help: "show the help, of one verb if it is given"
         case .version: "show the version of watchctl"
         case .duration: "resume by itself after this time, such as 1h 30min"
-        case .reason: "why, for people who wonder"
+        case .reason: "the reason, which status and explain show"
         case .data: "the number that comes with the event"
         case .payload: "a JSON object that comes with the event"
         case .wait: "wait until it has ended"

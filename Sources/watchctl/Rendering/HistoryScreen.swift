@@ -9,7 +9,7 @@ struct HistoryScreen {
 
     var lines: [Styled] {
         guard !history.operations.isEmpty else {
-            return [Styled("Nothing of that kind has ended, or it is kept no more.")]
+            return [Styled("Nothing of that kind has ended, or it is no longer kept.")]
         }
         let table = FinishedTable(screen: screen, isFolding: !isUnfolded)
         return table.lines(history.operations) + screen.flow(footer, .dim)

@@ -53,13 +53,13 @@ struct OutputScreen {
         if let source = reply.source { return "\(source) has no copy \(asked.copy ?? 1)" }
         guard let summary = reply.operation else {
             let name = asked.name ?? ""
-            return "nothing of “\(name)” has run, or it is kept no more; watchctl operations shows what waits"
+            return "nothing of “\(name)” has run, or it is no longer kept; watchctl operations shows what waits"
         }
         guard let attempt = reply.attempt else {
             if summary.attempt == 0 { return "operation \(summary.id) has not started" }
             return "operation \(summary.id) has had \(Phrases.count(summary.attempt, "attempt", "attempts")) so far"
         }
-        if reply.forgotten == true { return "Its output is kept no more." }
+        if reply.forgotten == true { return "Its output is no longer kept." }
         let isOver = attempt < summary.attempt || summary.result != nil
         return isOver ? "It wrote nothing." : "It has written nothing so far."
     }

@@ -21,7 +21,7 @@ extension Verb {
         case ("enter", 2): return try enter(words[1], invocation, session)
         case ("leave", 3): return try leave(words[1], words[2], session)
         case ("run", 3...): return try run(words[1], Array(words[2...]), session)
-        default: throw .usage("that is none of its forms", help: "usage: watchctl \(invocation.verb.synopsis)")
+        default: throw .usage("“group” has no such form", help: "usage: watchctl \(invocation.verb.synopsis)")
         }
     }
 

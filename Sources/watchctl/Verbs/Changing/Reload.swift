@@ -45,7 +45,8 @@ extension Verb {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: operands)
         guard !diagnostics.contains(where: { $0.severity == .error }) else {
             throw Failure(
-                message: "what is named cannot be read", details: diagnostics.map { $0.rendered() }, exitCode: .failed)
+                message: "the named files cannot be read", details: diagnostics.map { $0.rendered() }, exitCode: .failed
+            )
         }
         var files: [Reload.File] = []
         for text in texts {
