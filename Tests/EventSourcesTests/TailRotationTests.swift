@@ -157,7 +157,7 @@ import WatchFile
             try Linux.unlink(folder["elsewhere"])
         } then: { rim in
             #expect(rim.gap == 1 && rim.warnings.count == 1, "\(rim.warnings)")
-            #expect(rim.warnings.first?.contains("up to byte 6 is no more") == true)
+            #expect(rim.warnings.first?.contains("up to byte 6 is gone") == true)
         }
         #expect(told == ["line"])
     }

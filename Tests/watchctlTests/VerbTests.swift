@@ -372,7 +372,7 @@ struct VerbTests: VerbTesting {
             (ManagerError.noSuchTicket(group: "group/g", ticket: 3).reply, .failed, "group/g with ticket 3", "ended"),
             (
                 ManagerError.noSuchTicket(group: "group/g", ticket: 3, isEarlier: true).reply, .failed,
-                "group/g with ticket 3", "started anew"
+                "group/g with ticket 3", "restarted"
             ),
             (ManagerError.noSuchProcess(pid: 77).reply, .failed, "no process 77", nil),
             (ManagerError.tooManyTickets(limit: 512).reply, .failed, "512 clients", "status"),
