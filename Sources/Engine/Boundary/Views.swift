@@ -194,7 +194,9 @@ extension Engine {
     /// The oldest operations that run (or wait), at most `limit`.
     package func oldestViews(_ limit: Int, running isRunning: Bool) -> [OperationView] {
         let unsafe = Set(unsafeStarts.map(\.id))
-        return operations.oldest(limit) { ($0.isRunning && !unsafe.contains($0.id)) == isRunning }.map { view($0) }
+        return operations.oldest(limit) { ($0.progress.isRunning && !unsafe.contains($0.id)) == isRunning }.map {
+            view($0)
+        }
     }
 
     /// At most `limit` operations that have not ended, with an id above `after`, oldest first.
@@ -210,7 +212,7 @@ extension Engine {
     /// Operations that have not ended and were started by the end of that one.
     package func operationViews(startedBy id: UInt64) -> [OperationView] {
         operations.oldest(100) { operation in
-            operation.depth > 0
+            operation.descent.depth > 0
                 && operation.entries.events.contains { event in
                     if case .completion(let fact) = event.fact { fact.operation == id } else { false }
                 }
@@ -262,7 +264,7 @@ extension Engine {
                 fullness: state.fullness,
                 waiting: state.waiting + unsafe.count, running: state.running - unsafe.count,
                 qos: scheduler[index].qos, over: max(0, state.entries - state.definition.backlog),
-                oldest: oldest.map { operations[$0].submitted })
+                oldest: oldest.map { operations[$0].times.submitted })
         }
     }
 
@@ -313,7 +315,7 @@ extension Engine {
     /// Whether a start that waited for the store is still wanted.
     package func isStarting(_ id: RunID) -> Bool {
         guard !life.isDrained, let ref = operations.ref(id: id.operation) else { return false }
-        return Int(operations[ref].attempt) == id.attempt
+        return Int(operations[ref].progress.attempt) == id.attempt
             && operations[ref].runs.contains { $0.part == id.part && $0.pid == nil }
     }
 
@@ -326,22 +328,26 @@ extension Engine {
             queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
             key: operation.keys.first.map { keys[$0].name.bytes }, state: operation.state,
             events: operation.entries.events, entries: operation.entries.count,
-            deliveries: operation.entries.deliveries, depth: Int(operation.depth), submitted: operation.submitted,
-            started: operation.runs.first?.started ?? (operation.isRunning ? splits[operation.id]?.started : nil),
-            attempt: Int(operation.attempt),
+            deliveries: operation.entries.deliveries, depth: Int(operation.descent.depth),
+            submitted: operation.times.submitted,
+            started: operation.runs.first?.started
+                ?? (operation.progress.isRunning ? splits[operation.id]?.started : nil),
+            attempt: Int(operation.progress.attempt),
             pid: operation.runs.lazy.compactMap(\.pid).first)
         view.isDurable = operation.record.isDurable
-        view.isRedelivered = operation.isRedelivered || view.events.contains(where: \.isRepeated)
+        view.isRedelivered = operation.progress.isRedelivered || view.events.contains(where: \.isRepeated)
         view.isStored = operation.record.isStored
         if let split = splits[operation.id] { (view.parts, view.partsEnded) = (split.count, split.ended) }
         guard !isEnding else { return view }
         view.dependencies = dependencies.dependencies(of: operation.id)
-        if operation.station == .backingOff { view.nextAttempt = now.realtime + operation.wakeUp - now.monotonic }
-        if let ref = operations.ref(id: operation.id), !operation.isRunning || isStartUnsafe(ref),
+        if operation.turn.station == .backingOff {
+            view.nextAttempt = now.realtime + operation.times.wakeUp - now.monotonic
+        }
+        if let ref = operations.ref(id: operation.id), !operation.progress.isRunning || isStartUnsafe(ref),
             let wait = waits(of: ref).first
         {
             // It has its places, but nothing of it runs.
-            if operation.isRunning { (view.state, view.started) = (.ready, nil) }
+            if operation.progress.isRunning { (view.state, view.started) = (.ready, nil) }
             view.waitingFor = wait.sentence
             view.waitReason = wait.code
         }

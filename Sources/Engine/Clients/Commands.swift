@@ -171,7 +171,7 @@ extension Engine {
             let isNew = operations.isWaiting(ref)
             finish(ref, .cancelled, reason: isNew ? "cancelled before it started" : "cancelled between two runs")
         } else {
-            operations[ref].isCancelled = true
+            operations[ref].progress.isCancelled = true
             save(ref)
             startNoMore(ref, .cancelled)
             terminate(ref, .cancelled)

@@ -66,7 +66,7 @@ extension Engine {
     }
 
     private mutating func admitOver(_ call: EmitCall, _ queue: Int) throws(CommandError) {
-        let depth = call.caller.flatMap { operations.ref(id: $0) }.map { Int(operations[$0].depth) + 1 } ?? 1
+        let depth = call.caller.flatMap { operations.ref(id: $0) }.map { Int(operations[$0].descent.depth) + 1 } ?? 1
         let total = needs(call).values.reduce(Load(), +)
         guard depth <= Self.chainLimit, door.load.hasRoom(for: total, within: settings.bound + Self.overLimit) else {
             throw full(queue)

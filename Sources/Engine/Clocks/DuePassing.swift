@@ -42,12 +42,13 @@ extension Engine {
             return operations.isAlive(ref)
                 && operations[ref].runs.contains { $0.part == part && $0.deadline == time }
         case .submission(let ref):
-            guard operations.isAlive(ref), operations[ref].station == .unsubmitted else { return false }
-            return (clock == .realtime ? clocks.windowEnds[ref.id] : operations[ref].wakeUp) == time
-        case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].wakeUp > time
+            guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted else { return false }
+            return (clock == .realtime ? clocks.windowEnds[ref.id] : operations[ref].times.wakeUp) == time
+        case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].times.wakeUp > time
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .retry(let ref):
-            return operations.isAlive(ref) && operations[ref].station == .backingOff && operations[ref].wakeUp == time
+            return operations.isAlive(ref) && operations[ref].turn.station == .backingOff
+                && operations[ref].times.wakeUp == time
         case .queueRate(let queue): return queues.isInUse(queue) && scheduler[queue].rate.deadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
         case .wait(let token): return calls.deadline(of: token) == time

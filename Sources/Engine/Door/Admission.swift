@@ -132,9 +132,9 @@ extension Engine {
         operation.handler = target.handler
         operation.queue = target.queue
         operation.source = source
-        operation.depth = Int16(clamping: depth)
+        operation.descent.depth = Int16(clamping: depth)
         operation.isClosed = sources[source].merge == nil
-        (operation.isByHand, operation.isOwn) = (isByHand, isByHand)
+        (operation.descent.isByHand, operation.descent.isOwn) = (isByHand, isByHand)
         _ = operation.entries.add(event, merge: nil)
         return operation
     }
@@ -250,11 +250,11 @@ extension Engine {
         }
         // An event inside a HoldDuring= window must wait, so it may not join an operation that is already submitted.
         if !candidates.isEmpty, holdingWindow(source: source, handler: target.handler) != nil {
-            for other in candidates where operations[other].station != .unsubmitted { close(other) }
-            candidates.removeAll { operations[$0].station != .unsubmitted }
+            for other in candidates where operations[other].turn.station != .unsubmitted { close(other) }
+            candidates.removeAll { operations[$0].turn.station != .unsubmitted }
         }
         // Who has its place cannot wait for what another one waits for.
-        if let oldest = candidates.first, operations[oldest].station != .unsubmitted {
+        if let oldest = candidates.first, operations[oldest].turn.station != .unsubmitted {
             candidates.removeAll { operations[$0].blockers > 0 }
         }
         guard let oldest = candidates.first else {
@@ -313,7 +313,7 @@ extension Engine {
         for name in names where !have.contains(name) {
             if let displaced = scheduler.join(name, ref) { report(displaced) }
         }
-        if operations[ref].place != 0, !scheduler.hasKeys(ref) {
+        if operations[ref].turn.place != 0, !scheduler.hasKeys(ref) {
             if scheduler.readyNoMore(ref) { report(ref) }
             scheduler.noteRestart(ref)
         }

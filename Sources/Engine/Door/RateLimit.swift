@@ -16,12 +16,15 @@ struct RateWindow: Sendable {
         return deciding + span
     }
 
-    /// Whether the next one may not pass yet.
-    func isFull(_ limit: RateLimit, now: Int64) -> Bool {
-        guard times.count >= limit.count else { return false }
+    /// Monotonic microsecond from which the next one may pass; `nil`: it may at any time.
+    func opening(_ limit: RateLimit) -> Int64? {
+        guard times.count >= limit.count else { return nil }
         let deciding = times.elements[times.elements.startIndex + times.count - limit.count]
-        return deciding + Int64(clamping: limit.span.microseconds) > now
+        return deciding + Int64(clamping: limit.span.microseconds)
     }
+
+    /// Whether the next one may not pass yet.
+    func isFull(_ limit: RateLimit, now: Int64) -> Bool { opening(limit).map { $0 > now } ?? false }
 
     /// One more has passed. No more are kept than decide about the next.
     mutating func pass(_ limit: RateLimit, now: Int64) {

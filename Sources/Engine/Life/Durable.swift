@@ -118,13 +118,13 @@ extension Engine {
         var stored = StoredOperation(
             id: operation.id, handler: handlers[operation.handler].name,
             queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
-            submitted: operation.submitted)
+            submitted: operation.times.submitted)
         stored.keys = operation.keys.map { keys[$0].name.bytes }
         stored.merge = sources[operation.source].merge
-        stored.depth = Int(operation.depth)
-        stored.place = operation.place
-        if operation.wakeUp > now.monotonic { stored.left = operation.wakeUp - now.monotonic }
-        stored.attempt = Int(operation.attempt)
+        stored.depth = Int(operation.descent.depth)
+        stored.place = operation.turn.place
+        if operation.times.wakeUp > now.monotonic { stored.left = operation.times.wakeUp - now.monotonic }
+        stored.attempt = Int(operation.progress.attempt)
         stored.countedAttempts = attempts[operation.id]?.counted ?? 0
         stored.temporaryAttempts = attempts[operation.id]?.temporary ?? 0
         stored.dependencies = dependencies.dependencies(of: operation.id).map { id in
@@ -133,10 +133,12 @@ extension Engine {
             }
             return StoredDependency(operation: id, isRequired: isRequired)
         }
-        (stored.isExecuting, stored.isRedelivered) = (operation.isRunning, operation.isRedelivered)
-        (stored.isCancelled, stored.isClosed) = (operation.isCancelled, operation.isClosed)
-        (stored.isByHand, stored.isOwn, stored.isRerun) = (operation.isByHand, operation.isOwn, operation.isRerun)
-        (stored.hasConsumed, stored.isDurable) = (operation.hasConsumed, operation.record.isDurable)
+        (stored.isExecuting, stored.isRedelivered) = (operation.progress.isRunning, operation.progress.isRedelivered)
+        (stored.isCancelled, stored.isClosed) = (operation.progress.isCancelled, operation.isClosed)
+        (stored.isByHand, stored.isOwn, stored.isRerun) = (
+            operation.descent.isByHand, operation.descent.isOwn, operation.descent.isRerun
+        )
+        (stored.hasConsumed, stored.isDurable) = (operation.progress.hasConsumed, operation.record.isDurable)
         if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
         stored.runs = operation.runs.compactMap { run in
             run.pid.map { StoredRun(part: run.part, pid: $0, started: run.started) }
@@ -153,13 +155,13 @@ extension Engine {
     /// operations are told of together.
     mutating func followDelay(_ ref: OperationRef) {
         guard operations[ref].record.isDurable else { return }
-        let step = max((operations[ref].wakeUp - now.monotonic) / 4 - Self.storedStep, Self.storedStep)
+        let step = max((operations[ref].times.wakeUp - now.monotonic) / 4 - Self.storedStep, Self.storedStep)
         let time = ((now.monotonic + step) / Self.storedStep + 1) * Self.storedStep
-        if time < operations[ref].wakeUp { deadlines.add(.storedDelay(ref), .monotonic, at: time) }
+        if time < operations[ref].times.wakeUp { deadlines.add(.storedDelay(ref), .monotonic, at: time) }
     }
 
     mutating func storeDelay(_ ref: OperationRef) {
-        guard operations.isAlive(ref), operations[ref].wakeUp > now.monotonic else { return }
+        guard operations.isAlive(ref), operations[ref].times.wakeUp > now.monotonic else { return }
         // While it fails it would only be told the same again and again.
         if journal.isWorking { save(ref) }
         followDelay(ref)
@@ -208,7 +210,7 @@ extension Engine {
     /// Leaves a durable operation to the next start, as the store has it.
     mutating func setAside(_ ref: OperationRef) {
         // How much is left of its delay by now.
-        if operations[ref].wakeUp > now.monotonic { save(ref) }
+        if operations[ref].times.wakeUp > now.monotonic { save(ref) }
         if operations[ref].record.isUnsaved { tellStore() }
         let operation = operations[ref]
         for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {
@@ -235,7 +237,7 @@ extension Engine {
     /// What is made for a durable queue during a stop.
     mutating func setAsideUnsaved() {
         let refs = journal.unsaved.filter {
-            operations.isAlive($0) && operations[$0].record.isDurable && !operations[$0].isRunning
+            operations.isAlive($0) && operations[$0].record.isDurable && !operations[$0].progress.isRunning
         }
         for ref in refs where operations.isAlive(ref) { setAside(ref) }
     }

@@ -82,9 +82,9 @@ extension Engine {
                 save(ref)
             }
             // Its lines are formed when all are there.
-            operations[ref].station = .keys
+            operations[ref].turn.station = .keys
         }
-        if operations[ref].hasStarted { restoreAttempt(ref, stored) }
+        if operations[ref].progress.hasStarted { restoreAttempt(ref, stored) }
         return ref
     }
 
@@ -104,20 +104,21 @@ extension Engine {
         for event in stored.appended { _ = draft.entries.add(event, merge: stored.merge) }
         // An older watchd told data that had come to 0, and may have begun to.
         if draft.entries.isEmpty { draft.entries = EntryList(stored.events + stored.appended) }
-        draft.depth = Int16(clamping: stored.depth)
-        draft.submitted = stored.submitted
-        draft.made = now.monotonic
-        draft.attempt = Int32(clamping: max(1, stored.attempt))
-        draft.hasStarted = stored.isExecuting || stored.attempt > 1 || stored.isRedelivered
+        draft.descent.depth = Int16(clamping: stored.depth)
+        draft.times.submitted = stored.submitted
+        draft.times.made = now.monotonic
+        draft.progress.attempt = Int32(clamping: max(1, stored.attempt))
+        draft.progress.hasStarted = stored.isExecuting || stored.attempt > 1 || stored.isRedelivered
         // An older watchd let events join what was run by hand.
-        draft.isOwn = stored.isOwn || stored.isByHand
-        draft.isClosed = stored.isClosed || draft.isOwn || draft.hasStarted || sources[source].merge == nil
-        draft.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
-        (draft.isCancelled, draft.isByHand) = (stored.isCancelled, stored.isByHand)
-        (draft.isRerun, draft.hasConsumed) = (stored.isRerun, stored.hasConsumed)
+        draft.descent.isOwn = stored.isOwn || stored.isByHand
+        draft.isClosed =
+            stored.isClosed || draft.descent.isOwn || draft.progress.hasStarted || sources[source].merge == nil
+        draft.progress.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
+        (draft.progress.isCancelled, draft.descent.isByHand) = (stored.isCancelled, stored.isByHand)
+        (draft.descent.isRerun, draft.progress.hasConsumed) = (stored.isRerun, stored.hasConsumed)
         draft.record = Record(isDurable: stored.isDurable)
         if let left = stored.left ?? stored.notBefore.map({ $0 - now.realtime }) {
-            draft.wakeUp = now.monotonic + pause(left, handler: handler)
+            draft.times.wakeUp = now.monotonic + pause(left, handler: handler)
         }
         return draft
     }
@@ -134,7 +135,7 @@ extension Engine {
         let target = SourceState.Target(handler: handler, queue: queue)
         let (load, deliveries) = (draft.entries.load, draft.entries.deliveries)
         let definition = handlers[handler].definition
-        let hasStarted = draft.hasStarted
+        let hasStarted = draft.progress.hasStarted
         apply(definition, to: &draft)
         let isOpen = !draft.isClosed
         let ref = operations.insert(draft)
@@ -161,29 +162,29 @@ extension Engine {
             if runs.contains(where: { $0.part >= splits[ref.id]?.count ?? 1 }) { runs = [] }
             let parts = Set(runs.map(\.part))
             splits[ref.id]?.waiting.removeAll { parts.contains($0) }
-            operations[ref].toStart = Int32(splits[ref.id]?.waiting.count ?? 1)
+            operations[ref].progress.toStart = Int32(splits[ref.id]?.waiting.count ?? 1)
             // Of the parts that are not there any more nobody knows whether they ran.
-            if operations[ref].toStart > 0 { operations[ref].isRedelivered = true }
+            if operations[ref].progress.toStart > 0 { operations[ref].progress.isRedelivered = true }
         } else {
             if runs.contains(where: { $0.part > 0 }) { runs = [] }
-            operations[ref].toStart = runs.isEmpty ? 1 : 0
-            if stored.isExecuting, runs.isEmpty { operations[ref].isRedelivered = true }
+            operations[ref].progress.toStart = runs.isEmpty ? 1 : 0
+            if stored.isExecuting, runs.isEmpty { operations[ref].progress.isRedelivered = true }
         }
         if !runs.isEmpty { adopt(ref, runs, definition) }
-        if operations[ref].toStart == 0 {
-            operations[ref].station = .none
-        } else if !operations[ref].isRunning, operations[ref].wakeUp > now.monotonic {
-            operations[ref].station = .backingOff
-            deadlines.add(.retry(ref), .monotonic, at: operations[ref].wakeUp)
+        if operations[ref].progress.toStart == 0 {
+            operations[ref].turn.station = .none
+        } else if !operations[ref].progress.isRunning, operations[ref].times.wakeUp > now.monotonic {
+            operations[ref].turn.station = .backingOff
+            deadlines.add(.retry(ref), .monotonic, at: operations[ref].times.wakeUp)
         } else {
-            operations[ref].station = .keys
+            operations[ref].turn.station = .keys
         }
     }
 
     /// Its processes take the places they had, whether there is room or not.
     private mutating func adopt(_ ref: OperationRef, _ runs: [StoredRun], _ definition: SharedDefinition) {
         let (queue, source) = (operations[ref].queue, operations[ref].source)
-        operations[ref].isRunning = true
+        operations[ref].progress.isRunning = true
         scheduler.countBarrier(ref, 1)
         let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
         waitsNoMore(queue)
@@ -200,7 +201,7 @@ extension Engine {
             let ran = UInt64(max(0, now.realtime - stored.started))
             let timeout = definition.value.timeout.microseconds
             setDeadline(ref, part: stored.part, after: timeout > ran ? timeout - ran : 0)
-            let id = RunID(operation: ref.id, attempt: Int(operations[ref].attempt), part: stored.part)
+            let id = RunID(operation: ref.id, attempt: Int(operations[ref].progress.attempt), part: stored.part)
             actions.append(
                 .adopt(AdoptRequest(run: id, definition: definition, pid: stored.pid, started: stored.started)))
         }
@@ -212,7 +213,7 @@ extension Engine {
     private mutating func restoreDependencies(
         _ ref: OperationRef, _ stored: StoredOperation, _ results: [UInt64: Result]
     ) {
-        guard operations[ref].station == .unsubmitted else { return }
+        guard operations[ref].turn.station == .unsubmitted else { return }
         for dependency in stored.dependencies {
             if operations.ref(id: dependency.operation) != nil {
                 let one = (id: dependency.operation, isRequired: dependency.isRequired)
@@ -228,7 +229,7 @@ extension Engine {
 
     private mutating func goOn(_ ref: OperationRef, _ stored: StoredOperation) {
         // A time of the wall clock is good for one start only.
-        if operations[ref].isRedelivered != stored.isRedelivered || stored.notBefore != nil { save(ref) }
+        if operations[ref].progress.isRedelivered != stored.isRedelivered || stored.notBefore != nil { save(ref) }
         followDelay(ref)
         if stored.isCancelled {
             if !operations[ref].runs.isEmpty { return terminate(ref, .cancelled) }
@@ -237,9 +238,9 @@ extension Engine {
         if !stored.isDurable, operations[ref].runs.isEmpty {
             return finish(ref, .failed, reason: "watchd was restarted while it ran, and how it ended is not known")
         }
-        if operations[ref].station == .unsubmitted {
-            if operations[ref].wakeUp > now.monotonic {
-                deadlines.add(.submission(ref), .monotonic, at: operations[ref].wakeUp)
+        if operations[ref].turn.station == .unsubmitted {
+            if operations[ref].times.wakeUp > now.monotonic {
+                deadlines.add(.submission(ref), .monotonic, at: operations[ref].times.wakeUp)
             }
             submitIfFree(ref)
         }

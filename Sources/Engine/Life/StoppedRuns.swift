@@ -13,7 +13,7 @@ extension Engine {
 
     /// After the next start, when this stop ends its run or keeps its next attempt from coming.
     func runsAgain(_ ref: OperationRef) -> Bool {
-        guard !operations[ref].isCancelled else { return false }
+        guard !operations[ref].progress.isCancelled else { return false }
         return switch stopPolicy(ref) {
         case .again: true
         case .fail: false
@@ -31,7 +31,7 @@ extension Engine {
     /// `OnStop=leave`: the stop neither waits for its run nor ends it, unless something else ends it already.
     func goesOnBesideStop(_ ref: OperationRef) -> Bool {
         let runs = operations[ref].runs
-        guard !runs.isEmpty, stopPolicy(ref) == .leave, !operations[ref].isCancelled else { return false }
+        guard !runs.isEmpty, stopPolicy(ref) == .leave, !operations[ref].progress.isCancelled else { return false }
         return runs.allSatisfy { $0.pid != nil && $0.ending == nil }
     }
 
@@ -39,7 +39,7 @@ extension Engine {
     mutating func leaveRunning() -> [AdoptRequest] {
         var left: [AdoptRequest] = []
         for ref in operations.refs where goesOnBesideStop(ref) {
-            let attempt = Int(operations[ref].attempt)
+            let attempt = Int(operations[ref].progress.attempt)
             left += operations[ref].runs.compactMap { run in
                 let id = RunID(operation: ref.id, attempt: attempt, part: run.part)
                 return run.pid.map { AdoptRequest(run: id, definition: run.definition, pid: $0, started: run.started) }

@@ -39,7 +39,7 @@ extension Engine {
         sources[source].lastEvent = event.time
         let names = targets.map { handlers[$0.handler].name }
         actions.append(.report(.event(event, .completion(handler: view.handler), handlers: names)))
-        admitAll(event, source: source, withRequired(targets), depth: Int(operation.depth) + 1)
+        admitAll(event, source: source, withRequired(targets), depth: Int(operation.descent.depth) + 1)
         releaseSourceIfUnused(source)
     }
 

@@ -80,7 +80,7 @@ extension Engine {
 
     /// Whether a delivery with these dependencies may join an operation: it must not have its place already.
     func mayJoin(_ ref: OperationRef, _ dependencies: Dependencies) -> Bool {
-        if dependencies.operations.isEmpty || operations[ref].station == .unsubmitted { return true }
+        if dependencies.operations.isEmpty || operations[ref].turn.station == .unsubmitted { return true }
         let known = self.dependencies.dependencies(of: ref.id)
         return dependencies.operations.allSatisfy { known.contains($0.id) }
     }

@@ -49,13 +49,13 @@ extension Engine {
     mutating func leave(_ ref: OperationRef, _ operation: Operation, to place: Place) {
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
         move(
-            operation.entries.deliveries, from: operation.isRunning ? .running : .pending, to: place,
+            operation.entries.deliveries, from: operation.progress.isRunning ? .running : .pending, to: place,
             source: operation.source, target)
-        if operation.isRunning {
+        if operation.progress.isRunning {
             queues[operation.queue].running -= 1
             scheduler.countBarrier(ref, -1)
         } else {
-            operations[ref].hasStarted = true
+            operations[ref].progress.hasStarted = true
             waitsNoMore(operation.queue)
             changeLoad(-operation.entries.load, queue: operation.queue)
         }

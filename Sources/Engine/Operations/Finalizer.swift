@@ -14,11 +14,11 @@ extension Engine {
         actions.append(.report(.event(event, origin, handlers: [name])))
         var draft = Operation()
         (draft.handler, draft.queue, draft.source) = (handler, queue, source)
-        (draft.isClosed, draft.isByHand) = (true, true)
+        (draft.isClosed, draft.descent.isByHand) = (true, true)
         _ = draft.entries.add(event, merge: nil)
         enter(1, at: .pending, source: source, .init(handler: handler, queue: queue))
         let ref = insert(draft, [])
-        operations[ref].wakeUp = 0
+        operations[ref].times.wakeUp = 0
         begin(ref)
         return true
     }

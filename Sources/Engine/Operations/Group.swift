@@ -18,7 +18,7 @@ extension Engine {
             case .cancelled: sources[group].group.tally.cancelled += 1
             case .skipped, .dropped, .annulled, .superseded, nil: break
             }
-            sources[group].group.depth = max(sources[group].group.depth, Int(operation.depth))
+            sources[group].group.depth = max(sources[group].group.depth, Int(operation.descent.depth))
             groupMayBeEmpty(group)
         }
     }

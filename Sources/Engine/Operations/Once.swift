@@ -26,7 +26,7 @@ extension Engine {
     /// It has run: what still waits is skipped, and counts as done for those that depend on it.
     mutating func endOnce(_ handler: Int) {
         for ref in operations.refs
-        where operations.isWaiting(ref) && operations[ref].handler == handler && !operations[ref].isByHand {
+        where operations.isWaiting(ref) && operations[ref].handler == handler && !operations[ref].descent.isByHand {
             let spelling = handlers[handler].definition.value.constraints.once?.rawValue ?? ""
             finish(ref, Verdict(result: .skipped, reason: "Once=\(spelling): it has run"), seenAs: .done)
         }

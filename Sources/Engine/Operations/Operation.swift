@@ -5,6 +5,57 @@ package import WatchFile
 /// Its states are those of Foundation's `Operation`: pending → ready → executing → finished | cancelled. Between two
 /// attempts it is pending again.
 struct Operation: Sendable {
+    /// Who made it, and for whom.
+    struct Descent: Sendable {
+        /// How many completions or `Emit=` lie between an outside event and this operation.
+        var depth: Int16 = 0
+        /// `watchctl run` made it.
+        var isByHand = false
+        /// Its caller's own (`Run`, `Retry`): its events join no other operation, and no others join it.
+        var isOwn = false
+        /// Carries the events of one that was superseded: it supersedes nobody itself.
+        var isRerun = false
+    }
+
+    struct Times: Sendable {
+        /// Wall clock, microseconds.
+        var submitted: Int64 = 0
+        /// Monotonic microsecond.
+        var made: Int64 = 0
+        /// Monotonic microsecond at which its delay or its pause between two attempts is over.
+        var wakeUp: Int64 = 0
+    }
+
+    /// Its attempts.
+    struct Progress: Sendable {
+        /// From 1.
+        var attempt: Int32 = 1
+        /// Runs of this attempt still to be started: one, unless `Stride=` splits it.
+        var toStart: Int32 = 1
+        /// An attempt has been started.
+        var hasStarted = false
+        /// An attempt has begun and not ended. Between two parts there may be no run.
+        var isRunning = false
+        /// It has taken what `Consume=` takes.
+        var hasConsumed = false
+        /// A run of it may have happened before this attempt.
+        var isRedelivered = false
+        /// It was asked to end for good while it ran.
+        var isCancelled = false
+    }
+
+    /// The scheduler's part: where it stands in line.
+    struct Turn: Sendable {
+        /// Its place in every line: the order of submission. Never used twice; 0 before submission.
+        var place: UInt64 = 0
+        /// `Priority=`, 0 the highest.
+        var level: UInt8 = 2
+        var station = Station.unsubmitted
+        var isBarrier = false
+        /// Others with one of its keys exclude it: not with `Overlap=parallel`.
+        var isExclusive = true
+    }
+
     /// Where it waits, as long as it has something to start.
     enum Station: UInt8, Sendable {
         /// Not submitted yet: its delay or what it depends on has not ended.
@@ -24,8 +75,6 @@ struct Operation: Sendable {
     }
 
     var id: UInt64 = 0
-    /// Its place in every line: the order of submission. Never used twice; 0 before submission.
-    var place: UInt64 = 0
     var handler = 0
     var queue = 0
     var source = 0
@@ -35,49 +84,19 @@ struct Operation: Sendable {
     var runs: [Run] = []
     /// Deliveries that joined it, counted as coalesced.
     var joined = 0
-    /// Wall clock, microseconds.
-    var submitted: Int64 = 0
-    /// Monotonic microsecond.
-    var made: Int64 = 0
-    /// Monotonic microsecond at which its delay or its pause between two attempts is over.
-    var wakeUp: Int64 = 0
-    /// Runs of this attempt still to be started: one, unless `Stride=` splits it.
-    var toStart: Int32 = 1
-    /// From 1.
-    var attempt: Int32 = 1
     /// Operations it depends on that have not ended.
     var blockers: Int32 = 0
-    /// How many completions or `Emit=` lie between an outside event and this operation.
-    var depth: Int16 = 0
-    /// `Priority=`, 0 the highest.
-    var level: UInt8 = 2
-    var station = Station.unsubmitted
-    var isBarrier = false
-    /// Others with one of its keys exclude it: not with `Overlap=parallel`.
-    var isExclusive = true
     /// No longer takes events in.
     var isClosed = false
-    /// An attempt has been started.
-    var hasStarted = false
-    /// An attempt has begun and not ended. Between two parts there may be no run.
-    var isRunning = false
-    /// It has taken what `Consume=` takes.
-    var hasConsumed = false
-    /// Carries the events of one that was superseded: it supersedes nobody itself.
-    var isRerun = false
-    /// `watchctl run` made it.
-    var isByHand = false
-    /// Its caller's own (`Run`, `Retry`): its events join no other operation, and no others join it.
-    var isOwn = false
-    /// A run of it may have happened before this attempt.
-    var isRedelivered = false
-    /// It was asked to end for good while it ran.
-    var isCancelled = false
+    var descent = Descent()
+    var times = Times()
+    var progress = Progress()
+    var turn = Turn()
     var record = Record()
 
     var state: OperationState {
-        if isRunning { return .executing }
-        switch station {
+        if progress.isRunning { return .executing }
+        switch turn.station {
         case .queue, .semaphores: return .ready
         case .unsubmitted, .keys, .backingOff: return .pending
         case .none, .gone: return .finished
@@ -146,20 +165,20 @@ struct OperationTable: Sendable {
     /// Gives it the place behind all others.
     mutating func submit(_ ref: OperationRef) -> Ticket {
         lastPlace += 1
-        slots[ref.slot].place = lastPlace
+        slots[ref.slot].turn.place = lastPlace
         return Ticket(place: lastPlace, slot: ref.slot)
     }
 
     /// Gives it a place that it had before; all later ones are behind it.
     mutating func restore(_ ref: OperationRef, place: UInt64) {
         lastPlace = max(lastPlace, place)
-        slots[ref.slot].place = place
+        slots[ref.slot].turn.place = place
     }
 
     mutating func remove(_ ref: OperationRef) {
         byID[ref.id] = nil
         slots[ref.slot] = Operation()
-        slots[ref.slot].station = .gone
+        slots[ref.slot].turn.station = .gone
         free.append(ref.slot)
     }
 
@@ -174,18 +193,18 @@ struct OperationTable: Sendable {
     }
 
     func isAlive(_ ref: OperationRef) -> Bool { slots[ref.slot].id == ref.id }
-    func isAlive(_ ticket: Ticket) -> Bool { slots[ticket.slot].place == ticket.place }
+    func isAlive(_ ticket: Ticket) -> Bool { slots[ticket.slot].turn.place == ticket.place }
 
     /// Whether it still waits at that station; `nil`: whether it has not ended.
     func isHere(_ ticket: Ticket, _ station: Operation.Station?) -> Bool {
-        slots[ticket.slot].place == ticket.place && (station == nil || slots[ticket.slot].station == station)
+        slots[ticket.slot].turn.place == ticket.place && (station == nil || slots[ticket.slot].turn.station == station)
     }
 
     /// No attempt has been started.
-    func isWaiting(_ ref: OperationRef) -> Bool { isAlive(ref) && !slots[ref.slot].hasStarted }
+    func isWaiting(_ ref: OperationRef) -> Bool { isAlive(ref) && !slots[ref.slot].progress.hasStarted }
 
     func ref(_ ticket: Ticket) -> OperationRef { OperationRef(id: slots[ticket.slot].id, slot: ticket.slot) }
-    func ticket(_ ref: OperationRef) -> Ticket { Ticket(place: slots[ref.slot].place, slot: ref.slot) }
+    func ticket(_ ref: OperationRef) -> Ticket { Ticket(place: slots[ref.slot].turn.place, slot: ref.slot) }
     func ref(id: UInt64) -> OperationRef? { byID[id].map { OperationRef(id: id, slot: $0) } }
 
     /// Every operation that has not ended, oldest first. O(n log n): for readers and reloads, not for the event path.
@@ -193,7 +212,7 @@ struct OperationTable: Sendable {
 
     /// By slot, which is no order.
     func forEachRef(_ body: (OperationRef, Operation) -> Void) {
-        for slot in slots.indices where slots[slot].station != .gone {
+        for slot in slots.indices where slots[slot].turn.station != .gone {
             body(OperationRef(id: slots[slot].id, slot: slot), slots[slot])
         }
     }

@@ -16,7 +16,7 @@ extension Engine {
             guard let key = keys.index(of: name), let first = keys[key].line.first, operations.isAlive(first) else {
                 continue
             }
-            if operations[first].hasStarted { return operations[first].id }
+            if operations[first].progress.hasStarted { return operations[first].id }
         }
         return nil
     }
@@ -53,11 +53,11 @@ extension Engine {
         let (old, new) = (operations[ref], operations[next])
         let target = SourceState.Target(handler: old.handler, queue: old.queue)
         let deliveries = old.entries.deliveries
-        move(deliveries, from: old.isRunning ? .running : .pending, to: .pending, source: old.source, target)
-        if !old.isRunning { changeLoad(-old.entries.load, queue: old.queue) }
+        move(deliveries, from: old.progress.isRunning ? .running : .pending, to: .pending, source: old.source, target)
+        if !old.progress.isRunning { changeLoad(-old.entries.load, queue: old.queue) }
         operations[ref].entries = EntryList()
         var heir = next
-        if old.source == new.source, old.queue == new.queue, !old.isOwn, !new.isOwn {
+        if old.source == new.source, old.queue == new.queue, !old.descent.isOwn, !new.descent.isOwn {
             let before = new.entries.load
             operations[next].entries.rejoin(old.entries, merge: sources[old.source].merge)
             operations[next].joined += deliveries
@@ -76,9 +76,9 @@ extension Engine {
     private mutating func runAgain(_ old: Operation) -> OperationRef {
         var draft = Operation()
         (draft.handler, draft.queue, draft.source) = (old.handler, old.queue, old.source)
-        (draft.entries, draft.joined, draft.depth) = (old.entries, old.joined, old.depth)
-        (draft.isClosed, draft.isRerun) = (true, true)
-        (draft.isByHand, draft.isOwn) = (old.isByHand, old.isOwn)
+        (draft.entries, draft.joined, draft.descent.depth) = (old.entries, old.joined, old.descent.depth)
+        (draft.isClosed, draft.descent.isRerun) = (true, true)
+        (draft.descent.isByHand, draft.descent.isOwn) = (old.descent.isByHand, old.descent.isOwn)
         let ref = insert(draft, old.keys.map { keys[$0].name })
         begin(ref)
         return ref

@@ -44,7 +44,7 @@ extension Engine {
 
     /// Nobody knows whether the run did its work: it is the same attempt that comes once more.
     private mutating func redeliver(_ ref: OperationRef, _ verdict: Verdict) {
-        operations[ref].isRedelivered = true
+        operations[ref].progress.isRedelivered = true
         backOff(ref, verdict, 0, isSameAttempt: true)
     }
 
@@ -77,7 +77,7 @@ extension Engine {
         let longest = Int64(clamping: policy.maxDelay.microseconds)
         let (doubled, overflows) = first.multipliedReportingOverflow(by: 1 << doublings)
         let span = min(overflows ? longest : doubled, longest, .max / 4)
-        return span + Self.jitter(id, attempt: operations[ref].attempt, upTo: span / 10)
+        return span + Self.jitter(id, attempt: operations[ref].progress.attempt, upTo: span / 10)
     }
 
     /// The same for the same attempt, different for operations that failed together.
@@ -100,17 +100,17 @@ extension Engine {
         take(verdict, into: &view)
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
         operations[ref].runs = []
-        operations[ref].isRunning = false
+        operations[ref].progress.isRunning = false
         scheduler.countBarrier(ref, -1)
-        if !isSameAttempt, operations[ref].attempt < .max { operations[ref].attempt += 1 }
-        operations[ref].toStart = nextParts(operation.id)
-        operations[ref].station = .backingOff
-        operations[ref].wakeUp = now.monotonic + pause
+        if !isSameAttempt, operations[ref].progress.attempt < .max { operations[ref].progress.attempt += 1 }
+        operations[ref].progress.toStart = nextParts(operation.id)
+        operations[ref].turn.station = .backingOff
+        operations[ref].times.wakeUp = now.monotonic + pause
         queues[operation.queue].running -= 1
         queues[operation.queue].waiting += 1
         move(operation.entries.deliveries, from: .running, to: .pending, source: operation.source, target)
         changeLoad(operation.entries.load, queue: operation.queue)
-        deadlines.add(.retry(ref), .monotonic, at: operations[ref].wakeUp)
+        deadlines.add(.retry(ref), .monotonic, at: operations[ref].times.wakeUp)
         followDelay(ref)
         save(ref)
         actions.append(.report(.retrying(view)))
@@ -118,15 +118,16 @@ extension Engine {
         note(
             .retried, ref,
             detail: .text(
-                "attempt \(operation.attempt) failed, the next in \(TimeSpan(microseconds: UInt64(pause)).brief)"))
+                "attempt \(operation.progress.attempt) failed, the next in \(TimeSpan(microseconds: UInt64(pause)).brief)"
+            ))
         scheduler.areRestartsMoved = true
         let definition = handlers[operation.handler].definition.value
         startCompletions(definition.completions.retry, .retry, operation, view)
     }
 
     mutating func pauseIsOver(_ ref: OperationRef) {
-        guard operations.isAlive(ref), operations[ref].station == .backingOff,
-            operations[ref].wakeUp <= now.monotonic
+        guard operations.isAlive(ref), operations[ref].turn.station == .backingOff,
+            operations[ref].times.wakeUp <= now.monotonic
         else { return }
         if scheduler.setStation(ref) { reportReady(ref) }
         scheduler.touch(queue: operations[ref].queue)

@@ -4,7 +4,7 @@ package import WatchFile
 /// The life of a run: what the rim says of it, and how it is ended before its time.
 extension Engine {
     private func running(_ id: RunID) -> (ref: OperationRef, index: Int)? {
-        guard let ref = operations.ref(id: id.operation), Int(operations[ref].attempt) == id.attempt,
+        guard let ref = operations.ref(id: id.operation), Int(operations[ref].progress.attempt) == id.attempt,
             let index = operations[ref].runs.firstIndex(where: { $0.part == id.part })
         else { return nil }
         return (ref, index)
@@ -104,7 +104,7 @@ extension Engine {
 
     /// Parts of it that have not started never do; with `result` instead of their own.
     mutating func startNoMore(_ ref: OperationRef, _ result: Result) {
-        if operations[ref].toStart > 0, operations[ref].isRunning {
+        if operations[ref].progress.toStart > 0, operations[ref].progress.isRunning {
             splits[ref.id]?.failure = Verdict(result: result, reason: "ended before all parts had started")
         }
         scheduler.startNoMore(ref)
@@ -152,7 +152,7 @@ extension Engine {
 
     /// While the spawn is on its way the rim keeps it in mind; with `KillMode=none` it only starts no further command.
     private mutating func signal(_ ref: OperationRef, part: Int, _ number: Int32, _ mode: KillMode) {
-        let id = RunID(operation: operations[ref].id, attempt: Int(operations[ref].attempt), part: part)
+        let id = RunID(operation: operations[ref].id, attempt: Int(operations[ref].progress.attempt), part: part)
         let signal = Action.signal(id, number: number, mode: mode)
         let isStarting = operations[ref].runs.contains { $0.part == part && $0.pid == nil }
         // Behind its start, which may wait for the store.

@@ -7,8 +7,8 @@ extension Engine {
     mutating func start(_ ref: OperationRef) {
         let queue = operations[ref].queue
         let definition = handlers[operations[ref].handler].definition
-        let isFirst = !operations[ref].isRunning
-        if operations[ref].station == .semaphores { scheduler.unpark(ref) }
+        let isFirst = !operations[ref].progress.isRunning
+        if operations[ref].turn.station == .semaphores { scheduler.unpark(ref) }
         if isFirst { beginAttempt(ref, definition.value.stride) }
         let part = nextPart(ref)
         let run = Run(
@@ -26,10 +26,10 @@ extension Engine {
     /// From here on the operation runs: its events are closed to merging, its deliveries run.
     private mutating func beginAttempt(_ ref: OperationRef, _ stride: Int?) {
         let (queue, source) = (operations[ref].queue, operations[ref].source)
-        operations[ref].isRunning = true
+        operations[ref].progress.isRunning = true
         scheduler.countBarrier(ref, 1)
-        if !operations[ref].hasStarted {
-            operations[ref].hasStarted = true
+        if !operations[ref].progress.hasStarted {
+            operations[ref].progress.hasStarted = true
             close(ref)
             scheduler.noteRestarts(behind: ref)
             if let stride, operations[ref].entries.count > stride { split(ref, stride) }
@@ -62,7 +62,7 @@ extension Engine {
     private mutating func perform(_ ref: OperationRef, _ run: Run) {
         guard run.definition.value.needsProcess else { return act(ref, part: run.part, run.definition.value) }
         let id = RunID(
-            operation: operations[ref].id, attempt: Int(operations[ref].attempt), part: run.part)
+            operation: operations[ref].id, attempt: Int(operations[ref].progress.attempt), part: run.part)
         scheduler.takeSlot(realtime: now.realtime)
         let queue = operations[ref].queue
         let events = events(ref, part: run.part) ?? operations[ref].entries.events
@@ -74,7 +74,7 @@ extension Engine {
                     qos: scheduler[queue].qos, environment: queues[queue].environment,
                     origin: sources[operations[ref].source].origin,
                     events: events,
-                    isRedelivered: operations[ref].isRedelivered || events.contains(where: \.isRepeated))))
+                    isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))))
         if !operations[ref].record.isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
         }
@@ -101,8 +101,8 @@ extension Engine {
         let events = events ?? operation.entries.events
         return RunContext(
             handler: handlers[operation.handler].name, queue: queues[operation.queue].definition.name,
-            operation: operation.id, attempt: Int(operation.attempt), origin: sources[operation.source].origin,
-            events: events, isRedelivered: operation.isRedelivered || events.contains(where: \.isRepeated),
+            operation: operation.id, attempt: Int(operation.progress.attempt), origin: sources[operation.source].origin,
+            events: events, isRedelivered: operation.progress.isRedelivered || events.contains(where: \.isRepeated),
             host: hostName)
     }
 
@@ -117,7 +117,7 @@ extension Engine {
             let reason = "Emit=: “\(shown)” is not a whole number of 64 bits"
             return attemptEnded(ref, part: part, Verdict(result: .failed, reason: reason))
         }
-        let depth = Int(operations[ref].depth) + 1
+        let depth = Int(operations[ref].descent.depth) + 1
         let fact = Fact.custom(CustomFact(data: data))
         // It has ended before its event comes: a source may start its own emitter again.
         attemptEnded(ref, part: part, Verdict(result: .done))

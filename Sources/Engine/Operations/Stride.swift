@@ -5,15 +5,15 @@ extension Engine {
     mutating func split(_ ref: OperationRef, _ stride: Int) {
         let split = Split(operations[ref].entries.events, stride: stride, started: now.realtime)
         splits[operations[ref].id] = split
-        operations[ref].toStart = Int32(split.count)
+        operations[ref].progress.toStart = Int32(split.count)
     }
 
     /// Takes the part to start out; with nothing more to start it leaves its line.
     mutating func nextPart(_ ref: OperationRef) -> Int {
         let id = operations[ref].id
-        let part = operations[ref].toStart == 1 && splits.isEmpty ? 0 : splits[id]?.waiting.popLast() ?? 0
-        operations[ref].toStart -= 1
-        if operations[ref].toStart == 0 { operations[ref].station = .none }
+        let part = operations[ref].progress.toStart == 1 && splits.isEmpty ? 0 : splits[id]?.waiting.popLast() ?? 0
+        operations[ref].progress.toStart -= 1
+        if operations[ref].progress.toStart == 0 { operations[ref].turn.station = .none }
         return part
     }
 
@@ -36,7 +36,7 @@ extension Engine {
         if verdict.result != .done, !isUnmet, verdict.result != .failed {
             startNoMore(ref, verdict.result)
         }
-        guard operations[ref].runs.count == 1, operations[ref].toStart == 0 else {
+        guard operations[ref].runs.count == 1, operations[ref].progress.toStart == 0 else {
             operations[ref].runs.remove(at: index)
             return
         }

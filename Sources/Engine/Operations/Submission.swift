@@ -8,8 +8,8 @@ extension Engine {
         let definition = handlers[draft.handler].definition
         let (handler, source, queue, isClosed) = (draft.handler, draft.source, draft.queue, draft.isClosed)
         draft.id = takeOperationID()
-        draft.submitted = now.realtime
-        draft.made = now.monotonic
+        draft.times.submitted = now.realtime
+        draft.times.made = now.monotonic
         draft.record.isDurable = isDurable(draft)
         apply(definition, to: &draft)
         let load = draft.entries.load
@@ -37,9 +37,9 @@ extension Engine {
 
     /// What an operation that has not started takes from its handler's definition, again after a reload.
     func apply(_ definition: SharedDefinition, to operation: inout Operation) {
-        operation.isBarrier = definition.value.constraints.isBarrier && queues[operation.queue].takesBarriers
-        operation.level = level(definition, on: operation.queue)
-        operation.isExclusive = definition.value.overlap != .parallel || definition.value.constraints.once != nil
+        operation.turn.isBarrier = definition.value.constraints.isBarrier && queues[operation.queue].takesBarriers
+        operation.turn.level = level(definition, on: operation.queue)
+        operation.turn.isExclusive = definition.value.overlap != .parallel || definition.value.constraints.once != nil
     }
 
     /// Where it stands among the ready ones (`Priority=`).
@@ -50,8 +50,8 @@ extension Engine {
     private mutating func setStartDeadlines(_ ref: OperationRef, _ definition: SharedDefinition) {
         let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
         if delay > 0 {
-            operations[ref].wakeUp = now.monotonic + min(delay, .max / 4)
-            deadlines.add(.submission(ref), .monotonic, at: operations[ref].wakeUp)
+            operations[ref].times.wakeUp = now.monotonic + min(delay, .max / 4)
+            deadlines.add(.submission(ref), .monotonic, at: operations[ref].times.wakeUp)
             followDelay(ref)
         }
         setStartTimeout(ref)
@@ -68,7 +68,7 @@ extension Engine {
         let timeout = definition.value.constraints.startTimeout.microseconds
         guard timeout < UInt64(Int64.max / 4) else { return nil }
         let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
-        return operations[ref].made + min(delay, .max / 4) + Int64(timeout)
+        return operations[ref].times.made + min(delay, .max / 4) + Int64(timeout)
     }
 
     // MARK: Submission
@@ -79,13 +79,13 @@ extension Engine {
     }
 
     mutating func submitIfFree(_ ref: OperationRef) {
-        guard operations.isAlive(ref), operations[ref].station == .unsubmitted, isFree(ref), !waitsForWindow(ref)
+        guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted, isFree(ref), !waitsForWindow(ref)
         else { return }
         submit(ref, isNew: false)
     }
 
     private func isFree(_ ref: OperationRef) -> Bool {
-        operations[ref].blockers == 0 && operations[ref].wakeUp <= now.monotonic
+        operations[ref].blockers == 0 && operations[ref].times.wakeUp <= now.monotonic
     }
 
     private mutating func submit(_ ref: OperationRef, isNew: Bool) {
@@ -98,7 +98,7 @@ extension Engine {
     }
 
     /// It has its keys. A part of one that runs tells nobody.
-    mutating func reportReady(_ ref: OperationRef) { if !operations[ref].isRunning { report(ref) } }
+    mutating func reportReady(_ ref: OperationRef) { if !operations[ref].progress.isRunning { report(ref) } }
 
     mutating func report(_ ref: OperationRef) {
         actions.append(.report(.operation(operations[ref].id, operations[ref].state)))

@@ -57,7 +57,8 @@ struct KeyTable: Sendable {
     /// Puts an operation at its place in a key's line, which is the end unless it is older than others there (it took
     /// over a key by a rename); who has started is never overtaken.
     mutating func stand(_ index: Int, _ ticket: Ticket, in operations: OperationTable) {
-        let isHeld = keys[index].line.first.map { operations.isAlive($0) && operations[$0].hasStarted } ?? false
+        let isHeld =
+            keys[index].line.first.map { operations.isAlive($0) && operations[$0].progress.hasStarted } ?? false
         keys[index].line.insert(ticket, notBefore: isHeld ? 1 : 0)
     }
 

@@ -60,7 +60,7 @@ extension Scheduler {
             }
         }
         let barriers = lanes[queue].barriers
-        if operations[ref].isBarrier, barriers.first == ticket, !barriers.isFirstFree {
+        if operations[ref].turn.isBarrier, barriers.first == ticket, !barriers.isFirstFree {
             found.append(.beforeBarrier(count: barriers.countBeforeFirst))
         }
         if lanes[queue].rate.isWaiting { found.append(.rate) }
@@ -74,11 +74,13 @@ extension Scheduler {
         }
         if !hasSlot(ticket, on: queue) { found.append(.slot) }
         if let main = lanes[queue].chain.first(where: { isWaitingForReload($0) }) { found.append(.reload(queue: main)) }
+        // Nothing has waited for the rate yet.
+        if found.isEmpty, lanes[queue].rate.isFull(at: surroundings.now) { found.append(.rate) }
         return found
     }
 
     private func keyObstacles(_ ref: OperationRef, _ ticket: Ticket) -> [Obstacle] {
-        guard operations[ref].isExclusive else { return [] }
+        guard operations[ref].turn.isExclusive else { return [] }
         return operations[ref].keys.compactMap { key in
             guard let first = keys[key].line.first, first != ticket, operations.isAlive(first) else { return nil }
             return .key(first)
@@ -124,7 +126,7 @@ extension Scheduler {
 
     /// Whether an operation stands first in the lines of all its keys.
     func hasKeys(_ ref: OperationRef) -> Bool {
-        guard operations[ref].isExclusive else { return true }
+        guard operations[ref].turn.isExclusive else { return true }
         let ticket = operations.ticket(ref)
         return operations[ref].keys.allSatisfy { keys[$0].line.first == ticket }
     }
@@ -133,7 +135,7 @@ extension Scheduler {
         lanes[queue].chain.first { place in
             guard let first = lanes[place].barriers.first, first != ticket else { return false }
             // After a reload somebody older may stand behind one that runs.
-            return first < ticket || (lanes[place].barriers.running > 0 && !operations[ticket].isRunning)
+            return first < ticket || (lanes[place].barriers.running > 0 && !operations[ticket].progress.isRunning)
         }
     }
 

@@ -5,7 +5,7 @@ extension Scheduler {
         let ticket = operations.submit(ref)
         let queue = operations[ref].queue
         enterBarriers(ref)
-        if operations[ref].isExclusive {
+        if operations[ref].turn.isExclusive {
             for key in operations[ref].keys { keys.stand(key, ticket, in: operations) }
         }
         if lanes[queue].rules.isSerial { self[queue].line.insert(ticket, level: 2) }
@@ -15,10 +15,10 @@ extension Scheduler {
     /// Has its keys and is ready, or waits for them.
     mutating func setStation(_ ref: OperationRef) -> Bool {
         guard hasKeys(ref) else {
-            operations[ref].station = .keys
+            operations[ref].turn.station = .keys
             return false
         }
-        operations[ref].station = .queue
+        operations[ref].turn.station = .queue
         standInQueue(ref)
         return true
     }
@@ -26,8 +26,8 @@ extension Scheduler {
     /// Takes its place among the ready ones of a concurrent queue; on a serial one it has it since its submission.
     mutating func standInQueue(_ ref: OperationRef) {
         let queue = operations[ref].queue
-        if !lanes[queue].rules.isSerial, !operations[ref].isBarrier {
-            self[queue].line.insert(operations.ticket(ref), level: Int(operations[ref].level))
+        if !lanes[queue].rules.isSerial, !operations[ref].turn.isBarrier {
+            self[queue].line.insert(operations.ticket(ref), level: Int(operations[ref].turn.level))
         }
     }
 
@@ -45,7 +45,7 @@ extension Scheduler {
     mutating func enterBarriers(_ ref: OperationRef) {
         let (queue, ticket) = (operations[ref].queue, operations.ticket(ref))
         for place in lanes[queue].chain {
-            if place == queue, operations[ref].isBarrier {
+            if place == queue, operations[ref].turn.isBarrier {
                 self[place].barriers.submitBarrier(ticket)
             } else {
                 self[place].barriers.submit()
@@ -56,7 +56,7 @@ extension Scheduler {
     private mutating func leaveBarriers(_ ref: OperationRef) {
         let (queue, ticket) = (operations[ref].queue, operations.ticket(ref))
         for place in lanes[queue].chain {
-            if place == queue, operations[ref].isBarrier {
+            if place == queue, operations[ref].turn.isBarrier {
                 self[place].barriers.endBarrier(ticket)
                 barrierMoved(place)
             } else if self[place].barriers.end(ticket) {
@@ -75,7 +75,7 @@ extension Scheduler {
 
     /// An attempt of an operation has begun, or ended.
     mutating func countBarrier(_ ref: OperationRef, _ change: Int) {
-        if operations[ref].isBarrier { self[operations[ref].queue].barriers.running += change }
+        if operations[ref].turn.isBarrier { self[operations[ref].queue].barriers.running += change }
     }
 
     // MARK: Keys
@@ -84,7 +84,7 @@ extension Scheduler {
     mutating func join(_ name: KeyTable.Name, _ ref: OperationRef) -> OperationRef? {
         let key = keys.enter(name, ref, isOpen: true)
         operations[ref].keys.append(key)
-        guard operations[ref].isExclusive, operations[ref].place != 0 else { return nil }
+        guard operations[ref].turn.isExclusive, operations[ref].turn.place != 0 else { return nil }
         let ticket = operations.ticket(ref)
         keys.stand(key, ticket, in: operations)
         // Being older, it may have stepped in before one that was ready.
@@ -95,12 +95,12 @@ extension Scheduler {
     /// It waits for its keys again. False: it was not ready.
     mutating func readyNoMore(_ ref: OperationRef) -> Bool {
         guard operations.isWaiting(ref) else { return false }
-        switch operations[ref].station {
+        switch operations[ref].turn.station {
         case .semaphores: countParked(ref, -1)
         case .queue: break
         case .unsubmitted, .keys, .backingOff, .none, .gone: return false
         }
-        operations[ref].station = .keys
+        operations[ref].turn.station = .keys
         // Who stands behind it may need less.
         touch(queue: operations[ref].queue)
         return true
@@ -113,22 +113,22 @@ extension Scheduler {
 
     /// Nothing more of it is to be started.
     mutating func startNoMore(_ ref: OperationRef) {
-        if operations[ref].station == .semaphores { countParked(ref, -1) }
-        operations[ref].toStart = 0
-        operations[ref].station = .none
+        if operations[ref].turn.station == .semaphores { countParked(ref, -1) }
+        operations[ref].progress.toStart = 0
+        operations[ref].turn.station = .none
     }
 
     /// An operation has ended and leaves every line it stands in. Returns those that are ready since.
     mutating func remove(_ ref: OperationRef) -> [OperationRef] {
         let ticket = operations.ticket(ref)
-        let station = operations[ref].station
-        operations[ref].station = .gone
-        operations[ref].place = 0
+        let station = operations[ref].turn.station
+        operations[ref].turn.station = .gone
+        operations[ref].turn.place = 0
         if ticket.place != 0 {
-            operations[ref].place = ticket.place
+            operations[ref].turn.place = ticket.place
             leaveBarriers(ref)
             if station == .semaphores { countParked(ref, -1) }
-            operations[ref].place = 0
+            operations[ref].turn.place = 0
         }
         var ready: [OperationRef] = []
         for key in operations[ref].keys {
@@ -146,7 +146,7 @@ extension Scheduler {
     /// Stands first in one of its keys' lines now. True: it is ready.
     private mutating func keyFreed(_ ticket: Ticket) -> Bool {
         let ref = operations.ref(ticket)
-        guard operations[ref].station == .keys, hasKeys(ref) else { return false }
+        guard operations[ref].turn.station == .keys, hasKeys(ref) else { return false }
         touch(queue: operations[ref].queue)
         return setStation(ref)
     }

@@ -11,6 +11,9 @@ struct RateGate: Sendable {
     /// Something waits for it.
     var isWaiting: Bool { limit != nil && deadline != nil }
 
+    /// Monotonic microsecond from which one more may start, if too many have lately.
+    var opening: Int64? { limit.flatMap { window.opening($0) } }
+
     func isFull(at now: Int64) -> Bool { limit.map { window.isFull($0, now: now) } ?? false }
 
     /// Whether one more may start now. `wait`: when to look again, if that is new.

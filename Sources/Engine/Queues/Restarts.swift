@@ -1,12 +1,12 @@
 /// `Overlap=restart`: which operation may have to end for a newer one of its key.
 extension Scheduler {
     private func restarts(_ ref: OperationRef) -> Bool {
-        !operations[ref].isRerun && needs[operations[ref].handler].isRestart
+        !operations[ref].descent.isRerun && needs[operations[ref].handler].isRestart
     }
 
     /// An operation has taken its place: it may have to end the one that runs.
     mutating func noteRestart(_ ref: OperationRef) {
-        guard operations[ref].station == .keys, restarts(ref), victims(of: ref) != nil else { return }
+        guard operations[ref].turn.station == .keys, restarts(ref), victims(of: ref) != nil else { return }
         restarting.append(ref)
         areRestartsMoved = true
     }
@@ -25,13 +25,13 @@ extension Scheduler {
     /// Operations that may have to end others now, in order.
     mutating func takeRestarts() -> [OperationRef] {
         areRestartsMoved = false
-        restarting.removeAll { !operations.isAlive($0) || operations[$0].station != .keys }
+        restarting.removeAll { !operations.isAlive($0) || operations[$0].turn.station != .keys }
         return restarting
     }
 
     /// The operations that are to be ended for one, as it lacks nothing but what they hold; `nil`: it lacks more.
     mutating func replaceable(by ref: OperationRef) -> [OperationRef]? {
-        guard operations.isAlive(ref), operations[ref].station == .keys, let victims = victims(of: ref),
+        guard operations.isAlive(ref), operations[ref].turn.station == .keys, let victims = victims(of: ref),
             mayReplace(ref, victims)
         else { return nil }
         return victims
@@ -40,7 +40,9 @@ extension Scheduler {
     /// The operation that comes after one in a line of its keys and has not started.
     func successor(of ref: OperationRef) -> OperationRef? {
         for key in operations[ref].keys {
-            guard let second = keys.second(key, in: operations), !operations[second].hasStarted else { continue }
+            guard let second = keys.second(key, in: operations), !operations[second].progress.hasStarted else {
+                continue
+            }
             return operations.ref(second)
         }
         return nil
@@ -53,7 +55,7 @@ extension Scheduler {
         for key in operations[ref].keys {
             guard let first = keys[key].line.first, first != ticket else { continue }
             let victim = operations.ref(first)
-            guard operations.isAlive(first), operations[first].hasStarted,
+            guard operations.isAlive(first), operations[first].progress.hasStarted,
                 keys.second(key, in: operations) == ticket
             else { return nil }
             if !victims.contains(victim) { victims.append(victim) }
@@ -91,9 +93,9 @@ extension Scheduler {
         }
         // Any ready operation would take the width that ending the old run frees.
         return lanes[queue].line.usedLevels.allSatisfy { level in
-            guard level <= Int(operations[ticket].level) else { return true }
+            guard level <= Int(operations[ticket].turn.level) else { return true }
             let first = firstReady(queue, level: level)
-            return first.map { level == Int(operations[ticket].level) && ticket < $0 } ?? true
+            return first.map { level == Int(operations[ticket].turn.level) && ticket < $0 } ?? true
         }
     }
 }

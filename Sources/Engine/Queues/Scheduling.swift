@@ -19,7 +19,7 @@ extension Scheduler {
         guard let first = lanes[queue].barriers.first, lanes[queue].barriers.isFirstFree,
             isCalled(first), barrier(before: first, of: queue) == nil,
             // After a reload something younger may run.
-            operations[first].isRunning || lanes[queue].runsThrough == 0
+            operations[first].progress.isRunning || lanes[queue].runsThrough == 0
         else { return nil }
         return first
     }

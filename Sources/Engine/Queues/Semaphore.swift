@@ -40,7 +40,7 @@ extension Scheduler {
     /// Who waits for a process slot is not passed by those of its queue that need none.
     private func isBehindOneWithoutSlot(_ ticket: Ticket, on queue: Int) -> Bool {
         guard let standing = lanes[queue].standing, standing.spot == .slots else { return false }
-        let (level, first) = (operations[ticket].level, operations[standing.ticket].level)
+        let (level, first) = (operations[ticket].turn.level, operations[standing.ticket].turn.level)
         return (first < level || (first == level && standing.ticket < ticket)) && !hasSlot(standing.ticket, on: queue)
     }
 
@@ -50,7 +50,7 @@ extension Scheduler {
     mutating func park(_ ticket: Ticket) {
         let ref = operations.ref(ticket)
         let queue = operations[ref].queue
-        operations[ref].station = .semaphores
+        operations[ref].turn.station = .semaphores
         countParked(ref, 1)
         let place = SemaphoreState.Place(queue: queue, needsProcess: needsProcess(ticket))
         for demand in demands(ticket) where demand.need(operations[ticket]) > 0 {
@@ -58,7 +58,7 @@ extension Scheduler {
             semaphores[demand.semaphore].lines[place, default: TicketLine()].insert(ticket)
             semaphores[demand.semaphore].lines[place]?.trim(waiting, in: operations, at: .semaphores)
         }
-        guard !lanes[queue].rules.isSerial, !operations[ref].isBarrier else { return }
+        guard !lanes[queue].rules.isSerial, !operations[ref].turn.isBarrier else { return }
         self[queue].parked.insert(ticket, handler: operations[ref].handler)
         self[queue].parked.trim(lanes[queue].parked.through, in: operations)
     }
@@ -66,8 +66,8 @@ extension Scheduler {
     /// It starts: what is left of it to start is ready.
     mutating func unpark(_ ref: OperationRef) {
         countParked(ref, -1)
-        operations[ref].station = .queue
-        if operations[ref].toStart > 1 || needs[operations[ref].handler].isSplit {
+        operations[ref].turn.station = .queue
+        if operations[ref].progress.toStart > 1 || needs[operations[ref].handler].isSplit {
             standInQueue(ref)
         }
     }
@@ -84,7 +84,7 @@ extension Scheduler {
 
     /// Ready, or waiting for semaphores that it could take now.
     func isCalled(_ ticket: Ticket) -> Bool {
-        switch operations[ticket].station {
+        switch operations[ticket].turn.station {
         case .queue: true
         case .semaphores: mayTake(ticket)
         case .unsubmitted, .keys, .backingOff, .none, .gone: false
@@ -96,7 +96,7 @@ extension Scheduler {
         guard !lanes[queue].parked.isEmpty else { return nil }
         // One look at the first of each handler: those behind it need the same.
         return self[queue].parked.firsts(in: operations).filter {
-            Int(operations[$0].level) == level && mayTake($0)
+            Int(operations[$0].turn.level) == level && mayTake($0)
         }.min()
     }
 
@@ -140,7 +140,7 @@ extension Scheduler {
 
     /// Takes what a run needs. Returns what it gives back at its end.
     mutating func take(_ ref: OperationRef) -> [SemaphoreShare] {
-        defer { operations[ref].hasConsumed = true }
+        defer { operations[ref].progress.hasConsumed = true }
         let demands = needs[operations[ref].handler].semaphores
         guard !demands.isEmpty else { return [] }
         for demand in demands {

@@ -8,7 +8,7 @@ struct SemaphoreDemand: Equatable, Sendable {
     /// `Consume=`: taken once, by the operation's first run.
     var consume = 0
 
-    func need(_ operation: Operation) -> Int { acquire + (operation.hasConsumed ? 0 : consume) }
+    func need(_ operation: Operation) -> Int { acquire + (operation.progress.hasConsumed ? 0 : consume) }
 }
 
 /// What a run holds of a semaphore.

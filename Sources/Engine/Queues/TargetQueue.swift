@@ -16,7 +16,7 @@ extension Engine {
         scheduler.clearLines()
         let refs = operations.refs
         for ref in refs { redefine(ref) }
-        let submitted = refs.filter { operations[$0].place != 0 }.sorted {
+        let submitted = refs.filter { operations[$0].turn.place != 0 }.sorted {
             operations.ticket($0) < operations.ticket($1)
         }
         scheduler.standInKeys(submitted)
@@ -34,8 +34,8 @@ extension Engine {
     private mutating func redefine(_ ref: OperationRef) {
         let definition = handlers[operations[ref].handler].definition
         // Of one that is tried again, too.
-        operations[ref].level = level(definition, on: operations[ref].queue)
-        if !operations[ref].hasStarted {
+        operations[ref].turn.level = level(definition, on: operations[ref].queue)
+        if !operations[ref].progress.hasStarted {
             var operation = operations[ref]
             apply(definition, to: &operation)
             operations[ref] = operation
@@ -111,7 +111,8 @@ extension Scheduler {
     /// place.
     mutating func standInKeys(_ submitted: [OperationRef]) {
         for hasStarted in [true, false] {
-            for ref in submitted where operations[ref].hasStarted == hasStarted && operations[ref].isExclusive {
+            for ref in submitted
+            where operations[ref].progress.hasStarted == hasStarted && operations[ref].turn.isExclusive {
                 for key in operations[ref].keys { keys.stand(key, operations.ticket(ref), in: operations) }
             }
         }
@@ -121,7 +122,7 @@ extension Scheduler {
         let queue = operations[ref].queue
         enterBarriers(ref)
         if lanes[queue].rules.isSerial { self[queue].line.insert(operations.ticket(ref), level: 2) }
-        switch operations[ref].station {
+        switch operations[ref].turn.station {
         case .unsubmitted, .backingOff, .none, .gone: return
         case .keys, .queue, .semaphores: break
         }

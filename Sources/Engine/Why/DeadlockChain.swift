@@ -89,7 +89,7 @@ extension DeadlockSearch {
         case .group(let group, _): first { engine.handlers[engine.operations[$0].handler].groups.contains(group) }
         case .reload: runners { engine.queues.index(of: "main").map($0.queues.contains) ?? false }
         case .room(let needs):
-            first { needs[engine.operations[$0].queue] != nil && !engine.operations[$0].isRunning }
+            first { needs[engine.operations[$0].queue] != nil && !engine.operations[$0].progress.isRunning }
         }
     }
 

@@ -88,7 +88,9 @@ struct DeadlockSearch {
         var order: [(rank: UInt64, ref: OperationRef)] = []
         order.reserveCapacity(engine.operations.count)
         engine.operations.forEachRef { ref, operation in
-            let rank = operation.place == 0 ? UInt64.max : operation.place + (operation.hasStarted ? 0 : 1 << 62)
+            let rank =
+                operation.turn.place == 0
+                ? UInt64.max : operation.turn.place + (operation.progress.hasStarted ? 0 : 1 << 62)
             order.append((rank, ref))
         }
         order.sort { ($0.rank, $0.ref.id) < ($1.rank, $1.ref.id) }
@@ -101,7 +103,7 @@ struct DeadlockSearch {
             for place in run.queues { taken[place] += change }
             for share in run.held { kept[share.semaphore] += change * share.count }
         }
-        if !operation.isRunning {
+        if !operation.progress.isRunning {
             let load = operation.entries.load
             loads[operation.queue] += change > 0 ? load : -load
         }
@@ -136,14 +138,14 @@ struct DeadlockSearch {
     private func note(_ ref: OperationRef, in ahead: inout Ahead) {
         let operation = engine.operations[ref]
         // Those that are not submitted stand in no line yet.
-        guard operation.place != 0 else { return }
+        guard operation.turn.place != 0 else { return }
         func keep(_ index: Int, _ first: inout [Int: OperationRef]) { if first[index] == nil { first[index] = ref } }
         keep(operation.queue, &ahead.onQueue)
         for place in engine.scheduler[operation.queue].chain { keep(place, &ahead.through) }
-        if operation.isBarrier { keep(operation.queue, &ahead.barriers) }
-        if operation.isExclusive { for key in operation.keys { keep(key, &ahead.keys) } }
+        if operation.turn.isBarrier { keep(operation.queue, &ahead.barriers) }
+        if operation.turn.isExclusive { for key in operation.keys { keep(key, &ahead.keys) } }
         let ticket = engine.operations.ticket(ref)
-        if operation.station == .semaphores, engine.scheduler.mayStartNow(ticket, on: operation.queue) {
+        if operation.turn.station == .semaphores, engine.scheduler.mayStartNow(ticket, on: operation.queue) {
             for demand in engine.scheduler.needs[operation.handler].semaphores where demand.need(operation) > 0 {
                 keep(demand.semaphore, &ahead.lines)
             }
@@ -182,7 +184,7 @@ struct DeadlockSearch {
     }
 
     private func order(_ operation: Operation, _ ahead: Ahead) -> Obstacle? {
-        if operation.isExclusive {
+        if operation.turn.isExclusive {
             for key in operation.keys { if let other = ahead.keys[key] { return .key(other) } }
         }
         let queue = operation.queue
@@ -190,7 +192,7 @@ struct DeadlockSearch {
         for place in engine.scheduler[queue].chain {
             if let other = ahead.barriers[place] { return .barrier(other) }
         }
-        return operation.isBarrier ? ahead.through[queue].map { .barrierBehind($0) } : nil
+        return operation.turn.isBarrier ? ahead.through[queue].map { .barrierBehind($0) } : nil
     }
 
     private func width(_ operation: Operation) -> Obstacle? {

@@ -66,7 +66,7 @@ extension Engine {
 
     /// Its runs, and what keeps the rest of it from starting.
     private func present(_ ref: OperationRef) -> [Explanation] {
-        (operations[ref].isRunning && !isStartUnsafe(ref) ? [runs(of: ref)] : []) + waits(of: ref)
+        (operations[ref].progress.isRunning && !isStartUnsafe(ref) ? [runs(of: ref)] : []) + waits(of: ref)
     }
 
     private func runs(of ref: OperationRef) -> Explanation {
@@ -104,11 +104,11 @@ extension Engine {
     /// Everything that keeps an operation from starting, what has to end first in front.
     func waits(of ref: OperationRef) -> [Explanation] {
         let operation = operations[ref]
-        switch operation.station {
+        switch operation.turn.station {
         case .unsubmitted: return waitsBeforeSubmission(ref)
         case .backingOff:
             let section = "handler/\(handlers[operation.handler].name)"
-            let sentence = "attempt \(operation.attempt) in \(span(operation.wakeUp - now.monotonic))"
+            let sentence = "attempt \(operation.progress.attempt) in \(span(operation.times.wakeUp - now.monotonic))"
             return [wait(ref, .backingOff, sentence, section: section)]
         case .none, .gone: return isStartUnsafe(ref) ? waitsForStore(ref) : []
         case .keys, .queue, .semaphores: break
@@ -141,7 +141,7 @@ extension Engine {
             let sentence = "operation \(id) (\(isRequired ? "Requires" : "After")=\(name))"
             return wait(ref, .dependency, sentence, other: id, section: section)
         }
-        let left = operations[ref].wakeUp - now.monotonic
+        let left = operations[ref].times.wakeUp - now.monotonic
         if left > 0 { waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section)) }
         if clocks.windowEnds[operations[ref].id] != nil, let open = holdingWindow(ref) {
             let sentence = "HoldDuring=\(sentence(open))"
@@ -161,7 +161,7 @@ extension Engine {
     func isStartUnsafe(_ ref: OperationRef) -> Bool { isStartUnsafe(operations[ref]) }
 
     func isStartUnsafe(_ operation: Operation) -> Bool {
-        guard operation.isRunning, operation.record.isDurable, !journal.isWorking else { return false }
+        guard operation.progress.isRunning, operation.record.isDurable, !journal.isWorking else { return false }
         return operation.runs.allSatisfy { $0.pid == nil }
     }
 
@@ -183,7 +183,8 @@ extension Engine {
             return wait(ref, .key, "\(id) (same key)", other: id, section: handler)
         case .order(let head):
             let (id, name) = (operations[head].id, queues[operations[ref].queue].definition.name)
-            let sentence = "queue \(name): \(operations[head].isRunning ? "one at a time" : "\(id) comes first")"
+            let sentence =
+                "queue \(name): \(operations[head].progress.isRunning ? "one at a time" : "\(id) comes first")"
             return wait(ref, .order, sentence, other: id, section: own)
         case .barrier(let first, let place, _):
             let (id, name) = (operations[first].id, queues[place].definition.name)
@@ -196,7 +197,7 @@ extension Engine {
             return wait(ref, .barrier, sentence, section: handler)
         case .rate:
             let rate = scheduler[operations[ref].queue].rate
-            guard let limit = rate.limit, let time = rate.deadline else { return nil }
+            guard let limit = rate.limit, let time = rate.deadline ?? rate.opening else { return nil }
             let sentence = "RateLimit=\(limit.count)/\(limit.span.brief), \(span(time - now.monotonic)) more"
             return wait(ref, .rateLimit, sentence, section: own)
         case .width(let place):

@@ -26,7 +26,7 @@ struct EngineInvariants {
         for ref in refs {
             let operation = engine.operations[ref]
             let deliveries = operation.entries.events.reduce(0) { $0 + $1.count }
-            let place: WritableKeyPath<Sums, Int> = operation.isRunning ? \.running : \.pending
+            let place: WritableKeyPath<Sums, Int> = operation.progress.isRunning ? \.running : \.pending
             sources[operation.source, default: Sums()][keyPath: place] += deliveries
             queues[operation.queue, default: Sums()][keyPath: place] += deliveries
             handlers[operation.handler, default: Sums()][keyPath: place] += deliveries
@@ -123,7 +123,7 @@ struct EngineInvariants {
         for ref in refs {
             let names = names(engine, ref)
             all.formUnion(names)
-            guard engine.operations[ref].isRunning, engine.operations[ref].isExclusive else { continue }
+            guard engine.operations[ref].progress.isRunning, engine.operations[ref].turn.isExclusive else { continue }
             if !running.isDisjoint(with: names) {
                 return "two operations with one key run, one is \(engine.operations[ref].id)"
             }

@@ -230,7 +230,7 @@ struct SchedulingModel {
             let item = items[view.id] ?? Item(view, created: batch, createdAt: now.monotonic)
             item.view = view
             if let ref = engine.operations.ref(id: view.id) {
-                item.partsLeft = Int(engine.operations[ref].toStart)
+                item.partsLeft = Int(engine.operations[ref].progress.toStart)
                 item.keys = Set(engine.operations[ref].keys.map { engine.keys[$0].name })
             }
             if item.hasStarted || ![.delay, .dependency, .window].contains(view.waitReason), item.submitted == nil {
