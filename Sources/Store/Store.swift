@@ -110,13 +110,14 @@ package final class Store {
         let before = database.allChanges
         do throws(StoreError) {
             try database.transaction { () throws(StoreError) in
+                try totals.noteAttempts(database)
                 try body(database)
                 if database.allChanges == before { return }
                 try database.run("REPLACE INTO state VALUES ('commits', ?1)") { $0.bind(1, commits + 1) }
             }
         } catch {
             // They may have counted what is not there.
-            totals = HistoryTotals()
+            totals.startAnew()
             if case .damaged = error { try? files.touch(files.suspicion) }
             throw error
         }

@@ -24,7 +24,9 @@ struct DispatchOracleTests {
 
     @Test func atEachStandstillTheSameBlocksHaveStarted() async {
         await #expect(processExitsWith: .success) {
-            if let failure = try DispatchOracleTests.failure(in: Seeds.range(200)) { Issue.record("\(failure)") }
+            if let failure = try DispatchOracleTests.failure(in: Seeds.range(80, long: 400)) {
+                Issue.record("\(failure)")
+            }
         }
     }
 

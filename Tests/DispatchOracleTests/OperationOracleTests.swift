@@ -24,7 +24,9 @@ struct OperationOracleTests {
 
     @Test func atEachStandstillTheSameOperationsExecute() async {
         await #expect(processExitsWith: .success) {
-            if let failure = try OperationOracleTests.failure(in: Seeds.range(500)) { Issue.record("\(failure)") }
+            if let failure = try OperationOracleTests.failure(in: Seeds.range(200, long: 1000)) {
+                Issue.record("\(failure)")
+            }
         }
     }
 

@@ -152,14 +152,19 @@ import Testing
 
     @Test func namesComeBeforeAPersonNotices() throws {
         try with(more: 30) { watchd, _ in
-            // The best of some, on a machine that does other things.
-            let spans = try (0..<20).map { _ in
+            // The best of some, on a machine that does other things; of a processor it takes less than that.
+            let timed = ["bash", "-c", "TIMEFORMAT='%U %S'; time \"$@\"", "bash"]
+            var (best, leastOfProcessor) = (Int64.max, Double.infinity)
+            try wait(for: "names within 50 ms, got \(best) µs; 15 ms of a processor, got \(leastOfProcessor) s") {
                 let began = Linux.now(.monotonic)
-                let end = try watchctl(watchd, "complete", "names")
+                let end = try watchd.control("complete", "names", launcher: timed)
+                best = min(best, Linux.now(.monotonic) - began)
                 #expect(end.text.contains("poke\t"), "\(end)")
-                return Linux.now(.monotonic) - began
+                let seconds = end.errorText.split { $0 == " " || $0 == "\n" }.compactMap { Double($0) }
+                try #require(seconds.count == 2, "\(end)")
+                leastOfProcessor = min(leastOfProcessor, seconds[0] + seconds[1])
+                return best <= 50_000 && leastOfProcessor <= 0.015
             }
-            #expect(spans.min() ?? .max <= 15_000, "\(spans.sorted()) µs")
         }
     }
 }

@@ -33,7 +33,9 @@ import Testing
     }
 
     /// A daemon that reads this file of `config`, until `body` has ended; afterwards it is stopped.
-    static func run(_ file: String, body: (Watchd, Sleepers) throws -> Void) throws {
+    static func run(
+        _ file: String, sourceLocation: SourceLocation = #_sourceLocation, body: (Watchd, Sleepers) throws -> Void
+    ) throws {
         try Folder.with { folder in
             let sleepers = try Sleepers.install(in: folder)
             for name in ["backups", "run", "srv", "srv/uploads", "srv/archive"] { try folder.makeFolder(name) }
@@ -44,7 +46,7 @@ import Testing
                 try body(watchd, sleepers)
                 try watchd.stop()
             } catch {
-                Issue.record("\(file): \(error)\nThe log of watchd ends:\n\(watchd.logText.suffix(6000))")
+                Issue.record(error, log: watchd.logText, sourceLocation: sourceLocation)
             }
         }
     }

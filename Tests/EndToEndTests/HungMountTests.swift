@@ -31,7 +31,9 @@ struct HungMountTests {
         "descriptor/socket", "descriptor/command", "descriptor/tail", "path/folder", "process/pid",
     ]
 
-    private func with(_ text: String = text, _ body: (Watchd) throws -> Void) throws {
+    private func with(
+        _ text: String = text, sourceLocation: SourceLocation = #_sourceLocation, _ body: (Watchd) throws -> Void
+    ) throws {
         try HungMount.with { folder in
             try folder.write("ok", "")
             try folder.write("script", "#!\(folder["mnt"])/sh\n")
@@ -41,7 +43,7 @@ struct HungMountTests {
                 try body(watchd)
                 try watchd.stop()
             } catch {
-                Issue.record("\(error)\nThe log of watchd ends:\n\(watchd.logText.suffix(6000))")
+                Issue.record(error, log: watchd.logText, sourceLocation: sourceLocation)
             }
         }
     }

@@ -86,7 +86,9 @@ import Testing
 
     // MARK: A machine for README
 
-    private static func withDaemon(_ files: String, _ folder: Folder, body: () throws -> Void) throws {
+    private static func withDaemon(
+        _ files: String, _ folder: Folder, sourceLocation: SourceLocation = #_sourceLocation, body: () throws -> Void
+    ) throws {
         let log = try Linux.open(folder["log"], [.writing, .creating, .appending]).release()
         let null = try Linux.open("/dev/null").release()
         defer { for number in [log, null] { FileDescriptor(owning: number).close() } }
@@ -95,10 +97,10 @@ import Testing
         do {
             try body()
         } catch {
-            Issue.record("\(error)\n\(folder.text("log"))")
+            Issue.record(error, log: folder.text("log"), sourceLocation: sourceLocation)
         }
         daemon.send(15)
-        #expect(daemon.wait() == .exited(0))
+        #expect(daemon.wait() == .exited(0), sourceLocation: sourceLocation)
     }
 
     /// Places of the machine are those of the test.

@@ -2,15 +2,17 @@ import ControlInterface
 import Glibc
 import LinuxSystem
 import ProgramKit
+import SeedKit
 import Synchronization
 import Testing
 import Varlink
 
-/// Reloads in the middle of a stream of 5 000 events a second. `Tests/Chaos/run` makes more of them.
+/// Reloads in the middle of a stream: of 5 000 events a second in the long part, of which `Tests/Chaos/run` makes more.
 @Suite("Reloads in a stream, end to end", .ownThread, .serialized) struct ReloadStreamTests {
-    private static let rate = 5_000
+    private static let asked = getenv("WATCHD_CHAOS").flatMap { Int(String(cString: $0)) }
+    private static let rate = asked == nil ? LongPart.count(1_000, long: 5_000) : 5_000
     private static let batch = 50
-    private static let reloads = getenv("WATCHD_CHAOS").flatMap { Int(String(cString: $0)) } ?? 20
+    private static let reloads = asked ?? LongPart.count(10, long: 20)
 
     private static func text(durable: Bool) -> String {
         """

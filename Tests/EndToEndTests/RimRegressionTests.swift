@@ -2,6 +2,7 @@ import ControlInterface
 import Glibc
 import LinuxSystem
 import ProgramKit
+import SeedKit
 import Testing
 import Varlink
 
@@ -107,7 +108,7 @@ import Varlink
             """
         try Watchd.run(text) { watchd in
             try watchd.suspend("queue/narrow")
-            let count = 20_000
+            let count = LongPart.count(4_000, long: 20_000)
             try watchd.folder.append("fifo", String(repeating: "x\n", count: count))
             try wait(for: "the source to be held back") { try watchd.source("lines").state == .held }
             try watchd.resume("queue/narrow")

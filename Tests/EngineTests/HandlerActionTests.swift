@@ -1,3 +1,4 @@
+import SeedKit
 import Testing
 import WatchFile
 
@@ -48,7 +49,8 @@ struct HandlerActionTests {
         #expect(fixture.results.count == 17 && fixture.counters(handler: "e")?[.dropped] == 1)
     }
 
-    @Test func aLoopOfEmitsWithManyBranchesEndsToo() {
+    /// Where both branches lead into the loop, there are two to the power of its length.
+    @Test(arguments: LongPart.isAsked ? [1, 2] : [1]) func aLoopOfEmitsWithManyBranchesEndsToo(loops: Int) {
         let names = (0..<2).map { "e\($0)" }
         let source = SourceDefinition(
             id: SourceID(.custom, "x"), routes: names.map { Route(handler: $0, queue: "q") }, key: .none,
@@ -56,7 +58,9 @@ struct HandlerActionTests {
             trigger: .custom(CustomTrigger()))
         let configuration = Configuration.of(
             settings: DaemonSettings(maxOperations: 10), queues: [.concurrent("q", width: 2)],
-            handlers: names.map { .emit($0, into: "x") }, sources: [source])
+            handlers: names.prefix(loops).map { .emit($0, into: "x") }
+                + names.dropFirst(loops).map { .emit($0, into: "y") } + [.log("l", [.specifier(.data)])],
+            sources: [source, .custom("y", to: "l", coalesces: false)])
         var engine = Engine(configuration, at: EngineFixture.boot)
         let emission = Engine.Command.Emission(name: "x", fact: CustomFact(data: 1))
         _ = engine.handle(.command(.emit([emission]), Token(1)), at: EngineFixture.boot)

@@ -129,7 +129,7 @@ struct NetEffectTests {
     // MARK: Against a folder
 
     @Test func theNetEffectIsTheDifferenceBetweenBeforeAndNow() {
-        for seed in Seeds.range(1500) {
+        for seed in Seeds.range(500, long: 5000) {
             var random = SeededGenerator(seed: seed)
             var folder = VirtualFolder(&random)
             var entries = EntryList()
@@ -150,7 +150,7 @@ struct NetEffectTests {
 
     /// Events held back are merged among themselves first and handed on later, one by one.
     @Test func itIsTheSameWhenLaterChangesWereHeldBack() {
-        for seed in Seeds.range(1500) {
+        for seed in Seeds.range(500, long: 5000) {
             var random = SeededGenerator(seed: seed)
             var folder = VirtualFolder(&random)
             var (entries, held) = (EntryList(), EntryList())
@@ -180,7 +180,7 @@ struct NetEffectTests {
         let configuration = Configuration.of(
             queues: [.serial("q", isSuspended: true)], handlers: [.exec("h")],
             sources: [.path("p", to: "h", on: "q", key: .perPath)])
-        for seed in Seeds.range(150) {
+        for seed in Seeds.range(40, long: 400) {
             var random = SeededGenerator(seed: seed)
             var folder = VirtualFolder(&random)
             let fixture = EngineFixture(configuration)

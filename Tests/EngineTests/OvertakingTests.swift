@@ -1,4 +1,5 @@
 import Schedule
+import SeedKit
 import Testing
 import WatchFile
 
@@ -127,14 +128,13 @@ struct OvertakingTests {
                 queues: [.concurrent("q", width: 1)], semaphores: [.of("s", 0)],
                 handlers: [.exec("s") { $0.constraints.acquire("s") }, .exec("x")],
                 sources: [.fifo("s", to: "s", on: "q"), .fifo("x", to: "x", on: "q")]), isChecked: false)
-        for number in 0..<20_000 { fixture.line("s", "\(number)") }
+        for number in 0..<LongPart.count(4_000, long: 20_000) { fixture.line("s", "\(number)") }
         fixture.line("x", "x")
-        let clock = ContinuousClock()
-        let time = clock.measure {
+        let time = processorSeconds {
             for _ in 0..<1_000 { fixture.command(.signal(semaphore: "s", count: 1)) }
             for _ in 0..<1_000 { fixture.endFirst() }
         }
         #expect(fixture.starts.count == 1_001)
-        #expect(time < .seconds(5), "\(time)")
+        #expect(time < Double(LongPart.count(1, long: 5)), "\(time) s")
     }
 }

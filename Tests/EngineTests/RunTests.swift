@@ -1,4 +1,5 @@
 import Schedule
+import SeedKit
 import Testing
 import WatchFile
 
@@ -143,7 +144,7 @@ struct RunTests {
                 sources: [.custom("x", to: "h", on: "q", key: .none)]))
         fixture.emit("x")
         fixture.spawn(fixture.runs[0])
-        for _ in 0..<1000 {
+        for _ in 0..<LongPart.count(400, long: 1000) {
             fixture.emit("x")
             fixture.end(fixture.runs[1])
         }

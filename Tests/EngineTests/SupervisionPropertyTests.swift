@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Supervised processes, random programs") struct SupervisionPropertyTests {
     @Test func noCopyEverRunsTwiceAndNoEndIsLost() {
-        for seed in Seeds.range(100, long: 600) {
+        for seed in Seeds.range(50, long: 600) {
             var program = SupervisionProgram(seed: seed)
             program.play(steps: 200)
             if let violation = program.violation {

@@ -4,6 +4,7 @@ import EventSources
 import LinuxSystem
 import ProgramKit
 import Synchronization
+import Testing
 import WatchFile
 
 /// What sources need, and what they say.

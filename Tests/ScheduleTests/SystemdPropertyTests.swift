@@ -39,7 +39,7 @@ struct SystemdPropertyTests {
         return Answer(normalized: normalized.map(String.init) ?? "", elapses: end.code == 0 ? elapses : nil)
     }
 
-    @Test(.enabled(if: isThere), arguments: Seeds.range(80))
+    @Test(.enabled(if: isThere), arguments: Seeds.range(40, long: 400))
     func theAnswersAreTheSame(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let text = RandomCalendar.expression(&generator)

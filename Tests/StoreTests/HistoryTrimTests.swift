@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Store, forgetting") struct HistoryTrimTests {
     @Test func whatTheLimitsAllowStays() throws {
-        for seed in Seeds.range(8) {
+        for seed in Seeds.range(4, long: 40) {
             try Folder.with { folder in
                 var changes = RandomChanges(seed: seed)
                 var model = StoreModel()
@@ -157,6 +157,17 @@ import Testing
             let reader = try HistoryReader.open(folder)
             let known = try (1...200).filter { try reader.record($0)?.attempts.isEmpty == false }
             #expect(known == [7, 8])
+        }
+    }
+
+    /// An operation that is tried again and again has no record, and need not be kept.
+    @Test func attemptsOfWhatIsTriedAgainStay() throws {
+        try Folder.with { folder in
+            let store = try Store.open(folder)
+            try store.commit((1...3).map { .attempt(AttemptRow(operation: 1, attempt: $0, ended: 1)) })
+            while try store.trim(HistoryLimits(records: 10, age: .max), now: 0) {}
+            try store.commit([.record(record(1))])
+            #expect(try HistoryReader.open(folder).record(1)?.attempts.map(\.attempt) == [1, 2, 3])
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Store, random changes") struct StorePropertyTests {
     @Test func itHoldsWhatAPlainValueWouldHold() throws {
-        for seed in Seeds.range(8) {
+        for seed in Seeds.range(5, long: 40) {
             try Folder.with { folder in
                 var changes = RandomChanges(seed: seed)
                 var model = StoreModel()

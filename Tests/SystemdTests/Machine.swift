@@ -23,28 +23,34 @@ struct Machine {
     private var state: String { folder["machine"] }
 
     /// `settings`: more of the section [Service].
-    static func with(_ watchFile: String, settings: String = "", _ body: (Machine) throws -> Void) throws {
-        try bare { machine in
+    static func with(
+        _ watchFile: String, settings: String = "", sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: (Machine) throws -> Void
+    ) throws {
+        try bare(sourceLocation: sourceLocation) { machine in
             try machine.install(watchFile, settings)
             try body(machine)
         }
     }
 
     /// Without watchd. Where no manager can be booted, nothing is tested.
-    static func bare(_ body: (Machine) throws -> Void) throws {
+    static func bare(
+        sourceLocation: SourceLocation = #_sourceLocation, _ body: (Machine) throws -> Void
+    ) throws {
         try Folder.with { folder in
             let machine = Machine(folder: folder)
             let start = try machine.tool("start")
             defer { _ = try? machine.tool("stop") }
             if start.code == 77 { return print("SKIPPED: \(start.errorText.replacing("\n", with: ""))") }
-            try #require(start.code == 0, "\(start)")
+            try #require(start.code == 0, "\(start)", sourceLocation: sourceLocation)
             do {
                 // Its root is the host's, where watchd may have run.
                 let folders = ["/etc/watchd", "/var/lib/watchd", "/var/log/watchd"]
                 try #require(try machine.run(["rm", "-rf"] + folders).code == 0)
                 try body(machine)
             } catch {
-                Issue.record("\(error)\n\(try machine.run("journalctl", "-u", "watchd*").text.suffix(5000))")
+                let journal = try machine.run("journalctl", "-u", "watchd*").text
+                Issue.record(error, log: journal, sourceLocation: sourceLocation)
             }
         }
     }
@@ -60,10 +66,10 @@ struct Machine {
     }
 
     /// Lines of a shell, in a folder where the machine has this repository.
-    func type(_ lines: [String]) throws {
+    func type(_ lines: [String], sourceLocation: SourceLocation = #_sourceLocation) throws {
         for line in lines {
             let end = try run("sh", "-euc", "mkdir -p /repository; cd /repository; \(line)")
-            #expect(end.code == 0, "\(line): \(end)")
+            #expect(end.code == 0, "\(line): \(end)", sourceLocation: sourceLocation)
         }
     }
 
@@ -79,9 +85,9 @@ struct Machine {
     }
 
     /// A process id that a handler has written to a file; waits for it.
-    func process(in file: String) throws -> String {
+    func process(in file: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
         var id = ""
-        try wait(for: file) {
+        try wait(for: file, sourceLocation: sourceLocation) {
             id = try run("cat", file).text
             return id.hasSuffix("\n")
         }

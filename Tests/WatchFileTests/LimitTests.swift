@@ -1,3 +1,4 @@
+import SeedKit
 import Testing
 import WatchFile
 
@@ -49,7 +50,7 @@ struct LimitTests {
     }
 
     @Test func aLineOfErrorsKeepsOneCopyOfItself() {
-        let line = "Exec=/bin/x " + String(repeating: "%q ", count: 300_000)
+        let line = "Exec=/bin/x " + String(repeating: "%q ", count: LongPart.count(60_000, long: 300_000))
         #expect(load("[Handler a]\n" + line).diagnostics.count == WatchFile.maximumDiagnostics + 1)
     }
 
@@ -64,9 +65,12 @@ struct LimitTests {
 
     @Test func aDeepChainOfHandlersIsFollowed() {
         let count = 9000
-        let chain = (0..<count).map { "[Handler h\($0)]\nLog=x\nOnSuccess=h\($0 + 1)\n" }.joined()
-        #expect(load(chain + "[Handler h\(count)]\nLog=x\n").configuration?.handlers.count == count + 1)
-        let closed = load(chain + "[Handler h\(count)]\nLog=x\nOnFailure=h0\n")
+        func chain(_ count: Int) -> String {
+            (0..<count).map { "[Handler h\($0)]\nLog=x\nOnSuccess=h\($0 + 1)\n" }.joined()
+        }
+        let open = LongPart.count(900, long: count)
+        #expect(load(chain(open) + "[Handler h\(open)]\nLog=x\n").configuration?.handlers.count == open + 1)
+        let closed = load(chain(count) + "[Handler h\(count)]\nLog=x\nOnFailure=h0\n")
         #expect(closed.diagnostics.count == 1)
         #expect(closed.diagnostics.first?.message.contains("h0 → h1 → ") == true)
         #expect(closed.diagnostics.first?.message.hasSuffix("h9000 → h0") == true)
@@ -74,11 +78,13 @@ struct LimitTests {
 
     @Test func aDeepChainOfDependenciesTargetsAndGroupsIsFollowed() {
         let count = 3000
-        let text = (0..<count).map {
+        let texts = (0..<count).map {
             "[Queue q\($0)]\nTarget=q\($0 + 1)\n[Handler h\($0)]\nLog=x\n\($0 % 2 == 0 ? "After" : "Requires")=h\($0 + 1)\n"
-        }.joined()
-        let end = "[Queue q\(count)]\n[Handler h\(count)]\nLog=x\n[Group g]\nMembers=h\(count)\nLog=x\n"
-        #expect(load(text + end).diagnostics.allSatisfy { $0.severity == .warning })
+        }
+        let text = texts.joined()
+        let open = LongPart.count(300, long: count)
+        let end = "[Queue q\(open)]\n[Handler h\(open)]\nLog=x\n[Group g]\nMembers=h\(open)\nLog=x\n"
+        #expect(load(texts.prefix(open).joined() + end).diagnostics.allSatisfy { $0.severity == .warning })
         let closed = load(
             text + "[Queue q\(count)]\nTarget=q0\n[Handler h\(count)]\nLog=x\nAfter=h0\n"
                 + "[Handler x]\nLog=x\n[Group g]\nMembers=x h1\nHandler=x\n")

@@ -19,7 +19,7 @@ struct HistoryTotals {
     var touched: Set<String> = []
     /// Records since it was last looked at.
     var added = 0
-    /// Attempts of operations in this range have not been looked at since the store was opened.
+    /// Attempts of operations in this range were there when the store was opened, and have not been looked at.
     var unseenAttempts: ClosedRange<Int64>?
 
     private var knowsAttempts = false
@@ -96,6 +96,13 @@ struct HistoryTotals {
         return outputs.bytes + attemptOutputs.bytes + events.bytes + recent * Self.bytesOfRecord
     }
 
+    /// Nothing is counted any more; which attempts were there stays known.
+    mutating func startAnew() {
+        var new = HistoryTotals()
+        (new.unseenAttempts, new.knowsAttempts) = (unseenAttempts, knowsAttempts)
+        self = new
+    }
+
     // MARK: Counting
 
     /// Goes on with what is not counted yet.
@@ -109,6 +116,10 @@ struct HistoryTotals {
             """, database)
         try events.count(
             "SELECT id, length(events) FROM history_events WHERE id > ?1 ORDER BY id LIMIT ?2", database)
+    }
+
+    /// Goes before all that is written: attempts that come later belong to operations that may have no record yet.
+    mutating func noteAttempts(_ database: Database) throws(StoreError) {
         if knowsAttempts { return }
         let first = try database.number("SELECT min(operation) FROM attempt")
         let last = try database.number("SELECT max(operation) FROM attempt")

@@ -19,7 +19,8 @@ final class Lives {
     /// Runs `body` with a first daemon that is READY; then the last one is stopped, and no handler may be left.
     static func run(
         _ text: String, settings: String = "", onSmallDisk: Bool = false, watchdog: Int? = nil,
-        prepare: (Folder) throws -> Void = { _ in }, body: (Lives) throws -> Void
+        prepare: (Folder) throws -> Void = { _ in }, sourceLocation: SourceLocation = #_sourceLocation,
+        body: (Lives) throws -> Void
     ) throws {
         try Folder.with { folder in
             try Job.install(in: folder)
@@ -32,9 +33,9 @@ final class Lives {
             do {
                 let lives = try Lives(folder, text, settings, disk, watchdog)
                 try body(lives)
-                try lives.watchd.stop()
+                try lives.watchd.stop(sourceLocation: sourceLocation)
             } catch {
-                Issue.record("\(error)\nThe log of watchd ends:\n\(folder.text("log").suffix(6000))")
+                Issue.record(error, log: folder.text("log"), sourceLocation: sourceLocation)
             }
         }
     }
@@ -55,24 +56,28 @@ final class Lives {
     }
 
     /// `kill -9` of the daemon and then of every handler, as a loss of power would do.
-    func killAll() throws {
+    func killAll(sourceLocation: SourceLocation = #_sourceLocation) throws {
         kill()
         Self.endProcesses(of: folder)
-        try wait(for: "all handlers to be gone") { Watchd.processes(of: folder).isEmpty }
+        try wait(for: "all handlers to be gone", sourceLocation: sourceLocation) {
+            Watchd.processes(of: folder).isEmpty
+        }
     }
 
     /// SIGTERM: it ends in good order.
-    func stop() {
+    func stop(sourceLocation: SourceLocation = #_sourceLocation) {
         watchd.send(SIGTERM)
-        #expect(watchd.waitForEnd() == .exited(0))
+        #expect(watchd.waitForEnd() == .exited(0), sourceLocation: sourceLocation)
     }
 
     /// The next life, perhaps with another watch file.
-    func start(_ newText: String? = nil, untilReady: Bool = true) throws {
+    func start(
+        _ newText: String? = nil, untilReady: Bool = true, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
         text = newText ?? text
         watchd = try Watchd(folder, text, settings: settings, watchdog: watchdog)
         count += 1
-        if untilReady { try watchd.waitUntilReady() }
+        if untilReady { try watchd.waitUntilReady(sourceLocation: sourceLocation) }
     }
 
     /// Writes another watch file; the daemon is to be told.
@@ -91,8 +96,12 @@ final class Lives {
     /// Runs of `job` that have begun, in their order.
     func begun() throws -> [Job] { try folder.lines("begun").map(Job.init) }
 
-    @discardableResult func waitForBegun(_ count: Int) throws -> [Job] {
-        try wait(for: "\(count) runs to begin, got \(folder.lines("begun"))") { folder.lines("begun").count >= count }
+    @discardableResult func waitForBegun(
+        _ count: Int, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> [Job] {
+        try wait(for: "\(count) runs to begin, got \(folder.lines("begun"))", sourceLocation: sourceLocation) {
+            folder.lines("begun").count >= count
+        }
         return try begun()
     }
 

@@ -1,6 +1,7 @@
 import Glibc
 import LinuxSystem
 import ProgramKit
+import Testing
 
 /// A connection to the control socket that may send anything.
 final class RawConnection {

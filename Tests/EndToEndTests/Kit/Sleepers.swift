@@ -2,6 +2,7 @@ import ControlInterface
 import Glibc
 import LinuxSystem
 import ProgramKit
+import Testing
 import Varlink
 
 /// A `sleep` for handlers that sleeps until the test says so.

@@ -24,19 +24,19 @@ final class Watchd {
     ///   - launcher: words before the daemon's own, for limits and users.
     static func run(
         _ text: String, settings: String = "", launcher: [String] = [], prepare: (Folder) throws -> Void = { _ in },
-        body: (Watchd) throws -> Void
+        sourceLocation: SourceLocation = #_sourceLocation, body: (Watchd) throws -> Void
     ) throws {
         try Folder.with { folder in
             try Recorded.install(in: folder)
             try prepare(folder)
             let watchd = try Watchd(folder, text, settings: settings, launcher: launcher)
             do {
-                try watchd.waitUntilReady()
+                try watchd.waitUntilReady(sourceLocation: sourceLocation)
                 try body(watchd)
-                try watchd.stop()
+                try watchd.stop(sourceLocation: sourceLocation)
             } catch {
                 // What it said is worth more than what was waited for.
-                Issue.record("\(error)\nThe log of watchd ends:\n\(folder.text("log").suffix(6000))")
+                Issue.record(error, log: folder.text("log"), sourceLocation: sourceLocation)
             }
         }
     }
@@ -85,17 +85,19 @@ final class Watchd {
 
     // MARK: Life
 
-    func waitUntilReady() throws {
-        try waitForNotification("READY=1")
+    func waitUntilReady(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try waitForNotification("READY=1", sourceLocation: sourceLocation)
     }
 
     /// Waits until the service manager has been told a line that begins so.
-    func waitForNotification(_ line: String) throws {
-        try wait(for: "the notification \(line)") {
+    func waitForNotification(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try wait(for: "the notification \(line)", sourceLocation: sourceLocation) {
             readNotifications()
             if notifications.contains(where: { $0.hasPrefix(line) }) { return true }
             guard !program.hasEnded else {
-                throw TimedOut(description: "watchd ended (\(program.status.map { "\($0)" } ?? "?")) before \(line)")
+                throw TimedOut(
+                    description: "watchd ended (\(program.status.map { "\($0)" } ?? "?")) before \(line)",
+                    sourceLocation: sourceLocation)
             }
             return false
         }
@@ -139,11 +141,13 @@ final class Watchd {
     @discardableResult func waitForEnd(seconds: Int = 30) -> LinuxSystem.ExitStatus? { program.wait(seconds: seconds) }
 
     /// Stops it, if it still runs: it ends with status 0, removes its socket, and leaves no process behind.
-    func stop() throws {
+    func stop(sourceLocation: SourceLocation = #_sourceLocation) throws {
         if !program.hasEnded { program.send(SIGTERM) }
-        #expect(program.wait() == .exited(0))
-        #expect(!folder.exists("socket"), "the socket is removed")
-        try wait(for: "every process to be gone", seconds: 10) { Self.processes(of: folder).isEmpty }
+        #expect(program.wait() == .exited(0), sourceLocation: sourceLocation)
+        #expect(!folder.exists("socket"), "the socket is removed", sourceLocation: sourceLocation)
+        try wait(for: "every process to be gone", seconds: 10, sourceLocation: sourceLocation) {
+            Self.processes(of: folder).isEmpty
+        }
     }
 
     /// Processes whose words, folder or environment name this folder.
@@ -199,32 +203,35 @@ final class Watchd {
     // MARK: What it says
 
     /// The status. Whenever it is looked at, the accounting must be exact.
-    func status() throws -> GetStatus.Reply {
+    func status(sourceLocation: SourceLocation = #_sourceLocation) throws -> GetStatus.Reply {
         let status = try call(GetStatus.self, .init())
-        expectExact(status.totals, "totals")
+        expectExact(status.totals, "totals", sourceLocation)
         return status
     }
 
-    func source(_ name: String) throws -> ListSources.Source {
-        let found = try #require(try call(ListSources.self, .init(name: name)).sources.first)
-        expectExact(found.counters, name)
+    func source(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> ListSources.Source {
+        let found = try #require(
+            try call(ListSources.self, .init(name: name)).sources.first, sourceLocation: sourceLocation)
+        expectExact(found.counters, name, sourceLocation)
         return found
     }
 
-    func queue(_ name: String) throws -> ListQueues.Queue {
-        let found = try #require(try call(ListQueues.self, .init(name: name)).queues.first)
-        expectExact(found.counters, name)
+    func queue(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> ListQueues.Queue {
+        let found = try #require(
+            try call(ListQueues.self, .init(name: name)).queues.first, sourceLocation: sourceLocation)
+        expectExact(found.counters, name, sourceLocation)
         return found
     }
 
-    func handler(_ name: String) throws -> ListHandlers.Handler {
-        let found = try #require(try call(ListHandlers.self, .init(name: name)).handlers.first)
-        expectExact(found.counters, name)
+    func handler(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> ListHandlers.Handler {
+        let found = try #require(
+            try call(ListHandlers.self, .init(name: name)).handlers.first, sourceLocation: sourceLocation)
+        expectExact(found.counters, name, sourceLocation)
         return found
     }
 
-    private func expectExact(_ counters: Counters, _ whose: String) {
-        #expect(counters.accepted == counters.sumOfPlaces, "\(whose): \(counters)")
+    private func expectExact(_ counters: Counters, _ whose: String, _ sourceLocation: SourceLocation) {
+        #expect(counters.accepted == counters.sumOfPlaces, "\(whose): \(counters)", sourceLocation: sourceLocation)
     }
 
     func operation(_ id: Int) throws -> OperationDetail { try call(GetOperation.self, .init(id: id)).operation }
@@ -237,9 +244,11 @@ final class Watchd {
     }
 
     /// Waits for so many ended operations of a handler.
-    @discardableResult func waitForEnded(_ count: Int, of handler: String) throws -> [OperationSummary] {
+    @discardableResult func waitForEnded(
+        _ count: Int, of handler: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> [OperationSummary] {
         var found: [OperationSummary] = []
-        try wait(for: "\(count) ended operations of \(handler), got \(found)") {
+        try wait(for: "\(count) ended operations of \(handler), got \(found)", sourceLocation: sourceLocation) {
             found = try ended(handler)
             return found.count >= count
         }
@@ -247,19 +256,19 @@ final class Watchd {
     }
 
     /// Waits until all that was accepted has come to its end, and gives the totals.
-    @discardableResult func waitUntilIdle() throws -> Counters {
+    @discardableResult func waitUntilIdle(sourceLocation: SourceLocation = #_sourceLocation) throws -> Counters {
         var totals = Counters()
-        try wait(for: "all deliveries to end, \(totals)") {
-            totals = try status().totals
+        try wait(for: "all deliveries to end, \(totals)", sourceLocation: sourceLocation) {
+            totals = try status(sourceLocation: sourceLocation).totals
             return totals.outstanding == 0
         }
         return totals
     }
 
     /// Waits for runs of the recorder.
-    func waitForRuns(_ count: Int) throws -> [Recorded] {
+    func waitForRuns(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) throws -> [Recorded] {
         var runs: [Recorded] = []
-        try wait(for: "\(count) runs, got \(runs.count)") {
+        try wait(for: "\(count) runs, got \(runs.count)", sourceLocation: sourceLocation) {
             runs = try Recorded.all(in: folder)
             return runs.count >= count
         }
@@ -267,10 +276,16 @@ final class Watchd {
     }
 
     /// The log is written beside the core: it may tell of what has happened a little later.
-    func waitForLog(_ text: String) throws { try wait(for: "“\(text)” in the log") { logText.contains(text) } }
+    func waitForLog(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try wait(for: "“\(text)” in the log", sourceLocation: sourceLocation) { logText.contains(text) }
+    }
 
-    func waitForLines(_ count: Int, in file: String) throws -> [String] {
-        try wait(for: "\(count) lines in \(file), got \(folder.lines(file))") { folder.lines(file).count >= count }
+    func waitForLines(
+        _ count: Int, in file: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> [String] {
+        try wait(for: "\(count) lines in \(file), got \(folder.lines(file))", sourceLocation: sourceLocation) {
+            folder.lines(file).count >= count
+        }
         return folder.lines(file)
     }
 }
