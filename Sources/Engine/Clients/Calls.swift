@@ -40,7 +40,7 @@ struct Calls: Sendable {
 
     // MARK: Callers
 
-    /// Answered when all these operations have ended, by the worst of them.
+    /// A `Run` is answered when all these operations have ended, by the worst of them.
     mutating func run(_ operations: [UInt64], caller: UInt64?, _ token: Token) {
         runs[token] = Run(remaining: operations.count, caller: caller)
         for id in operations { waiters[.operation(id), default: []].append(token) }
@@ -107,7 +107,7 @@ struct Calls: Sendable {
     /// The operations of whose runs callers of `Run` are a part, if there are any.
     var isCalledFromRuns: Bool { runs.values.contains { $0.caller != nil } }
 
-    /// Those of the callers that wait for this one.
+    /// The operations whose runs call, and wait for this one.
     func callers(awaiting id: UInt64) -> [UInt64] {
         (waiters[.operation(id)] ?? []).compactMap { runs[$0]?.caller }
     }

@@ -48,9 +48,9 @@ struct Clocks: Sendable {
 
     // MARK: Timers
 
-    /// `name`: of the source.
-    func rule(_ trigger: TimerTrigger, name: String) -> TimerRule {
-        let number = trigger.hasFixedRandomDelay ? RandomNumbers.hash(host + [0] + Array(name.utf8)) : 0
+    /// `name`: of the source; few need it.
+    func rule(_ trigger: TimerTrigger, name: @autoclosure () -> String) -> TimerRule {
+        let number = trigger.hasFixedRandomDelay ? RandomNumbers.hash(host + [0] + Array(name().utf8)) : 0
         return TimerRule(trigger: trigger, zones: zones, fixedNumber: number)
     }
 

@@ -5,7 +5,7 @@ import Schedule
 /// There is one deadline at a time. An event only notes when it came: a deadline that comes too early for it is set
 /// anew then, so that hearing costs nothing.
 struct SilenceClock: Sendable {
-    /// What an input calls for.
+    /// The step that an input calls for.
     enum Step: Equatable, Sendable {
         case nothing
         /// The store is to be told how much is left.
@@ -36,7 +36,7 @@ struct SilenceClock: Sendable {
     mutating func define(span: Int64) {
         if span == 0 || self.span == 0 {
             self = SilenceClock()
-            // What the store does not know begins anew.
+            // A clock that the store does not know begins anew.
             stored = span
         }
         self.span = span
@@ -55,7 +55,7 @@ struct SilenceClock: Sendable {
         deadline = .max
     }
 
-    /// It has nothing to go on with any more.
+    /// A time that was left is no longer gone on with.
     mutating func forget() { left = -1 }
 
     /// The source is closed: nobody is told that it is heard again.

@@ -1,4 +1,4 @@
-/// What waits before the queues: how much there is in all, and who is held back until there is room.
+/// The load of all that waits, and the lines of those that are held back until there is room.
 ///
 /// The events that a source holds are the source's, the line of a full queue the queue's; here are the lines that are for
 /// all, and the lists of what may go on.
@@ -15,7 +15,7 @@ struct Door: Sendable {
         case calls
     }
 
-    /// What waits, over all queues.
+    /// The load that waits, over all queues.
     private(set) var load = Load()
     /// Of what all sources hold.
     private(set) var heldLoad = Load()
@@ -34,7 +34,8 @@ struct Door: Sendable {
     private var isTotalRoomy = false
     /// A caller of `Emit` that waits may find room now.
     private var isRoomNew = false
-    /// Where runs were found to wait for room that only they could make, since an entry has started or ended last.
+    /// Places at which runs were found to wait for room that only they could make, since an entry has started or ended
+    /// last.
     private var ownRoom: Set<EmitCall.Place> = []
 
     // MARK: Room
@@ -96,13 +97,13 @@ struct Door: Sendable {
 
     mutating func wait(_ call: EmitCall) { calls.append(call) }
 
-    /// All of them: they are taken in, answered or put back.
+    /// All callers: they are answered otherwise.
     mutating func takeCalls() -> [EmitCall] {
         defer { calls = [] }
         return calls
     }
 
-    /// Those that are tried again and wait on.
+    /// The callers that were tried again and wait on.
     mutating func putBack(_ waiting: [EmitCall]) { calls = waiting }
 
     /// A caller has gone: those behind it may find room.
@@ -127,7 +128,7 @@ struct Door: Sendable {
 
 /// A call of `Emit`.
 struct EmitCall: Sendable {
-    /// Where a run emits.
+    /// The queue into which a run emits.
     struct Place: Hashable, Sendable {
         var caller: UInt64
         var queue: Int

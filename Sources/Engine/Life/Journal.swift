@@ -1,8 +1,8 @@
-/// What the store has and has to be told, in a fixed order; and whether it takes anything.
+/// The changes that the store has to be told of, in a fixed order, and whether it takes anything.
 ///
 /// Each change is noted at once and told once: the writes of one `handle` are one transaction.
 struct Journal: Sendable {
-    /// Whether durable queues can be kept safe.
+    /// The store's condition: durable queues are kept safe while it works.
     var condition = StoreCondition.working
     var ids: IDs
     var orphans = Orphans()
@@ -55,14 +55,14 @@ struct Journal: Sendable {
 
     mutating func takeJoined(_ id: UInt64) -> [Event] { joined.isEmpty ? [] : joined.removeValue(forKey: id) ?? [] }
 
-    /// All of `unsaved` are told.
+    /// The store has been told of all of `unsaved`.
     mutating func told() { unsaved.removeAll(keepingCapacity: unsaved.count <= 1024) }
 
     // MARK: Held events
 
     mutating func noteHolds(_ source: Int) { holds.insert(source) }
 
-    /// All that a source holds is told anyway.
+    /// Everything that a source holds is told anyway.
     func isWhole(_ source: Int) -> Bool { holds.contains(source) }
 
     /// In order.

@@ -31,7 +31,7 @@ enum Life: Sendable {
         var keepsAll = false
     }
 
-    /// What a client is told.
+    /// The phase, as clients are told it.
     var phase: Engine.Phase {
         switch self {
         case .starting, .running: .running
@@ -43,7 +43,7 @@ enum Life: Sendable {
 
     var hasStarted: Bool { if case .starting = self { false } else { true } }
 
-    /// It takes in events and calls.
+    /// Events and calls are taken in.
     var isOpen: Bool {
         switch self {
         case .starting, .running, .reloading: true

@@ -1,8 +1,8 @@
-/// What the store has and has no place for: operations without their handler or queue, events held by a source that is
+/// Stored things without a place: operations without their handler or queue, events held by a source that is
 /// gone. They wait for a reload that brings it back.
 struct Orphans: Sendable {
     private var operations: [UInt64: StoredOperation] = [:]
-    /// How operations ended that those wait for.
+    /// The results of operations that those wait for.
     private(set) var results: [UInt64: Result] = [:]
     /// Events held by a source that does not exist (any more).
     private(set) var holds: [StoredHold] = []

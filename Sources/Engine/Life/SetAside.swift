@@ -2,7 +2,7 @@
 /// remember how those ended.
 struct SetAside: Sendable {
     private(set) var count = 0
-    /// Those that wait for others, as the store has them.
+    /// Operations that wait for others, as the store has them.
     private var left: [UInt64: StoredOperation] = [:]
     /// By the operation that they wait for.
     private var waiting: [UInt64: [UInt64]] = [:]

@@ -5,7 +5,7 @@ package import WatchFile
 /// Its states are those of Foundation's `Operation`: pending → ready → executing → finished | cancelled. Between two
 /// attempts it is pending again.
 struct Operation: Sendable {
-    /// Who made it, and for whom.
+    /// Its maker, and whom it is for.
     struct Descent: Sendable {
         /// How many completions or `Emit=` lie between an outside event and this operation.
         var depth: Int16 = 0

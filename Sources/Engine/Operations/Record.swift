@@ -15,9 +15,9 @@ struct Record: Sendable {
 
     /// A write that is due.
     enum Write: Equatable, Sendable {
-        /// All of it.
+        /// The whole operation.
         case whole
-        /// All but its events; those that have joined it come behind the ones that are there.
+        /// Everything but its events; those that have joined it come behind the ones that are there.
         case change
     }
 

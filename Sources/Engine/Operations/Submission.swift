@@ -97,7 +97,7 @@ extension Engine {
         scheduler.touch(queue: operations[ref].queue)
     }
 
-    /// It has its keys. A part of one that runs tells nobody.
+    /// An operation has its keys. A part of one that runs tells nobody.
     mutating func reportReady(_ ref: OperationRef) { if !operations[ref].progress.isRunning { report(ref) } }
 
     mutating func report(_ ref: OperationRef) {

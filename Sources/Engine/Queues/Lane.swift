@@ -20,10 +20,10 @@ struct Lane: Sendable {
         }
     }
 
-    /// Where a queue stands with the operation it wants to start.
+    /// The line in which a queue stands with the operation it wants to start.
     struct Standing: Equatable, Sendable {
         enum Spot: Equatable, Sendable {
-            /// What needs no process slot.
+            /// The line of those that need no process slot.
             case agenda
             case slots
             /// Before a target without free width.

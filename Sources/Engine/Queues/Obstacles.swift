@@ -1,6 +1,6 @@
 import WatchFile
 
-/// Why something may not start.
+/// A reason why an operation may not start.
 enum Obstacle: Equatable, Sendable {
     /// The store fails, and it has to be kept safe.
     case store
@@ -9,13 +9,13 @@ enum Obstacle: Equatable, Sendable {
     case suspended(queue: Int)
     /// `main` waits for it.
     case reload(queue: Int)
-    /// It stands first.
+    /// The operation that has one of its keys.
     case key(Ticket)
     /// On a serial queue the head comes first.
     case order(Ticket)
     /// A barrier of a queue that it runs through. `isOlder`: it was submitted before.
     case barrier(Ticket, queue: Int, isOlder: Bool)
-    /// It is a barrier, and so many were submitted before it.
+    /// The operation is a barrier, and so many were submitted before it.
     case beforeBarrier(count: Int)
     /// `RateLimit=`.
     case rate
@@ -36,7 +36,7 @@ extension Scheduler {
         return nil
     }
 
-    /// The same without semaphores: whether its queue has room for it and may start one more now.
+    /// The first obstacle but for semaphores: its queue has no room for it, or may start nothing now.
     func placeObstacle(before ticket: Ticket, on queue: Int) -> Obstacle? {
         if !isOpen(queue) { return closing(queue) }
         if let place = barrierPlace(before: ticket, of: queue), let first = lanes[place].barriers.first {

@@ -34,7 +34,7 @@ extension Scheduler {
     /// An operation waits no more on its queue: it has started or ended. `waiting`, `running`: those that are left.
     mutating func trimLine(_ queue: Int, waiting: Int, running: Int) {
         let isSerial = lanes[queue].rules.isSerial
-        // Those that have gone are dropped from the front of a serial line at once: its head is looked at often.
+        // Operations that have gone are dropped from the front of a serial line at once: its head is looked at often.
         if isSerial { _ = self[queue].line.first(level: 2, in: operations, at: nil) }
         self[queue].line.trim(waiting + running, in: operations, at: isSerial ? nil : .queue)
     }
@@ -92,7 +92,7 @@ extension Scheduler {
         return readyNoMore(operations.ref(displaced)) ? operations.ref(displaced) : nil
     }
 
-    /// It waits for its keys again. False: it was not ready.
+    /// An operation waits for its keys again. False: it was not ready.
     mutating func readyNoMore(_ ref: OperationRef) -> Bool {
         guard operations.isWaiting(ref) else { return false }
         switch operations[ref].turn.station {

@@ -8,7 +8,7 @@ import WatchFile
 /// ever scans: freeing a resource wakes the first contender in its line. A contender is re-checked when its turn comes,
 /// so a line may contain stale entries.
 struct Scheduler: Sendable {
-    /// What becomes of one piece of work.
+    /// The outcome of one piece of work.
     enum Step: Sendable {
         /// There was nothing to do.
         case nothing
@@ -26,7 +26,7 @@ struct Scheduler: Sendable {
         var isSplit = false
     }
 
-    /// What holds for all queues.
+    /// Conditions that hold for all queues.
     struct Surroundings: Sendable {
         var phase = Engine.Phase.running
         /// Durable queues start nothing while the store fails.

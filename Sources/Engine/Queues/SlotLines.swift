@@ -25,7 +25,7 @@ struct SlotLines: Sendable {
 
     init(maxProcesses: Int) { self.maxProcesses = maxProcesses }
 
-    /// How many slots one of this class may fill: others than `user-interactive` not all.
+    /// The slots that a class may fill: others than `user-interactive` not all.
     func limit(_ qos: QoS) -> Int {
         guard qos != .userInteractive, maxProcesses > 1 else { return maxProcesses }
         return maxProcesses - max(1, maxProcesses / 8)

@@ -1,6 +1,6 @@
 /// Queues of which something has to be done: the scheduler never scans.
 struct WorkList: Sendable {
-    /// What stands on the list of a queue.
+    /// The lists on which a queue stands.
     struct Mark: Sendable {
         var isDirty = false
         var isWide = false
@@ -10,7 +10,7 @@ struct WorkList: Sendable {
     private var dirty = Deque<Int>()
     /// Queues that have width again for others that run through them.
     private var wide = Deque<Int>()
-    /// Those of them whose oldest contenders have been woken and did not take it all.
+    /// Targets with width still, whose oldest contenders have been woken and did not take it all.
     private var stillWide = Deque<Int>()
 
     mutating func touch(_ queue: Int, _ mark: inout Mark) {
