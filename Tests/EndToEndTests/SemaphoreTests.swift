@@ -34,10 +34,8 @@ import Varlink
             #expect(try watchd.call(Signal.self, .init(name: "tokens", count: 2)).available == 0)
             #expect(try watchd.waitUntilIdle().done == 2)
             let all = try watchd.call(ListSemaphores.self, .init()).semaphores
-            #expect(
-                all == [
-                    .init(name: "spare", value: 3, available: 3), .init(name: "tokens", value: 0, available: 0),
-                ])
+            #expect(all.map(\.name) == ["spare", "tokens"])
+            #expect(all.map(\.value) == [3, 0] && all.map(\.available) == [3, 0])
         }
     }
 

@@ -24,7 +24,7 @@ final class FailedAttempts {
             views[withoutOutput].output = []
             withoutOutput += 1
         }
-        if views.count(where: { $0.id == view.id }) >= AttemptRow.limitPerOperation,
+        if views.count(where: { $0.id == view.id }) >= AttemptRow.outputsPerOperation,
             let oldest = views.firstIndex(where: { $0.id == view.id })
         {
             remove(oldest)

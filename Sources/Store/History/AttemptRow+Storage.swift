@@ -1,9 +1,11 @@
 extension AttemptRow {
-    /// Attempts that are kept of one operation, the newest ones: an operation may be tried again without end.
-    package static let limitPerOperation = 50
+    /// Attempts of one operation that are kept, and outputs of them, the newest ones: an operation may be tried again
+    /// without end.
+    package static let limitPerOperation = 1000
+    package static let outputsPerOperation = 50
 
     func record(_ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
-        if attempt > Self.limitPerOperation { try removeOldest(database, &totals) }
+        if attempt > Self.outputsPerOperation { try removeOldest(database, &totals) }
         try database.run("INSERT OR REPLACE INTO attempt VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") {
             $0.bind(1, operation)
             $0.bind(2, attempt)
@@ -17,11 +19,10 @@ extension AttemptRow {
     }
 
     private func removeOldest(_ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
-        let last = attempt - Self.limitPerOperation
-        try Self.removeOutputs(of: operation, upTo: last, database, &totals)
+        try Self.removeOutputs(of: operation, upTo: attempt - Self.outputsPerOperation, database, &totals)
         try database.run("DELETE FROM attempt WHERE operation = ?1 AND attempt <= ?2") {
             $0.bind(1, operation)
-            $0.bind(2, last)
+            $0.bind(2, attempt - Self.limitPerOperation)
         }
     }
 
