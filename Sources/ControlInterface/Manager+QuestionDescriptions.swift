@@ -185,7 +185,7 @@ extension Manager {
           # A handler or source, for its operation that runs or ran last; a process with Command=, for its own output. Of
           # those that have one bare name, the handler.
           name: ?string,
-          # Of the operation, from 1; without it the last one. Of one operation the newest 50 are kept.
+          # Of the operation, from 1; without it the last one. The outputs of the newest 50 are kept.
           attempt: ?int,
           # Of the process, from 1; without it the first one.
           copy: ?int

@@ -188,7 +188,9 @@ import WatchFile
                 try write("one", to: path)
                 let first = try setup.waitForHandover(1)
                 try Linux.unlink(path)
-                try wait(for: "it to be seen") { setup.waiting?.contains("makes it again when its run has ended") == true }
+                try wait(for: "it to be seen") {
+                    setup.waiting?.contains("makes it again when its run has ended") == true
+                }
                 #expect(!folder.exists("fifo"))
                 try setup.handle(first) { _ = try Linux.read($0, atMost: 1) }
                 #expect(setup.waiting?.contains("what is in it is read first") == true)
