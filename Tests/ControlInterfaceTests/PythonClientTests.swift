@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// Python's `varlink` package, which shares no code with this one, reads the descriptions and calls every method.
-@Suite("Python's varlink")
+@Suite("Python's varlink", .ownThread)
 struct PythonClientTests {
     private static let script = """
         import json, sys, varlink

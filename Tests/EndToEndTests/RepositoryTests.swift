@@ -82,6 +82,16 @@ import Testing
         }
     }
 
+    /// A test that waits for a program must not hold up one that computes.
+    @Test func testsThatWaitHaveThreadsOfTheirOwn() throws {
+        let waiting: Set<String> = ["EndToEndTests", "SystemdTests", "EventSourcesTests", "HandlersTests"]
+        for file in try Self.sources("Tests") where waiting.contains(file.target) {
+            let text = file.lines.joined(separator: "\n")
+            let suites = text.split(separator: "\n@Suite(").dropFirst()
+            #expect(suites.allSatisfy { $0.prefix(200).contains(", .ownThread") }, "\(file.path)")
+        }
+    }
+
     @Test func importLinesAreRecognized() {
         let lines: [Substring: String?] = [
             "import Dispatch": "Dispatch", "package import Dispatch": "Dispatch", "@testable import Engine": "Engine",

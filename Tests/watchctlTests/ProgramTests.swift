@@ -6,7 +6,7 @@ import Testing
 import Varlink
 
 /// The program itself, as a shell sees it.
-@Suite("watchctl")
+@Suite("watchctl", .ownThread)
 struct ProgramTests {
     private struct Outcome {
         var status: Int32

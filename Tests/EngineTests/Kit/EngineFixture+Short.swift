@@ -7,9 +7,12 @@ import WatchFile
 /// Short ways to tell the fixture what happens, and to see what came of it.
 extension EngineFixture {
     /// Ends the oldest run.
-    func endFirst(_ exit: Exit? = .exited(0), output: String = "", reason: String? = nil) {
+    func endFirst(
+        _ exit: Exit? = .exited(0), output: String = "", reason: String? = nil,
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
         guard let run = runs.first else {
-            Issue.record("nothing runs")
+            Issue.record("nothing runs", sourceLocation: sourceLocation)
             return
         }
         end(run, exit, output: output, reason: reason)
@@ -103,9 +106,12 @@ extension EngineFixture {
     }
 
     /// Ends the oldest run of that handler.
-    func end(_ handler: String, _ exit: Exit? = .exited(0), output: String = "") {
+    func end(
+        _ handler: String, _ exit: Exit? = .exited(0), output: String = "",
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
         guard let run = runs(of: handler).first else {
-            Issue.record("no run of \(handler)")
+            Issue.record("no run of \(handler)", sourceLocation: sourceLocation)
             return
         }
         end(run, exit, output: output)

@@ -57,16 +57,20 @@ final class EngineFixture {
     private let isChecked: Bool
     /// What is wrong is kept in `violation` only.
     private let isQuiet: Bool
+    /// Where it was made: what is wrong inside is recorded there.
+    private let sourceLocation: Testing.SourceLocation
 
     static let boot = Moment(realtime: 1_800_000_000_000_000, boottime: 1_000_000_000, monotonic: 900_000_000)
 
     init(
         _ configuration: Configuration, at now: Moment = EngineFixture.boot, restoring state: StoredState? = nil,
-        isChecked: Bool = true, isQuiet: Bool = false, seed: UInt64 = 0, host: [UInt8] = []
+        isChecked: Bool = true, isQuiet: Bool = false, seed: UInt64 = 0, host: [UInt8] = [],
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) {
         self.now = now
         self.isChecked = isChecked
         self.isQuiet = isQuiet
+        self.sourceLocation = sourceLocation
         engine = Engine(configuration, at: now, seed: seed, host: host)
         // The model knows nothing of processes that no operation has started.
         if configuration.sources.contains(where: { $0.command != nil }) { isModelled = false }
@@ -96,7 +100,7 @@ final class EngineFixture {
         guard let found = wrong ?? invariants.check(engine, armed: armed) else { return }
         let last = input.map { String("\($0)".prefix(300)) } ?? "no input"
         violation = "\(found), after \(last)"
-        if !isQuiet { Issue.record("\(found), after \(last)") }
+        if !isQuiet { Issue.record("\(found), after \(last)", sourceLocation: sourceLocation) }
     }
 
     private func take(_ new: [Action]) {
@@ -107,22 +111,24 @@ final class EngineFixture {
     private func take(_ action: Action) {
         switch action {
         case .open(let definition):
-            #expect(open.insert(definition.id).inserted)
+            #expect(open.insert(definition.id).inserted, sourceLocation: sourceLocation)
         case .close(let id):
-            #expect(open.remove(id) != nil)
+            #expect(open.remove(id) != nil, sourceLocation: sourceLocation)
             held.remove(id)
         case .hold(let id):
-            #expect(open.contains(id) && held.insert(id).inserted)
+            #expect(open.contains(id) && held.insert(id).inserted, sourceLocation: sourceLocation)
         case .release(let id):
-            #expect(held.remove(id) != nil)
+            #expect(held.remove(id) != nil, sourceLocation: sourceLocation)
         case .arm(let clock, let time):
             armed[clock] = time
         case .start(let request):
-            #expect(!request.events.isEmpty || request.queue.isEmpty, "only a supervised process has no event")
+            #expect(
+                !request.events.isEmpty || request.queue.isEmpty, "only a supervised process has no event",
+                sourceLocation: sourceLocation)
             starts.append(request)
             runs.append(request.run)
         case .signal(let run, let number, let mode):
-            #expect(runs.contains(run), "a signal to a run that is not there")
+            #expect(runs.contains(run), "a signal to a run that is not there", sourceLocation: sourceLocation)
             signals.append("\(run.operation) \(LinuxSignal.name(number)) \(mode)")
         case .log(_, _, let text): logs.append(String(decoding: text, as: UTF8.self))
         case .reply(let token, let reply): replies[token, default: []].append(reply)

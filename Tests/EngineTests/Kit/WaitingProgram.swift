@@ -1,5 +1,6 @@
 import Schedule
 import SeedKit
+import Testing
 import WatchFile
 
 @testable import Engine
