@@ -4,7 +4,7 @@ import Testing
 
 /// Every text that a person may be shown stands in `messages.txt`, so that a change of one is seen by whoever reads the
 /// change: `WATCHD_GOLDEN=write swift test --filter MessagesTests` writes the file anew.
-@Suite("Messages") struct MessagesTests {
+@Suite("Messages", .ownThread) struct MessagesTests {
     private static let golden = Repository.root + "/Tests/EndToEndTests/messages.txt"
 
     @Test func everyMessageIsAsItWasRead() throws {

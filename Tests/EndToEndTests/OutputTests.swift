@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// What runs and supervised processes write, with the real programs.
-@Suite("Output, end to end") struct OutputTests {
+@Suite("Output, end to end", .ownThread) struct OutputTests {
     private static let long = """
         [Custom long]
         Exec=/bin/sh -c 'yes | head -c 100000'

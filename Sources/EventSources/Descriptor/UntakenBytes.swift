@@ -47,7 +47,7 @@ package final class UntakenBytes {
     }
 
     /// Whether these bytes of a source's position are such a note.
-    package static func isNote(_ position: [UInt8]) -> Bool { position.starts(with: heading) }
+    private static func isNote(_ position: [UInt8]) -> Bool { position.starts(with: heading) }
 
     /// To be stored now.
     var note: [UInt8] {

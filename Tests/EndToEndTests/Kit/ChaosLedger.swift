@@ -63,5 +63,13 @@ struct ChaosLedger {
         }
     }
 
+    /// The runs that had this token, as a line.
+    func story(of token: Int) -> String {
+        let runs = entries.filter { $0.tokens.contains(token) }.map { entry in
+            "operation \(entry.operation) attempt \(entry.attempt)\(entry.isRedelivered ? " redelivered" : "")"
+        }
+        return "\(token): \(runs.joined(separator: ", "))"
+    }
+
     var repeats: Int { entries.count { $0.isRedelivered } }
 }
