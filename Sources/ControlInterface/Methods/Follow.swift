@@ -18,7 +18,7 @@ package enum Follow: ControlMethod {
         /// Only what concerns this handler, source or queue; a bare name means all that have it.
         package var name: String?
 
-        /// What runs and processes write, too.
+        /// Lines that runs and processes write are told, too.
         package var output: Bool?
 
         package init(since: Int? = nil, sinceTime: String? = nil, name: String? = nil, output: Bool? = nil) {

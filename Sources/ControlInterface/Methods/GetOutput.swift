@@ -53,7 +53,7 @@ package enum GetOutput: ControlMethod {
         package var process: SupervisedProcess?
         /// The end of it.
         package var output: String?
-        /// The same, where it is not UTF-8.
+        /// Its bytes in Base64, where it is not UTF-8.
         package var outputBase64: String?
         /// True: that is as much as watchd keeps.
         package var outputCut: Bool?

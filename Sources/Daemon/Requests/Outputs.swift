@@ -6,7 +6,7 @@ import Store
 import Varlink
 import WatchFile
 
-/// What operations and supervised processes have written: from what runs, from memory, or from the store.
+/// Output of operations and of supervised processes: from what runs, from memory, or from the store.
 extension Runtime {
     /// Calls `done` once.
     func output(_ parameters: GetOutput.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {

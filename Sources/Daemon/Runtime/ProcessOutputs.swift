@@ -2,7 +2,7 @@ import Engine
 import Handlers
 import WatchFile
 
-/// What supervised processes have written, each copy over its restarts: the end of it. Confined to the core.
+/// The end of the output of supervised processes, each copy over its restarts. Confined to the core.
 struct ProcessOutputs {
     /// A copy of a process, from 1.
     struct Place: Hashable {
