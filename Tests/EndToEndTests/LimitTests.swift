@@ -2,7 +2,6 @@ import ControlInterface
 import Glibc
 import LinuxSystem
 import ProgramKit
-import SeedKit
 import Testing
 import Varlink
 
@@ -64,12 +63,11 @@ import Varlink
             #expect(refused.allSatisfy { $0.problem.contains("raise LimitNOFILE=") })
             let armed = try names.filter { try watchd.source($0).state == .armed }
             #expect(!armed.isEmpty && armed.count + refused.count == names.count, "\(armed.count) + \(refused.count)")
-            let rounds = LongPart.count(1, long: 3)
-            for round in 1...rounds {
+            for round in 1...3 {
                 for name in armed { try watchd.folder.append(name, "\(name) \(round)\n") }
             }
-            let wanted = Set(armed.flatMap { name in (1...rounds).map { "\(name) \($0)" } })
-            // What lacks a descriptor is tried again after twice as long each time.
+            let wanted = Set(armed.flatMap { name in (1...3).map { "\(name) \($0)" } })
+            // A run that lacks a descriptor is tried again after twice as long each time.
             try wait(for: "all lines", seconds: 120) { Set(watchd.folder.lines("lines")) == wanted }
         }
     }

@@ -17,7 +17,7 @@ struct OutputScreen {
         return heading + (cut.map { [Styled($0, .dim)] } ?? []) + (text ?? [Styled(nothing, .dim)])
     }
 
-    /// What the lines do not say.
+    /// A sentence that the lines do not have.
     var remark: String? { screen.isTerminal && isKnown ? nil : rawRemark }
 
     /// Besides the bytes.
@@ -65,7 +65,7 @@ struct OutputScreen {
     }
 }
 
-/// What a run wrote, as it comes over the control socket.
+/// Output of a run, as it comes over the control socket.
 enum RunText {
     /// Byte for byte.
     static func bytes(_ text: String?, _ base64: String?) -> [UInt8] {

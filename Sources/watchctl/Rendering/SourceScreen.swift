@@ -32,7 +32,7 @@ struct SourceScreen {
         return facts.lines
     }
 
-    /// What `detail` is.
+    /// The title of `detail`.
     private var subject: String {
         switch source.kind {
         case "timer": "elapses"
