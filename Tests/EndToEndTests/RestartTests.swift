@@ -105,6 +105,26 @@ import Varlink
         }
     }
 
+    /// Heartbeats, for one.
+    @Test func ofTheSameLineAgainAfterAStopNobodySaysThatItIsARepeat() throws {
+        let text = Self.lines.replacing("Exec=@/bin/cat", with: "Exec=@/job")
+            .replacing("StandardInput=lines\nStandardOutput=append:@/copy\n", with: "")
+        try Lives.run(text) { lives in
+            try lives.folder.write("go", "")
+            // The pipe lives on between the daemons.
+            let writer = try Linux.open(lives.folder["fifo"], .readingAndWriting).release()
+            defer { FileDescriptor(owning: writer).close() }
+            for life in 1...3 {
+                try Linux.writeAll(writer, "beat\n".utf8)
+                if life > 1 { try lives.start() }
+                try lives.waitForBegun(life)
+                try lives.watchd.waitUntilIdle()
+                #expect(try lives.begun().map(\.told.isRedelivered) == Array(repeating: false, count: life))
+                lives.stop()
+            }
+        }
+    }
+
     @Test func aStopThatWaitsForNobodyLeavesAloneWhatTheServiceManagerKeeps() throws {
         let text = Self.lines.replacing("Durable=yes", with: "Durable=yes\nBacklog=2\nSuspended=yes")
         try Lives.run(text) { lives in

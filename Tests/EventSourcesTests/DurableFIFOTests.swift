@@ -132,6 +132,77 @@ import WatchFile
         }
     }
 
+    /// Lines are the same again, as those of a heartbeat are.
+    @Test func whatComesIntoAPipeThatWasEmptyAtTheStartIsNew() throws {
+        try with { setup in
+            try setup.write("one\n")
+            try wait(for: "the line") { setup.rim.lines.count == 1 }
+            let note = setup.rim.position
+            setup.rim.commit()
+            #expect(try setup.waiting == 0)
+            let next = try Rim(position: note)
+            let source = setup.open(next)
+            try next.waitUntilArmed()
+            next.on(source) { _ in }
+            setup.rim.on(setup.source) { $0.hold() }
+            try setup.write("one\n")
+            try wait(for: "it again") { next.lines.count == 1 }
+            #expect(next.lines.map(\.isRepeated) == [false])
+            next.on(source) { $0.close() }
+        }
+    }
+
+    /// The note of a stop is made when everything that was told is safe, and taken out.
+    @Test(arguments: [true, false]) func theNoteOfAStopTellsOfWhatStandsThere(isSafe: Bool) throws {
+        try with { setup in
+            try setup.write("one\n")
+            try wait(for: "the line") { setup.rim.lines.count == 1 }
+            setup.rim.on(setup.source) { $0.rest() }
+            if isSafe { setup.rim.commit() }
+            let note = try #require(setup.rim.notes.first)
+            if isSafe { try setup.write("one\n") }
+            let next = try Rim(position: note)
+            let source = setup.open(next)
+            try wait(for: "it again") { next.lines.count == 1 }
+            #expect(next.lines.map(\.isRepeated) == [!isSafe])
+            next.on(source) { $0.close() }
+        }
+    }
+
+    /// What the daemon before had noted counts for the next one, too.
+    @Test func aSourceThatHasToldNothingHasNoNote() throws {
+        try with { setup in
+            try setup.write("one\n")
+            try wait(for: "the line") { setup.rim.lines.count == 1 }
+            let next = try Rim(position: setup.rim.position, positionsMissing: { "the disk is not there" })
+            let source = setup.open(next)
+            try next.waitUntilArmed()
+            next.on(source) { $0.rest() }
+            #expect(next.notes.isEmpty)
+        }
+    }
+
+    @Test func ofASourceThatIsOpenedAgainTheRestOfARepeatStaysOne() throws {
+        try with { setup in
+            try setup.write("one\ntwo\nthree\n")
+            try wait(for: "three lines") { setup.rim.lines.count == 3 }
+            let next = try Rim(isCommittedByHand: true, position: setup.rim.position)
+            let first = setup.open(next)
+            next.core.queue.sync {
+                let (safety, source) = (next.parts.value.safety, first.value)
+                safety.onEvent = { if $0 == 1 { source.hold() } }
+            }
+            try wait(for: "the first again") { !next.lines.isEmpty }
+            next.on(first) { $0.close() }
+            next.commit()
+            try setup.write("two\n")
+            let second = setup.open(next)
+            try wait(for: "the rest, and a new one") { next.lines.count == 4 }
+            #expect(next.lines.map(\.isRepeated) == [true, true, true, false])
+            next.on(second) { $0.close() }
+        }
+    }
+
     @Test func nothingIsReadWhileItIsNotKnownWhatTheDaemonBeforeHadTold() throws {
         try with { setup in
             try setup.write("one\n")

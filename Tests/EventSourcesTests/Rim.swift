@@ -1,11 +1,12 @@
 import Dispatch
 import Engine
-import EventSources
 import LinuxSystem
 import ProgramKit
 import Synchronization
 import Testing
 import WatchFile
+
+@testable import EventSources
 
 /// What sources need, and what they say.
 final class Rim: Sendable {
@@ -123,6 +124,9 @@ final class Rim: Sendable {
 
     /// How far a source had read when it said so last; given to the next one too.
     var position: [UInt8]? { said.positions.withLock { $0.last } }
+
+    /// Those of a stop.
+    var notes: [[UInt8]] { core.queue.sync { parts.value.environment.untaken.told.map(\.note) } }
 
     /// Events that were refused, and parts of lines that are lost.
     var filtered: Int { inputs.reduce(0) { if case .filtered(_, let count) = $1 { $0 + count } else { $0 } } }

@@ -122,8 +122,7 @@ extension Runtime {
     /// What stands in the store, with what still runs of it and what has to be looked up.
     private func state(_ contents: StoreContents) -> StoredState {
         var state = StoredState(contents, logger: logger)
-        // After a stop nothing is lost that was not told. Notes of bytes that were not taken out stay: what a daemon that was
-        // killed had told may still stand there, where the one that stopped had not come to it.
+        // After a stop nothing is lost that was not told.
         if contents.wasClosed { state.groups = [:] }
         let history = try? HistoryReader(folder: StateDirectory.path(engine.settings))
         func record(_ id: UInt64) -> HistoryRow? { (try? history?.record(id))?.row }

@@ -52,8 +52,13 @@ extension Runtime {
             isOver = true
             stopped(unstored)
         }
-        // What is kept is known when it is written.
-        persistence.close(end)
+        // When it is safe, sources have taken out of their descriptors what they told: that is what their notes say now.
+        persistence.whenSafe(orFailing: true) { [self] in
+            let notes = sources?.notes ?? []
+            persistence.write(notes.map { .position($0.id, $0.note) })
+            // What is kept is known when it is written.
+            persistence.close(end)
+        }
         let late = QueueBound(
             { [logger] in
                 if !isOver { logger.log(.crit, "the store has not been written for a minute: ending without it") }

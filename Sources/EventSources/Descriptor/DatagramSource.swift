@@ -53,7 +53,7 @@ package final class DatagramSource: EventSource {
     }
 
     private func durableSocket() -> any DescriptorReader {
-        let untaken = UntakenBytes(id, environment)
+        let untaken = environment.untaken[id]
         return DurableDescriptor(on: environment, untaken: untaken) { [unowned self] number throws(SystemError) in
             look(number)
         } consume: { number, count throws(SystemError) in

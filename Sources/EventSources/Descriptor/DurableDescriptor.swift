@@ -103,6 +103,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
         descriptor = consume new
         forgetBatch()
         try watch()
+        lookFirst()
     }
 
     func close(_ heir: @escaping (consuming FileDescriptor) -> Void) {
@@ -147,6 +148,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
     private func leave() {
         guard let heir, isSettled, let descriptor = descriptor.take() else { return }
         forgetBatch()
+        untaken?.leaves(self)
         heir(descriptor)
     }
 
@@ -174,8 +176,8 @@ final class DurableDescriptor<Item>: DescriptorReader {
                 unwatch()
                 return failed(error)
             }
-            if batch.isEmpty { return }
             findRepeats()
+            if batch.isEmpty { return }
         }
         later()
     }
@@ -241,19 +243,23 @@ final class DurableDescriptor<Item>: DescriptorReader {
     }
 
     private func findRepeats() {
-        guard isFound, !batch.items.isEmpty else { return }
+        guard isFound else { return }
         isFound = false
+        // What the daemon before had told stood at the head: it is taken out, and what comes is new.
+        if batch.items.isEmpty { return }
         repeated = untaken?.repeated(batch.bytes) ?? 0
         repeatedEnd = min(repeated, batch.bytes.count)
         if repeatedEnd > 0 { markRest() }
         note(next: 0)
     }
 
-    /// Sees what is a repeat before another reader of the source tells anything, and with it a new note.
+    /// Sees what is a repeat before anything new comes, and before another reader of the source tells anything, and with
+    /// it a new note.
     func lookFirst() {
         guard isFound, batch.isEmpty, isOpen, let number = descriptor.number, untaken?.isKnown == true else { return }
         // What fails does so again.
-        batch = (try? look(number)) ?? Batch()
+        guard let seen = try? look(number) else { return }
+        batch = seen
         findRepeats()
         if !batch.isEmpty { later() }
     }

@@ -46,7 +46,7 @@ package final class FIFOSource: EventSource {
 
     private func durablePipe(_ view: PipeView) -> any DescriptorReader {
         view.reader(
-            id, environment, untaken: UntakenBytes(id, environment), ended: { [unowned self] in open() },
+            id, environment, untaken: environment.untaken[id], ended: { [unowned self] in open() },
             failed: { [unowned self] error in failed(error) })
     }
 

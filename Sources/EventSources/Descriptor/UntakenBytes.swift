@@ -29,21 +29,28 @@ package final class UntakenBytes {
     private static let heading = Array("untaken".utf8)
     private static let everything = UInt8(ascii: "*")
 
-    private let id: SourceID
-    private let environment: SourceEnvironment
+    private let position: () -> [UInt8]?
+    private let isMissing: () -> Bool
     /// By reader, the first one first; few. An end of the chain of pieces is what stands at its head.
     private var readers: [(reader: ObjectIdentifier, chain: [Piece])] = []
+    /// Chains of readers that were closed, for those that are opened in their place.
+    private var left: [[Piece]] = []
     /// What the daemon before had noted last; `nil`: not read yet.
     private var before: Note?
+    /// This daemon has told something, so that its note is the one that counts.
+    private(set) var isTold = false
 
     private struct Note {
         var chains: [[Piece]] = []
         var isOfEverything = false
     }
 
-    init(_ id: SourceID, _ environment: SourceEnvironment) {
-        self.id = id
-        self.environment = environment
+    /// - Parameters:
+    ///   - position: what the store has of the source.
+    ///   - isMissing: nobody knows that yet.
+    init(position: @escaping () -> [UInt8]?, isMissing: @escaping () -> Bool) {
+        self.position = position
+        self.isMissing = isMissing
     }
 
     /// Whether these bytes of a source's position are such a note.
@@ -51,9 +58,9 @@ package final class UntakenBytes {
 
     /// To be stored now.
     var note: [UInt8] {
-        if readers.count > Self.limit { return Self.heading + [Self.everything] }
-        let chains = readers.map { reader in
-            "\n" + reader.chain.map { "\($0.count) \($0.mark)" }.joined(separator: " ")
+        if readers.count + left.count > Self.limit { return Self.heading + [Self.everything] }
+        let chains = (readers.map(\.chain) + left).map { chain in
+            "\n" + chain.map { "\($0.count) \($0.mark)" }.joined(separator: " ")
         }
         return Self.heading + Array(chains.joined().utf8)
     }
@@ -72,13 +79,24 @@ package final class UntakenBytes {
         }
     }
 
+    /// All readers of the source have been looked at, and one tells something.
+    func tells() {
+        isTold = true
+        left = []
+    }
+
+    /// The reader is closed: what it has not taken out stands there for the next one.
+    func leaves(_ reader: AnyObject) {
+        if isTold { before = Note() }
+        guard let index = readers.firstIndex(where: { $0.reader == ObjectIdentifier(reader) }) else { return }
+        left.append(readers.remove(at: index).chain)
+    }
+
     /// The store has told what the daemon before had noted, or there is none.
     var isKnown: Bool {
         if before != nil { return true }
-        if environment.positionsMissing() != nil { return false }
-        // Of a source that was here before, everything is taken out.
-        let isFirst = environment.notesRead.insert(id)
-        before = isFirst ? environment.position(id).map(Self.read) ?? Note() : Note()
+        if isMissing() { return false }
+        before = position().map(Self.read) ?? Note()
         return true
     }
 
@@ -87,7 +105,7 @@ package final class UntakenBytes {
         guard isKnown, let before else { return 0 }
         if before.isOfEverything { return head.count }
         var most = 0
-        for chain in before.chains {
+        for chain in before.chains + left {
             for first in chain.indices {
                 var end = 0
                 for piece in chain[first...] {
@@ -120,10 +138,31 @@ package final class UntakenBytes {
     }
 }
 
-/// Sources whose notes of the daemon before were read. Confined to its context.
-final class NotesRead {
-    private var sources: Set<SourceID> = []
+/// The notes of all durable sources, also of those that a reload closes and opens again. Confined to its context.
+final class UntakenNotes {
+    private let position: (SourceID) -> [UInt8]?
+    private let positionsMissing: () -> String?
+    private var bySource: [SourceID: UntakenBytes] = [:]
 
-    /// False: it was read before.
-    func insert(_ id: SourceID) -> Bool { sources.insert(id).inserted }
+    init(position: @escaping (SourceID) -> [UInt8]?, positionsMissing: @escaping () -> String?) {
+        self.position = position
+        self.positionsMissing = positionsMissing
+    }
+
+    subscript(id: SourceID) -> UntakenBytes {
+        if let bytes = bySource[id] { return bytes }
+        let bytes = UntakenBytes { [position] in
+            position(id)
+        } isMissing: { [positionsMissing] in
+            positionsMissing() != nil
+        }
+        bySource[id] = bytes
+        return bytes
+    }
+
+    /// Of the sources that have told something, as they stand now.
+    var told: [(id: SourceID, note: [UInt8])] {
+        let told = bySource.filter(\.value.isTold).sorted { $0.key.description < $1.key.description }
+        return told.map { ($0.key, $0.value.note) }
+    }
 }

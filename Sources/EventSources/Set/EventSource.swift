@@ -67,8 +67,7 @@ package struct SourceEnvironment {
     package let positionsMissing: () -> String?
     /// Makes a source of systemd units; `nil`: there is nothing that could tell of them.
     package let unitSource: (SourceID, UnitTrigger) -> (any EventSource)?
-    /// Of `UntakenBytes`.
-    let notesRead = NotesRead()
+    let untaken: UntakenNotes
     /// Descriptors on their way to a handler.
     package let handovers: Handovers
     /// Processes of sources.
@@ -114,6 +113,7 @@ package struct SourceEnvironment {
         self.handovers = handovers
         self.position = position
         self.positionsMissing = positionsMissing
+        untaken = UntakenNotes(position: position, positionsMissing: positionsMissing)
         self.log = log
         self.warn = warn
         self.limited = limited
@@ -143,6 +143,7 @@ extension SourceEnvironment {
     func tell(_ id: SourceID, _ fact: LineFact, _ isRepeated: Bool, _ untaken: UntakenBytes?) {
         var fact = fact
         fact.isRepeated = isRepeated
+        untaken?.tells()
         send(.lines(id, [fact], position: untaken?.note))
     }
 

@@ -54,7 +54,7 @@ package final class StreamSource: EventSource {
         self.environment = environment
         isPackets = type == .sequentialPacket
         self.isDurable = isDurable
-        untaken = isDurable ? UntakenBytes(id, environment) : nil
+        untaken = isDurable ? environment.untaken[id] : nil
         self.origin = origin
         self.spare = spare
         guardian = origin.path.map { path in
