@@ -1,5 +1,6 @@
 import LinuxSystem
 import ProgramKit
+import SeedKit
 import Testing
 
 /// What the shells themselves make of a line and a tab, with a real daemon.
@@ -150,17 +151,20 @@ import Testing
         #expect(try Program.run([try Products.path("watchctl"), "completion", "nonsense"]).code == 2)
     }
 
+    /// The contract: names come within 15 ms, here as the best of several tries. A clock on the wall also counts what
+    /// other programs do on the same processors, which beside a whole suite is the larger part: there, `watchctl` has
+    /// to use at most 15 ms of processor time. The long part reads the clock too, while nothing runs beside this test.
     @Test func namesComeBeforeAPersonNotices() throws {
         try with(more: 30) { watchd, _ in
-            // The best of some, on a machine that does other things.
-            var best = Int64.max
-            try wait(for: "names within 15 ms, got \(best) µs") {
+            let tries = try (0..<20).map { _ in
                 let began = Linux.now(.monotonic)
                 let end = try watchctl(watchd, "complete", "names")
-                best = min(best, Linux.now(.monotonic) - began)
+                let took = Linux.now(.monotonic) - began
                 #expect(end.text.contains("poke\t"), "\(end)")
-                return best <= 15_000
+                return (wall: took, processor: try #require(end.processorTime))
             }
+            #expect(tries.contains { $0.processor <= 15_000 }, "in µs: \(tries)")
+            if LongPart.isAlone { #expect(tries.contains { $0.wall <= 15_000 }, "in µs: \(tries)") }
         }
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 package import LinuxSystem
 
 /// A program that a test has started.
@@ -6,6 +7,8 @@ package final class Program {
     private var pidfd: FileDescriptor?
     /// How it ended, once that is known.
     package private(set) var status: ExitStatus?
+    /// Processor time it has used, in microseconds, once it has ended: its own and that of children it waited for.
+    package private(set) var processorTime: Int64?
 
     /// Starts a program, looked up in a usual `PATH` if it has no slash. The descriptors stay the caller's.
     package init(_ words: [[UInt8]], environment: [String], folder: String = "/", descriptors: [Int32]) throws {
@@ -30,9 +33,18 @@ package final class Program {
     }
 
     package var hasEnded: Bool {
-        if status == nil, let number { status = try? Linux.wait(number) }
+        if status == nil { takeEnd() }
         if status != nil { pidfd.take()?.close() }
         return status != nil
+    }
+
+    /// `wait4(2)`, which tells the processor time of this one child; its number is its own until then.
+    private func takeEnd() {
+        var (code, usage): (Int32, rusage) = (0, rusage())
+        guard wait4(processID, &code, WNOHANG, &usage) == processID else { return }
+        status = ExitStatus(waitStatus: code)
+        let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
+        processorTime = Int64(seconds * 1_000_000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
     }
 
     package func send(_ signal: Int32) {
@@ -62,6 +74,8 @@ package struct Finished: Sendable, CustomStringConvertible {
     package var status: ExitStatus?
     package var output: [UInt8]
     package var errors: [UInt8]
+    /// Processor time it has used, in microseconds; `nil`: no end in time.
+    package var processorTime: Int64?
 
     package var text: String { String(decoding: output, as: UTF8.self) }
     package var errorText: String { String(decoding: errors, as: UTF8.self) }
@@ -109,7 +123,8 @@ extension Program {
             }
         }
         let rest = max(0, deadline - Linux.now(.monotonic)) / 1_000_000
-        return Finished(status: program.wait(seconds: Int(rest)), output: said[0], errors: said[1])
+        let status = program.wait(seconds: Int(rest))
+        return Finished(status: status, output: said[0], errors: said[1], processorTime: program.processorTime)
     }
 }
 
