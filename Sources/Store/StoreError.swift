@@ -25,12 +25,14 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case gone(path: [UInt8])
     case damaged(path: [UInt8], detail: String)
     case unavailable(path: [UInt8], detail: String)
+    /// A call that writes to its disk does not return.
+    case silent(path: [UInt8])
 
     /// Trying again later may help.
     package var isTransient: Bool {
         switch self {
         case .locked, .newer, .notAFile, .notAFolder, .foreign, .writable, .linked: false
-        case .full, .readOnly, .gone, .damaged, .unavailable: true
+        case .full, .readOnly, .gone, .damaged, .unavailable, .silent: true
         }
     }
 
@@ -58,6 +60,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .gone(let path): "\(path.printable) was removed"
         case .damaged(let path, let detail): "\(path.printable) is damaged: \(detail)"
         case .unavailable(let path, let detail): "\(path.printable): \(detail)"
+        case .silent(let path): "the disk of \(path.printable) does not answer"
         }
     }
 }

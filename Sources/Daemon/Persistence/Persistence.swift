@@ -13,7 +13,10 @@ final class Persistence {
     private let reading = Context("watchd.history")
     let folder: [UInt8]
     private let logger: Logger
-    private var writer: StoreWriter?
+    private(set) var writer: StoreWriter?
+    private let patience: Int
+    /// The disk is looked at again when the patience has run out.
+    private var isTimed = false
     private var lastSequence: UInt64 = 0
     /// Of the last write that is not only history.
     private var lastUrgent: UInt64 = 0
@@ -69,12 +72,15 @@ final class Persistence {
 
     /// - Parameters:
     ///   - store: `nil`: it could not be opened yet, because of `failure`.
+    ///   - patience: with a disk that does not answer; then it counts as failing (microseconds).
     ///   - changed: told how the store stands, when that changes.
     init(
         _ store: consuming sending Store?, folder: [UInt8], failure: StoreError?, settings: DaemonSettings,
-        core: Context, answers: Answers, logger: Logger, changed: @escaping (Change) -> Void
+        core: Context, answers: Answers, logger: Logger, patience: Int = 10_000_000,
+        changed: @escaping (Change) -> Void
     ) {
         self.core = core
+        self.patience = patience
         self.folder = folder
         self.logger = logger
         self.changed = changed
@@ -101,6 +107,25 @@ final class Persistence {
         let batch = StoreWriter.Batch(
             sequence: lastSequence, mayBeDropped: writes.allSatisfy(\.isHistory), writes: writes)
         writer?.write(batch, isUrgent: isUrgent)
+        if isUrgent { time() }
+    }
+
+    /// A disk that hangs fails no more than it answers.
+    private func time() {
+        guard !isTimed else { return }
+        isTimed = true
+        let sequence = lastUrgent
+        core.after(patience) { [bound] in bound.value.timeIsUp(sequence) }
+    }
+
+    private func timeIsUp(_ sequence: UInt64) {
+        isTimed = false
+        guard committed < lastUrgent else { return }
+        if committed < sequence, failure == nil {
+            writer?.isSilent()
+            take(.failed(.silent(path: folder)))
+        }
+        time()
     }
 
     /// Does it when all that must not be lost is safe, in the order of the calls. History is not waited for.

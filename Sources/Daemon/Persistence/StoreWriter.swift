@@ -151,6 +151,9 @@ final class StoreWriter: Sendable {
         if mustPlan { context.after(Self.laziness) { [self] in startPlanned() } }
     }
 
+    /// What is being written does not come back: until it does, no more is kept than while it fails.
+    func isSilent() { state.withLock { $0.isFailing = true } }
+
     private func startPlanned() {
         let mustStart = state.withLock { state in
             state.isPlanned = false

@@ -68,6 +68,7 @@ extension StoreError {
         case .gone: "the store was removed"
         case .damaged: "the store is damaged"
         case .notAFolder, .unavailable: "the store cannot be used"
+        case .silent: "the disk of the store does not answer"
         }
     }
 
@@ -77,7 +78,7 @@ extension StoreError {
         case .full: "make room on its file system"
         case .readOnly: "make its folder writable for watchd"
         case .gone: "watchd makes a new one, if it may make its folder"
-        case .unavailable: "look at its folder and at the disk below it"
+        case .unavailable, .silent: "look at its folder and at the disk below it"
         case .locked, .newer, .notAFile, .notAFolder, .foreign, .writable, .linked, .damaged: nil
         }
     }
