@@ -10,7 +10,7 @@ extension Runtime {
     var drainLimit: Int {
         let supervised = engine.sourceViews.compactMap { $0.definition.command?.process.timeoutStop }
         let longest = (engine.handlerViews.map(\.definition.timeoutStop) + supervised).max() ?? .zero
-        return [engine.settings.drain, longest, .seconds(15)].reduce(0) { sum, span in
+        return [engine.settings.drain, longest, .seconds(15), Self.storePatience].reduce(0) { sum, span in
             let (next, overflow) = sum.addingReportingOverflow(Int(clamping: span.microseconds))
             return overflow ? .max : next
         }

@@ -2,6 +2,7 @@ import Engine
 import EventSources
 import Handlers
 import LinuxSystem
+import Schedule
 import Systemd
 import WatchFile
 
@@ -64,11 +65,11 @@ extension Runtime {
                 if !isOver { logger.log(.crit, "the store has not been written for a minute: ending without it") }
                 end(Unstored([]))
             }, to: core)
-        core.after(Self.storePatience) { late.value() }
+        core.after(Int(Self.storePatience.microseconds)) { late.value() }
     }
 
-    /// A disk that does not answer ends in its own time (microseconds): what was accepted is on it already.
-    private static let storePatience = 60_000_000
+    /// A disk that does not answer ends in its own time: what was accepted is on it already.
+    static let storePatience = TimeSpan.seconds(60)
     /// For the last replies (microseconds), longer than `ControlServer.close` takes unless a client hangs it.
     private static let controlPatience = 3_000_000
 
