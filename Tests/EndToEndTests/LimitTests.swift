@@ -67,8 +67,8 @@ import Varlink
                 for name in armed { try watchd.folder.append(name, "\(name) \(round)\n") }
             }
             let wanted = Set(armed.flatMap { name in (1...3).map { "\(name) \($0)" } })
-            // A run that lacks a descriptor is tried again after twice as long each time.
-            try wait(for: "all lines", seconds: 120) { Set(watchd.folder.lines("lines")) == wanted }
+            // A run that lacks a descriptor is tried again when another one ends.
+            try wait(for: "all lines") { Set(watchd.folder.lines("lines")) == wanted }
         }
     }
 

@@ -86,6 +86,9 @@ import Testing
             try folder.append("app.1", "c3\n")
             try wait(for: "the late line") { folder.lines("copy") == ["a.1", "b.2", "c.3"] }
             try lives.watchd.waitUntilIdle()
+            // When this is answered, all that came before it is stored.
+            try lives.watchd.suspend("kept")
+            try lives.watchd.resume("kept")
             lives.kill()
             try folder.append("app.1", "d4\n")
             try lives.start()

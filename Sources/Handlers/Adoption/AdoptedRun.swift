@@ -27,6 +27,7 @@ final class AdoptedRun: OngoingRun {
 
     var name: String { request.run.name(of: definition) }
     var delay: String? { nil }
+    func tryNow() {}
     /// Since it was found.
     var outputSoFar: RunOutput { output?.soFar ?? RunOutput() }
     private var definition: HandlerDefinition { request.definition.value }

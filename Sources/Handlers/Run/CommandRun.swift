@@ -118,6 +118,13 @@ final class CommandRun: OngoingRun {
         }
     }
 
+    func tryNow() {
+        guard delay != nil else { return }
+        retry.cancel()
+        delay = nil
+        start()
+    }
+
     /// A limit is a delay: something is used up, and will be given back.
     private func tryAgain(_ failure: Child.Failure) {
         if hasGivenUp { return givenUp(failure.reason) }

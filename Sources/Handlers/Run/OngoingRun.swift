@@ -7,6 +7,8 @@ protocol OngoingRun: AnyObject {
     var name: String { get }
     /// Why it cannot be started yet.
     var delay: String? { get }
+    /// What it lacks may have been given back.
+    func tryNow()
     var outputSoFar: RunOutput { get }
     /// From now on nothing of it waits to be started.
     func giveUp()

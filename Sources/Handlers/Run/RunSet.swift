@@ -24,6 +24,7 @@ package final class RunSet {
         let id = request.run
         let run = CommandRun(request, environment) { [unowned self] in
             long.began(id)
+            tryOneMore()
         } ended: { [unowned self] in
             ended(id)
         }
@@ -80,5 +81,13 @@ package final class RunSet {
         if written.count > Self.writtenLimit { written.removeFirst() }
         runs[id] = nil
         long.ended(id)
+        tryOneMore()
+    }
+
+    /// A run that ends gives back what others lack, and where one has found it there may be enough for the next. One at
+    /// a time: of many that try at once, each has a part of what a run takes, and all fail.
+    private func tryOneMore() {
+        let waiting = runs.filter { $0.value.delay != nil }
+        waiting.min { ($0.key.operation, $0.key.part) < ($1.key.operation, $1.key.part) }?.value.tryNow()
     }
 }
