@@ -183,7 +183,6 @@ extension [UInt8] {
     /// As text for a terminal: control characters and what is not UTF-8 escaped, everything else (a backslash too) as
     /// it is.
     package var printableText: String {
-        contains { $0 < 0x20 || $0 == 0x7F || $0 >= 0x80 }
-            ? printable(doublingBackslashes: false) : String(decoding: self, as: UTF8.self)
+        printable(doublingBackslashes: false)
     }
 }

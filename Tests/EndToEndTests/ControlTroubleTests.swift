@@ -38,11 +38,11 @@ import Testing
             try watchd.waitUntilReady()
             let crowd = try Self.startCrowd(at: watchd.socket, telling: folder["told"])
             try wait(for: "the crowd to be served") { folder.text("told").contains("busy") }
+            watchd.forgetNotifications()
             for _ in 1...20 {
                 let answer = try watchd.control("--timeout", "\(seconds)s", "status")
                 #expect(answer.code == 0, "\(answer)")
             }
-            watchd.forgetNotifications()
             try watchd.waitForNotification("WATCHDOG=1")
             #expect(!crowd.hasEnded)
             crowd.send(SIGKILL)

@@ -87,7 +87,10 @@ final class FollowHub {
     static let byteLimit = 1 << 20
     static let byteLimitWhileFollowed = 16 << 20
 
+    /// Their numbers are consecutive.
     private var records: [Record] = []
+    /// By operation, the number of the newest record with its view.
+    private var newestViews: [UInt64: Int] = [:]
     private var bytes = 0
     private var lastSequence = 0
     private var followers: [Int: Follower] = [:]
@@ -119,6 +122,7 @@ final class FollowHub {
         lastSequence += 1
         let record = Record(sequence: lastSequence, time: Linux.now(.realtime), content: content.short)
         records.append(record)
+        if case .operation(let view) = record.content { newestViews[view.id] = lastSequence }
         bytes += record.content.size
         trim()
         for id in followers.keys.sorted() {
@@ -153,7 +157,6 @@ final class FollowHub {
             followers[id]?.initial = nil
             return
         }
-        // Their numbers are consecutive.
         let start = max(0, records.count - (lastSequence - last))
         let batch = Array(records[start...].prefix(limit))
         let first = batch.first?.sequence ?? lastSequence
@@ -180,8 +183,10 @@ final class FollowHub {
     }
 
     private func laterView(of id: UInt64) -> OperationView? {
-        for case .operation(let view) in records.reversed().lazy.map(\.content) where view.id == id { return view }
-        return nil
+        guard let sequence = newestViews[id], let first = records.first?.sequence,
+            case .operation(let view) = records[sequence - first].content
+        else { return nil }
+        return view
     }
 
     /// The next page of the initial state; `nil`: it has been told.
@@ -214,6 +219,11 @@ final class FollowHub {
         while left > byteLimit / 2, drop < records.count {
             left -= records[drop].content.size
             drop += 1
+        }
+        for record in records.prefix(drop) {
+            if case .operation(let view) = record.content, newestViews[view.id] == record.sequence {
+                newestViews[view.id] = nil
+            }
         }
         records.removeFirst(drop)
         bytes = left

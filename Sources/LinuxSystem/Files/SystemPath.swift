@@ -18,6 +18,7 @@ extension [UInt8] {
 
     /// Without doubled backslashes it reads better, but what looks like an escape may have stood there before.
     package func printable(doublingBackslashes: Bool) -> String {
+        if isPrintableASCII(butBackslashes: doublingBackslashes) { return String(decoding: self, as: UTF8.self) }
         var result = String.UnicodeScalarView()
         var parser = Unicode.UTF8.ForwardParser()
         var (input, index) = (makeIterator(), startIndex)
@@ -37,6 +38,19 @@ extension [UInt8] {
                 index += length
             case .emptyInput: return String(result)
             }
+        }
+    }
+
+    /// Most of what is printed is, and nothing needs to be decoded then. Raw bytes are quick to walk in a debug build too.
+    private func isPrintableASCII(butBackslashes: Bool) -> Bool {
+        withUnsafeBytes { bytes in
+            var index = 0
+            while index < bytes.count {
+                let byte = bytes[index]
+                if byte < 0x20 || byte >= 0x7F || butBackslashes && byte == UInt8(ascii: "\\") { return false }
+                index += 1
+            }
+            return true
         }
     }
 
