@@ -79,7 +79,7 @@ extension SeededGenerator {
             return .path(
                 PathFact(
                     pick(PathChange.allCases), path: content(), oldPath: optional { $0.content() }, root: content(),
-                    isRecovered: chance(50), hasReplaced: chance(50)))
+                    isRecovered: chance(50), hasReplaced: chance(50), isNew: chance(50)))
         case 3:
             var line = LineFact(
                 content(), form: pick(LineFact.Form.allCases), isIncomplete: chance(50), peer: optional { $0.name() },

@@ -139,6 +139,20 @@ package enum PathChange: String, CaseIterable, Sendable {
     case created, written, modified, attributes, deleted, renamed
 }
 
+extension PathEvents {
+    package init(_ change: PathChange) {
+        self =
+            switch change {
+            case .created: .created
+            case .written: .written
+            case .modified: .modified
+            case .attributes: .attributes
+            case .deleted: .deleted
+            case .renamed: .renamed
+            }
+    }
+}
+
 package struct PathFact: Equatable, Sendable {
     package var change: PathChange
     /// Byte-exact; the new path of a rename.
@@ -150,10 +164,12 @@ package struct PathFact: Equatable, Sendable {
     package var isRecovered: Bool
     /// The rename replaced something that stood at the new path.
     package var hasReplaced: Bool
+    /// Nothing stood at the path before, although the change is not told as `created`.
+    package var isNew: Bool
 
     package init(
         _ change: PathChange, path: [UInt8], oldPath: [UInt8]? = nil, root: [UInt8] = [], isRecovered: Bool = false,
-        hasReplaced: Bool = false
+        hasReplaced: Bool = false, isNew: Bool = false
     ) {
         self.change = change
         self.path = path
@@ -161,6 +177,7 @@ package struct PathFact: Equatable, Sendable {
         self.root = root
         self.isRecovered = isRecovered
         self.hasReplaced = hasReplaced
+        self.isNew = isNew
     }
 }
 

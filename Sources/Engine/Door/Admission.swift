@@ -17,6 +17,9 @@ extension Engine {
     mutating func accept(_ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0) {
         let isSuspended = sources[source].isSuspended
         if case .timer = fact, isSuspended { return }
+        if case .path(let path) = fact, !sources[source].pathEvents.contains(PathEvents(path.change)) {
+            return amend(fact, source: source)
+        }
         noteHeard(source, depth: depth)
         let event = makeEvent(fact, count: count)
         sources[source].lastEvent = event.time
@@ -271,19 +274,52 @@ extension Engine {
         for other in candidates.dropFirst() { change += absorb(other, into: oldest, merge: merge) }
         joinKeys(names, oldest)
         depend(oldest, dependencies)
-        change += operations[oldest].entries.add(event, merge: merge)
-        saveJoined(event, oldest)
-        operations[oldest].joined += event.count
+        join(event, oldest, source: source, target, change)
+        return .operation(oldest.id)
+    }
+
+    /// `change`: what has come to the operation with it already.
+    private mutating func join(
+        _ event: Event, _ ref: OperationRef, source: Int, _ target: SourceState.Target,
+        _ change: EntryList.Change = EntryList.Change()
+    ) {
+        let (merge, events) = (sources[source].merge, sources[source].pathEvents)
+        let change = change + operations[ref].entries.add(event, merge: merge, events: events)
+        if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
+        operations[ref].joined += event.count
         countCoalesced(event.count, source: source, target)
-        note(.joined, oldest, event: event.id)
+        note(.joined, ref, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)
         changeLoad(change.load, queue: target.queue)
-        if operations[oldest].entries.isEmpty {
-            let isData = if case .custom = event.fact { true } else { false }
-            let reason = isData ? "its data came to 0, which is no event" : "its changes cancel each other out"
-            finish(oldest, .annulled, reason: reason)
+        guard operations[ref].entries.isEmpty else { return }
+        let isData = if case .custom = event.fact { true } else { false }
+        let nothing =
+            change.isChosen ? "its changes come to nothing that Events= asks for" : "its changes cancel each other out"
+        finish(ref, .annulled, reason: isData ? "its data came to 0, which is no event" : nothing)
+    }
+
+    // MARK: Changes that nobody asks for
+
+    /// A change that `Events=` does not choose counts only where it changes what one that waits comes to.
+    private mutating func amend(_ fact: Fact, source: Int) {
+        var event = Event(id: 0, time: now.realtime, fact: fact)
+        if !sources[source].held.isEmpty, sources[source].held.wouldMerge(event, merge: .add) {
+            event.id = takeEventID()
+            actions.append(.report(accepted(event, source)))
+            return hold(event, source: source)
         }
-        return .operation(oldest.id)
+        guard let merge = sources[source].merge else { return }
+        for target in sources[source].targets {
+            let candidates = mergeCandidates(event, source: source, target)
+            guard let ref = candidates.first(where: { operations[$0].entries.wouldMerge(event, merge: merge) })
+            else { continue }
+            if event.id == 0 {
+                event.id = takeEventID()
+                actions.append(.report(accepted(event, source)))
+            }
+            enter(event.count, at: .pending, source: source, target)
+            join(event, ref, source: source, target)
+        }
     }
 
     /// A rename made two waiting operations one: the older keeps its place and takes all.
@@ -305,7 +341,8 @@ extension Engine {
         changeLoad(-absorbed.entries.load, queue: absorbed.queue)
         saveAsWhole(ref)
         finish(other, .annulled, reason: "joined operation \(operations[ref].id)", successor: ref.id)
-        return operations[ref].entries.absorb(absorbed.entries, merge: merge)
+        let events = sources[operations[ref].source].pathEvents
+        return operations[ref].entries.absorb(absorbed.entries, merge: merge, events: events)
     }
 
     private mutating func joinKeys(_ names: [KeyTable.Name], _ ref: OperationRef) {

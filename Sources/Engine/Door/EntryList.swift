@@ -19,8 +19,6 @@ package struct EntryList: Sendable {
     private var index: [[UInt8]: Int]?
     /// Old path → slot of the rename that left it.
     private var left: [[UInt8]: Int] = [:]
-    /// Paths of entries that are not told as `created` although nothing stood there before.
-    private var newPaths: Set<[UInt8]> = []
 
     init() {}
 
@@ -40,30 +38,41 @@ package struct EntryList: Sendable {
     struct Change: Equatable {
         /// Entries, and their bytes, more (or less).
         var load = Load()
-        /// Deliveries whose net effect is nothing.
+        /// Deliveries whose net effect is nothing, or nothing that `Events=` asks for.
         var annulled = 0
+        /// What the events come to was told otherwise, or not at all, as `Events=` asks for less.
+        var isChosen = false
+
+        static func + (left: Change, right: Change) -> Change {
+            var sum = left
+            sum += right
+            return sum
+        }
 
         static func += (left: inout Change, right: Change) {
             left.load += right.load
             left.annulled += right.annulled
+            left.isChosen = left.isChosen || right.isChosen
         }
     }
 
-    /// Adds an event; with `merge`, into the entry of the same subject where there is one.
-    mutating func add(_ event: Event, merge: CustomTrigger.Merge?) -> Change {
+    /// Adds an event; with `merge`, into the entry of the same subject where there is one. `events`: those of the net
+    /// effects of paths that are told.
+    mutating func add(_ event: Event, merge: CustomTrigger.Merge?, events: PathEvents = .all) -> Change {
         let before = load
-        var annulled = 0
+        var change = Change()
         if let merge {
             switch event.fact {
-            case .path(let fact): annulled = addPath(event, fact)
+            case .path(let fact): addPath(event, fact, events, &change)
             case .timer: fold(event) { if case .timer = $0 { event.fact } else { nil } }
-            case .custom(let fact): annulled = addCustom(event, fact, merge)
+            case .custom(let fact): change.annulled = addCustom(event, fact, merge)
             case .signal, .line, .process, .unit, .group, .finalizer, .completion, .silence: append(event)
             }
         } else {
             append(event)
         }
-        return Change(load: load - before, annulled: annulled)
+        change.load = load - before
+        return change
     }
 
     /// Whether `add` would merge the event into an entry that is there.
@@ -80,26 +89,27 @@ package struct EntryList: Sendable {
     mutating func removeOldest() -> Event? { live == 0 ? nil : remove(head) }
 
     /// Takes all entries of another list in. Both lists are net effects of the same time, not one after the other.
-    mutating func absorb(_ other: EntryList, merge: CustomTrigger.Merge?) -> Change {
+    mutating func absorb(_ other: EntryList, merge: CustomTrigger.Merge?, events: PathEvents = .all) -> Change {
         let before = load
-        var annulled = 0
-        let all = (waiting + other.waiting).sorted { $0.event.id < $1.event.id }
+        var change = Change()
+        let all = (self.events + other.events).sorted { $0.id < $1.id }
         self = EntryList()
-        for (event, isNew) in all {
+        for event in all {
             if case .path(let fact) = event.fact, slot(at: fact.path) == nil {
-                append(event, isNew: isNew)
+                append(event)
             } else {
-                annulled += add(event, merge: merge).annulled
+                change += add(event, merge: merge, events: events)
             }
         }
-        return Change(load: load - before, annulled: annulled)
+        change.load = load - before
+        return change
     }
 
     /// Puts the entries of an operation that had started, and was ended for this one, before its own. Of a path that
     /// both know the newer fact counts; nothing is annulled, since the handler may have seen it.
     mutating func rejoin(_ older: EntryList, merge: CustomTrigger.Merge?) {
-        let newer = waiting
-        let newerPaths = Set(newer.compactMap { $0.event.path })
+        let newer = events
+        let newerPaths = Set(newer.compactMap(\.path))
         var counts: [[UInt8]: Int] = [:]
         self = EntryList()
         for var event in older.events {
@@ -110,7 +120,7 @@ package struct EntryList: Sendable {
                 append(event)
             }
         }
-        for (event, isNew) in newer {
+        for event in newer {
             guard let path = event.path else {
                 if let merge, case .custom(let fact) = event.fact {
                     _ = addCustom(event, fact, merge, keepsNothing: true)
@@ -123,17 +133,8 @@ package struct EntryList: Sendable {
             if let count = counts.removeValue(forKey: path) {
                 event.count += count
                 event.tellKnown()
-                append(event)
-            } else {
-                append(event, isNew: isNew)
             }
-        }
-    }
-
-    private var waiting: [(event: Event, isNew: Bool)] {
-        events.map { event in
-            if case .path(let fact) = event.fact { return (event, newPaths.contains(fact.path)) }
-            return (event, false)
+            append(event)
         }
     }
 
@@ -178,66 +179,71 @@ package struct EntryList: Sendable {
 
     // MARK: Paths
 
-    /// Returns the deliveries annulled.
-    private mutating func addPath(_ event: Event, _ fact: PathFact) -> Int {
+    private mutating func addPath(_ event: Event, _ fact: PathFact, _ events: PathEvents, _ change: inout Change) {
         if fact.change == .renamed, let oldPath = fact.oldPath {
-            addRename(event, fact, from: oldPath)
-            return 0
+            return addRename(event, fact, from: oldPath, events, &change)
         }
         guard let slot = slot(at: fact.path), let (older, waiting) = take(slot) else {
-            let isNew = fact.change != .created && fact.change != .deleted && left[fact.path] != nil
-            append(event, isNew: isNew)
-            return 0
+            var event = event
+            if fact.change != .created, fact.change != .deleted, left[fact.path] != nil { event.tellNew() }
+            return append(event)
         }
         let results = NetEffect.of(waiting, fact)
-        guard let first = results.first else { return older.count + event.count }
+        guard let first = results.first else { return change.annulled += older.count + event.count }
         if results.count > 1 {
-            put(first, id: older.id, time: older.time, count: older.count)
-            put(results[1], id: event.id, time: event.time, count: event.count)
+            put(first, id: older.id, time: older.time, count: older.count, events, &change)
+            put(results[1], id: event.id, time: event.time, count: event.count, events, &change)
         } else {
-            put(first, id: event.id, time: event.time, count: older.count + event.count)
+            // A change of the content, which nobody asks for, does not undo one of the attributes.
+            let isKept = fact.change != .deleted && NetEffect.chosen(first, by: events) == nil
+            let result = isKept && waiting.change == .attributes ? waiting : first
+            put(result, id: event.id, time: event.time, count: older.count + event.count, events, &change)
         }
-        return 0
     }
 
-    private mutating func addRename(_ event: Event, _ fact: PathFact, from oldPath: [UInt8]) {
+    private mutating func addRename(
+        _ event: Event, _ fact: PathFact, from oldPath: [UInt8], _ events: PathEvents, _ change: inout Change
+    ) {
         var rename = fact
         var count = event.count
         if let slot = slot(at: fact.path), let (older, overwritten) = take(slot) {
             let effect = NetEffect.replaced(overwritten)
             rename.hasReplaced = effect.hasReplaced
             if let emptied = effect.emptied {
-                put(NetEffect.Waiting(fact: emptied), id: older.id, time: older.time, count: older.count)
+                put(emptied, id: older.id, time: older.time, count: older.count, events, &change)
             } else {
                 count += older.count
             }
         }
-        var result = NetEffect.Waiting(fact: rename)
+        var result = rename
         if let slot = slot(at: oldPath), let (older, moved) = take(slot) {
             let effect = NetEffect.of(moved, rename: rename)
             result = effect.result
             if let emptied = effect.emptied {
-                put(NetEffect.Waiting(fact: emptied), id: older.id, time: older.time, count: older.count)
+                put(emptied, id: older.id, time: older.time, count: older.count, events, &change)
             } else {
                 count += older.count
             }
         } else if left[oldPath] != nil {
             result = NetEffect.written(rename)
         }
-        put(result, id: event.id, time: event.time, count: count)
+        put(result, id: event.id, time: event.time, count: count, events, &change)
     }
 
-    /// Puts a net effect at its path. What stands there by now is newer, and that nobody knew of what stood there
-    /// before is no longer true.
-    private mutating func put(_ change: NetEffect.Waiting, id: UInt64, time: Int64, count: Int) {
-        guard let slot = slot(at: change.fact.path), let (newer, waiting) = take(slot) else {
-            return append(Event(id: id, time: time, count: count, fact: .path(change.fact)), isNew: change.isNew)
+    /// Puts a net effect at its path, as far as it is asked for. What stands there by now is newer, and that nobody knew
+    /// of what stood there before is no longer true.
+    private mutating func put(
+        _ result: PathFact, id: UInt64, time: Int64, count: Int, _ events: PathEvents, _ change: inout Change
+    ) {
+        var (result, id, time, count) = (result, id, time, count)
+        if let slot = slot(at: result.path), let (newer, waiting) = take(slot) {
+            result = NetEffect.known(waiting)
+            (id, time, count) = (max(id, newer.id), max(time, newer.time), count + newer.count)
         }
-        let known = NetEffect.known(waiting)
-        append(
-            Event(
-                id: max(id, newer.id), time: max(time, newer.time), count: count + newer.count, fact: .path(known.fact))
-        )
+        let told = NetEffect.chosen(result, by: events)
+        if told != result { change.isChosen = true }
+        guard let told else { return change.annulled += count }
+        append(Event(id: id, time: time, count: count, fact: .path(told)))
     }
 
     // MARK: Slots
@@ -250,13 +256,12 @@ package struct EntryList: Sendable {
         }
     }
 
-    private mutating func append(_ event: Event, isNew: Bool = false) {
+    private mutating func append(_ event: Event) {
         slots.append(event)
         live += 1
         deliveries += event.count
         bytes += event.load.bytes
         guard case .path(let fact) = event.fact else { return }
-        if isNew { newPaths.insert(fact.path) }
         if fact.change == .renamed, let oldPath = fact.oldPath { left[oldPath] = slots.count - 1 }
         if index != nil {
             index?[fact.path] = slots.count - 1
@@ -265,10 +270,9 @@ package struct EntryList: Sendable {
         }
     }
 
-    private mutating func take(_ slot: Int) -> (event: Event, waiting: NetEffect.Waiting)? {
+    private mutating func take(_ slot: Int) -> (event: Event, fact: PathFact)? {
         guard case .path(let fact) = slots[slot].fact else { return nil }
-        let isNew = newPaths.contains(fact.path)
-        return (remove(slot), NetEffect.Waiting(fact: fact, isNew: isNew))
+        return (remove(slot), fact)
     }
 
     private mutating func remove(_ slot: Int) -> Event {
@@ -278,7 +282,6 @@ package struct EntryList: Sendable {
         bytes -= event.load.bytes
         if case .path(let fact) = event.fact {
             index?[fact.path] = nil
-            if !newPaths.isEmpty { newPaths.remove(fact.path) }
             if fact.change == .renamed, let oldPath = fact.oldPath, left[oldPath] == slot { left[oldPath] = nil }
         }
         guard live > 0 else {
@@ -313,12 +316,19 @@ package struct EntryList: Sendable {
 }
 
 extension Event {
+    fileprivate mutating func tellNew() {
+        guard case .path(var fact) = fact else { return }
+        fact.isNew = true
+        self.fact = .path(fact)
+    }
+
     fileprivate var path: [UInt8]? { if case .path(let fact) = fact { fact.path } else { nil } }
 
     /// The handler may have been told of the path before: nothing is new about it any more.
     fileprivate mutating func tellKnown() {
-        guard case .path(var fact) = fact, fact.change == .created else { return }
-        fact.change = .written
+        guard case .path(var fact) = fact, fact.isNew || fact.change == .created else { return }
+        fact.isNew = false
+        if fact.change == .created { fact.change = .written }
         self.fact = .path(fact)
     }
 }

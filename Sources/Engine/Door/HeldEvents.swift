@@ -36,7 +36,9 @@ struct HeldEvents: HasInitialValue {
     }
 
     /// Returns the deliveries (for one handler) that came to nothing, or `nil`: there was no room.
-    mutating func add(_ event: Event, merge: CustomTrigger.Merge?, keepsElapses: Bool, limit: Load) -> Int? {
+    mutating func add(
+        _ event: Event, merge: CustomTrigger.Merge?, events: PathEvents, keepsElapses: Bool, limit: Load
+    ) -> Int? {
         switch event.fact {
         case .signal(let fact):
             if fold(event, fact) { return 0 }
@@ -48,7 +50,7 @@ struct HeldEvents: HasInitialValue {
                 ? add(event, merge: nil, within: kept(limit, atLeast: limit.entries))
                 : add(event, merge: .add, within: limit)
         case .path:
-            return add(event, merge: .add, within: limit + Self.turn)
+            return add(event, merge: .add, within: limit + Self.turn, events: events)
         case .line:
             // Read before the descriptor was held: one read of the rim, and nothing of it may be lost.
             return list.add(event, merge: merge).annulled
@@ -62,11 +64,13 @@ struct HeldEvents: HasInitialValue {
         Load(entries: max(entries, Self.keptLimit), bytes: max(limit.bytes, Self.keptLimit * Event.cost))
     }
 
-    private mutating func add(_ event: Event, merge: CustomTrigger.Merge?, within limit: Load) -> Int? {
+    private mutating func add(
+        _ event: Event, merge: CustomTrigger.Merge?, within limit: Load, events: PathEvents = .all
+    ) -> Int? {
         if !list.load.hasRoom(for: event.load, within: limit) {
             guard let merge, list.wouldMerge(event, merge: merge) else { return nil }
         }
-        return list.add(event, merge: merge).annulled
+        return list.add(event, merge: merge, events: events).annulled
     }
 
     /// Signals fold per number and sender; real-time ones carry a value each.

@@ -100,9 +100,11 @@ extension Engine {
         let limit = holdLimit(source)
         let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
         let before = sources[source].held.load
-        let annulled = sources[source].held.add(event, merge: merge, keepsElapses: keepsElapses, limit: limit)
+        let annulled = sources[source].held.add(
+            event, merge: merge, events: sources[source].pathEvents, keepsElapses: keepsElapses, limit: limit)
         door.addHeld(sources[source].held.load - before)
-        if annulled != nil { saveHeld(event, source) }
+        // What is annulled for `Events=` alone would come back with the events that are stored one by one.
+        if let annulled, annulled > 0 { saveHolds(source) } else if annulled != nil { saveHeld(event, source) }
         let kept = sources[source].held.count
         if annulled == nil { sources[source].held.refused += event.count }
         for target in targets {

@@ -55,6 +55,8 @@ struct SourceState: Named {
     /// `CatchUp=all`: each elapse has an operation of its own.
     private(set) var keepsElapses = false
     private(set) var hasWindows = false
+    /// `Events=` of a `[Path]`.
+    private(set) var pathEvents = PathEvents.all
     var isRemoved = false
     /// The store has what it holds.
     var isHoldStored = false
@@ -101,12 +103,14 @@ struct SourceState: Named {
         isTimer = false
         keepsElapses = false
         hasWindows = !definition.windows.isEmpty
+        pathEvents = .all
         switch definition.trigger {
         case .timer(let timer):
             isTimer = true
             keepsElapses = timer.catchUp == .all
         case .custom(let custom): merge = custom.merge
-        case .signal, .path, .descriptor, .process, .unit, .group: break
+        case .path(let path): pathEvents = path.events
+        case .signal, .descriptor, .process, .unit, .group: break
         }
         if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }
     }

@@ -228,7 +228,10 @@ package final class InotifyHub {
         if let first = moved {
             moved = nil
             if event.mask.contains(.movedTo), event.cookie == first.cookie { return pair(first, event) }
-            deliver(first, .movedOut)
+            // One that has changed places with something elsewhere stands there still.
+            let hasExchanged =
+                event.mask.contains(.movedTo) && event.watch == first.watch && event.name == first.name
+            if !hasExchanged { deliver(first, .movedOut) }
         }
         switch event.mask {
         case let mask where mask.contains(.overflowed): overflow()

@@ -10,6 +10,7 @@ package struct FolderSnapshot: Sendable, Equatable {
         var permissions: UInt32 = 0
         var userID: UInt32 = 0
         var groupID: UInt32 = 0
+        var links: UInt64 = 0
         var isFolder: Bool
         /// A comparison has told that it came or was written; the kernel's own report of the same state is not told
         /// again.
@@ -19,6 +20,8 @@ package struct FolderSnapshot: Sendable, Equatable {
         /// Its making was reported, but not yet that it was closed after writing: should that report be lost, it is due
         /// although the content may be what it already was when the making was reported.
         var isOpen = false
+        /// Taken so soon after the last change that another one may have left the same times.
+        var isFresh = false
 
         package init(_ status: FileStatus) {
             inode = status.inode
@@ -26,7 +29,9 @@ package struct FolderSnapshot: Sendable, Equatable {
             modified = status.modified
             changed = status.changed
             (permissions, userID, groupID) = (status.permissions, status.userID, status.groupID)
+            links = status.kind == .folder ? 0 : status.links
             isFolder = status.kind == .folder
+            isFresh = isFresh(at: Linux.now(.realtime))
         }
 
         /// Something that stands nowhere.
@@ -44,8 +49,28 @@ package struct FolderSnapshot: Sendable, Equatable {
             inode == other.inode && size == other.size && modified == other.modified
         }
 
+        /// Whether another change may leave the times it has.
+        ///
+        /// - Parameter now: microseconds of the wall clock.
+        func isFresh(at now: Int64) -> Bool {
+            let isCoarse = changed % 1_000_000_000 == 0
+            return now * 1000 - changed < (isCoarse ? 2_000_000_000 : 20_000_000)
+        }
+
+        /// Nothing was written since it was told with this stamp.
+        func isTold(as other: Stamp) -> Bool {
+            !isOpen && !isFresh && isSameContent(as: other) && changed == other.changed
+        }
+
         func isSameAccess(as other: Stamp) -> Bool {
             permissions == other.permissions && userID == other.userID && groupID == other.groupID
+                && links == other.links
+        }
+
+        /// New content may have the old size and time (`cp --preserve`, `touch -r`), but the inode changes when it is
+        /// written: for no other reason while owner, mode and links are what they were.
+        func mayHaveSameContent(as other: Stamp) -> Bool {
+            isSameContent(as: other) && (changed == other.changed || !isSameAccess(as: other))
         }
     }
 
@@ -95,11 +120,13 @@ package struct FolderSnapshot: Sendable, Equatable {
                 found.append((name, .appeared))
                 continue
             }
-            let isSameContent = old.isSameContent(as: stamp) && !old.isOpen
+            let isSame = old.mayHaveSameContent(as: stamp) && !old.isOpen
             // What happens within a folder is no change of its own, though it changes its times.
-            if !isSameContent, !stamp.isFolder || old.inode != stamp.inode {
+            if !isSame, !stamp.isFolder || old.inode != stamp.inode {
                 found.append((name, .contentChanged))
-            } else if !old.isSameAccess(as: stamp) || (isSameContent && old.changed != stamp.changed) {
+            } else if !old.isSameAccess(as: stamp)
+                || (stamp.isFolder && old.isSameContent(as: stamp) && old.changed != stamp.changed)
+            {
                 found.append((name, .attributesChanged))
             }
         }

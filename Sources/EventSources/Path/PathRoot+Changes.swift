@@ -9,10 +9,12 @@ extension PathRoot {
             guard !isOver else { return }
             // What is not told now must differ from the snapshot the next time too.
             if owner.isHeld { return isDirty = true }
-            let wasRecovered = snapshot.entries[name]?.isRecovered ?? false
+            let (wasRecovered, isNew) = (snapshot.entries[name]?.isRecovered ?? false, isUntold(name))
             snapshot.entries[name] = newer.entries[name]
+            newFiles.remove(name)
             gone.remove(name)
-            let isTold = tell(difference, name, isFolder: newer.entries[name]?.isFolder ?? false)
+            if isNew, difference == .disappeared { continue }
+            let isTold = tell(difference, name, isNew: isNew, isFolder: newer.entries[name]?.isFolder ?? false)
             if isTold, difference == .disappeared { gone.insert(name) }
             let isOfAttributes = difference == .attributesChanged
             snapshot.entries[name]?.isRecovered = isOfAttributes ? wasRecovered : isTold
@@ -21,12 +23,17 @@ extension PathRoot {
     }
 
     /// False: nobody wants to know.
-    private func tell(_ difference: FolderSnapshot.Difference, _ name: [UInt8], isFolder: Bool) -> Bool {
+    private func tell(
+        _ difference: FolderSnapshot.Difference, _ name: [UInt8], isNew: Bool, isFolder: Bool
+    ) -> Bool {
         switch difference {
         case .appeared:
-            let isTold = tell(.created, name, isRecovered: true)
-            return (!isFolder && tell(.written, name, isRecovered: true)) || isTold
-        case .contentChanged: return tell(events.contains(.written) ? .written : .modified, name, isRecovered: true)
+            let isTold = tell(.created, name, isRecovered: true, isFolder: isFolder)
+            let isNew = !events.contains(.created)
+            return (!isFolder && tell(.written, name, isRecovered: true, isNew: isNew)) || isTold
+        case .contentChanged:
+            let change = events.contains(.modified) && !events.contains(.written) ? PathChange.modified : .written
+            return tell(change, name, isRecovered: true, isNew: isNew)
         case .attributesChanged: return tell(.attributes, name, isRecovered: true)
         case .disappeared: return tell(.deleted, name, isRecovered: true)
         }
@@ -43,39 +50,66 @@ extension PathRoot {
         let name = event.name
         switch event.change {
         case .created: created(name)
-        case .closedAfterWriting:
-            // It was closed before it went.
-            guard !gone.contains(name) else { return }
-            _ = remember(name)
-            if snapshot.entries[name]?.isRecovered != true { tell(.written, name) }
+        case .closedAfterWriting: closed(name, isOlder: isOlder)
         case .modified: if !gone.contains(name) { tell(.modified, name) }
         case .attributes: if !gone.contains(name) { attributesChanged(name) }
         case .deleted, .movedOut:
             // What a comparison has told stands there since.
+            newFiles.remove(name)
             guard gone.remove(name) == nil, !stands(name) else { return }
+            let wasNew = isUntold(name)
             snapshot.entries[name] = nil
-            tell(.deleted, name)
+            if !wasNew { tell(.deleted, name) }
         case .movedIn:
+            newFiles.remove(name)
             gone.remove(name)
             guard !stands(name) else { return }
+            let isNew = snapshot.entries[name] == nil
             _ = remember(name)
-            tell(.written, name)
+            tell(.written, name, isNew: isNew)
         case .renamed(_, let fromName): renamed(name, from: fromName)
         case .selfChanged, .overflowed: break
         }
+    }
+
+    /// Nobody was told that it is there: it was made, and was not closed yet.
+    private func isUntold(_ name: [UInt8]) -> Bool {
+        !events.contains(.created) && snapshot.entries[name]?.isOpen ?? false
     }
 
     private func created(_ name: [UInt8]) {
         gone.remove(name)
         // Created and gone again before it could be looked at.
         guard let status = remember(name) else {
+            snapshot.entries[name]?.isOpen = true
             tell(.created, name)
             return
         }
         if snapshot.entries[name]?.isRecovered == true { return }
-        snapshot.entries[name]?.isOpen = status.kind == .regular && status.links == 1
-        tell(.created, name)
-        if status.kind == .symbolicLink || (status.kind == .regular && status.links > 1) { tell(.written, name) }
+        snapshot.entries[name]?.isOpen = status.kind == .regular
+        if status.kind == .regular { newFiles.add(name) }
+        tell(.created, name, isFolder: status.kind == .folder)
+        if status.kind == .symbolicLink { tell(.written, name, isNew: !events.contains(.created)) }
+    }
+
+    private func closed(_ name: [UInt8], isOlder: Bool) {
+        newFiles.remove(name)
+        // It was closed before it went.
+        guard !gone.contains(name) else { return }
+        let (old, isNew) = (snapshot.entries[name], isUntold(name))
+        _ = remember(name)
+        guard let new = snapshot.entries[name], !new.isRecovered else { return }
+        // Whoever had it open for writing has not written.
+        if let old, isSettled, !isOlder, !hub.isReplaying, old.isTold(as: new) { return }
+        tell(.written, name, isNew: isNew)
+    }
+
+    /// Nobody writes a file any more whose close was not reported here.
+    func completed(_ name: [UInt8]) {
+        guard !isOver, snapshot.entries[name]?.isOpen == true else { return }
+        if isListing { return newFiles.add(name) }
+        if owner.isHeld { return isDirty = true }
+        closed(name, isOlder: false)
     }
 
     /// The snapshot takes them over, unless it has to show that the content is still to be told.
@@ -92,19 +126,46 @@ extension PathRoot {
 
     /// One event where it was asked for, else what it means at each end. A comparison may have told either end.
     private func renamed(_ name: [UInt8], from oldName: [UInt8]) {
-        let (hasToldOld, hasToldNew) = (gone.remove(oldName) != nil, stands(name))
+        newFiles.remove(oldName)
+        newFiles.remove(name)
+        if exchanged.remove(NamePair(from: oldName, to: name)) != nil { return }
+        if haveExchanged(name, oldName) { return exchange(name, oldName) }
+        let (hasToldOld, hasToldNew, wasNew) = (gone.remove(oldName) != nil, stands(name), isUntold(oldName))
         let hasReplaced = snapshot.entries[name] != nil && !hasToldNew
         gone.remove(name)
         snapshot.entries[oldName] = nil
         _ = remember(name)
         if hasToldOld, hasToldNew { return }
-        guard events.contains(.renamed) else {
-            if !hasToldOld { tell(.deleted, oldName) }
-            if !hasToldNew { tell(.written, name) }
+        if wasNew, !hasReplaced {
+            guard !hasToldNew else { return }
+            snapshot.entries[name]?.isOpen = true
+            return newFiles.add(name)
+        }
+        guard events.contains(.renamed), !wasNew else {
+            if !hasToldOld, !wasNew { tell(.deleted, oldName) }
+            if !hasToldNew { tell(.written, name, isNew: !hasReplaced) }
             return
         }
         owner.tell(
             PathFact(.renamed, path: fullPath(name), oldPath: fullPath(oldName), root: path, hasReplaced: hasReplaced))
+    }
+
+    /// Whether two names have changed places (`rename(2)` RENAME_EXCHANGE), which the kernel reports as two renames.
+    private func haveExchanged(_ name: [UInt8], _ oldName: [UInt8]) -> Bool {
+        guard let first = snapshot.entries[oldName], let second = snapshot.entries[name], first.inode != second.inode,
+            let now = stamp(oldName), now.inode == second.inode, now.isFolder || now.isSameContent(as: second)
+        else { return false }
+        return stamp(name)?.inode == first.inode
+    }
+
+    private func exchange(_ name: [UInt8], _ oldName: [UInt8]) {
+        exchanged.insert(NamePair(from: name, to: oldName))
+        for name in [oldName, name] {
+            gone.remove(name)
+            let hasTold = stands(name)
+            _ = remember(name)
+            if !hasTold { tell(.written, name) }
+        }
     }
 
     /// Makes the snapshot differ where an event that cannot be told now is older than it: the comparison that follows
@@ -151,7 +212,11 @@ extension PathRoot {
         return path.last == UInt8(ascii: "/") ? path + name : path + [UInt8(ascii: "/")] + name
     }
 
-    @discardableResult private func tell(_ change: PathChange, _ name: [UInt8], isRecovered: Bool = false) -> Bool {
-        owner.tell(PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered))
+    @discardableResult private func tell(
+        _ change: PathChange, _ name: [UInt8], isRecovered: Bool = false, isNew: Bool = false, isFolder: Bool = false
+    ) -> Bool {
+        owner.tell(
+            PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered, isNew: isNew),
+            isFolder: isFolder)
     }
 }

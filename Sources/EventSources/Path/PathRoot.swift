@@ -33,6 +33,24 @@ final class PathRoot: FolderObserver {
     private var isBlind = false
     /// A folder that came while nobody watched is told as a whole, once.
     private var hasTakenWhole = false
+    /// Everything that happened before its first listing is told: a stamp shows what was told by now.
+    private(set) var isSettled = false
+    /// Renames whose reverse was told with them: the two names have changed places.
+    var exchanged: Set<NamePair> = []
+    private(set) lazy var newFiles = NewFiles(
+        hub: hub, path: { [unowned self] in fullPath($0) },
+        beside: { [unowned self] work, then in
+            owner.beside { () throws(SystemError) in
+                work()
+            } then: {
+                then((try? $0.get()) ?? [])
+            }
+        }, completed: { [weak self] in self?.completed($0) })
+
+    struct NamePair: Hashable {
+        var from: [UInt8]
+        var to: [UInt8]
+    }
 
     private struct Listing {
         var number: Int
@@ -50,7 +68,7 @@ final class PathRoot: FolderObserver {
         anchor = PathAnchor(path, hub: hub) { [weak self] in self?.anchorChanged($0) }
     }
 
-    var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) }
+    var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) + newFiles.watchCount }
     var limit: String? { anchor?.limit }
     var isListing: Bool { listing != nil }
     var isOver: Bool { anchor == nil }
@@ -137,6 +155,7 @@ final class PathRoot: FolderObserver {
 
     func disarm() {
         listing = nil
+        newFiles.removeAll()
         stopFolder()
         anchor?.disarm()
         anchor = nil
@@ -166,7 +185,7 @@ final class PathRoot: FolderObserver {
         listing = Listing(number: lastListing, events: carried, isNewer: !hasBegun || hub.isReplaying)
         carried = []
         let (path, isFolder, number) = (path, isFolder, lastListing)
-        owner.list { () throws(SystemError) in
+        owner.beside { () throws(SystemError) in
             try isFolder ? FolderSnapshot(listing: path) : FolderSnapshot(of: path)
         } then: { [weak self] result in
             self?.listed(result, number)
@@ -185,6 +204,7 @@ final class PathRoot: FolderObserver {
         case .success(let newer):
             hasBegun = true
             snapshot = newer
+            hub.whenCaughtUp { [weak self] in self?.isSettled = true }
         }
         for event in listing.events where anchor != nil { take(event, isOlder: listing.isNewer) }
         guard anchor != nil else { return }
@@ -211,6 +231,7 @@ final class PathRoot: FolderObserver {
         switch change {
         case .moved: replaced()
         case .overflowed:
+            exchanged = []
             // There is nothing to compare with.
             if hub.isReplaying { owner.lostEvents() }
             // What was lost may have been the end of a folder that is watched.

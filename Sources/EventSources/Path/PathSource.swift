@@ -82,10 +82,10 @@ package final class PathSource: EventSource {
 
     // MARK: What the roots need
 
-    /// Lists beside the core and comes back; one listing at a time.
-    func list(
-        _ work: @escaping @Sendable () throws(SystemError) -> FolderSnapshot,
-        then: @escaping (Swift.Result<FolderSnapshot, SystemError>) -> Void
+    /// Works beside the core and comes back; one thing at a time.
+    func beside<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(SystemError) -> Value,
+        then: @escaping (Swift.Result<Value, SystemError>) -> Void
     ) {
         let bound = QueueBound(then, to: environment.core)
         environment.slow.submit(id.description, inOrder: true) { [core = environment.core] in
@@ -94,11 +94,19 @@ package final class PathSource: EventSource {
         }
     }
 
-    /// False: it is none of its events.
-    @discardableResult func tell(_ fact: PathFact) -> Bool {
-        guard trigger.events.contains(PathEvents(fact.change)) else { return false }
-        environment.send(.event(id, .path(fact)))
-        return true
+    /// Tells what is asked for, and what else may change what that comes to while it waits. False: it is none of its
+    /// events.
+    @discardableResult func tell(_ fact: PathFact, isFolder: Bool = false) -> Bool {
+        let isAsked = trigger.events.contains(PathEvents(fact.change))
+        let mayCount =
+            switch fact.change {
+            case .written, .deleted: true
+            // That of a file is told when it is complete.
+            case .created: isFolder
+            case .modified, .attributes, .renamed: false
+            }
+        if isAsked || mayCount { environment.send(.event(id, .path(fact))) }
+        return isAsked
     }
 
     /// The kernel's queue overflowed while no watchd read it.
@@ -136,19 +144,5 @@ package final class PathSource: EventSource {
             if let limit = roots.lazy.compactMap(\.limit).first { environment.limited(id, limit) }
             environment.send(.source(id, .armed))
         }
-    }
-}
-
-extension PathEvents {
-    init(_ change: PathChange) {
-        self =
-            switch change {
-            case .created: .created
-            case .written: .written
-            case .modified: .modified
-            case .attributes: .attributes
-            case .deleted: .deleted
-            case .renamed: .renamed
-            }
     }
 }

@@ -130,6 +130,7 @@ package struct PathEvents: OptionSet, Hashable, Sendable {
     package static let modified = PathEvents(rawValue: 16)
     package static let attributes = PathEvents(rawValue: 32)
     package static let changed: PathEvents = [.written, .renamed, .deleted]
+    package static let all: PathEvents = [.changed, .created, .modified, .attributes]
 }
 
 package struct PathTrigger: Equatable, Sendable {

@@ -87,9 +87,9 @@ extension SourceDefinition {
 
     static func path(
         _ name: String, to handlers: String..., on queue: String = "default", key: KeyRule = .handler,
-        coalesces: Bool = true, isSuspended: Bool = false
+        coalesces: Bool = true, isSuspended: Bool = false, events: PathEvents = .all
     ) -> SourceDefinition {
-        let trigger = PathTrigger(paths: [Array("/w".utf8)], events: [.written, .renamed, .deleted, .created])
+        let trigger = PathTrigger(paths: [Array("/w".utf8)], events: events)
         return make(.path, name, .path(trigger), handlers, queue, key, coalesces, isSuspended)
     }
 

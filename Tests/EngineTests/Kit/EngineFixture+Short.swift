@@ -45,11 +45,12 @@ extension EngineFixture {
     }
 
     func path(
-        _ source: String, _ change: PathChange, _ path: String, from oldPath: String? = nil, replaced: Bool = false
+        _ source: String, _ change: PathChange, _ path: String, from oldPath: String? = nil, replaced: Bool = false,
+        isNew: Bool = false
     ) {
         let fact = PathFact(
             change, path: Array(path.utf8), oldPath: oldPath.map { Array($0.utf8) }, root: Array("/w".utf8),
-            hasReplaced: replaced)
+            hasReplaced: replaced, isNew: isNew)
         send(.event(SourceID(.path, source), .path(fact)))
     }
 

@@ -110,7 +110,7 @@ struct RandomProgram {
     private static func trigger(_ kind: SourceKind, _ name: String, _ random: inout SeededGenerator) -> Trigger {
         switch kind {
         case .custom: return .custom(CustomTrigger(merge: random.pick(CustomTrigger.Merge.allCases)))
-        case .path: return .path(PathTrigger(paths: [Array("/w".utf8)], events: .changed))
+        case .path: return .path(PathTrigger(paths: [Array("/w".utf8)], events: .all))
         case .descriptor: return .descriptor(DescriptorTrigger(listener: .fifo([47]), framing: .line))
         case .signal: return .signal(SignalTrigger(signals: [10, 12, 40]))
         case .process: return .process(.pidFile([47]))

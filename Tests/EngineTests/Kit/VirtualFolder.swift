@@ -58,6 +58,11 @@ struct VirtualFolder {
             hasReplaced: hasReplaced)
     }
 
+    /// Which of these facts is not true of what stands there now; `nil`: none. Something may be left out.
+    func falsehood(in facts: [PathFact]) -> String? {
+        facts.first { (now[name($0.path)] == nil) != ($0.change == .deleted) }.map { "\($0.shown) is not true" }
+    }
+
     /// What is wrong with `facts` as an account of all that has happened; `nil`: nothing.
     func objection(to facts: [PathFact]) -> String? {
         var at: [String: PathFact] = [:]
