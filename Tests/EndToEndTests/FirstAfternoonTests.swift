@@ -43,6 +43,19 @@ import Varlink
         }
     }
 
+    /// Else nobody could tell a run by hand from one of the timer.
+    @Test func aRunByHandSaysSo() throws {
+        let text = "[Timer daily]\nOnCalendar=daily\nExec=/bin/true\n[Custom poke]\nExec=/bin/true\n"
+        try Watchd.run(text) { watchd in
+            for name in ["daily", "poke"] {
+                let end = try watchd.control("run", "--wait", name)
+                #expect(end.code == 0, "\(end)")
+            }
+            try watchd.waitUntilIdle()
+            #expect(try watchd.ended().map(\.cause) == ["timer/daily, run by hand", "custom/poke, run by hand"])
+        }
+    }
+
     @Test func statusOfANameShowsAllThatHasIt() throws {
         let text = """
             [Queue images]

@@ -126,6 +126,16 @@ extension OperationView {
 
     /// Why it exists, in a few words.
     func cause(_ role: Peer.Role) -> String {
+        guard isByHand, case .source = origin else { return eventCause(role) }
+        // What the event says is made up, but for data that was given.
+        switch events.last?.fact {
+        case .timer: return "\(origin), run by hand"
+        case .custom(let fact) where fact.data == 1 && fact.payload == nil: return "\(origin), run by hand"
+        default: return "\(eventCause(role)), run by hand"
+        }
+    }
+
+    private func eventCause(_ role: Peer.Role) -> String {
         // Of one that was found running, and was too young to be stored, the event is not known.
         guard let newest = events.last, newest.id != 0 else { return "\(origin)" }
         if entries > 1 { return "\(origin), \(entries) events" }

@@ -17,8 +17,16 @@ extension Runtime {
             // Files with an error are not those in force.
             guard result.configuration != nil else { return }
             let found = result.diagnostics.filter { !known.contains($0) }
-            core.async { for warning in found { bound.value.logger.log(.warning, warning.rendered()) } }
+            core.async { for warning in found { bound.value.warn(warning) } }
         }
+    }
+
+    /// An entry of the journal has several lines; on a terminal each is one of its own, since a line that is written there
+    /// has no control characters.
+    private func warn(_ warning: Diagnostic) {
+        let text = warning.rendered()
+        if logger.isJournal { return logger.log(.warning, text) }
+        for line in text.split(separator: "\n") { logger.log(.warning, String(line)) }
     }
 }
 

@@ -42,6 +42,8 @@ package struct OperationView: Sendable {
     package var exit: Exit?
     package var output: [UInt8] = []
     package var isDurable = false
+    /// A client started it with `Run`.
+    package var isByHand = false
     /// A run of it may have happened before this attempt.
     package var isRedelivered = false
     /// The store has it, or had it until it ended.
@@ -335,6 +337,7 @@ extension Engine {
             attempt: Int(operation.progress.attempt),
             pid: operation.runs.lazy.compactMap(\.pid).first)
         view.isDurable = operation.record.isDurable
+        view.isByHand = operation.descent.isByHand
         view.isRedelivered = operation.progress.isRedelivered || view.events.contains(where: \.isRepeated)
         view.isStored = operation.record.isStored
         if let split = splits[operation.id] { (view.parts, view.partsEnded) = (split.count, split.ended) }

@@ -7,7 +7,7 @@ extension ValueReader {
             return try CalendarExpression(parsing: text.string, zones: zones)
         } catch {
             let isCron = (try? CronExpression(parsing: text.string)) != nil
-            let reason = isCron ? "it is a line of crontab(5), which OnCron= takes" : "\(error)"
+            let reason = isCron ? "it is a line of crontab(5): OnCron=\(text.string)" : "\(error)"
             refuse(
                 "is no calendar expression", reason, at: isCron ? 0..<text.bytes.count : error.range, of: text,
                 &problems)
