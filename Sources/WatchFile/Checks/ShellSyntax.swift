@@ -76,6 +76,12 @@ struct ShellSyntax {
 
     // MARK: The other words
 
+    /// Behind an option it may be its value, as of `cut -d #`.
+    private func beginsComment(_ index: Int) -> Bool {
+        items[index].text.string == "#" && index < items.count - 1
+            && items[index - 1].text.bytes.first != UInt8(ascii: "-")
+    }
+
     private var ofWords: Finding? {
         guard let index = items.indices.first(where: { finding(at: $0) != nil }), let found = finding(at: index) else {
             return nil
@@ -84,6 +90,11 @@ struct ShellSyntax {
             return Finding(
                 place: items[index].text,
                 sentence: "no shell reads this line, so & is an argument; leave it out: watchd goes on beside a run")
+        }
+        if found == "#" {
+            return Finding(
+                place: items[index].text,
+                sentence: "a comment needs a line of its own: here # and the words behind it are arguments")
         }
         return Finding(
             place: items[index].text,
@@ -104,7 +115,7 @@ struct ShellSyntax {
         guard !word.bytes.contains(where: { "'\"\\".utf8.contains($0) }) else { return nil }
         if Self.operators.contains(word.string) || Self.isRedirection(word.bytes) { return word.shown }
         if word.bytes.last == UInt8(ascii: ";"), word.bytes.count > 1, index < items.count - 1 { return ";" }
-        if word.bytes.starts(with: "~/".utf8) { return word.shown }
+        if word.bytes.starts(with: "~/".utf8) || beginsComment(index) { return word.shown }
         return isPattern(index) ? word.shown : nil
     }
 
