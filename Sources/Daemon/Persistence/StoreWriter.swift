@@ -151,7 +151,7 @@ final class StoreWriter: Sendable {
         if mustPlan { context.after(Self.laziness) { [self] in startPlanned() } }
     }
 
-    /// What is being written does not come back: until it does, no more is kept than while it fails.
+    /// A write does not come back: until it does, no more is kept than while writes fail.
     func isSilent() { state.withLock { $0.isFailing = true } }
 
     private func startPlanned() {

@@ -127,7 +127,7 @@ extension OperationView {
     /// Why it exists, in a few words.
     func cause(_ role: Peer.Role) -> String {
         guard isByHand, case .source = origin else { return eventCause(role) }
-        // What the event says is made up, but for data that was given.
+        // The event is made up, but for data that was given.
         switch events.last?.fact {
         case .timer: return "\(origin), run by hand"
         case .custom(let fact) where fact.data == 1 && fact.payload == nil: return "\(origin), run by hand"

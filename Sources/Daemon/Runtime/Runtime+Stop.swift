@@ -57,7 +57,7 @@ extension Runtime {
         persistence.whenSafe(orFailing: true) { [self] in
             let notes = sources?.notes ?? []
             persistence.write(notes.map { .position($0.id, $0.note) })
-            // What is kept is known when it is written.
+            // The number of those that are kept is known when they are written.
             persistence.close(end)
         }
         let late = QueueBound(

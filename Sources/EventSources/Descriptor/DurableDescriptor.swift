@@ -245,7 +245,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
     private func findRepeats() {
         guard isFound else { return }
         isFound = false
-        // What the daemon before had told stood at the head: it is taken out, and what comes is new.
+        // Bytes that the daemon before had told stood at the head: they are taken out, and others are new.
         if batch.items.isEmpty { return }
         repeated = untaken?.repeated(batch.bytes) ?? 0
         repeatedEnd = min(repeated, batch.bytes.count)

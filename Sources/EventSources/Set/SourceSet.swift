@@ -222,8 +222,8 @@ package final class SourceSet {
     package func release(_ id: SourceID) {
         if silent[id] == nil { sources[id]?.release() } else { silent[id]?.isHeld = false }
     }
-    /// What durable sources have told and not taken out of their descriptors, as it stands now, to be stored as their
-    /// positions. Only of those that have told something: of the others, what is stored counts.
+    /// Notes of what durable sources have told and not taken out of their descriptors, as it stands now, to be stored as
+    /// their positions. Only of those that have told something: of the others, what is stored counts.
     package var notes: [(id: SourceID, note: [UInt8])] { environment.untaken.told }
 
     /// The store could not be opened before: what stands in it of the positions is known now.

@@ -7,7 +7,7 @@ protocol OngoingRun: AnyObject {
     var name: String { get }
     /// Why it cannot be started yet.
     var delay: String? { get }
-    /// What it lacks may have been given back.
+    /// Another run may have given back what this one lacks.
     func tryNow()
     var outputSoFar: RunOutput { get }
     /// From now on nothing of it waits to be started.
