@@ -2,7 +2,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-/// What runs and supervised processes write, with the real programs.
+/// Output of runs and of supervised processes, with the real programs.
 @Suite("Output, end to end", .ownThread) struct OutputTests {
     private static let long = """
         [Custom long]

@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 import Varlink
 
-/// What real programs do to the files of a folder, and what is told of it while a handler waits.
+/// Changes that real programs make in a folder, and the news of them while a handler waits.
 @Suite("Real programs, end to end", .ownThread) struct RealProgramTests {
     /// A program, and what it means.
     struct Row {
@@ -141,7 +141,7 @@ import Varlink
     private func play(_ row: Row, _ index: Int, _ watchd: Watchd) throws {
         let folder = watchd.folder
         try run("find . -mindepth 1 -not -name old -delete; \(row.setup)", folder)
-        // What a link has brought is looked at a moment later.
+        // A file that a link has brought is looked at a moment later.
         try mark("before-\(index)", watchd)
         try watchd.waitUntilIdle()
         try folder.write("notes", "")

@@ -169,7 +169,7 @@ import WatchFile
         }
     }
 
-    /// What the daemon before had noted counts for the next one, too.
+    /// The note of the daemon before counts for the next one, too.
     @Test func aSourceThatHasToldNothingHasNoNote() throws {
         try with { setup in
             try setup.write("one\n")

@@ -39,7 +39,7 @@ import WatchFile
         #expect(made.status == .exited(0), "\(made)")
     }
 
-    /// What comes after it is told after it.
+    /// A later change is told after it.
     private func waitForLast(_ folder: Folder, _ rim: Rim) throws {
         try folder.write("in/last", "")
         try wait(for: "the last one") { told(rim).last == "written last" }

@@ -125,7 +125,7 @@ final class Rim: Sendable {
     /// How far a source had read when it said so last; given to the next one too.
     var position: [UInt8]? { said.positions.withLock { $0.last } }
 
-    /// Those of a stop.
+    /// The notes of a stop.
     var notes: [[UInt8]] { core.queue.sync { parts.value.environment.untaken.told.map(\.note) } }
 
     /// Events that were refused, and parts of lines that are lost.

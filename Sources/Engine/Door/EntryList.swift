@@ -40,7 +40,7 @@ package struct EntryList: Sendable {
         var load = Load()
         /// Deliveries whose net effect is nothing, or nothing that `Events=` asks for.
         var annulled = 0
-        /// What the events come to was told otherwise, or not at all, as `Events=` asks for less.
+        /// The net effect of the events was told otherwise, or not at all, as `Events=` asks for less.
         var isChosen = false
 
         static func + (left: Change, right: Change) -> Change {

@@ -103,7 +103,7 @@ extension Engine {
         let annulled = sources[source].held.add(
             event, merge: merge, events: sources[source].pathEvents, keepsElapses: keepsElapses, limit: limit)
         door.addHeld(sources[source].held.load - before)
-        // What is annulled for `Events=` alone would come back with the events that are stored one by one.
+        // A change that is annulled for `Events=` alone would come back with the events that are stored one by one.
         if let annulled, annulled > 0 { saveHolds(source) } else if annulled != nil { saveHeld(event, source) }
         let kept = sources[source].held.count
         if annulled == nil { sources[source].held.refused += event.count }
