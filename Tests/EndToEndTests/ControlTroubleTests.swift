@@ -70,6 +70,7 @@ import Testing
             // Whoever is slow here sees both answers: one time is enough.
             let wasBetween = try (1...20).contains { _ in
                 try reader.send(message: #"{"method":"io.watchd.Manager.GetStatus"}"#)
+                try wait(for: "the call to be read") { reader.isTaken }
                 try other.send(message: #"{"method":"io.systemd.service.Ping"}"#)
                 _ = try other.receive()
                 let isBefore = !reader.hasInput

@@ -57,6 +57,12 @@ final class RawConnection {
         return all
     }
 
+    /// The other end has read all that was sent.
+    var isTaken: Bool {
+        var left: Int32 = 0
+        return ioctl(socket, UInt(TIOCOUTQ), &left) == 0 && left == 0
+    }
+
     /// Something can be read now.
     var hasInput: Bool {
         var byte: UInt8 = 0
