@@ -37,6 +37,10 @@ extension Failure {
         switch errno {
         case .noSuchFile, .notFolder:
             self.init(message: "watchd is not running (no socket at \(path))", help: start, exitCode: .unreachable)
+        case .connectionRefused where (try? Linux.stat(path))?.kind ?? .socket != .socket:
+            self.init(
+                message: "\(path) is no socket", help: "name the control socket of watchd with --socket",
+                exitCode: .unreachable)
         case .connectionRefused:
             self.init(
                 message: "watchd is not running (nobody listens at \(path))", help: start, exitCode: .unreachable)

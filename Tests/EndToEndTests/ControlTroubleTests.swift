@@ -51,6 +51,36 @@ import Testing
         }
     }
 
+    @Test func aLongListLetsOthersBetweenItsTurns() throws {
+        let count = 2_000
+        let waiting = (1...count).map { "[Process gone\($0)]\nPIDFile=@/none/\($0)/pid\nExec=true\n" }.joined()
+        let first = "[Timer first]\nOnStartupSec=2h\nExec=true\n"
+        let last = "[Timer last]\nOnStartupSec=1h\nExec=true\n"
+        try Watchd.run(first + waiting + last) { watchd in
+            let soonest = try watchd.status().next.map(\.source)
+            #expect(soonest == ["timer/last", "timer/first"])
+            var (names, next) = ([String](), String?.none)
+            repeat {
+                let page = try watchd.call(ListSources.self, NamedListParameters(after: next))
+                names += page.sources.map(\.name)
+                next = page.next
+            } while next != nil
+            #expect(names == (1...count).map { "process/gone\($0)" }.sorted() + ["timer/first", "timer/last"])
+            let (reader, other) = (try RawConnection(watchd.socket), try RawConnection(watchd.socket))
+            // Whoever is slow here sees both answers: one time is enough.
+            let wasBetween = try (1...20).contains { _ in
+                try reader.send(message: #"{"method":"io.watchd.Manager.GetStatus"}"#)
+                try wait(for: "the call to be read") { reader.isTaken }
+                try other.send(message: #"{"method":"io.systemd.service.Ping"}"#)
+                _ = try other.receive()
+                let isBefore = !reader.hasInput
+                _ = try reader.receive()
+                return isBefore
+            }
+            #expect(wasBetween)
+        }
+    }
+
     /// Each of 32 connections has sent one message of 300 KB, and says when it is answered.
     private static let largeMessages = """
         import select, socket, sys

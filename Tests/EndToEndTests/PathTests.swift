@@ -56,6 +56,29 @@ import Varlink
         }
     }
 
+    @Test func onlyWhatTheGlobsLetThroughReachesAHandler() throws {
+        let text = """
+            [Path in]
+            Path=@/in
+            Events=changed
+            Include=*.jpg "with \\x2a*"
+            Exclude=.*
+            Key=%p
+            Exec=@/record %{event} %f
+            """
+        try Watchd.run(text, prepare: { try $0.makeFolder("in") }) { watchd in
+            let folder = watchd.folder
+            for name in ["a.txt", ".hidden.jpg", "with star", "with *"] { try folder.write("in/\(name)", "") }
+            try folder.write("in/b.part", "")
+            try Linux.rename(folder["in/b.part"], to: folder["in/b.jpg"])
+            let runs = try watchd.waitForRuns(2)
+            let told = runs.map { $0.arguments.map { String(decoding: $0, as: UTF8.self) } }
+            #expect(Set(told) == [["written", "with *"], ["written", "b.jpg"]])
+            try Linux.rename(folder["in/b.jpg"], to: folder["in/b.old"])
+            #expect(try watchd.waitForRuns(3).last?.arguments == ["deleted", "b.jpg"].map(\.pathBytes))
+        }
+    }
+
     @Test func everyPathOfAnOperationIsOneWordOrOneRecord() throws {
         let text = """
             [Path words]

@@ -94,6 +94,35 @@ import Varlink
         }
     }
 
+    @Test func theFileThatIsToBeWrittenIsToldOf() throws {
+        let text = """
+            [Path missing]
+            Path=@/missing
+            Log=a
+            [Path gone]
+            Path=@/in
+            Events=deleted
+            Log=b
+            [Path pictures]
+            Path=@/in
+            Include=**/*.jpg
+            Log=c
+            [Path all]
+            Path=@/in
+            Exclude=*.tmp
+            Log=d
+            """
+        try Folder.with { folder in
+            try folder.makeFolder("in")
+            let watchd = try Watchd(folder, text)
+            try watchd.waitForLog("Stop: Ctrl-C")
+            let hints = watchd.logText.split(separator: "\n").filter { $0.contains("echo hello") }
+                .compactMap { $0.split(separator: "/").last.map(String.init) }
+            #expect(hints == ["hello.jpg", "hello"])
+            try watchd.stop()
+        }
+    }
+
     /// Runs `body` with an `/etc` that nobody else sees, in Tokyo, and a daemon that goes by it. What programs read at
     /// their start is copied into it: all of `/etc` has more than a thousand files.
     private func withOwnEtc(_ more: String = "", _ body: (Watchd, Folder) throws -> Void) throws {

@@ -60,6 +60,8 @@ extension ConfigurationPrinter {
         case .path(let trigger):
             for path in trigger.paths { key("Path", self.path(path)) }
             key("Events", events(trigger.events))
+            globs("Include", trigger.filter.include)
+            globs("Exclude", trigger.filter.exclude)
             flag("Recursive", false, default: false)
         case .descriptor(let trigger):
             descriptor(trigger)
@@ -91,6 +93,10 @@ extension ConfigurationPrinter {
             key("RestartSec", command.restartDelay.description)
             key("RestartMaxDelaySec", command.restartMaxDelay.description)
         }
+    }
+
+    private mutating func globs(_ name: String, _ globs: [PathGlob]) {
+        if !globs.isEmpty { key(name, globs.map(\.description).joined(separator: " ")) }
     }
 
     private func events(_ events: PathEvents) -> String {

@@ -51,6 +51,7 @@ struct KeyTableTests {
     private func sample(_ key: Key) -> String {
         if key.name == "ListenSequentialPacket" { return "@name" }
         return switch key.type {
+        case .globs: "*.x **/y/*"
         case .flag, .noFlag: "no"
         case .number(let range): "\(range.upperBound)"
         case .numberOrInfinity: "infinity"

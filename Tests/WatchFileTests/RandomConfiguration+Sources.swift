@@ -54,6 +54,11 @@ extension RandomConfiguration {
         return [.handler, .none, .template(template)].randomElement(using: &generator) ?? .handler
     }
 
+    private mutating func globs() -> [PathGlob] {
+        let all = ["*.jpg", "**/a/[!b-d]?", "/x/**", "a**b"].shuffled(using: &generator).prefix(number(0...2))
+        return all.compactMap { try? PathGlob(Array($0.utf8)) }
+    }
+
     private mutating func trigger(
         _ kind: SourceKind, _ index: Int, handlers: [HandlerDefinition]
     ) -> Trigger {
@@ -65,7 +70,8 @@ extension RandomConfiguration {
             .path(
                 PathTrigger(
                     paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
-                    events: PathEvents(rawValue: UInt8(number(1...63)))))
+                    events: PathEvents(rawValue: UInt8(number(1...63))),
+                    filter: PathFilter(include: globs(), exclude: globs())))
         case .process: bool ? .process(.pidFile(path())) : .process(.match(match()))
         case .unit:
             .unit(

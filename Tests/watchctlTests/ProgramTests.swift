@@ -35,6 +35,8 @@ struct ProgramTests {
         #expect(try watchctl(socket + ["resume", "x"]).error.hasPrefix("watchctl: there is no “x\\x1b”; "))
         #expect(try watchctl(["nonsense"]).status == 2)
         #expect(try watchctl(["--socket", "/nonexistent/socket"]).status == 3)
+        let file = try watchctl(["--socket", "/etc/passwd"])
+        #expect((file.status, file.error.contains("/etc/passwd is no socket")) == (3, true))
         #expect(try watchctl(socket + ["stop"]).status == 4)
         let reload = try watchctl(socket + ["reload"])
         #expect(reload.status == 78)
@@ -113,6 +115,8 @@ struct ProgramTests {
                     environment: ["CONFIGURATION_DIRECTORY=\(folder)"], input: text)
             }
             #expect(try check("[Custom a]\nLog=a\n", ["-"]).text == "1 file, no errors\n")
+            let doubtful = try check("[Custom a]\nExec=true # b\n", ["-"])
+            #expect(doubtful.text.hasSuffix("\n1 file, no errors, 1 warning\n"), "\(doubtful)")
             let faulty = try check("[Custom a]\nLgo=a\n", ["-"])
             #expect(faulty.code == 78)
             #expect(faulty.text.contains("standard input:2:1: error: "))

@@ -62,11 +62,10 @@ struct Request: Sendable {
         case "io.systemd.service.Ping": return .plain { _, done in done(.of(NoParameters())) }
         case "io.systemd.service.GetLogLevel":
             return .plain { runtime, done in done(.of(Varlink.LogLevel(level: runtime.logger.level.rawValue))) }
-        case GetStatus.fullName: return .plain { runtime, done in done(.of(runtime.status(peer.role))) }
+        case GetStatus.fullName: return .plain { runtime, done in runtime.status(peer.role, done) }
         case ListSources.fullName:
-            return try list(call) { runtime, parameters throws(ManagerError) in
-                try runtime.sources(parameters, peer.role)
-            }
+            let parameters: NamedListParameters = try call.parameters()
+            return .plain { runtime, done in runtime.sources(parameters, peer.role, done) }
         case ListQueues.fullName:
             return try list(call) { runtime, parameters throws(ManagerError) in
                 try runtime.queues(parameters, peer.role)

@@ -33,9 +33,9 @@ extension Runtime {
             ("queue/\(queue)", ofQueue), ("handler/\(bare)", ofHandler), ("group/\(bare)", ofGroup),
             ("semaphore/\(bare)", ofSemaphore),
         ].compactMap { object, steps in steps.map { (object: object, steps: $0) } }
-        let sources = engine.sourceViews.filter {
-            $0.isListed && $0.id.name == bare && kind ?? $0.id.kind.rawValue == $0.id.kind.rawValue
-        }
+        let sources = engine.sourceViews(
+            of: engine.sourceIDs.filter { $0.name == bare && kind ?? $0.kind.rawValue == $0.kind.rawValue }
+        ).filter(\.isListed)
         if let only = found.first, found.count == 1 {
             guard kind == nil, only.object == "handler/\(bare)", sources.count == 1 else { return only }
             // Written in a source, which may be the reason.
@@ -63,7 +63,7 @@ extension Runtime {
         guard let view = engine.groupViews.first(where: { $0.id.name == name }) else { return nil }
         let section = view.id.description
         var members: [String] = []
-        if case .group(let trigger) = engine.sourceViews.first(where: { $0.id == view.id })?.definition.trigger {
+        if case .group(let trigger) = engine.definition(of: view.id)?.trigger {
             members = trigger.members
         }
         let isEmpty = view.outstanding == 0 && view.entered == 0
@@ -79,7 +79,7 @@ extension Runtime {
     }
 
     func suspended(_ id: SourceID) -> [Explanation] {
-        (engine.sourceViews.first { $0.id == id }?.suspensions ?? []).map { suspension in
+        (engine.sourceViews(of: [id]).first?.suspensions ?? []).map { suspension in
             let reason = suspension.reason.map { ", “\($0)”" } ?? ""
             let sentence = "suspended by \(suspension.by)\(reason)"
             return Explanation(code: .suspended, sentence: sentence, section: id.description)

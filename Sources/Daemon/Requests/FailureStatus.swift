@@ -40,14 +40,20 @@ extension Runtime {
             if byHandler[operation.handler] == nil { order.append(operation.handler) }
             byHandler[operation.handler, default: []].append(operation)
         }
+        guard !order.isEmpty else { return [] }
+        let views = engine.handlerViews.filter { byHandler[$0.definition.name] != nil && !$0.isRemoved }
         return order.prefix(Manager.maximumShownInStatus).compactMap { name in
-            byHandler[name].flatMap { problem(name, $0, role) }
+            byHandler[name].flatMap { failed in
+                problem(name, failed, views.first { $0.definition.name == name }, role)
+            }
         }
     }
 
-    private func problem(_ name: String, _ failed: [EndedOperation], _ role: Peer.Role) -> GetStatus.Problem? {
+    /// - Parameter view: `nil`: there is no such handler any more.
+    private func problem(
+        _ name: String, _ failed: [EndedOperation], _ view: HandlerView?, _ role: Peer.Role
+    ) -> GetStatus.Problem? {
         guard let last = failed.first else { return nil }
-        let view = engine.handlerViews.first { $0.definition.name == name && !$0.isRemoved }
         let how = [last.exit.map { EventText.exit($0) }, role == .administrator ? last.reason : nil]
             .compactMap { $0 }.joined(separator: ": ")
         let isLast = view?.lastEnded.map { $0 <= last.ended } ?? true

@@ -8,10 +8,19 @@ import WatchFile
 
 /// The requests that list.
 extension Runtime {
-    func sources(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListSources.Reply {
-        let page = try page(of: engine.sourceViews, parameters, \.id.description)
-        let groups = Dictionary(engine.groupViews.map { ($0.id, $0) }) { first, _ in first }
-        return ListSources.Reply(sources: page.items.map { source($0, groups[$0.id], role) }, next: page.next)
+    func sources(_ parameters: NamedListParameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        let page: Page<SourceID, String>
+        do throws(ManagerError) {
+            page = try self.page(of: engine.sourceIDs, parameters, \.description)
+        } catch {
+            return done(.of(error))
+        }
+        inTurns(over: page.items, [ListSources.Source]()) { runtime, sources, views in
+            let groups = Dictionary(runtime.engine.groupViews.map { ($0.id, $0) }) { first, _ in first }
+            sources += views.map { runtime.source($0, groups[$0.id], role) }
+        } then: { [next = page.next] _, sources in
+            done(.of(ListSources.Reply(sources: sources, next: next)))
+        }
     }
 
     func queues(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListQueues.Reply {
@@ -37,11 +46,11 @@ extension Runtime {
     }
 
     /// The named one (`uploads`, `path/uploads`), or a page of all.
-    private func page<View>(
-        of views: [View], _ parameters: NamedListParameters, _ name: (View) -> String
-    ) throws(ManagerError) -> Page<View, String> {
-        let named = views.map { (name: name($0), view: $0) }
-        let page: Page<(name: String, view: View), String>
+    private func page<Item>(
+        of items: [Item], _ parameters: NamedListParameters, _ name: (Item) -> String
+    ) throws(ManagerError) -> Page<Item, String> {
+        let named = items.map { (name: name($0), item: $0) }
+        let page: Page<(name: String, item: Item), String>
         if let wanted = parameters.name {
             let kinds = ["queue", "handler", "semaphore"].map { "\($0)/" }
             let isQualified = kinds.contains { wanted.hasPrefix($0) }
@@ -57,7 +66,7 @@ extension Runtime {
             let sorted = named.sorted { $0.name < $1.name }
             page = Page(of: sorted, by: \.name, after: parameters.after, limit: parameters.limit)
         }
-        return Page(items: page.items.map(\.view), next: page.next)
+        return Page(items: page.items.map(\.item), next: page.next)
     }
 
     // MARK: Items
@@ -169,11 +178,11 @@ extension Runtime {
                 (queue ?? $0.queue, handler ?? $0.handler) == ($0.queue, $0.handler)
             }
         } else {
-            // One state may be rare among all: only without that wish is a page's worth enough.
-            let most = parameters.state == nil ? limit + 1 : Int.max
             let after = UInt64(clamping: parameters.after ?? 0)
             views =
-                engine.operationViews(queue: queue, handler: handler, after: after, limit: most)
+                engine.operationViews(queue: queue, handler: handler, after: after, limit: limit + 1) { state in
+                    parameters.state.map { $0 == OperationSummary.State(state) } ?? true
+                }
                 + orphans.filter { (queue ?? $0.queue, handler ?? $0.handler) == ($0.queue, $0.handler) }
         }
         let wanted = views.filter { view in parameters.state.map { $0 == OperationSummary.State(view.state) } ?? true }
@@ -225,7 +234,8 @@ extension Runtime {
 
     /// Everything that has this bare name, with its kind.
     private func named(_ bare: String) -> [String] {
-        engine.sourceViews.filter { !$0.isRemoved && $0.id.name == bare }.map(\.id.description)
+        engine.sourceViews(of: engine.sourceIDs.filter { $0.name == bare }).filter { !$0.isRemoved }
+            .map(\.id.description)
             + engine.queueViews.filter { $0.definition.name == bare }.map { _ in "queue/\(bare)" }
             + engine.handlerViews.filter { !$0.isRemoved && $0.definition.name == bare }.map { _ in "handler/\(bare)" }
             + engine.semaphoreViews.filter { !$0.isRemoved && $0.definition.name == bare }

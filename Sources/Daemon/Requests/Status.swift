@@ -8,17 +8,24 @@ import WatchFile
 
 /// `GetStatus`: everything a person wants on one screen.
 extension Runtime {
-    func status(_ role: Peer.Role) -> GetStatus.Reply {
+    func status(_ role: Peer.Role, _ done: @escaping Request.Completion) {
+        inTurns(over: engine.sourceIDs, SourceStates()) { runtime, states, views in
+            runtime.add(views, to: &states, role)
+        } then: { runtime, states in
+            done(.of(runtime.status(states, role)))
+        }
+    }
+
+    private func status(_ sources: SourceStates, _ role: Peer.Role) -> GetStatus.Reply {
         var reply = GetStatus.Reply(
             version: Manager.softwareVersion, host: String(decoding: Linux.hostName, as: UTF8.self),
             pid: Int(Linux.processID),
             started: wireTime(engine.started.realtime),
             uptimeUsec: Int(Linux.now(.boottime) - engine.started.boottime), state: state)
-        let sources = engine.sourceViews
         reply.files = role == .administrator ? files : []
         reply.sections = locations.count
-        reply.problems = problems(sources, role)
-        reply.pauses = pauses(sources)
+        reply.problems = problems(sources.problems, role)
+        reply.pauses = sources.pauses + queuePauses
         reply.totals = ControlInterface.Counters(engine.totals)
         reply.processes = processesRunning
         reply.maxProcesses = engine.settings.maxProcesses
@@ -26,10 +33,10 @@ extension Runtime {
         reply.memoryBytes = Self.memory
         reply.pendingBytes = engine.loadPending.bytes
         reply.maxPendingBytes = engine.settings.maxMemory
-        reply.next = next(sources)
+        reply.next = sources.next.map(\.elapse)
         let shown = Manager.maximumShownInStatus
         reply.running = engine.oldestViews(shown, running: true).map { OperationSummary($0, role) }
-        reply.held = Array(held(sources).prefix(shown))
+        reply.held = sources.held
         reply.waiting = engine.oldestViews(shown, running: false).map { OperationSummary($0, role) }
         reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary(settled(EndedOperation($0)), role) }
         let semaphores = engine.semaphoreViews.filter { $0.waiting > 0 || $0.available != $0.definition.value }
@@ -56,40 +63,42 @@ extension Runtime {
         return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * 4096
     }
 
-    private func next(_ sources: [SourceView]) -> [GetStatus.Elapse] {
-        sources.compactMap { view in
-            view.nextElapse.map { (time: $0, view: view) }
-        }.sorted { $0.time < $1.time }.prefix(Manager.maximumShownInStatus).map {
-            GetStatus.Elapse(
-                source: $0.view.id.description, time: wireTime($0.time),
-                handlers: $0.view.definition.routes.map(\.handler))
-        }
-    }
-
-    private func pauses(_ sources: [SourceView]) -> [GetStatus.Pause] {
-        let ofSources = sources.compactMap { view in
+    private func add(_ views: [SourceView], to states: inout SourceStates, _ role: Peer.Role) {
+        let shown = Manager.maximumShownInStatus
+        states.problems += views.compactMap { problem($0, role) }
+        states.pauses += views.compactMap { view in
             view.suspensions.last.map {
                 GetStatus.Pause(
                     object: view.id.description, suspension: ControlInterface.Suspension($0),
                     kept: view.counters[.held])
             }
         }
-        let ofQueues = engine.queueViews.compactMap { view in
+        states.held += held(views).prefix(shown - states.held.count)
+        states.next += views.compactMap { view in
+            view.nextElapse.map { time in
+                let elapse = GetStatus.Elapse(
+                    source: view.id.description, time: wireTime(time), handlers: view.definition.routes.map(\.handler))
+                return (time, elapse)
+            }
+        }
+        states.next = Array(states.next.sorted { $0.time < $1.time }.prefix(shown))
+    }
+
+    private var queuePauses: [GetStatus.Pause] {
+        engine.queueViews.compactMap { view in
             view.suspensions.last.map {
                 GetStatus.Pause(
                     object: "queue/\(view.definition.name)", suspension: ControlInterface.Suspension($0),
                     kept: view.entries)
             }
         }
-        return ofSources + ofQueues
     }
 
     // MARK: Problems
 
-    private func problems(_ sources: [SourceView], _ role: Peer.Role) -> [GetStatus.Problem] {
+    private func problems(_ sources: [GetStatus.Problem], _ role: Peer.Role) -> [GetStatus.Problem] {
         let all =
-            sources.compactMap { problem($0, role) } + failureProblems(role)
-            + engine.queueViews.compactMap { problem($0) }
+            sources + failureProblems(role) + engine.queueViews.compactMap { problem($0) }
         let told = cancelledProblem.map { [$0] } ?? []
         return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + limits(role)
     }
@@ -206,4 +215,13 @@ extension Runtime {
             action: "what is ready waits for the end of a run",
             help: (oldest.map { "watchctl cancel \($0.id), or " } ?? "") + "a larger MaxProcesses=")
     }
+}
+
+/// What `GetStatus` tells of the sources, gathered in turns.
+private struct SourceStates: Sendable {
+    var problems: [GetStatus.Problem] = []
+    var pauses: [GetStatus.Pause] = []
+    var held: [HeldEvents] = []
+    /// The soonest first.
+    var next: [(time: Int64, elapse: GetStatus.Elapse)] = []
 }

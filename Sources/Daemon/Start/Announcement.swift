@@ -50,10 +50,7 @@ enum Announcement {
         case .signal(let trigger):
             return trigger.signals.first.map { "kill -s \(LinuxSignal.name($0).dropFirst(3)) \(Linux.processID)" }
         case .path(let trigger):
-            return trigger.paths.first.map { path in
-                let isFolder = (try? Linux.lstat(path))?.kind == .folder
-                return "echo hello > \(quoted(isFolder ? path + Array("/hello".utf8) : path))"
-            }
+            return pathHint(trigger)
         case .descriptor(let trigger):
             return descriptorHint(trigger.listener)
         case .process(.pidFile(let path)):
@@ -65,6 +62,19 @@ enum Announcement {
             return isPlain ? quoted(match.pattern) : nil
         case .custom: return "watchctl \(option(socket))emit \(name)"
         }
+    }
+
+    /// A file that can be written, and that is told of.
+    private static func pathHint(_ trigger: PathTrigger) -> String? {
+        guard let root = trigger.paths.first, let kind = (try? Linux.stat(root))?.kind,
+            !trigger.events.isDisjoint(with: [.written, .created, .modified])
+        else { return nil }
+        let wanted = trigger.filter.include.map {
+            $0.description.replacing("**/", with: "").replacing("*", with: "hello")
+        }
+        let names = ["hello"] + wanted.filter { !$0.contains("/") }
+        let files = kind == .folder ? names.map { root + Array("/\($0)".utf8) } : [root]
+        return files.first { trigger.filter.lets($0, below: root) }.map { "echo hello > \(quoted($0))" }
     }
 
     private static func descriptorHint(_ listener: DescriptorTrigger.Listener) -> String? {

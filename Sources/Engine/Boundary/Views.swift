@@ -201,12 +201,15 @@ extension Engine {
         }
     }
 
-    /// At most `limit` operations that have not ended, with an id above `after`, oldest first.
+    /// At most `limit` operations that have not ended, in a state that is wanted, with an id above `after`, oldest first.
     package func operationViews(
-        queue: String?, handler: String?, after: UInt64, limit: Int
+        queue: String?, handler: String?, after: UInt64, limit: Int,
+        where isWanted: (OperationState) -> Bool = { _ in true }
     ) -> [OperationView] {
         operations.oldest(limit) { operation in
-            operation.id > after && (queue.map { $0 == queues[operation.queue].definition.name } ?? true)
+            let isUnsafe = !journal.isWorking && isStartUnsafe(operation)
+            return operation.id > after && isWanted(isUnsafe ? .ready : operation.state)
+                && (queue.map { $0 == queues[operation.queue].definition.name } ?? true)
                 && (handler.map { $0 == handlers[operation.handler].name } ?? true)
         }.map { view($0) }
     }
@@ -230,9 +233,24 @@ extension Engine {
         sources.index(of: .source(id)).flatMap { sources[$0].definition?.value }
     }
 
-    package var sourceViews: [SourceView] {
+    /// Every source, without a look at what it does.
+    package var sourceIDs: [SourceID] {
+        sources.indices.compactMap { index in
+            guard case .source(let id) = sources[index].origin, sources[index].definition != nil else { return nil }
+            return id
+        }
+    }
+
+    package var sourceViews: [SourceView] { sourceViews(at: sources.indices) }
+
+    /// The sources among these that there are, in their order.
+    package func sourceViews(of ids: some Sequence<SourceID>) -> [SourceView] {
+        sourceViews(at: ids.compactMap { sources.index(of: .source($0)) })
+    }
+
+    private func sourceViews(at indices: [Int]) -> [SourceView] {
         let unsafe = unsafeStarts
-        return sources.indices.compactMap { index in
+        return indices.compactMap { index in
             let state = sources[index]
             guard case .source(let id) = state.origin, let definition = state.definition?.value else { return nil }
             return SourceView(
@@ -273,7 +291,7 @@ extension Engine {
     package var handlerViews: [HandlerView] {
         let unsafe = unsafeStarts
         var pids: [Int: [Int32]] = [:]
-        for ref in operations.refs {
+        for ref in operations.oldest(.max / 4, where: { !$0.runs.isEmpty }) {
             pids[operations[ref].handler, default: []] += operations[ref].runs.compactMap(\.pid)
         }
         return handlers.indices.map { index in

@@ -97,6 +97,7 @@ package final class PathSource: EventSource {
     /// Tells what is asked for, and what else may change what that comes to while it waits. False: it is none of its
     /// events.
     @discardableResult func tell(_ fact: PathFact, isFolder: Bool = false) -> Bool {
+        guard let fact = filtered(fact) else { return false }
         let isAsked = trigger.events.contains(PathEvents(fact.change))
         let mayCount =
             switch fact.change {
@@ -107,6 +108,18 @@ package final class PathSource: EventSource {
             }
         if isAsked || mayCount { environment.send(.event(id, .path(fact))) }
         return isAsked
+    }
+
+    /// What `Include=` and `Exclude=` let through; of a rename that crosses them, what it means at the end that they do.
+    private func filtered(_ fact: PathFact) -> PathFact? {
+        let isLet = trigger.filter.lets(fact.path, below: fact.root)
+        guard let oldPath = fact.oldPath else { return isLet ? fact : nil }
+        switch (trigger.filter.lets(oldPath, below: fact.root), isLet) {
+        case (true, true): return fact
+        case (true, false): return PathFact(.deleted, path: oldPath, root: fact.root)
+        case (false, true): return PathFact(.written, path: fact.path, root: fact.root, isNew: !fact.hasReplaced)
+        case (false, false): return nil
+        }
     }
 
     /// The kernel's queue overflowed while no watchd read it.

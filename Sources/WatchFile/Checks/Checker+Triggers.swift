@@ -34,8 +34,10 @@ extension Checker {
         return .path(
             PathTrigger(
                 paths: paths.withoutRepeats,
-                events: events.isEmpty ? .written : events.reduce(into: []) { $0.formUnion(Self.pathEvents[$1] ?? []) })
-        )
+                events: events.isEmpty ? .written : events.reduce(into: []) { $0.formUnion(Self.pathEvents[$1] ?? []) },
+                filter: PathFilter(
+                    include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
+                    exclude: entries.list("Exclude").flatMap { $0.value?.globs ?? [] })))
     }
 
     private static let pathEvents: [String: PathEvents] = [

@@ -63,6 +63,8 @@ enum ValueType {
     case path
     /// Absolute paths, separated by spaces.
     case paths
+    /// Globs on paths below a folder, separated by spaces.
+    case globs
     case output
     /// `PATH`, or `!PATH`.
     case pathCondition

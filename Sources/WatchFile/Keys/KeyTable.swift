@@ -222,8 +222,8 @@ enum KeyTable {
         .list(
             "Events", .choices(["written", "renamed", "deleted", "created", "modified", "attributes", "changed"]),
             usual: "written"),
-        .laterList("Include", .text),
-        .laterList("Exclude", .text),
+        .list("Include", .globs),
+        .list("Exclude", .globs),
         .laterList("Prune", .text),
         .one("FollowSymlinks", .noFlag, usual: "no"),
         .later("SettleSec", .span(.any)),

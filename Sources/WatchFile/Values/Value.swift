@@ -18,6 +18,7 @@ enum Value {
     case text(String)
     case path([UInt8])
     case paths([[UInt8]])
+    case globs([PathGlob])
     case output(StandardOutput)
     case pathCondition(PathCondition)
     case environment([EnvironmentVariable])
@@ -81,6 +82,7 @@ extension Value {
     var text: String? { if case .text(let value) = self { value } else { nil } }
     var path: [UInt8]? { if case .path(let value) = self { value } else { nil } }
     var paths: [[UInt8]] { if case .paths(let value) = self { value } else { [] } }
+    var globs: [PathGlob] { if case .globs(let value) = self { value } else { [] } }
     var output: StandardOutput? { if case .output(let value) = self { value } else { nil } }
     var pathCondition: PathCondition? { if case .pathCondition(let value) = self { value } else { nil } }
     var environment: [EnvironmentVariable] { if case .environment(let value) = self { value } else { [] } }

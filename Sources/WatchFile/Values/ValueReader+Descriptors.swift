@@ -13,6 +13,24 @@ extension ValueReader {
         }
     }
 
+    /// Globs on the path of a file below what is watched.
+    func globs(_ problems: inout Problems) -> [PathGlob]? {
+        guard let words = Word.split(text, &problems) else { return nil }
+        let globs = words.map { word -> PathGlob? in
+            do throws(PathGlob.Failure) {
+                return try PathGlob(letters: word.letters.map { .init(byte: $0.byte, isEscaped: $0.isEscaped) })
+            } catch {
+                let isWithin = error.index < word.letters.count
+                problems.error(
+                    "\(key.name)=\(word.text.shown) \(error.reason)",
+                    at: isWithin ? word.source(of: error.index..<error.index + 1) : word.text)
+                return nil
+            }
+        }
+        let valid = globs.compactMap(\.self)
+        return valid.count == globs.count ? valid : nil
+    }
+
     /// `FAMILY [GROUPS]`.
     func netlink(_ problems: inout Problems) -> NetlinkFamily? {
         let words = text.words

@@ -70,8 +70,12 @@ extension ValueReader {
             return check(try TimeSpan(parsing: text.string), rule, &problems)
         } catch {
             let start = text.bytes.startIndex
-            let marked = text[start + error.range.lowerBound..<start + error.range.upperBound]
-            refuseSpan(error.reason, at: marked, &problems)
+            let place = start + error.range.lowerBound
+            // The parser takes “5 sek” for 5 s and a number that is none.
+            let word = text.bytes[..<place].reversed().prefix { !$0.isDigit && !$0.isWhiteSpace }.count
+            let isUnit = error.reason == .notANumber && place > start && text.bytes[place...].first?.isLetter ?? false
+            let marked = text[(isUnit ? place - word : place)..<start + error.range.upperBound]
+            refuseSpan(isUnit ? .unknownUnit : error.reason, at: marked, &problems)
             return nil
         }
     }
@@ -96,7 +100,11 @@ extension ValueReader {
             suggestion: suggestion)
     }
 
-    private static let unitNames = ["us", "ms", "s", "sec", "second", "min", "h", "hour", "d", "day", "w", "week"]
+    private static let unitNames = [
+        "us", "ms", "s", "sec", "second", "seconds", "min", "minute", "minutes", "h", "hour", "hours", "d", "day",
+        "days",
+        "w", "week", "weeks",
+    ]
 
     private func check(_ span: TimeSpan, _ rule: SpanRule, _ problems: inout Problems) -> TimeSpan? {
         let shortest = TimeSpan.milliseconds(1)

@@ -34,6 +34,7 @@ struct ValueReader {
         case .text: return .text(text.string)
         case .path: return PathValue.read(text, key: key, &problems).map(Value.path)
         case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
+        case .globs: return globs(&problems).map(Value.globs)
         case .output: return output(&problems).map(Value.output)
         case .pathCondition: return pathCondition(&problems).map(Value.pathCondition)
         case .units: return all(text.words) { unit($0, &problems) }.map(Value.words)
@@ -55,7 +56,7 @@ struct ValueReader {
 
     private var mayCarryAnyByte: Bool {
         switch key.type {
-        case .path, .paths, .pathCondition, .output, .command, .address: true
+        case .path, .paths, .globs, .pathCondition, .output, .command, .address: true
         default: false
         }
     }

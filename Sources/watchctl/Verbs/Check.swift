@@ -34,7 +34,8 @@ extension Verb {
         if !session.isJSON {
             let place = invocation.operands.isEmpty ? folder(of: read.texts).map { "\($0): " } : nil
             let count = Phrases.count(read.texts.count, "file")
-            session.print([Styled("\(place ?? "")\(count), no errors", .green)])
+            let found = diagnostics.isEmpty ? "no errors" : "no errors, " + Phrases.count(diagnostics.count, "warning")
+            session.print([Styled("\(place ?? "")\(count), \(found)", diagnostics.isEmpty ? .green : .yellow)])
         }
         return .done
     }

@@ -43,6 +43,32 @@ final class RawConnection {
 
     func send(message: String) throws { try send(message.pathBytes + [0]) }
 
+    /// What comes until a message ends.
+    func receive() throws -> [UInt8] {
+        var all: [UInt8] = []
+        while all.last != 0 {
+            switch Self.read(socket) {
+            case .success(let bytes) where bytes.isEmpty: return all
+            case .success(let bytes): all += bytes
+            case .failure(let error) where error.errno == .wouldBlock: try wait(.readable)
+            case .failure(let error): throw error
+            }
+        }
+        return all
+    }
+
+    /// The other end has read all that was sent.
+    var isTaken: Bool {
+        var left: Int32 = 0
+        return ioctl(socket, UInt(TIOCOUTQ), &left) == 0 && left == 0
+    }
+
+    /// Something can be read now.
+    var hasInput: Bool {
+        var byte: UInt8 = 0
+        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 1
+    }
+
     /// What comes until the other end closes.
     func readToEnd() throws -> [UInt8] {
         var all: [UInt8] = []

@@ -1,0 +1,60 @@
+import Engine
+import LinuxSystem
+import ProgramKit
+import Testing
+import WatchFile
+
+@testable import EventSources
+
+/// `Include=` and `Exclude=` of a path source.
+@Suite("Filters of paths", .ownThread) struct PathFilterTests {
+    private func with(
+        _ events: PathEvents, include: [String] = [], exclude: [String] = [],
+        _ body: (Folder, () -> [String]) throws -> Void
+    ) throws {
+        try Folder.with { folder in
+            try folder.makeFolder("in")
+            for name in ["in/a.jpg", "in/b.tmp"] { try folder.write(name, name) }
+            func globs(_ texts: [String]) throws -> [PathGlob] { try texts.map { try PathGlob($0.pathBytes) } }
+            let trigger = PathTrigger(
+                paths: [folder["in"].pathBytes], events: events,
+                filter: PathFilter(include: try globs(include), exclude: try globs(exclude)))
+            try Rim.with {
+                PathSource($0, trigger, $1)
+            } then: { rim, _ in
+                try rim.waitUntilArmed()
+                try body(folder) {
+                    rim.paths.map { fact in
+                        func name(_ path: [UInt8]) -> String {
+                            String(decoding: path.dropFirst(folder["in/"].utf8.count), as: UTF8.self)
+                        }
+                        let old = fact.oldPath.map { "\(name($0))>" } ?? ""
+                        return "\(fact.change) \(old)\(name(fact.path))\(fact.isNew ? " new" : "")"
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func onlyWhatIsIncludedAndNotExcludedIsTold() throws {
+        try with(.written, include: ["*.jpg", "*.png"], exclude: ["x*"]) { folder, told in
+            for name in ["a.txt", "x.jpg", "b.png", "c.jpg"] { try folder.write("in/\(name)", "") }
+            try wait(for: "the last") { told().last == "written c.jpg new" }
+            #expect(told() == ["written b.png new", "written c.jpg new"])
+        }
+    }
+
+    @Test(arguments: [
+        ("in/b.tmp", "in/b.jpg", ["written b.jpg new"]), ("in/b.tmp", "in/a.jpg", ["written a.jpg"]),
+        ("in/a.jpg", "in/a.tmp", ["deleted a.jpg"]), ("in/a.jpg", "in/c.jpg", ["renamed a.jpg>c.jpg"]),
+        ("in/b.tmp", "in/c.tmp", []),
+    ])
+    func aRenameAcrossTheFilterIsTheHalfThatIsLetThrough(from: String, to: String, expected: [String]) throws {
+        try with(.changed, include: ["*.jpg"]) { folder, told in
+            try Linux.rename(folder[from], to: folder[to])
+            try folder.write("in/last.jpg", "")
+            try wait(for: "the last") { told().last == "written last.jpg new" }
+            #expect(told().dropLast() == expected)
+        }
+    }
+}
