@@ -63,8 +63,8 @@ import WatchFile
             { $0.standardOutput = .file(Array("/b".utf8)) },
             { $0.contract.mask = 0o077 }, { $0.contract.nice = 5 }, { $0.contract.io = IOScheduling(.idle) },
             { $0.contract.cpu = CPUScheduling(.batch) }, { $0.contract.oomScoreAdjust = 5 },
-            { $0.contract.hasNoNewPrivileges = true }, { $0.contract.limits = [.init(.CORE, soft: 0, hard: 0)] },
-            { $0.contract.limits = [.init(.CORE, soft: 0, hard: 1)] },
+            { $0.contract.hasNoNewPrivileges = true }, { $0.contract.limits = [.init(.core, soft: 0, hard: 0)] },
+            { $0.contract.limits = [.init(.core, soft: 0, hard: 1)] },
         ]
         #expect(Set(ways.map { fingerprint($0) }).count == ways.count)
     }

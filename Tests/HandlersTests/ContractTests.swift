@@ -48,13 +48,13 @@ import WatchFile
                 $0.hasNoNewPrivileges = true
             },
             Row(name: "NOFILE", script: limit("Max open files"), output: "Max open files 5 7 files ") {
-                $0.limits = [ResourceLimit(.NOFILE, soft: 5, hard: 7)]
+                $0.limits = [ResourceLimit(.nofile, soft: 5, hard: 7)]
             },
             Row(name: "CORE", script: limit("Max core file size"), output: "Max core file size 0 4096 bytes ") {
-                $0.limits = [ResourceLimit(.CORE, soft: 0, hard: 4096)]
+                $0.limits = [ResourceLimit(.core, soft: 0, hard: 4096)]
             },
             Row(name: "CPU time", script: limit("Max cpu time"), output: "Max cpu time 50 60 seconds ") {
-                $0.limits = [ResourceLimit(.CPU, soft: 50, hard: 60)]
+                $0.limits = [ResourceLimit(.cpu, soft: 50, hard: 60)]
             },
         ]
     }

@@ -62,22 +62,22 @@ extension ResourceLimit.Resource {
     /// RLIMIT_… of `asm-generic/resource.h`, which x86 and ARM have.
     fileprivate var number: Int32 {
         switch self {
-        case .CPU: 0
-        case .FSIZE: 1
-        case .DATA: 2
-        case .STACK: 3
-        case .CORE: 4
-        case .RSS: 5
-        case .NPROC: 6
-        case .NOFILE: 7
-        case .MEMLOCK: 8
-        case .AS: 9
-        case .LOCKS: 10
-        case .SIGPENDING: 11
-        case .MSGQUEUE: 12
-        case .NICE: 13
-        case .RTPRIO: 14
-        case .RTTIME: 15
+        case .cpu: 0
+        case .fsize: 1
+        case .data: 2
+        case .stack: 3
+        case .core: 4
+        case .rss: 5
+        case .nproc: 6
+        case .nofile: 7
+        case .memlock: 8
+        case .as: 9
+        case .locks: 10
+        case .sigpending: 11
+        case .msgqueue: 12
+        case .nice: 13
+        case .rtprio: 14
+        case .rttime: 15
         }
     }
 }

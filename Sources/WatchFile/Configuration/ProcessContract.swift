@@ -60,8 +60,22 @@ package struct CPUScheduling: Equatable, Sendable {
 package struct ResourceLimit: Equatable, Sendable {
     /// The resources as keys spell them behind `Limit`.
     package enum Resource: String, CaseIterable, Sendable {
-        case CPU, FSIZE, DATA, STACK, CORE, RSS, NOFILE, AS, NPROC, MEMLOCK, LOCKS, SIGPENDING, MSGQUEUE, NICE, RTPRIO
-        case RTTIME
+        case cpu = "CPU"
+        case fsize = "FSIZE"
+        case data = "DATA"
+        case stack = "STACK"
+        case core = "CORE"
+        case rss = "RSS"
+        case nofile = "NOFILE"
+        case `as` = "AS"
+        case nproc = "NPROC"
+        case memlock = "MEMLOCK"
+        case locks = "LOCKS"
+        case sigpending = "SIGPENDING"
+        case msgqueue = "MSGQUEUE"
+        case nice = "NICE"
+        case rtprio = "RTPRIO"
+        case rttime = "RTTIME"
     }
 
     /// No limit: RLIM_INFINITY.
@@ -82,7 +96,7 @@ package struct ResourceLimit: Equatable, Sendable {
     package var text: String {
         func shown(_ value: UInt64) -> String {
             if value == Self.infinity { return "infinity" }
-            return resource == .RTTIME ? "\(value)us" : "\(value)"
+            return resource == .rttime ? "\(value)us" : "\(value)"
         }
         return soft == hard ? shown(soft) : "\(shown(soft)):\(shown(hard))"
     }

@@ -38,11 +38,11 @@ extension ValueReader {
         if part.string == "infinity" { return ResourceLimit.infinity }
         let value: UInt64?
         switch resource {
-        case .CPU: value = time(part, unit: 1_000_000)
-        case .RTTIME: value = time(part, unit: 1)
-        case .NICE: value = niceLimit(part)
-        case .NOFILE, .NPROC, .LOCKS, .SIGPENDING, .RTPRIO: value = number(part)
-        case .FSIZE, .DATA, .STACK, .CORE, .RSS, .AS, .MEMLOCK, .MSGQUEUE: value = bytes(part)
+        case .cpu: value = time(part, unit: 1_000_000)
+        case .rttime: value = time(part, unit: 1)
+        case .nice: value = niceLimit(part)
+        case .nofile, .nproc, .locks, .sigpending, .rtprio: value = number(part)
+        case .fsize, .data, .stack, .core, .rss, .as, .memlock, .msgqueue: value = bytes(part)
         }
         if value == nil {
             refuse(
@@ -88,11 +88,11 @@ extension ValueReader {
 extension ResourceLimit.Resource {
     fileprivate var form: String {
         switch self {
-        case .CPU: "a time in seconds, or with a unit"
-        case .RTTIME: "a time in microseconds, or with a unit"
-        case .NICE: "a nice value with its sign, or a number up to 40"
-        case .NOFILE, .NPROC, .LOCKS, .SIGPENDING, .RTPRIO: "a whole number"
-        case .FSIZE, .DATA, .STACK, .CORE, .RSS, .AS, .MEMLOCK, .MSGQUEUE:
+        case .cpu: "a time in seconds, or with a unit"
+        case .rttime: "a time in microseconds, or with a unit"
+        case .nice: "a nice value with its sign, or a number up to 40"
+        case .nofile, .nproc, .locks, .sigpending, .rtprio: "a whole number"
+        case .fsize, .data, .stack, .core, .rss, .as, .memlock, .msgqueue:
             "a size: a number of bytes, perhaps with K, M, G, T, P or E behind it"
         }
     }
