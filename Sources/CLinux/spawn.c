@@ -31,6 +31,7 @@ enum {
     LAST_SIGNAL = 64,
     LAST_CLOSED_ONE_BY_ONE = 65536,
     IO_PRIORITY_OF_PROCESS = 1, // IOPRIO_WHO_PROCESS of linux/ioprio.h
+    NO_NEW_PRIVILEGES = 38,     // PR_SET_NO_NEW_PRIVS of linux/prctl.h
 };
 
 // The kernel's own signal set and sigaction: glibc's are larger and know signals that it keeps to itself.
@@ -62,6 +63,7 @@ struct child {
     const struct clinux_spawn_spec *spec;
     volatile int step;
     volatile int error;
+    volatile int index;
 };
 
 CHILD static int failed(struct child *child, int step) {
@@ -107,6 +109,49 @@ CHILD static int is_refused(void) {
     return errno == EPERM || errno == EACCES || errno == ENOSYS;
 }
 
+// With CLONE_VFORK it is the child's own, though the memory is the parent's.
+CHILD static int adjust_oom_score(const char *text) {
+    int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    size_t length = 0;
+    while (text[length]) length++;
+    long written = syscall(SYS_write, file, text, length);
+    int error = errno;
+    syscall(SYS_close, file);
+    errno = error;
+    return written < 0 ? -1 : 0;
+}
+
+// What the file that is executed finds: all that needs a privilege is before what may take it away.
+CHILD static int set_attributes(struct child *child) {
+    const struct clinux_spawn_spec *spec = child->spec;
+    if (spec->oom_score && adjust_oom_score(spec->oom_score) < 0) return failed(child, CLINUX_SPAWN_OOM_SCORE);
+    if (spec->sets_nice && syscall(SYS_setpriority, PRIO_PROCESS, 0, spec->nice) < 0
+        && (spec->sets_nice == CLINUX_SPAWN_REQUIRED || !is_refused()))
+        return failed(child, CLINUX_SPAWN_NICE);
+    if (spec->sets_io_priority && syscall(SYS_ioprio_set, IO_PRIORITY_OF_PROCESS, 0, spec->io_priority) < 0
+        && (spec->sets_io_priority == CLINUX_SPAWN_REQUIRED || !is_refused()))
+        return failed(child, CLINUX_SPAWN_IO_PRIORITY);
+    if (spec->sets_policy) {
+        const struct sched_param priority = {.sched_priority = spec->policy_priority};
+        if (syscall(SYS_sched_setscheduler, 0, spec->policy, &priority) < 0) return failed(child, CLINUX_SPAWN_POLICY);
+    }
+    return 0;
+}
+
+// After the last descriptor is in its place: a limit may be lower than the number it came from.
+CHILD static int set_limits(struct child *child) {
+    const struct clinux_spawn_spec *spec = child->spec;
+    if (has_raised_limit) syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &descriptor_limit, NULL);
+    for (int i = 0; i < spec->limit_count; i++) {
+        const uint64_t limit[2] = {spec->limits[i].soft, spec->limits[i].hard};
+        child->index = i;
+        if (syscall(SYS_prlimit64, 0, spec->limits[i].resource, limit, NULL) < 0)
+            return failed(child, CLINUX_SPAWN_LIMIT);
+    }
+    return 0;
+}
+
 CHILD static int run_child(void *argument) {
     struct child *child = argument;
     const struct clinux_spawn_spec *spec = child->spec;
@@ -114,16 +159,14 @@ CHILD static int run_child(void *argument) {
     const kernel_signal_set none = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
     if (syscall(SYS_setpgid, 0, 0) < 0) return failed(child, CLINUX_SPAWN_GROUP);
-    if (spec->sets_nice && syscall(SYS_setpriority, PRIO_PROCESS, 0, spec->nice) < 0 && !is_refused())
-        return failed(child, CLINUX_SPAWN_NICE);
-    if (spec->sets_io_priority && syscall(SYS_ioprio_set, IO_PRIORITY_OF_PROCESS, 0, spec->io_priority) < 0
-        && !is_refused())
-        return failed(child, CLINUX_SPAWN_IO_PRIORITY);
+    if (set_attributes(child) != 0) return 127;
     if (spec->mask >= 0) syscall(SYS_umask, spec->mask);
-    if (spec->folder && syscall(SYS_chdir, spec->folder) < 0) return failed(child, CLINUX_SPAWN_FOLDER);
     if (place_descriptors(spec) < 0) return failed(child, CLINUX_SPAWN_DESCRIPTORS);
     close_from(spec->descriptor_count);
-    if (has_raised_limit) syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &descriptor_limit, NULL);
+    if (set_limits(child) != 0) return 127;
+    if (spec->has_no_new_privileges && syscall(SYS_prctl, NO_NEW_PRIVILEGES, 1, 0, 0, 0) < 0)
+        return failed(child, CLINUX_SPAWN_PRIVILEGES);
+    if (spec->folder && syscall(SYS_chdir, spec->folder) < 0) return failed(child, CLINUX_SPAWN_FOLDER);
     syscall(SYS_execve, spec->path, spec->arguments, spec->environment);
     return failed(child, CLINUX_SPAWN_EXEC);
 }
@@ -152,7 +195,9 @@ int clinux_spawn(const struct clinux_spawn_spec *spec, struct clinux_spawned *re
         int code, status;
         while (clinux_waitid_pidfd(pidfd, WEXITED, &code, &status) < 0 && errno == EINTR) {}
         close(pidfd);
-        return refuse(result, child.step, child.error);
+        refuse(result, child.step, child.error);
+        result->index = child.index;
+        return -1;
     }
     *result = (struct clinux_spawned){.pid = pid, .pidfd = pidfd};
     return 0;

@@ -31,6 +31,7 @@ import WatchFile
     @Test func everyPropertyIsEitherOfTheLaunchOrNot() {
         let ofTheLaunch: Set = [
             "action", "workingDirectory", "environment", "standardInput", "standardOutput", "standardError",
+            "contract",
         ]
         let ofOthers: Set = [
             "name", "queue", "overlap", "constraints", "conditions", "stride", "retry", "timeout", "timeoutStop",
@@ -60,6 +61,10 @@ import WatchFile
             { $0.standardOutput = .null }, { $0.standardError = .null }, { $0.standardOutput = .inherit },
             { $0.standardOutput = .file(Array("/a".utf8)) }, { $0.standardOutput = .append(Array("/a".utf8)) },
             { $0.standardOutput = .file(Array("/b".utf8)) },
+            { $0.contract.mask = 0o077 }, { $0.contract.nice = 5 }, { $0.contract.io = IOScheduling(.idle) },
+            { $0.contract.cpu = CPUScheduling(.batch) }, { $0.contract.oomScoreAdjust = 5 },
+            { $0.contract.hasNoNewPrivileges = true }, { $0.contract.limits = [.init(.core, soft: 0, hard: 0)] },
+            { $0.contract.limits = [.init(.core, soft: 0, hard: 1)] },
         ]
         #expect(Set(ways.map { fingerprint($0) }).count == ways.count)
     }

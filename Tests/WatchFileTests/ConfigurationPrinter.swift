@@ -111,6 +111,7 @@ struct ConfigurationPrinter {
         key("KillMode", handler.killMode.rawValue)
         exitStatuses("SuccessExitStatus", handler.successExitStatus)
         handler.workingDirectory.map { key("WorkingDirectory", path($0)) }
+        contract(handler.contract)
         environment(handler.environment)
         key("StandardInput", handler.standardInput.rawValue)
         key("StandardOutput", output(handler.standardOutput))
@@ -122,6 +123,22 @@ struct ConfigurationPrinter {
         ] {
             for handler in list { key(name, handler) }
         }
+    }
+
+    mutating func contract(_ contract: ProcessContract) {
+        key("UMask", "0" + String(contract.mask, radix: 8))
+        contract.nice.map { key("Nice", "\($0)") }
+        contract.io.map {
+            key("IOSchedulingClass", $0.kind.rawValue)
+            if [.realtime, .bestEffort].contains($0.kind) { key("IOSchedulingPriority", "\($0.level)") }
+        }
+        contract.cpu.map {
+            key("CPUSchedulingPolicy", $0.policy.rawValue)
+            if $0.policy.isRealTime { key("CPUSchedulingPriority", "\($0.priority)") }
+        }
+        contract.oomScoreAdjust.map { key("OOMScoreAdjust", "\($0)") }
+        flag("NoNewPrivileges", contract.hasNoNewPrivileges, default: false)
+        for limit in contract.limits { key("Limit\(limit.resource.rawValue)", limit.text) }
     }
 
     mutating func constraints(_ constraints: StartConstraints) {

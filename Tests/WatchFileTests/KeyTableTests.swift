@@ -19,6 +19,7 @@ struct KeyTableTests {
         case .watchd, .queue, .handler, .custom: break
         }
         if key == "Width" { lines.append("Type=concurrent") }
+        if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }
         if ["OnSilence", "OnSound"].contains(key) { lines.append("SilenceSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
@@ -53,6 +54,8 @@ struct KeyTableTests {
         case .flag, .noFlag: "no"
         case .number(let range): "\(range.upperBound)"
         case .numberOrInfinity: "infinity"
+        case .signed(let range): "\(range.lowerBound)"
+        case .resourceLimit: "5:infinity"
         case .size: "64K"
         case .span: "90s"
         case .choice(let words, _), .choices(let words, _): words.first ?? ""

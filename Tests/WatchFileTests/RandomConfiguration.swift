@@ -125,11 +125,32 @@ struct RandomConfiguration {
         handler.successExitStatus = exitStatuses()
         handler.workingDirectory = maybe { $0.path() }
         handler.environment = environment()
+        handler.contract = contract()
         handler.standardInput =
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
         handler.standardOutput = output()
         handler.standardError = output()
         return handler
+    }
+
+    mutating func contract() -> ProcessContract {
+        var contract = ProcessContract()
+        contract.mask = UInt32(number(0o100...0o777))
+        contract.nice = maybe { Int32($0.number(0...39) - 20) }
+        contract.io = maybe {
+            $0.bool
+                ? IOScheduling(.idle) : IOScheduling($0.bool ? .realtime : .bestEffort, level: Int32($0.number(0...7)))
+        }
+        contract.cpu = maybe {
+            $0.bool ? CPUScheduling(.batch) : CPUScheduling(.rr, priority: Int32($0.number(1...99)))
+        }
+        contract.oomScoreAdjust = maybe { Int32($0.number(0...2000) - 1000) }
+        contract.hasNoNewPrivileges = bool
+        for resource in ResourceLimit.Resource.allCases where bool {
+            let soft = UInt64(number(0...40))
+            contract.limits.append(ResourceLimit(resource, soft: soft, hard: bool ? soft : ResourceLimit.infinity))
+        }
+        return contract
     }
 
     mutating func exitStatuses() -> ExitStatusSet {

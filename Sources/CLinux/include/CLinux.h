@@ -157,14 +157,30 @@ int clinux_raise_descriptor_limit(void);
 enum clinux_spawn_step {
     CLINUX_SPAWN_CLONE = 1, // no process was made
     CLINUX_SPAWN_GROUP,
+    CLINUX_SPAWN_OOM_SCORE,
     CLINUX_SPAWN_NICE,
     CLINUX_SPAWN_IO_PRIORITY,
-    CLINUX_SPAWN_FOLDER,
+    CLINUX_SPAWN_POLICY,
     CLINUX_SPAWN_DESCRIPTORS,
+    CLINUX_SPAWN_LIMIT,
+    CLINUX_SPAWN_PRIVILEGES,
+    CLINUX_SPAWN_FOLDER,
     CLINUX_SPAWN_EXEC,
 };
 
+/// Whether a nice value or an I/O priority is set.
+enum {
+    CLINUX_SPAWN_IF_ALLOWED = 1, // left as it is where the kernel refuses for want of a privilege
+    CLINUX_SPAWN_REQUIRED,
+};
+
 enum { CLINUX_SPAWN_MAX_DESCRIPTORS = 16 };
+
+/// One of setrlimit(2).
+struct clinux_limit {
+    int resource;
+    uint64_t soft, hard; // UINT64_MAX: none
+};
 
 struct clinux_spawn_spec {
     const char *_Nonnull path;                   // the file to execute; not looked up in PATH
@@ -174,10 +190,17 @@ struct clinux_spawn_spec {
     const int *_Nullable descriptors;            // [n] becomes the child's n; it gets no other
     int descriptor_count;                        // at most CLINUX_SPAWN_MAX_DESCRIPTORS
     int mask;                                    // umask(2); -1: inherited
-    int sets_nice;                               // whether `nice` counts
+    int sets_nice;                               // 0, CLINUX_SPAWN_IF_ALLOWED or CLINUX_SPAWN_REQUIRED
     int nice;                                    // setpriority(2), absolute
-    int sets_io_priority;                        // whether `io_priority` counts
+    int sets_io_priority;                        // as `sets_nice`
     int io_priority;                             // ioprio_set(2): the class << 13 | the level
+    int sets_policy;                             // whether `policy` counts
+    int policy;                                  // sched_setscheduler(2)
+    int policy_priority;                         // of a real-time policy
+    const char *_Nullable oom_score;             // what is written to oom_score_adj; NULL: inherited
+    const struct clinux_limit *_Nullable limits; // setrlimit(2), in this order
+    int limit_count;
+    int has_no_new_privileges;                   // PR_SET_NO_NEW_PRIVS
 };
 
 struct clinux_spawned {
@@ -185,11 +208,12 @@ struct clinux_spawned {
     int pidfd; // close-on-exec
     int step;  // of enum clinux_spawn_step, when it failed
     int error; // errno, when it failed
+    int index; // of `limits`, when it failed at CLINUX_SPAWN_LIMIT
 };
 
 /// Starts a process; returns once it has executed its file, or failed to. 0, or -1 with `step` and `error` in `result`
 /// (and then nothing is left behind).
 ///
-/// The child has an empty signal mask, every signal at its default, and a process group of its own. A nice value or an
-/// I/O priority that the kernel refuses for want of a privilege is left as it is: that is no reason not to run.
+/// The child has an empty signal mask, every signal at its default, and a process group of its own. It enters its
+/// folder last, as who it has become.
 int clinux_spawn(const struct clinux_spawn_spec *_Nonnull spec, struct clinux_spawned *_Nonnull result);

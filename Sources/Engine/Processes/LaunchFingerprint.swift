@@ -40,6 +40,7 @@ private struct LaunchText {
         case command = 1
         case word, workingDirectory, environmentName, environmentValue, standardInput, standardOutput, standardError
         case path
+        case mask, nice, io, cpu, oomScore, noNewPrivileges, limit
     }
 
     private(set) var bytes: [UInt8] = []
@@ -60,7 +61,20 @@ private struct LaunchText {
         if process.standardInput != .null { put(.standardInput, [Self.number(process.standardInput)]) }
         put(.standardOutput, process.standardOutput)
         put(.standardError, process.standardError)
+        put(process.contract)
     }
+
+    private mutating func put(_ contract: ProcessContract) {
+        if contract.mask != ProcessContract().mask { put(.mask, "\(contract.mask)") }
+        if let nice = contract.nice { put(.nice, "\(nice)") }
+        if let io = contract.io { put(.io, "\(io.kind.rawValue) \(io.level)") }
+        if let cpu = contract.cpu { put(.cpu, "\(cpu.policy.rawValue) \(cpu.priority)") }
+        if let score = contract.oomScoreAdjust { put(.oomScore, "\(score)") }
+        if contract.hasNoNewPrivileges { put(.noNewPrivileges, []) }
+        for limit in contract.limits { put(.limit, "\(limit.resource.rawValue) \(limit.soft) \(limit.hard)") }
+    }
+
+    private mutating func put(_ property: Property, _ text: String) { put(property, Array(text.utf8)) }
 
     private mutating func put(_ property: Property, _ output: StandardOutput) {
         switch output {

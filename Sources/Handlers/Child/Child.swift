@@ -73,6 +73,8 @@ struct Child: Sendable {
 
     private func explain(_ error: SpawnError) -> String {
         switch error.errno {
+        case .notPermitted where error.step.needsPrivilege, .accessDenied where error.step.needsPrivilege:
+            "\(error); it needs a privilege that watchd does not have: see User=, CapabilityBoundingSet= and RestrictRealtime= of its unit"
         case .argumentsTooLong: "\(error); use %@ with fewer paths, or StandardInput=paths"
         case .noSuchFile where error.step == .execute: "\(error) (or its interpreter)"
         case .wouldBlock where error.step == .clone: "\(error); raise LimitNPROC= or TasksMax="
@@ -99,11 +101,12 @@ struct Child: Sendable {
                 input, try open(definition.standardOutput, output?.write, 1, input, &owned),
                 try open(definition.standardError, output?.write, 2, input, &owned),
             ]
-            spawned = try Linux.spawn(
-                SpawnSpecification(
-                    path: path, arguments: words, environment: environment,
-                    folder: definition.workingDirectory ?? Array("/".utf8), descriptors: descriptors, umask: 0o022,
-                    nice: priority.nice, ioPriority: priority.io))
+            var specification = SpawnSpecification(
+                path: path, arguments: words, environment: environment,
+                folder: definition.workingDirectory ?? Array("/".utf8), descriptors: descriptors,
+                nice: priority.nice, ioPriority: priority.io)
+            specification.take(definition.contract)
+            spawned = try Linux.spawn(specification)
         } catch {
             if let output { FileDescriptor(owning: output.read).close() }
             throw error

@@ -12,6 +12,9 @@ package struct IOPriority: RawRepresentable, Comparable, Sendable {
     /// Level 0 to 7, of which 7 is the least urgent.
     package static func bestEffort(_ level: Int32) -> IOPriority { IOPriority(rawValue: 2 << classShift | level) }
 
+    /// Before all others; level 0 to 7, of which 7 is the least urgent.
+    package static func realTime(_ level: Int32) -> IOPriority { IOPriority(rawValue: 1 << classShift | level) }
+
     /// Served when nobody else wants the device.
     package static let idle = IOPriority(rawValue: 3 << classShift)
 

@@ -20,6 +20,8 @@ package struct SpawnSpecification: Sendable {
     package var nice: Int32?
     /// `nil`: that of the calling thread.
     package var ioPriority: IOPriority?
+    /// What it is made with beside these.
+    package var attributes = ProcessAttributes()
 
     package init(
         path: [UInt8], arguments: [[UInt8]], environment: [[UInt8]] = [], folder: [UInt8]? = nil, descriptors: [Int32],
@@ -51,7 +53,7 @@ package struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
         case arguments
         /// Making the process.
         case clone
-        case processGroup, nice, ioPriority, folder, descriptors, execute
+        case processGroup, oomScore, nice, ioPriority, policy, descriptors, limit, privileges, folder, execute
     }
 
     package let step: Step
@@ -72,12 +74,13 @@ extension Linux {
     /// Starts a process by the one spawn (`CLinux/spawn.c`); returns once it has executed its file, so it blocks as
     /// long as reading that file does. The child's signal mask is empty, every signal at its default, and it leads a
     /// process group of its own. A nice value or an I/O priority that the kernel refuses for want of a privilege is
-    /// left as it is.
+    /// left as it is, unless `attributes` require it.
     package static func spawn(_ specification: SpawnSpecification) throws(SpawnError) -> SpawnedProcess {
         try check(specification)
         let arguments = CStrings(specification.arguments)
         let environment = CStrings(specification.environment)
         let paths = CStrings([specification.path, specification.folder ?? []])
+        let attributes = specification.attributes
         var spawned = clinux_spawned()
         let result = specification.descriptors.withUnsafeBufferPointer { descriptors in
             var call = clinux_spawn_spec(
@@ -85,13 +88,20 @@ extension Linux {
                 folder: specification.folder == nil ? nil : paths[1], descriptors: descriptors.baseAddress,
                 descriptor_count: Int32(descriptors.count),
                 mask: specification.umask.map { Int32($0 & 0o777) } ?? -1,
-                sets_nice: specification.nice == nil ? 0 : 1, nice: specification.nice ?? 0,
-                sets_io_priority: specification.ioPriority == nil ? 0 : 1,
-                io_priority: specification.ioPriority?.rawValue ?? 0)
-            return clinux_spawn(&call, &spawned)
+                sets_nice: given(specification.nice != nil, attributes.requiresNice), nice: specification.nice ?? 0,
+                sets_io_priority: given(specification.ioPriority != nil, attributes.requiresIOPriority),
+                io_priority: specification.ioPriority?.rawValue ?? 0,
+                sets_policy: attributes.policy == nil ? 0 : 1, policy: attributes.policy?.number ?? 0,
+                policy_priority: attributes.policy?.priority ?? 0, oom_score: nil, limits: nil, limit_count: 0,
+                has_no_new_privileges: attributes.hasNoNewPrivileges ? 1 : 0)
+            return attributes.with(&call) { clinux_spawn(&$0, &spawned) }
         }
         if result != 0 { throw failure(spawned, specification) }
         return SpawnedProcess(processID: spawned.pid, pidfd: FileDescriptor(owning: spawned.pidfd))
+    }
+
+    private static func given(_ isGiven: Bool, _ isRequired: Bool) -> Int32 {
+        isGiven ? Int32((isRequired ? CLINUX_SPAWN_REQUIRED : CLINUX_SPAWN_IF_ALLOWED)) : 0
     }
 
     private static func check(_ specification: SpawnSpecification) throws(SpawnError) {
@@ -109,6 +119,11 @@ extension Linux {
             switch UInt32(spawned.step) {
             case CLINUX_SPAWN_CLONE.rawValue: (.clone, "clone")
             case CLINUX_SPAWN_GROUP.rawValue: (.processGroup, "setpgid")
+            case CLINUX_SPAWN_OOM_SCORE.rawValue: (.oomScore, "oom_score_adj \(specification.attributes.oomScore ?? 0)")
+            case CLINUX_SPAWN_POLICY.rawValue: (.policy, "sched_setscheduler")
+            case CLINUX_SPAWN_LIMIT.rawValue:
+                (.limit, "setrlimit \(specification.attributes.limits[Int(spawned.index)].name)")
+            case CLINUX_SPAWN_PRIVILEGES.rawValue: (.privileges, "prctl PR_SET_NO_NEW_PRIVS")
             case CLINUX_SPAWN_NICE.rawValue: (.nice, "setpriority \(specification.nice ?? 0)")
             case CLINUX_SPAWN_IO_PRIORITY.rawValue: (.ioPriority, "ioprio_set")
             case CLINUX_SPAWN_FOLDER.rawValue: (.folder, "chdir \((specification.folder ?? []).printable)")

@@ -77,6 +77,7 @@ extension Checker {
         for key in HandlerDraft.referenceKeys + HandlerDraft.semaphoreKeys { checkLength(of: key, draft.entries) }
         checkRetry(of: draft)
         checkStop(of: draft)
+        checkContract(draft.entries)
         draft.conditions = draft.entries.list("ExecCondition").compactMap { $0.value?.command }
         let specifiers =
             (draft.conditions + draft.commands).flatMap { $0.items.flatMap(\.specifiers) }

@@ -58,6 +58,7 @@ extension Checker {
         var draft = HandlerDraft(
             name: section.name, header: section.header, title: section.title, entries: Entries(own))
         draft.action = .exec([text.command])
+        checkContract(draft.entries)
         guard var process = draft.definition else { return nil }
         process.standardInput = .null
         var command = SupervisedCommand(

@@ -82,6 +82,7 @@ struct HandlerDraft {
         result.completions.change = names("OnChange", of: completions)
         result.completions.finished = names("OnFinished", of: completions)
         result.windows = entries.windows
+        result.contract = contract
         return result
     }
 

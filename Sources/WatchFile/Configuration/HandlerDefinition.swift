@@ -36,6 +36,8 @@ package struct HandlerDefinition: Equatable, Sendable {
     /// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: names of handlers.
     package var completions: Completions
     package var windows = CalendarWindows()
+    /// `UMask=` to `Limit…=`.
+    package var contract = ProcessContract()
 
     package init(
         name: String, action: HandlerAction, queue: String? = nil, overlap: Overlap? = nil,

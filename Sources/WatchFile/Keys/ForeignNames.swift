@@ -111,12 +111,8 @@ enum ForeignNames {
     /// systemd.exec(5), systemd.resource-control(5)
     private static let others: [Row] = [
         (["RootDirectory", "ChrootDirectory"], "Exec", "Exec=/usr/sbin/chroot FOLDER COMMAND"),
-        (["CPUSchedulingPolicy"], "Exec", "Exec=/usr/bin/chrt with its options and COMMAND"),
         (["CPUAffinity"], "Exec", "Exec=/usr/bin/taskset -c LIST COMMAND"),
-        (["IOSchedulingPriority"], "Exec", "Exec=/usr/bin/ionice with its options and COMMAND"),
-        (["Nice"], "Exec", "Exec=/usr/bin/nice -n N COMMAND"),
         (["User"], "Exec", "Exec=/usr/sbin/runuser -u USER -- COMMAND"),
-        (["UMask"], "Exec", "Exec=/bin/sh -c 'umask MODE; exec COMMAND'"),
         (["SyslogIdentifier", "SyslogFacility", "SyslogLevel"], nil, "leave it out: each line has the handler's name"),
         (["StandardInputText", "StandardInputData"], nil, "leave it out: Exec=/bin/sh -c 'echo TEXT | COMMAND'"),
         (["LogLevelMax"], nil, "LogLevel= in [Watchd]"),

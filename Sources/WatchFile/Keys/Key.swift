@@ -35,6 +35,10 @@ enum ValueType {
     case noFlag
     case number(ClosedRange<Int>)
     case numberOrInfinity(ClosedRange<Int>)
+    /// A number that may have a sign.
+    case signed(ClosedRange<Int>)
+    /// `LIMIT`, or `SOFT:HARD`.
+    case resourceLimit(ResourceLimit.Resource)
     /// Bytes, with the suffixes `K`, `M`, `G` (1024).
     case size(ClosedRange<Int>)
     case span(SpanRule)

@@ -161,10 +161,14 @@ enum KeyTable {
             .list("Environment", .environment),
             .laterList("EnvironmentFile", .path),
             .laterList("PassEnvironment", .text),
-            .later("UMask", .mode),
-            .later("Nice", .number(-20...19)),
-            .later("IOSchedulingClass", .text),
-            .later("NoNewPrivileges", .flag),
+            .one("UMask", .mode, usual: "0022"),
+            .one("Nice", .signed(-20...19)),
+            .one("IOSchedulingClass", .choice(IOScheduling.Class.allCases.map(\.rawValue))),
+            .one("IOSchedulingPriority", .number(0...7)),
+            .one("CPUSchedulingPolicy", .choice(CPUScheduling.Policy.allCases.map(\.rawValue))),
+            .one("CPUSchedulingPriority", .number(1...99)),
+            .one("OOMScoreAdjust", .signed(-1000...1000)),
+            .one("NoNewPrivileges", .flag, usual: "no"),
             .later("MemoryMax", .text),
             .later("CPUQuota", .text),
             .later("RunIn", .choice([], later: ["watchd", "unit"])),
@@ -176,10 +180,9 @@ enum KeyTable {
         ] + limits
 
     /// `Limit…=`: the resources of `setrlimit(2)`, as `systemd.exec(5)` spells them.
-    private static let limits: [Key] = [
-        "CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NOFILE", "AS", "NPROC", "MEMLOCK", "LOCKS", "SIGPENDING",
-        "MSGQUEUE", "NICE", "RTPRIO", "RTTIME",
-    ].map { .later("Limit" + $0, .text) }
+    private static let limits: [Key] = ResourceLimit.Resource.allCases.map {
+        .one("Limit\($0.rawValue)", .resourceLimit($0))
+    }
 
     /// The keys of every source.
     static let source: [Key] = [
@@ -277,6 +280,7 @@ enum KeyTable {
         [
             "KillSignal", "KillMode", "TimeoutStopSec", "SuccessExitStatus", "User", "Group", "SupplementaryGroups",
             "WorkingDirectory", "Environment", "EnvironmentFile", "PassEnvironment", "UMask", "Nice",
-            "IOSchedulingClass", "NoNewPrivileges", "MemoryMax", "CPUQuota", "StandardOutput", "StandardError",
+            "IOSchedulingClass", "IOSchedulingPriority", "CPUSchedulingPolicy", "CPUSchedulingPriority",
+            "OOMScoreAdjust", "NoNewPrivileges", "MemoryMax", "CPUQuota", "StandardOutput", "StandardError",
         ] + limits.map(\.name))
 }

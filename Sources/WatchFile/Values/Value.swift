@@ -6,6 +6,7 @@ enum Value {
     case number(Int)
     /// `nil`: `infinity`.
     case limit(Int?)
+    case resourceLimit(ResourceLimit)
     case span(TimeSpan)
     case word(String)
     case words([String])
@@ -68,6 +69,7 @@ extension Value {
     var flag: Bool? { if case .flag(let value) = self { value } else { nil } }
     var number: Int? { if case .number(let value) = self { value } else { nil } }
     var limit: Int?? { if case .limit(let value) = self { .some(value) } else { nil } }
+    var resourceLimit: ResourceLimit? { if case .resourceLimit(let value) = self { value } else { nil } }
     var span: TimeSpan? { if case .span(let value) = self { value } else { nil } }
     var word: String? { if case .word(let value) = self { value } else { nil } }
     var words: [String] { if case .words(let value) = self { value } else { [] } }

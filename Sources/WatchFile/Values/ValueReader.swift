@@ -16,6 +16,8 @@ struct ValueReader {
         case .noFlag: return noFlag(&problems).map(Value.flag)
         case .number(let range): return number(in: range, &problems).map(Value.number)
         case .numberOrInfinity(let range): return limit(in: range, &problems).map(Value.limit)
+        case .signed(let range): return signed(in: range, &problems).map(Value.number)
+        case .resourceLimit(let resource): return resourceLimit(resource, &problems).map(Value.resourceLimit)
         case .size(let range): return size(in: range, &problems).map(Value.number)
         case .span(let rule): return span(rule, &problems).map(Value.span)
         case .choice(let words, let later):

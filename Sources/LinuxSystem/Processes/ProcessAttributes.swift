@@ -1,0 +1,50 @@
+import CLinux
+
+/// What a process is made with, beside folder, descriptors and priority. By default all of it is inherited.
+package struct ProcessAttributes: Sendable {
+    /// A nice value that is refused fails the spawn.
+    package var requiresNice = false
+    /// An I/O priority that is refused fails the spawn.
+    package var requiresIOPriority = false
+    /// `sched_setscheduler(2)`.
+    package var policy: (number: Int32, priority: Int32)?
+    /// `/proc/self/oom_score_adj`.
+    package var oomScore: Int32?
+    package var limits: [Limit] = []
+    /// PR_SET_NO_NEW_PRIVS.
+    package var hasNoNewPrivileges = false
+
+    /// One of `setrlimit(2)`.
+    package struct Limit: Sendable {
+        /// As an error shows it.
+        package var name: String
+        /// RLIMIT_….
+        package var resource: Int32
+        package var soft: UInt64
+        package var hard: UInt64
+
+        package init(name: String, resource: Int32, soft: UInt64, hard: UInt64) {
+            self.name = name
+            self.resource = resource
+            self.soft = soft
+            self.hard = hard
+        }
+    }
+
+    package init() {}
+
+    /// Lends what stands in memory of its own.
+    func with(_ call: inout clinux_spawn_spec, _ body: (inout clinux_spawn_spec) -> Int32) -> Int32 {
+        if oomScore == nil, limits.isEmpty { return body(&call) }
+        let rows = limits.map { clinux_limit(resource: $0.resource, soft: $0.soft, hard: $0.hard) }
+        return rows.withUnsafeBufferPointer { rows in
+            call.limits = rows.baseAddress
+            call.limit_count = Int32(rows.count)
+            guard let oomScore else { return body(&call) }
+            return "\(oomScore)".withCString { text in
+                call.oom_score = text
+                return body(&call)
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+extension HandlerDraft {
+    /// `UMask=` to `Limit…=`.
+    var contract: ProcessContract {
+        var result = ProcessContract()
+        result.mask = entries["UMask"]?.number.map { UInt32($0) } ?? result.mask
+        result.nice = entries["Nice"]?.number.map { Int32($0) }
+        result.io = io
+        result.cpu = cpu
+        result.oomScoreAdjust = entries["OOMScoreAdjust"]?.number.map { Int32($0) }
+        result.hasNoNewPrivileges = entries["NoNewPrivileges"]?.flag ?? false
+        result.limits = ResourceLimit.Resource.allCases.compactMap { entries["Limit\($0.rawValue)"]?.resourceLimit }
+        return result
+    }
+
+    private var io: IOScheduling? {
+        let kind = entries["IOSchedulingClass"]?.word.flatMap(IOScheduling.Class.init)
+        let level = entries["IOSchedulingPriority"]?.number.map { Int32($0) }
+        guard kind != nil || level != nil else { return nil }
+        return IOScheduling(kind ?? .bestEffort, level: level ?? 4)
+    }
+
+    private var cpu: CPUScheduling? {
+        guard let policy = entries["CPUSchedulingPolicy"]?.word.flatMap(CPUScheduling.Policy.init) else { return nil }
+        guard policy.isRealTime else { return CPUScheduling(policy) }
+        return CPUScheduling(policy, priority: Int32(entries["CPUSchedulingPriority"]?.number ?? 1))
+    }
+}

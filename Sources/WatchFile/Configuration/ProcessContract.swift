@@ -1,0 +1,91 @@
+/// What a process is told by the kernel's own attributes, as `systemd.exec(5)` has them. `nil`, or empty: as watchd and
+/// the queue's `QoS=` leave it.
+package struct ProcessContract: Equatable, Sendable {
+    /// `UMask=`.
+    package var mask: UInt32 = 0o022
+    /// `Nice=`, absolute.
+    package var nice: Int32?
+    /// `IOSchedulingClass=`, `IOSchedulingPriority=`.
+    package var io: IOScheduling?
+    /// `CPUSchedulingPolicy=`, `CPUSchedulingPriority=`.
+    package var cpu: CPUScheduling?
+    /// `OOMScoreAdjust=`: -1000, never killed for memory, to 1000.
+    package var oomScoreAdjust: Int32?
+    /// `NoNewPrivileges=`.
+    package var hasNoNewPrivileges = false
+    /// `Limit…=`, no resource twice.
+    package var limits: [ResourceLimit] = []
+
+    package init() {}
+}
+
+/// `IOSchedulingClass=` with its level.
+package struct IOScheduling: Equatable, Sendable {
+    /// In the order of the kernel's numbers.
+    package enum Class: String, CaseIterable, Sendable {
+        case none, realtime
+        case bestEffort = "best-effort"
+        case idle
+    }
+
+    package var kind: Class
+    /// 0, the most urgent, to 7; of `realtime` and `best-effort`.
+    package var level: Int32
+
+    package init(_ kind: Class, level: Int32 = 4) {
+        self.kind = kind
+        self.level = level
+    }
+}
+
+/// `CPUSchedulingPolicy=` with its priority.
+package struct CPUScheduling: Equatable, Sendable {
+    package enum Policy: String, CaseIterable, Sendable {
+        case other, batch, idle, fifo, rr
+
+        package var isRealTime: Bool { self == .fifo || self == .rr }
+    }
+
+    package var policy: Policy
+    /// 1 to 99 of the real-time policies, else 0.
+    package var priority: Int32
+
+    package init(_ policy: Policy, priority: Int32 = 0) {
+        self.policy = policy
+        self.priority = priority
+    }
+}
+
+/// `Limit…=`: one limit of `setrlimit(2)`.
+package struct ResourceLimit: Equatable, Sendable {
+    /// The resources as keys spell them behind `Limit`.
+    package enum Resource: String, CaseIterable, Sendable {
+        case cpu = "CPU", fsize = "FSIZE", data = "DATA", stack = "STACK", core = "CORE"
+        case rss = "RSS", nofile = "NOFILE", addressSpace = "AS", nproc = "NPROC", memlock = "MEMLOCK"
+        case locks = "LOCKS", sigpending = "SIGPENDING", msgqueue = "MSGQUEUE", nice = "NICE", rtprio = "RTPRIO"
+        case rttime = "RTTIME"
+    }
+
+    /// No limit: RLIM_INFINITY.
+    package static let infinity = UInt64.max
+
+    package var resource: Resource
+    package var soft: UInt64
+    /// Not less than `soft`.
+    package var hard: UInt64
+
+    package init(_ resource: Resource, soft: UInt64, hard: UInt64) {
+        self.resource = resource
+        self.soft = soft
+        self.hard = hard
+    }
+
+    /// Behind the `=`, as a file would have it: what the kernel counts in.
+    package var text: String {
+        func shown(_ value: UInt64) -> String {
+            if value == Self.infinity { return "infinity" }
+            return resource == .rttime ? "\(value)us" : "\(value)"
+        }
+        return soft == hard ? shown(soft) : "\(shown(soft)):\(shown(hard))"
+    }
+}
