@@ -74,7 +74,7 @@ struct Child: Sendable {
     private func explain(_ error: SpawnError) -> String {
         switch error.errno {
         case .notPermitted where error.step.needsPrivilege, .accessDenied where error.step.needsPrivilege:
-            "\(error); watchd has not the privilege: see User= and CapabilityBoundingSet= of its unit"
+            "\(error); it needs a privilege that watchd does not have: see User=, CapabilityBoundingSet= and RestrictRealtime= of its unit"
         case .argumentsTooLong: "\(error); use %@ with fewer paths, or StandardInput=paths"
         case .noSuchFile where error.step == .execute: "\(error) (or its interpreter)"
         case .wouldBlock where error.step == .clone: "\(error); raise LimitNPROC= or TasksMax="

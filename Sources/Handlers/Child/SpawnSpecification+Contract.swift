@@ -71,7 +71,7 @@ extension ResourceLimit.Resource {
         case .nproc: 6
         case .nofile: 7
         case .memlock: 8
-        case .as: 9
+        case .addressSpace: 9
         case .locks: 10
         case .sigpending: 11
         case .msgqueue: 12

@@ -42,7 +42,7 @@ extension ValueReader {
         case .rttime: value = time(part, unit: 1)
         case .nice: value = niceLimit(part)
         case .nofile, .nproc, .locks, .sigpending, .rtprio: value = number(part)
-        case .fsize, .data, .stack, .core, .rss, .as, .memlock, .msgqueue: value = bytes(part)
+        case .fsize, .data, .stack, .core, .rss, .addressSpace, .memlock, .msgqueue: value = bytes(part)
         }
         if value == nil {
             refuse(
@@ -92,7 +92,7 @@ extension ResourceLimit.Resource {
         case .rttime: "a time in microseconds, or with a unit"
         case .nice: "a nice value with its sign, or a number up to 40"
         case .nofile, .nproc, .locks, .sigpending, .rtprio: "a whole number"
-        case .fsize, .data, .stack, .core, .rss, .as, .memlock, .msgqueue:
+        case .fsize, .data, .stack, .core, .rss, .addressSpace, .memlock, .msgqueue:
             "a size: a number of bytes, perhaps with K, M, G, T, P or E behind it"
         }
     }
