@@ -3,7 +3,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-/// What a handler's process is made with.
+/// Attributes and limits of a handler's process.
 @Suite("Process contract, end to end", .ownThread) struct ContractTests {
     @Test func attributesAndLimitsReachTheCommand() throws {
         let text = """

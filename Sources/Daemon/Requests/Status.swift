@@ -217,7 +217,7 @@ extension Runtime {
     }
 }
 
-/// What `GetStatus` tells of the sources, gathered in turns.
+/// The part of `GetStatus` that is about sources, gathered in turns.
 private struct SourceStates: Sendable {
     var problems: [GetStatus.Problem] = []
     var pauses: [GetStatus.Pause] = []

@@ -110,7 +110,7 @@ package final class PathSource: EventSource {
         return isAsked
     }
 
-    /// What `Include=` and `Exclude=` let through; of a rename that crosses them, what it means at the end that they do.
+    /// The fact that `Include=` and `Exclude=` let through; of a rename that crosses them, its meaning at the end they do.
     private func filtered(_ fact: PathFact) -> PathFact? {
         let isLet = trigger.filter.lets(fact.path, below: fact.root)
         guard let oldPath = fact.oldPath else { return isLet ? fact : nil }

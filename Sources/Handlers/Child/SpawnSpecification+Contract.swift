@@ -2,7 +2,7 @@ import LinuxSystem
 import WatchFile
 
 extension SpawnSpecification {
-    /// What the keys of a process ask for, above the priority that its queue has given it.
+    /// Takes over the keys of a process, above the priority that its queue has given it.
     mutating func take(_ contract: ProcessContract) {
         umask = contract.mask
         if let nice = contract.nice {

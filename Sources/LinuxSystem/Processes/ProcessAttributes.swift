@@ -1,6 +1,6 @@
 import CLinux
 
-/// What a process is made with, beside folder, descriptors and priority. By default all of it is inherited.
+/// Attributes of a new process beside folder, descriptors and priority. By default all of them are inherited.
 package struct ProcessAttributes: Sendable {
     /// A nice value that is refused fails the spawn.
     package var requiresNice = false

@@ -20,7 +20,7 @@ package struct SpawnSpecification: Sendable {
     package var nice: Int32?
     /// `nil`: that of the calling thread.
     package var ioPriority: IOPriority?
-    /// What it is made with beside these.
+    /// Its other attributes.
     package var attributes = ProcessAttributes()
 
     package init(

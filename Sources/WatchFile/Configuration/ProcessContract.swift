@@ -1,4 +1,4 @@
-/// What a process is told by the kernel's own attributes, as `systemd.exec(5)` has them. `nil`, or empty: as watchd and
+/// A process's attributes that the kernel keeps, as `systemd.exec(5)` has them. `nil`, or empty: as watchd and
 /// the queue's `QoS=` leave it.
 package struct ProcessContract: Equatable, Sendable {
     /// `UMask=`.

@@ -83,7 +83,7 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
         return .name(pieces)
     }
 
-    /// What begins with the `[` at the index, which is then that of its `]`.
+    /// The set that begins with the `[` at the index, which is then that of its `]`.
     private static func set(_ letters: [Letter], _ part: Range<Int>, _ index: inout Int) throws(Failure) -> Piece {
         let start = index
         func isPlain(_ index: Int, _ byte: Unicode.Scalar) -> Bool {
