@@ -7,7 +7,7 @@ import Testing
 import Varlink
 
 /// Nothing that was accepted is lost, whatever happens to the daemon. `Tests/Chaos/run` runs it for longer.
-@Suite("Chaos, end to end", .ownThread, .serialized) struct ChaosTests {
+@Suite("Chaos, end to end", .ownThreadChain, .serialized) struct ChaosTests {
     /// `WATCHD_CHAOS`, else a few that take some seconds.
     private static func rounds(_ usual: Int) -> Int {
         getenv("WATCHD_CHAOS").flatMap { Int(String(cString: $0)) } ?? usual

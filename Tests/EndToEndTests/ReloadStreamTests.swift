@@ -8,7 +8,7 @@ import Testing
 import Varlink
 
 /// Reloads in the middle of a stream: of 5 000 events a second in the long part, of which `Tests/Chaos/run` makes more.
-@Suite("Reloads in a stream, end to end", .ownThread, .serialized) struct ReloadStreamTests {
+@Suite("Reloads in a stream, end to end", .ownThreadChain, .serialized) struct ReloadStreamTests {
     private static let asked = getenv("WATCHD_CHAOS").flatMap { Int(String(cString: $0)) }
     private static let rate = asked == nil ? LongPart.count(1_000, long: 5_000) : 5_000
     private static let batch = 50

@@ -3,7 +3,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@Suite("Commands of sources, and a stop", .ownThread, .serialized) struct SourceCommandTests {
+@Suite("Commands of sources, and a stop", .ownThreadChain, .serialized) struct SourceCommandTests {
     @Test func aStopAsksThemToEndAndWaitsForThat() throws {
         let text = """
             [Descriptor lines]

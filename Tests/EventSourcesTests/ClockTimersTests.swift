@@ -7,7 +7,7 @@ import Testing
 
 @testable import EventSources
 
-@Suite("Timers of the three clocks", .ownThread, .serialized)
+@Suite("Timers of the three clocks", .ownThreadChain, .serialized)
 struct ClockTimersTests {
     private func with(_ body: (QueueBound<ClockTimers>, Context, () -> Int) throws -> Void) throws {
         let core = Context("test.core")

@@ -4,7 +4,7 @@ import Testing
 
 /// The Debian package under a real systemd manager, as `apt` handles it. `WATCHD_PACKAGE` names it; `Tests/run-long`
 /// builds it.
-@Suite("Debian package", .ownThread, .serialized) struct PackageTests {
+@Suite("Debian package", .ownThreadChain, .serialized) struct PackageTests {
     /// Its job waits for a file.
     private static let watchFile = """
         [Watchd]

@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// README's first job, as root types it beside the service under a real manager; `PackageTests` types its installation.
-@Suite("README, as a service", .ownThread, .serialized) struct ReadmeTests {
+@Suite("README, as a service", .ownThreadChain, .serialized) struct ReadmeTests {
     @Test func theFirstJobWorksAsItIsWritten() throws {
         let readme = try Readme(root: Repository.root)
         try Machine.with("") { machine in

@@ -4,7 +4,7 @@ import Systemd
 import Testing
 
 /// What a real journal has of watchd, and what its catalog tells about it.
-@Suite("Service journal", .ownThread, .serialized) struct ServiceJournalTests {
+@Suite("Service journal", .ownThreadChain, .serialized) struct ServiceJournalTests {
     private static let watchFile = """
         [Custom good]
         Exec=/bin/sh -c 'echo $$; echo said'

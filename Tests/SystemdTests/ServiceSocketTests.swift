@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// `FileDescriptorName=`: socket units of the machine's owner whose service is watchd.
-@Suite("Service sockets", .ownThread, .serialized) struct ServiceSocketTests {
+@Suite("Service sockets", .ownThreadChain, .serialized) struct ServiceSocketTests {
     private static let units = ["connections": "ListenStream", "datagrams": "ListenDatagram", "fifo": "ListenFIFO"]
     private static let addresses = [
         "connections": "127.0.0.1:4711", "datagrams": "127.0.0.1:4711", "fifo": "/run/fifo",

@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// What becomes of handlers when the service ends, by the units of the package.
-@Suite("Service stop", .ownThread, .serialized) struct ServiceStopTests {
+@Suite("Service stop", .ownThreadChain, .serialized) struct ServiceStopTests {
     /// Neither it nor what it has left running in a session of its own heeds SIGTERM.
     private static let stubborn = """
         trap '' TERM

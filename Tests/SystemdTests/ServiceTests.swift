@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// watchd as a service of a real systemd manager, with the units of the package.
-@Suite("Service", .ownThread, .serialized) struct ServiceTests {
+@Suite("Service", .ownThreadChain, .serialized) struct ServiceTests {
     private static let watchFile = """
         [Custom poke]
         Exec=/bin/sh -c 'echo "said $WATCHD_DATA"'

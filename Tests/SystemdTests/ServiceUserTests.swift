@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// watchd as another user than root: by `hardened.conf`, and as a service of a user's own manager.
-@Suite("Service of another user", .ownThread, .serialized) struct ServiceUserTests {
+@Suite("Service of another user", .ownThreadChain, .serialized) struct ServiceUserTests {
     private static let watchFile = """
         [Custom poke]
         Exec=/bin/sh -c 'id -un >"$STATE/who"'

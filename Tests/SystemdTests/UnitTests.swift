@@ -25,7 +25,7 @@ import Testing
 }
 
 /// `[Unit]` sources, with a real systemd manager and a real bus.
-@Suite("Units", .ownThread, .serialized) struct UnitTests {
+@Suite("Units", .ownThreadChain, .serialized) struct UnitTests {
     private static let watchFile = """
         [Handler note]
         Exec=/bin/sh -c 'read line; echo "$line" >>/run/noted'
