@@ -31,7 +31,11 @@ import Varlink
 
     /// An emit whose reply may take long.
     private final class PatientEmit {
-        enum Outcome: Equatable { case accepted, refused(String), broken(String) }
+        enum Outcome: Equatable {
+            case accepted
+            case refused(String)
+            case broken(String)
+        }
         private let outcome = Slot()
         private let thread: Background
 

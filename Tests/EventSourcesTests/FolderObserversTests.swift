@@ -1,6 +1,7 @@
 import LinuxSystem
 import ProgramKit
 import Testing
+
 @testable import EventSources
 
 @Suite("Observers of a folder", .ownThread) struct FolderObserversTests {

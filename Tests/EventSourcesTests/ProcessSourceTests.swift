@@ -5,6 +5,7 @@ import LinuxSystem
 import ProgramKit
 import Synchronization
 import Testing
+
 @testable import EventSources
 
 @Suite("Processes of a pid file", .ownThread) struct ProcessSourceTests {

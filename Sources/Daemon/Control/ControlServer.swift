@@ -1,10 +1,10 @@
-import WatchFile
 import ControlInterface
 import Engine
 import EventSources
 import Handlers
 import LinuxSystem
 import Varlink
+import WatchFile
 
 /// Accepts clients of the control socket. Lives on a context of its own, so that a client can delay only clients.
 final class ControlServer {

@@ -1,8 +1,8 @@
-import WatchFile
+import ControlInterface
 import Engine
 import Handlers
-import ControlInterface
 import Varlink
+import WatchFile
 
 /// One decoded call, ready to be answered on the core.
 struct Request: Sendable {

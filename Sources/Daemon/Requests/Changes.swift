@@ -1,6 +1,6 @@
-import Handlers
 import ControlInterface
 import Engine
+import Handlers
 import Schedule
 import Systemd
 import Varlink

@@ -1,8 +1,8 @@
-import Schedule
 import ControlInterface
 import Engine
 import EventSources
 import LinuxSystem
+import Schedule
 import Varlink
 import WatchFile
 

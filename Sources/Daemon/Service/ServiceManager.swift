@@ -1,10 +1,10 @@
-import WatchFile
 import Dispatch
 import EventSources
 import Handlers
 import LinuxSystem
 import Synchronization
 import Systemd
+import WatchFile
 
 /// What the service manager is told. Its socket may be full and block (`net.unix.max_dgram_qlen`), so that happens on a
 /// context of its own; without a manager nothing happens at all.

@@ -7,7 +7,8 @@ struct Calls: Sendable {
     enum Subject: Hashable, Sendable {
         case operation(UInt64)
         /// Indices of the registries.
-        case queue(Int), group(Int)
+        case queue(Int)
+        case group(Int)
     }
 
     /// A caller of `Wait`.

@@ -43,7 +43,10 @@ extension Engine {
 
     /// Something a name may mean, and its full name.
     enum Named: Equatable {
-        case source(Int), queue(Int), handler(Int), semaphore(Int)
+        case source(Int)
+        case queue(Int)
+        case handler(Int)
+        case semaphore(Int)
 
         var isSemaphore: Bool { if case .semaphore = self { true } else { false } }
         /// Counted suspensions are for these.

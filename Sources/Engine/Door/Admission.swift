@@ -230,7 +230,7 @@ extension Engine {
         var found: [OperationRef] = []
         for name in names {
             guard let key = keys.index(of: name) else { continue }
-            keys[key].open.forEach { ref in
+            keys[key].open.forEachRef { ref in
                 guard operations[ref].source == source, operations[ref].queue == target.queue, ref.id > behind ?? 0
                 else { return }
                 if !found.contains(ref) { found.append(ref) }

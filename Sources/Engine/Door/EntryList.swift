@@ -189,7 +189,10 @@ package struct EntryList: Sendable {
             return append(event)
         }
         let results = NetEffect.of(waiting, fact)
-        guard let first = results.first else { return change.annulled += older.count + event.count }
+        guard let first = results.first else {
+            change.annulled += older.count + event.count
+            return
+        }
         if results.count > 1 {
             put(first, id: older.id, time: older.time, count: older.count, events, &change)
             put(results[1], id: event.id, time: event.time, count: event.count, events, &change)
@@ -242,7 +245,10 @@ package struct EntryList: Sendable {
         }
         let told = NetEffect.chosen(result, by: events)
         if told != result { change.isChosen = true }
-        guard let told else { return change.annulled += count }
+        guard let told else {
+            change.annulled += count
+            return
+        }
         append(Event(id: id, time: time, count: count, fact: .path(told)))
     }
 

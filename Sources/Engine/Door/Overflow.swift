@@ -8,7 +8,8 @@ import WatchFile
 extension Engine {
     /// Where a source has to wait.
     enum SourceObstacle: Equatable {
-        case queue(Int), total
+        case queue(Int)
+        case total
         /// `RateLimit=` of the source.
         case rate
         /// A durable queue cannot be kept safe now.

@@ -51,7 +51,7 @@ extension Engine {
     /// it has not told yet. Takes as long as there are operations.
     package var membersAtRisk: [SourceID: Int] {
         var counts: [Int: Int] = [:]
-        operations.forEach { operation in
+        operations.forEachOperation { operation in
             guard !operation.record.isDurable else { return }
             for group in handlers[operation.handler].groups { counts[group, default: 0] += 1 }
         }

@@ -218,7 +218,7 @@ struct OperationTable: Sendable {
     }
 
     /// In any order, so only for what has none, as a count.
-    func forEach(_ body: (Operation) -> Void) {
+    func forEachOperation(_ body: (Operation) -> Void) {
         for slot in byID.values { body(slots[slot]) }
     }
 

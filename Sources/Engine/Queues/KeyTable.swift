@@ -129,7 +129,10 @@ struct KeyLine: Sendable {
 
     /// Inserts in order, but no nearer to the front than `notBefore`.
     mutating func insert(_ ticket: Ticket, notBefore firstFree: Int) {
-        guard let first else { return self.first = ticket }
+        guard let first else {
+            self.first = ticket
+            return
+        }
         if firstFree == 0, ticket < first {
             rest.insert(first, notBefore: 0)
             self.first = ticket
@@ -164,7 +167,7 @@ struct OpenOperations: Sendable {
     }
 
     /// In no order.
-    func forEach(_ body: (OperationRef) -> Void) {
+    func forEachRef(_ body: (OperationRef) -> Void) {
         if let first { body(first) }
         others.forEach(body)
     }

@@ -151,7 +151,10 @@ package final class CommandSource: EventSource {
 
     /// A reader that was closed is done; the next process has one of its own.
     private func reopenOutput() {
-        guard !isClosed else { return output = nil }
+        guard !isClosed else {
+            output = nil
+            return
+        }
         output = view.map(durable) ?? plain()
         if isHeld { output?.hold() }
     }
@@ -177,7 +180,10 @@ package final class CommandSource: EventSource {
         // Two things are waited for.
         var hasOne = false
         let done = { [self] in
-            guard hasOne else { return hasOne = true }
+            guard hasOne else {
+                hasOne = true
+                return
+            }
             leaveHeard()
             left()
         }

@@ -127,7 +127,10 @@ package final class Lanes {
     }
 
     private func nextInOrder(_ name: String) {
-        guard var behind = following[name], !behind.isEmpty else { return following[name] = nil }
+        guard var behind = following[name], !behind.isEmpty else {
+            following[name] = nil
+            return
+        }
         waiting.append(behind.removeFirst())
         following[name] = behind
     }

@@ -8,7 +8,10 @@ extension PathRoot {
         for (name, difference) in snapshot.differences(to: newer) {
             guard !isOver else { return }
             // What is not told now must differ from the snapshot the next time too.
-            if owner.isHeld { return isDirty = true }
+            if owner.isHeld {
+                isDirty = true
+                return
+            }
             let (wasRecovered, isNew) = (snapshot.entries[name]?.isRecovered ?? false, isUntold(name))
             snapshot.entries[name] = newer.entries[name]
             newFiles.remove(name)
@@ -45,7 +48,8 @@ extension PathRoot {
     func take(_ event: FolderEvent, isOlder: Bool = false) {
         if owner.isHeld {
             if isOlder || hub.isReplaying { unlist(event) }
-            return isDirty = true
+            isDirty = true
+            return
         }
         let name = event.name
         switch event.change {
@@ -108,7 +112,10 @@ extension PathRoot {
     func completed(_ name: [UInt8]) {
         guard !isOver, snapshot.entries[name]?.isOpen == true else { return }
         if isListing { return newFiles.add(name) }
-        if owner.isHeld { return isDirty = true }
+        if owner.isHeld {
+            isDirty = true
+            return
+        }
         closed(name, isOlder: false)
     }
 

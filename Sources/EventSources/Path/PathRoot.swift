@@ -177,7 +177,10 @@ final class PathRoot: FolderObserver {
     func compareIfDirty() { if isDirty { list() } }
 
     private func list() {
-        guard !owner.isHeld || !hasBegun else { return isDirty = true }
+        guard !owner.isHeld || !hasBegun else {
+            isDirty = true
+            return
+        }
         isDirty = false
         lastListing += 1
         // What is told by no comparison must be told by the events.

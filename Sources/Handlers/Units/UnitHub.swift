@@ -1,5 +1,5 @@
-package import EventSources
 import Engine
+package import EventSources
 import LinuxSystem
 package import Systemd
 import WatchFile

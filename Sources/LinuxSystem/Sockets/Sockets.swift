@@ -126,7 +126,10 @@ extension Linux {
                 }
             }
         }
-        if let failure { if failure.errno == .wouldBlock { return nil } else { throw failure } }
+        if let failure {
+            guard failure.errno == .wouldBlock else { throw failure }
+            return nil
+        }
         return Datagram(
             bytes: bytes, isTruncated: flags & Int32(MSG_TRUNC) != 0,
             sender: Endpoint(address.prefix(addressCount)))

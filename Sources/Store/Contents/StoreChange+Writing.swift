@@ -5,7 +5,8 @@ extension StoreChange {
         case .put(let row): try row.put(database)
         case .update(let id, let state):
             try database.run("UPDATE operation SET state = ?2 WHERE id = ?1") {
-                $0.bind(1, id); $0.bind(2, state)
+                $0.bind(1, id)
+                $0.bind(2, state)
             }
         case .append(let id, let events): try Self.append(id, events, database)
         case .remove(let id): try Self.remove(id, database)

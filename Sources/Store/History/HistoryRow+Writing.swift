@@ -48,7 +48,8 @@ extension HistoryRow {
     private func insertEvents(_ database: Database) throws(StoreError) {
         guard let events else { return }
         try database.run("REPLACE INTO history_events VALUES (?1, ?2)") {
-            $0.bind(1, id); $0.bind(2, events)
+            $0.bind(1, id)
+            $0.bind(2, events)
         }
     }
 

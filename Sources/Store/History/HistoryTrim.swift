@@ -181,7 +181,8 @@ struct HistoryTrim {
             ORDER BY operation LIMIT 64
             """,
             {
-                $0.bind(1, unseen.lowerBound); $0.bind(2, unseen.upperBound)
+                $0.bind(1, unseen.lowerBound)
+                $0.bind(2, unseen.upperBound)
             }, { $0.number(0) })
         for id in operations {
             let known = try database.number(

@@ -60,9 +60,21 @@ package struct CPUScheduling: Equatable, Sendable {
 package struct ResourceLimit: Equatable, Sendable {
     /// The resources as keys spell them behind `Limit`.
     package enum Resource: String, CaseIterable, Sendable {
-        case cpu = "CPU", fsize = "FSIZE", data = "DATA", stack = "STACK", core = "CORE"
-        case rss = "RSS", nofile = "NOFILE", addressSpace = "AS", nproc = "NPROC", memlock = "MEMLOCK"
-        case locks = "LOCKS", sigpending = "SIGPENDING", msgqueue = "MSGQUEUE", nice = "NICE", rtprio = "RTPRIO"
+        case cpu = "CPU"
+        case fsize = "FSIZE"
+        case data = "DATA"
+        case stack = "STACK"
+        case core = "CORE"
+        case rss = "RSS"
+        case nofile = "NOFILE"
+        case addressSpace = "AS"
+        case nproc = "NPROC"
+        case memlock = "MEMLOCK"
+        case locks = "LOCKS"
+        case sigpending = "SIGPENDING"
+        case msgqueue = "MSGQUEUE"
+        case nice = "NICE"
+        case rtprio = "RTPRIO"
         case rttime = "RTTIME"
     }
 

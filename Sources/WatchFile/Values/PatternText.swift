@@ -111,7 +111,10 @@ enum PatternText {
         }
 
         private mutating func close() {
-            guard sums.count > 1 else { return isUnbalanced = true }
+            guard sums.count > 1 else {
+                isUnbalanced = true
+                return
+            }
             let size = sums.removeLast()
             part(size)
         }

@@ -9,8 +9,12 @@ import Varlink
 /// Rounds of trouble for a daemon under load, by a seed.
 struct ChaosRun {
     enum Trouble: String, CaseIterable {
-        case kill, killAll = "kill all", killEarly = "kill at start", stop, hurry, watchdog, freeze
-        case hangUp = "SIGHUP", reload
+        case kill
+        case killAll = "kill all"
+        case killEarly = "kill at start"
+        case stop, hurry, watchdog, freeze
+        case hangUp = "SIGHUP"
+        case reload
         case disk, suspend, signals
 
         /// How often it comes, beside the others.

@@ -1,5 +1,5 @@
-import SeedKit
 import Schedule
+import SeedKit
 import Testing
 import WatchFile
 
