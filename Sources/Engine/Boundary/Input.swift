@@ -20,7 +20,8 @@ package enum Input: Sendable {
     case clock
     /// The local time zone is another one, or the rules of one have changed.
     indirect case zones(ZoneTable)
-    case runStarted(RunID, pid: Int32)
+    /// `pid`: of its process, or of the next one; `nil`: it is done without one.
+    case runStarted(RunID, pid: Int32?)
     /// The run never came to be; `reason` is a sentence.
     case runNotStarted(RunID, reason: String)
     /// The run waited for something that is used up, and watchd stops: it is not tried again. `reason` as above.

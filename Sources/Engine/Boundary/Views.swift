@@ -336,7 +336,7 @@ extension Engine {
     package func isStarting(_ id: RunID) -> Bool {
         guard !life.isDrained, let ref = operations.ref(id: id.operation) else { return false }
         return Int(operations[ref].progress.attempt) == id.attempt
-            && operations[ref].runs.contains { $0.part == id.part && $0.pid == nil }
+            && operations[ref].runs.contains { $0.part == id.part && !$0.hasBegun }
     }
 
     func view(_ ref: OperationRef) -> OperationView { view(operations[ref], isEnding: false) }

@@ -60,7 +60,7 @@ extension Engine {
     /// Nothing of it runs; while the store fails, neither does what was to start.
     func isUnstarted(_ ref: OperationRef) -> Bool {
         operations[ref].runs.isEmpty
-            || (!journal.isWorking && operations[ref].runs.allSatisfy { $0.pid == nil })
+            || (!journal.isWorking && operations[ref].runs.allSatisfy { !$0.hasBegun })
     }
 
     private mutating func cancelHeld(_ source: Int) {

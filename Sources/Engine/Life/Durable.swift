@@ -219,7 +219,7 @@ extension Engine {
         for run in operation.runs {
             scheduler.giveBack(run.held)
             giveWidth(run.queues)
-            if run.definition.value.needsProcess { scheduler.giveSlot() }
+            giveSlot(run)
         }
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1

@@ -5,7 +5,8 @@ struct Run: Sendable {
     enum Phase: Sendable {
         /// The spawn is on its way, or there is none (`Log=`, `Emit=`).
         case starting
-        case running(pid: Int32)
+        /// The rim performs it. `nil`: without a process of its own.
+        case running(pid: Int32?)
     }
 
     /// Why it is being ended before its time, and so how it will be judged.
@@ -35,6 +36,7 @@ struct Run: Sendable {
     var deadline: Int64?
 
     var pid: Int32? { if case .running(let pid) = phase { pid } else { nil } }
+    var hasBegun: Bool { if case .running = phase { true } else { false } }
 }
 
 /// One attempt of an operation, or a part of it, named for the rim.

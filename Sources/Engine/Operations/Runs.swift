@@ -10,8 +10,8 @@ extension Engine {
         return (ref, index)
     }
 
-    mutating func runStarted(_ id: RunID, pid: Int32) {
-        if let effects = supervisor.started(id, pid: pid, at: now) { return perform(effects) }
+    mutating func runStarted(_ id: RunID, pid: Int32?) {
+        if let pid, let effects = supervisor.started(id, pid: pid, at: now) { return perform(effects) }
         guard let (ref, index) = running(id) else {
             // It was left to the next start while it was being spawned.
             if life.isStopping { actions.append(.signal(id, number: 9, mode: .tree)) }
@@ -38,11 +38,13 @@ extension Engine {
             return perform(effects)
         }
         guard let (ref, index) = running(id) else { return }
-        scheduler.giveSlot()
+        giveSlot(operations[ref].runs[index])
         var verdict = Self.judge(operations[ref].runs[index], exit, reason)
         (verdict.exit, verdict.output) = (exit, output)
         let definition = operations[ref].runs[index].definition.value
-        guard verdict.result == .done, !definition.isCommand else { return attemptEnded(ref, part: id.part, verdict) }
+        guard verdict.result == .done, definition.action.performer == .engine else {
+            return attemptEnded(ref, part: id.part, verdict)
+        }
         // Its conditions hold.
         act(ref, part: id.part, definition)
     }
@@ -52,7 +54,7 @@ extension Engine {
         guard let (ref, index) = running(id), operations[ref].runs[index].ending == nil else {
             return runEnded(id, exit: nil, output: [], reason: reason)
         }
-        scheduler.giveSlot()
+        giveSlot(operations[ref].runs[index])
         let why = "watchd stopped before it could be started: \(reason)"
         attemptEnded(ref, part: id.part, Verdict(result: .stopped, reason: why))
     }
@@ -63,8 +65,12 @@ extension Engine {
         guard operations[ref].runs[index].ending == nil else {
             return runEnded(id, exit: nil, output: output, reason: nil)
         }
-        scheduler.giveSlot()
+        giveSlot(operations[ref].runs[index])
         attemptEnded(ref, part: id.part, Verdict(result: .skipped, reason: reason, output: output))
+    }
+
+    mutating func giveSlot(_ run: Run) {
+        if run.definition.value.needsProcess { scheduler.giveSlot() }
     }
 
     /// Static: otherwise reading the run would copy the engine.
@@ -154,15 +160,15 @@ extension Engine {
     private mutating func signal(_ ref: OperationRef, part: Int, _ number: Int32, _ mode: KillMode) {
         let id = RunID(operation: operations[ref].id, attempt: Int(operations[ref].progress.attempt), part: part)
         let signal = Action.signal(id, number: number, mode: mode)
-        let isStarting = operations[ref].runs.contains { $0.part == part && $0.pid == nil }
+        let isStarting = operations[ref].runs.contains { $0.part == part && !$0.hasBegun }
         // Behind its start, which may wait for the store.
         if isStarting { whenSafe(ref, signal) } else { actions.append(signal) }
     }
 }
 
 extension HandlerDefinition {
-    /// `Exec=`.
-    package var isCommand: Bool { if case .exec = action { true } else { false } }
+    /// Its work is done by processes of the run.
+    package var isCommand: Bool { action.performer == .processes }
 
     /// Processes of one run, one after the other: its `ExecCondition=` and `Exec=`.
     package var commandCount: Int {
@@ -170,8 +176,11 @@ extension HandlerDefinition {
         return conditions.commands.count + commands.count
     }
 
-    /// Whether its runs are the rim's, which needs a process slot.
-    var needsProcess: Bool { isCommand || !conditions.isEmpty }
+    /// Whether its runs are the rim's; the others are done by the engine, where they start.
+    var isOfRim: Bool { action.performer != .engine || !conditions.isEmpty }
+
+    /// Whether its runs need a process slot.
+    var needsProcess: Bool { action.performer == .processes || !conditions.isEmpty }
 
     /// Exit status 0 and what `SuccessExitStatus=` adds.
     package func isSuccess(_ exit: Exit) -> Bool { exit == .exited(0) || successExitStatus.contains(exit) }

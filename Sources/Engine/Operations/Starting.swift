@@ -58,12 +58,12 @@ extension Engine {
 
     // MARK: What a handler does
 
-    /// A command goes to the rim, and so do conditions; `Log=` and `Emit=` are done here and now.
+    /// What the rim performs goes there, and so do conditions; `Log=` and `Emit=` are done here and now.
     private mutating func perform(_ ref: OperationRef, _ run: Run) {
-        guard run.definition.value.needsProcess else { return act(ref, part: run.part, run.definition.value) }
+        guard run.definition.value.isOfRim else { return act(ref, part: run.part, run.definition.value) }
         let id = RunID(
             operation: operations[ref].id, attempt: Int(operations[ref].progress.attempt), part: run.part)
-        scheduler.takeSlot(realtime: now.realtime)
+        if run.definition.value.needsProcess { scheduler.takeSlot(realtime: now.realtime) }
         let queue = operations[ref].queue
         let events = events(ref, part: run.part) ?? operations[ref].entries.events
         whenSafe(
@@ -80,7 +80,7 @@ extension Engine {
         }
     }
 
-    /// What needs no process, and what is left to do when the conditions hold.
+    /// What the engine does itself, at once or when the conditions hold.
     mutating func act(_ ref: OperationRef, part: Int, _ definition: HandlerDefinition) {
         let events = events(ref, part: part)
         switch definition.action {

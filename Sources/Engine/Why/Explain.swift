@@ -162,7 +162,7 @@ extension Engine {
 
     func isStartUnsafe(_ operation: Operation) -> Bool {
         guard operation.progress.isRunning, operation.record.isDurable, !journal.isWorking else { return false }
-        return operation.runs.allSatisfy { $0.pid == nil }
+        return operation.runs.allSatisfy { !$0.hasBegun }
     }
 
     /// An obstacle in words.

@@ -4,7 +4,7 @@ import LinuxSystem
 import WatchFile
 
 /// One run of a handler: its conditions, then its commands, one after the other until one fails. Confined to the core.
-final class CommandRun: OngoingRun {
+final class CommandRun: StartedRun {
     private let request: StartRequest
     private let environment: RunEnvironment
     /// Index in the handler's steps.
@@ -22,6 +22,8 @@ final class CommandRun: OngoingRun {
     private var ending: (signal: Int32, mode: KillMode)?
     /// It is not tried again.
     private var hasGivenUp = false
+    /// Goes on behind its last process, with what was written until then.
+    private let onward: ((RunOutput) -> Void)?
     private let began: () -> Void
     private let ended: () -> Void
     private var isKept = false
@@ -30,14 +32,16 @@ final class CommandRun: OngoingRun {
     private var bound: QueueBound<CommandRun> { QueueBound(self, to: environment.core) }
 
     /// - Parameters:
+    ///   - onward: does what the processes are only the conditions of, in its place; `nil`: nothing is left to do then.
     ///   - began: a process of it runs.
     ///   - ended: it is over, which the engine is told next.
     init(
-        _ request: StartRequest, _ environment: RunEnvironment, began: @escaping () -> Void,
-        ended: @escaping () -> Void
+        _ request: StartRequest, _ environment: RunEnvironment, onward: ((RunOutput) -> Void)? = nil,
+        began: @escaping () -> Void, ended: @escaping () -> Void
     ) {
         self.request = request
         self.environment = environment
+        self.onward = onward
         self.began = began
         self.ended = ended
     }
@@ -112,7 +116,7 @@ final class CommandRun: OngoingRun {
         switch result {
         case .success(.started(let started)): took(started)
         case .success(.unmet(let condition)): skipped("\(condition) does not hold")
-        case .success(.nothing): finish(.exited(0), reason: nil, isStarted: true)
+        case .success(.nothing): succeeded()
         case .failure(let failure) where failure.isTransient && ending == nil: tryAgain(failure)
         case .failure(let failure): finish(nil, reason: failure.reason, isStarted: false)
         }
@@ -220,9 +224,15 @@ final class CommandRun: OngoingRun {
             case .failed: return finish(nil, reason: "\(conditionName) failed: \(text(exit))", isStarted: true)
             }
         }
-        guard step + 1 < steps.count, ending == nil else { return finish(exit, reason: nil, isStarted: true) }
+        if ending != nil { return finish(exit, reason: nil, isStarted: true) }
+        guard step + 1 < steps.count else { return succeeded(exit) }
         step += 1
         start()
+    }
+
+    private func succeeded(_ exit: Exit = .exited(0)) {
+        guard let onward, ending == nil else { return finish(exit, reason: nil, isStarted: true) }
+        onward(outputSoFar)
     }
 
     /// `ExecCondition=/usr/bin/test`.

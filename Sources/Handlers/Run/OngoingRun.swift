@@ -18,6 +18,11 @@ protocol OngoingRun: AnyObject {
     func keep()
 }
 
+/// A run that is started here.
+protocol StartedRun: OngoingRun {
+    func start()
+}
+
 extension RunID {
     /// `thumbnail 4711`; the parts of one operation are told apart.
     func name(of handler: HandlerDefinition) -> String {

@@ -22,7 +22,7 @@ package final class RunSet {
 
     package func start(_ request: StartRequest) {
         let id = request.run
-        let run = CommandRun(request, environment) { [unowned self] in
+        let run = performer(of: request) { [unowned self] in
             long.began(id)
             tryOneMore()
         } ended: { [unowned self] in
@@ -31,6 +31,16 @@ package final class RunSet {
         runs[id] = run
         if hasGivenUp { run.giveUp() }
         run.start()
+    }
+
+    /// What performs each kind of action.
+    private func performer(
+        of request: StartRequest, began: @escaping () -> Void, ended: @escaping () -> Void
+    ) -> any StartedRun {
+        switch request.definition.value.action {
+        // Of what the engine does, the rim only looks at the conditions.
+        case .exec, .log, .emit: CommandRun(request, environment, began: began, ended: ended)
+        }
     }
 
     /// The end of watchd does not wait for what cannot be started: that is told with `Input.runGivenUp`.

@@ -77,16 +77,6 @@ package struct HandlerDefinition: Equatable, Sendable {
     }
 }
 
-/// What a handler does.
-package enum HandlerAction: Equatable, Sendable {
-    /// `Exec=`: commands, one after the other until one fails. Never empty.
-    case exec([Command])
-    /// `Log=`: a line for the journal.
-    case log(Template)
-    /// `Emit=NAME [DATA]`: fires a `[Custom]` source; `data` expands to a number, `nil` is 1.
-    case emit(source: String, data: Template?)
-}
-
 /// One `Exec=` line, split into words. The first word is an absolute path, or a name looked up in `PATH`.
 package struct Command: Hashable, Sendable {
     package enum Word: Hashable, Sendable {

@@ -1,0 +1,25 @@
+/// What a handler does. A kind of action is a case here, and a performer: the engine itself (`Engine.act`), or a type of
+/// the rim that conforms to `OngoingRun` (`RunSet.performer`).
+package enum HandlerAction: Equatable, Sendable {
+    /// `Exec=`: commands, one after the other until one fails. Never empty.
+    case exec([Command])
+    /// `Log=`: a line for the journal.
+    case log(Template)
+    /// `Emit=NAME [DATA]`: fires a `[Custom]` source; `data` expands to a number, `nil` is 1.
+    case emit(source: String, data: Template?)
+
+    /// Who performs an action, once the conditions of its handler hold.
+    package enum Performer: Equatable, Sendable {
+        /// At once, while it decides.
+        case engine
+        /// Processes of the run's own, each with a slot of `MaxProcesses=`.
+        case processes
+    }
+
+    package var performer: Performer {
+        switch self {
+        case .exec: .processes
+        case .log, .emit: .engine
+        }
+    }
+}
