@@ -32,6 +32,7 @@ struct StoreModel: Equatable {
             attempts[row.operation]?.sort { $0.attempt < $1.attempt }
         case .settle(let id, let successor): settle(id, successor)
         case .mark(let name, let value): marks[name] = value
+        case .snapshot: break
         }
     }
 

@@ -28,7 +28,8 @@ struct Unstored: Sendable {
                 if !events.isEmpty { holds.insert(source) } else if replacing { holds.remove(source) }
             case .mark(let name, _): if Self.isDecision(name) { marks.insert(name) }
             case .record: records += 1
-            case .update, .attempt, .settle: break
+            // The next comparison tells what it missed.
+            case .update, .attempt, .settle, .snapshot: break
             }
         }
     }

@@ -15,6 +15,7 @@ extension StoreChange {
         case .attempt(let row): try row.record(database, &totals)
         case .settle(let id, let successor): try HistoryRow.settle(id, by: successor, database, &totals)
         case .mark(let name, let value): try Self.mark(name, value, database)
+        case .snapshot(let change): try change.write(database)
         }
     }
 

@@ -20,6 +20,8 @@ package enum StoreChange: Sendable {
     case settle(id: UInt64, by: UInt64?)
     /// A small value under a name; `nil` takes it away.
     case mark(name: String, value: [UInt8]?)
+    /// A change of the snapshot of a root.
+    indirect case snapshot(SnapshotChange)
 }
 
 /// An operation that has not ended.

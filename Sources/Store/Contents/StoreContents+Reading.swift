@@ -11,6 +11,9 @@ extension StoreContents {
         try readAppended(database)
         try readHeld(database)
         try database.run("SELECT name, value FROM mark", rows: { marks[$0.text(0)] = $0.bytes(1) })
+        try database.run(
+            "SELECT source, root, about FROM path_root WHERE about IS NOT NULL ORDER BY id",
+            rows: { snapshots.append(($0.text(0), $0.bytes(1), $0.bytes(2))) })
         // An entry that is not there: the file is new.
         wasClosed = try database.number("SELECT value FROM state WHERE name = 'closed'") != 0
         commits = try database.number("SELECT value FROM state WHERE name = 'commits'") ?? 0

@@ -5,6 +5,8 @@ package struct StoreContents: Sendable {
     /// What sources held back, in the order it was added.
     package var held: [(source: String, events: [[UInt8]])] = []
     package var marks: [String: [UInt8]] = [:]
+    /// The snapshots of paths that are complete, without their paths (`HistoryReader.snapshot`).
+    package var snapshots: [(source: String, root: [UInt8], about: [UInt8])] = []
     /// It was closed the last time. False: its user was killed, or power was lost.
     package var wasClosed = true
     /// The file that stood there before was damaged and was set aside, under this path.

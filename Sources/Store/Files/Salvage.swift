@@ -16,8 +16,10 @@ extension Database {
                 damaged, from: "SELECT id, source, events FROM held WHERE id >= ?1 ORDER BY id LIMIT ?2",
                 to: "REPLACE INTO held (id, source, events) VALUES (?1, ?2, ?3)")
             // From both ends, as far as it goes.
-            try takeOverMarks(damaged, "SELECT name, value FROM mark ORDER BY name")
-            try takeOverMarks(damaged, "SELECT name, value FROM mark ORDER BY name DESC")
+            let marks: StaticString = "REPLACE INTO mark (name, value) VALUES (?1, ?2)"
+            try takeOver(damaged, "SELECT name, value FROM mark ORDER BY name", to: marks)
+            try takeOver(damaged, "SELECT name, value FROM mark ORDER BY name DESC", to: marks)
+            try takeOverSnapshots(damaged)
             try takeOverLastRecorded(damaged)
         }
     }
@@ -45,13 +47,31 @@ extension Database {
     /// Whether what was written can be read again, before it counts.
     func checkWritten() throws(StoreError) { _ = try StoreContents(self) }
 
-    private func takeOverMarks(_ damaged: Database, _ source: StaticString) throws(StoreError) {
+    /// A path that is missed counts as changed at the next comparison. (A file of an older version has none.)
+    private func takeOverSnapshots(_ damaged: Database) throws(StoreError) {
+        guard try number("SELECT count(*) FROM sqlite_schema WHERE name = 'path_root'") == 1 else { return }
+        try copy(
+            damaged, from: "SELECT id, source, root, about FROM path_root WHERE id >= ?1 ORDER BY id LIMIT ?2",
+            to: "REPLACE INTO path_root (id, source, root, about) VALUES (?1, ?2, ?3, ?4)")
+        let entries: StaticString = "REPLACE INTO path_entry (root, path, state) VALUES (?1, ?2, ?3)"
+        try takeOver(damaged, "SELECT root, path, state FROM path_entry ORDER BY root, path", to: entries)
+        try takeOver(damaged, "SELECT root, path, state FROM path_entry ORDER BY root DESC, path DESC", to: entries)
+        try run("DELETE FROM path_entry WHERE root NOT IN (SELECT id FROM path_root)")
+    }
+
+    private func takeOver(
+        _ damaged: Database, _ source: StaticString, to target: StaticString
+    ) throws(StoreError) {
         guard let statement = try? damaged.statement(source) else { return }
         defer { statement.reset() }
-        while statement.step() == SQLITE_ROW {
-            try insert(statement, "REPLACE INTO mark (name, value) VALUES (?1, ?2)")
+        // A damaged page may lead back to where it has been.
+        for _ in 0..<Self.rowsAtMost {
+            guard statement.step() == SQLITE_ROW else { return }
+            try insert(statement, target)
         }
     }
+
+    private static let rowsAtMost = 20_000_000
 
     /// Damages to go on behind, at most: a file may be made so that there is no end of them.
     private static let patience = 10_000

@@ -44,6 +44,25 @@ package final class HistoryReader {
         try read { database throws(StoreError) in try HistoryRow.failed(handler, limit, database) }
     }
 
+    /// What a source is known to have handled below a root, in no order: paths relative to it.
+    package func snapshot(
+        source: String, root: [UInt8], _ entry: (_ path: [UInt8], _ state: [UInt8]) -> Void
+    ) throws(StoreError) {
+        try read { database throws(StoreError) in
+            try database.run(
+                """
+                SELECT path, state FROM path_entry
+                WHERE root = (SELECT id FROM path_root WHERE source = ?1 AND root = ?2)
+                """
+            ) {
+                $0.bind(1, source)
+                $0.bind(2, root)
+            } rows: {
+                entry($0.bytes(0), $0.bytes(1))
+            }
+        }
+    }
+
     /// Looks through the whole file; a sentence for what is wrong. May take minutes. A file that is damaged is set
     /// aside when the store is opened the next time.
     package func check() throws(StoreError) -> String? {

@@ -4,7 +4,16 @@ package enum Schema {
     /// `wtcd`: how `file(1)`, and we, know whose file it is.
     static let applicationID: Int64 = 0x7774_6364
 
-    package static let migrations = [first, sourcesOfHandlers, outputsOfAttempts]
+    package static let migrations = [first, sourcesOfHandlers, outputsOfAttempts, snapshotsOfPaths]
+
+    /// What was handled of the paths of a source: a row for each of its roots, and one for each path below it, relative
+    /// to the root. A root without its `about` is not complete.
+    private static let snapshotsOfPaths = """
+        CREATE TABLE path_root (
+            id INTEGER PRIMARY KEY, source TEXT NOT NULL, root BLOB NOT NULL, about BLOB, UNIQUE (source, root));
+        CREATE TABLE path_entry (
+            root INTEGER NOT NULL, path BLOB NOT NULL, state BLOB NOT NULL, PRIMARY KEY (root, path)) WITHOUT ROWID;
+        """
 
     /// The index holds the sizes, so that they are counted without reading an output.
     private static let outputsOfAttempts = """
