@@ -90,6 +90,15 @@ import WatchFile
         #expect(StateCoding.encode(operation) == recorded)
     }
 
+    @Test func whatIsLeftOfTheQuietOfAKey() {
+        var operation = StoredOperation(
+            id: 1, handler: "h", queue: "main", origin: .finalizer(queue: "q"), submitted: 0)
+        (operation.left, operation.settleLeft) = (5, 7)
+        let recorded = bytes(["018054010168046d61696e0401710000000002000000000a0e"])
+        #expect(StateCoding.operation(recorded) == operation)
+        #expect(StateCoding.encode(operation) == recorded)
+    }
+
     @Test func suspensions() {
         let suspensions = [
             Suspension(by: "anna", reason: "maintenance", since: Self.time, until: Self.time + 60),

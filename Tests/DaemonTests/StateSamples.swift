@@ -140,6 +140,7 @@ extension SeededGenerator {
         (operation.hasConsumed, operation.isDurable, operation.isOwn) = (chance(50), chance(50), chance(50))
         operation.stride = optional { 1 + $0.upTo(500) }
         operation.left = optional { $0.number() }
+        operation.settleLeft = optional { $0.number() }
         operation.runs = list(3) { StoredRun(part: $0.upTo(500), pid: $0.int32(), started: $0.number()) }
         return operation
     }

@@ -62,6 +62,10 @@ extension ConfigurationPrinter {
             key("Events", events(trigger.events))
             globs("Include", trigger.filter.include)
             globs("Exclude", trigger.filter.exclude)
+            if let settle = trigger.settle {
+                key("SettleSec", settle.quiet.description)
+                if settle != SettleRule(quiet: settle.quiet) { key("MaxSettleSec", settle.longest.description) }
+            }
             flag("Recursive", false, default: false)
         case .descriptor(let trigger):
             descriptor(trigger)

@@ -18,6 +18,7 @@ struct KeyTableTests {
         case .unit: lines.append("Unit=a.service")
         case .watchd, .queue, .handler, .custom: break
         }
+        if key == "MaxSettleSec" { lines.append("SettleSec=1s") }
         if key == "Width" { lines.append("Type=concurrent") }
         if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }

@@ -43,6 +43,7 @@ extension RandomConfiguration {
         source.isSuspended = bool
         source.isRequired = bool
         source.coalesces = id.kind == .descriptor ? false : bool
+        if case .path(let path) = trigger, path.settle != nil { source.coalesces = true }
         source.key = key(id.kind)
         result.sources.append(source)
     }
@@ -59,6 +60,18 @@ extension RandomConfiguration {
         return all.compactMap { try? PathGlob(Array($0.utf8)) }
     }
 
+    private mutating func pathTrigger() -> PathTrigger {
+        var trigger = PathTrigger(
+            paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
+            events: PathEvents(rawValue: UInt8(number(1...63))),
+            filter: PathFilter(include: globs(), exclude: globs()))
+        trigger.settle = maybe { random in
+            let quiet = random.span(from: 1)
+            return SettleRule(quiet: quiet, longest: random.bool ? nil : .infinity)
+        }
+        return trigger
+    }
+
     private mutating func trigger(
         _ kind: SourceKind, _ index: Int, handlers: [HandlerDefinition]
     ) -> Trigger {
@@ -66,12 +79,7 @@ extension RandomConfiguration {
         case .timer:
             .timer(timer())
         case .signal: .signal(SignalTrigger(signals: [Int32(34 + index), Int32(44 + index)]))
-        case .path:
-            .path(
-                PathTrigger(
-                    paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
-                    events: PathEvents(rawValue: UInt8(number(1...63))),
-                    filter: PathFilter(include: globs(), exclude: globs())))
+        case .path: .path(pathTrigger())
         case .process: bool ? .process(.pidFile(path())) : .process(.match(match()))
         case .unit:
             .unit(

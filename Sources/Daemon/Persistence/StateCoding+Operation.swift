@@ -9,7 +9,7 @@ extension ByteWriter {
                 operation.merge != nil, operation.notBefore != nil, operation.isExecuting, operation.isRedelivered,
                 operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
                 operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil,
-                operation.isOwn))
+                operation.isOwn, operation.settleLeft != nil))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -27,6 +27,7 @@ extension ByteWriter {
         putLists(operation)
         if let stride = operation.stride { put(stride) }
         if let left = operation.left { put(left) }
+        if let left = operation.settleLeft { put(left) }
     }
 
     private mutating func putLists(_ operation: StoredOperation) {
@@ -62,7 +63,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0x1FFF)
+        let bits = try flags(0x3FFF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -78,6 +79,7 @@ extension ByteReader {
         operation.runs = try list(ofAtLeast: 3) { reader throws(DamagedBytes) in try reader.run() }
         if bits & 0x400 != 0 { operation.stride = try int(1...Int(Int32.max)) }
         operation.left = try signed(if: bits & 0x800 != 0)
+        operation.settleLeft = try signed(if: bits & 0x2000 != 0)
         operation.take(bits)
         return operation
     }

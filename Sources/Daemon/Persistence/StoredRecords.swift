@@ -161,7 +161,8 @@ extension StoredState {
 
     private static func isPlausible(_ operation: StoredOperation) -> Bool {
         let times =
-            [operation.submitted, operation.notBefore ?? 0, operation.left ?? 0] + operation.runs.map(\.started)
+            [operation.submitted, operation.notBefore ?? 0, operation.left ?? 0, operation.settleLeft ?? 0]
+            + operation.runs.map(\.started)
         return operation.place <= largestNumber && times.allSatisfy { (0...Int64(1 << 60)).contains($0) }
     }
 

@@ -28,6 +28,8 @@ package struct Explanation: Equatable, Sendable {
 package enum ReasonCode: String, CaseIterable, Sendable {
     // What an operation waits for.
     case delay
+    /// `SettleSec=`.
+    case settle
     case dependency
     case key
     case order

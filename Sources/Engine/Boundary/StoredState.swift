@@ -50,6 +50,9 @@ package struct StoredOperation: Equatable, Sendable {
     package var place: UInt64 = 0
     /// Microseconds left of its delay, or of its pause between two attempts, when it was written.
     package var left: Int64?
+    /// Microseconds left, when it was written, until it is submitted though events of its key come; `nil`: it does not
+    /// settle.
+    package var settleLeft: Int64?
     /// The same as a microsecond of the wall clock, in a store of an older watchd.
     package var notBefore: Int64?
     /// From 1; the one that runs, or comes next.

@@ -5,7 +5,7 @@ struct Deadlines: Sendable {
         case timer(source: Int)
         case silence(Int)
         case run(OperationRef, part: Int)
-        /// The end of `DelaySec=`.
+        /// The end of `DelaySec=`, or of `SettleSec=` unless events have come since.
         case submission(OperationRef)
         /// When the store is told how much is left of a delay or a pause.
         case storedDelay(OperationRef)

@@ -13,7 +13,7 @@ extension Engine {
         case .timer(let source): timerElapsed(source)
         case .silence(let source): silenceDeadline(source)
         case .run(let ref, let part): runDeadline(ref, part: part)
-        case .submission(let ref): submitIfFree(ref)
+        case .submission(let ref): submissionIsDue(ref, clock)
         case .storedDelay(let ref): storeDelay(ref)
         case .startTimeout(let ref): startTimedOut(ref)
         case .retry(let ref): pauseIsOver(ref)
@@ -43,7 +43,9 @@ extension Engine {
                 && operations[ref].runs.contains { $0.part == part && $0.deadline == time }
         case .submission(let ref):
             guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted else { return false }
-            return (clock == .realtime ? clocks.windowEnds[ref.id] : operations[ref].times.wakeUp) == time
+            if clock == .realtime { return clocks.windowEnds[ref.id] == time }
+            // The quiet of a key may have begun anew.
+            return time <= operations[ref].times.wakeUp
         case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].times.wakeUp > time
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .retry(let ref):

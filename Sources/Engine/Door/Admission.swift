@@ -251,8 +251,12 @@ extension Engine {
             close(other)
             candidates.removeAll { $0 == other }
         }
-        // An event inside a HoldDuring= window must wait, so it may not join an operation that is already submitted.
-        if !candidates.isEmpty, holdingWindow(source: source, handler: target.handler) != nil {
+        // An event inside a HoldDuring= window must wait, and so must one whose key has to be quiet for a while: it may
+        // not join an operation that is already submitted.
+        if !candidates.isEmpty,
+            (sources[source].settles && behind == nil)
+                || holdingWindow(source: source, handler: target.handler) != nil
+        {
             for other in candidates where operations[other].turn.station != .unsubmitted { close(other) }
             candidates.removeAll { operations[$0].turn.station != .unsubmitted }
         }
@@ -287,6 +291,7 @@ extension Engine {
         let change = change + operations[ref].entries.add(event, merge: merge, events: events)
         if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
         operations[ref].joined += event.count
+        settleAnew(ref)
         countCoalesced(event.count, source: source, target)
         note(.joined, ref, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)

@@ -57,6 +57,8 @@ struct SourceState: Named {
     private(set) var hasWindows = false
     /// `Events=` of a `[Path]`.
     private(set) var pathEvents = PathEvents.all
+    /// `SettleSec=` is longer than 0.
+    private(set) var settles = false
     var isRemoved = false
     /// The store has what it holds.
     var isHoldStored = false
@@ -90,6 +92,11 @@ struct SourceState: Named {
 
     var key: KeyRule { definition?.value.key ?? .handler }
     var rateLimit: RateLimit? { definition?.value.rateLimit }
+    /// `SettleSec=` of a `[Path]`.
+    var settle: SettleRule? {
+        guard settles, case .path(let path) = definition?.value.trigger else { return nil }
+        return path.settle
+    }
 
     mutating func define(_ definition: Shared<SourceDefinition>) {
         identity = .defined(definition)
@@ -104,12 +111,13 @@ struct SourceState: Named {
         keepsElapses = false
         hasWindows = !definition.windows.isEmpty
         pathEvents = .all
+        settles = false
         switch definition.trigger {
         case .timer(let timer):
             isTimer = true
             keepsElapses = timer.catchUp == .all
         case .custom(let custom): merge = custom.merge
-        case .path(let path): pathEvents = path.events
+        case .path(let path): (pathEvents, settles) = (path.events, path.settle != nil)
         case .signal, .descriptor, .process, .unit, .group: break
         }
         if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }

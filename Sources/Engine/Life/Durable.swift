@@ -124,6 +124,7 @@ extension Engine {
         stored.depth = Int(operation.descent.depth)
         stored.place = operation.turn.place
         if operation.times.wakeUp > now.monotonic { stored.left = operation.times.wakeUp - now.monotonic }
+        stored.settleLeft = settleLeft(operation)
         stored.attempt = Int(operation.progress.attempt)
         stored.countedAttempts = attempts[operation.id]?.counted ?? 0
         stored.temporaryAttempts = attempts[operation.id]?.temporary ?? 0

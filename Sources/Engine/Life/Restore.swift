@@ -118,15 +118,19 @@ extension Engine {
         (draft.descent.isRerun, draft.progress.hasConsumed) = (stored.isRerun, stored.hasConsumed)
         draft.record = Record(isDurable: stored.isDurable)
         if let left = stored.left ?? stored.notBefore.map({ $0 - now.realtime }) {
-            draft.times.wakeUp = now.monotonic + pause(left, handler: handler)
+            draft.times.wakeUp = now.monotonic + pause(left, stored, handler: handler, source: source)
         }
+        draft.times.latest = latestSubmission(stored.settleLeft, source: source)
         return draft
     }
 
-    /// Microseconds left; not longer than it can be by its handler, which may be another one now.
-    private func pause(_ left: Int64, handler: Int) -> Int64 {
+    /// Microseconds left; not longer than it can be by its handler and source, which may be others now.
+    private func pause(_ left: Int64, _ stored: StoredOperation, handler: Int, source: Int) -> Int64 {
         let definition = handlers[handler].definition.value
-        let longest = max(definition.constraints.delay.microseconds, definition.retry.maxDelay.microseconds)
+        let longest = max(
+            definition.constraints.delay.microseconds,
+            stored.settleLeft == nil
+                ? definition.retry.maxDelay.microseconds : sources[source].settle?.longest.microseconds ?? 0)
         return min(max(0, left), Int64(clamping: min(longest, UInt64(Int64.max / 8))) / 10 * 11)
     }
 

@@ -24,6 +24,8 @@ struct Operation: Sendable {
         var made: Int64 = 0
         /// Monotonic microsecond at which its delay or its pause between two attempts is over.
         var wakeUp: Int64 = 0
+        /// Monotonic microsecond at which it is submitted though events come (`MaxSettleSec=`); 0: it does not settle.
+        var latest: Int64 = 0
     }
 
     /// Its attempts.

@@ -1,7 +1,8 @@
 import Schedule
 import WatchFile
 
-/// From an operation that was made to one that has its place in line: `DelaySec=`, `After=`, `Requires=`.
+/// From an operation that was made to one that has its place in line: `DelaySec=`, `SettleSec=`,
+/// `After=`, `Requires=`.
 extension Engine {
     /// Makes an operation of a delivery; it is submitted as soon as nothing keeps it.
     mutating func insert(_ draft: consuming Operation, _ names: [KeyTable.Name]) -> OperationRef {
@@ -49,8 +50,9 @@ extension Engine {
 
     private mutating func setStartDeadlines(_ ref: OperationRef, _ definition: SharedDefinition) {
         let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
-        if delay > 0 {
-            operations[ref].times.wakeUp = now.monotonic + min(delay, .max / 4)
+        if delay > 0 { operations[ref].times.wakeUp = now.monotonic + min(delay, .max / 4) }
+        beginSettling(ref)
+        if operations[ref].times.wakeUp > now.monotonic {
             deadlines.add(.submission(ref), .monotonic, at: operations[ref].times.wakeUp)
             followDelay(ref)
         }
@@ -62,13 +64,15 @@ extension Engine {
         if let time = startDeadline(ref) { deadlines.add(.startTimeout(ref), .monotonic, at: time) }
     }
 
-    /// Monotonic microsecond by which it has to start (`StartTimeoutSec=`), counted from its delay on.
+    /// Monotonic microsecond by which it has to start (`StartTimeoutSec=`), counted from its delay on, or from when its
+    /// key is quiet.
     func startDeadline(_ ref: OperationRef) -> Int64? {
         let definition = handlers[operations[ref].handler].definition
         let timeout = definition.value.constraints.startTimeout.microseconds
         guard timeout < UInt64(Int64.max / 4) else { return nil }
         let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
-        return operations[ref].times.made + min(delay, .max / 4) + Int64(timeout)
+        let times = operations[ref].times
+        return max(times.made + min(delay, .max / 4), times.latest == 0 ? 0 : times.wakeUp) + Int64(timeout)
     }
 
     // MARK: Submission

@@ -142,7 +142,12 @@ extension Engine {
             return wait(ref, .dependency, sentence, other: id, section: section)
         }
         let left = operations[ref].times.wakeUp - now.monotonic
-        if left > 0 { waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section)) }
+        if let sentence = settleSentence(ref) {
+            let source = sources[operations[ref].source].origin.description
+            waits.append(wait(ref, .settle, sentence, section: source))
+        } else if left > 0 {
+            waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section))
+        }
         if clocks.windowEnds[operations[ref].id] != nil, let open = holdingWindow(ref) {
             let sentence = "HoldDuring=\(sentence(open))"
             waits.append(wait(ref, .window, sentence, section: section))

@@ -8,11 +8,12 @@ import LinuxSystem
 final class NewFiles {
     /// Microseconds: most are closed by then.
     private static let moment = 20_000
-    /// Microseconds, where no lease can be had: unchanged for so long, a file is complete.
-    private static let unchanged = 1_000_000
+    /// Microseconds, where no lease can be had and `SettleSec=` says nothing: unchanged for so long, a file is complete.
+    static let unchanged = 1_000_000
 
     private let hub: InotifyHub
     private let path: ([UInt8]) -> [UInt8]
+    private let unchanged: () -> Int
     private let beside: (@escaping @Sendable () -> [Writers], @escaping ([Writers]) -> Void) -> Void
     private let completed: ([UInt8]) -> Void
     /// With the watch of the file itself, where somebody writes it.
@@ -21,15 +22,17 @@ final class NewFiles {
 
     /// - Parameters:
     ///   - path: of an entry.
+    ///   - unchanged: microseconds, where no lease can be had: unchanged for so long, a file is complete.
     ///   - beside: does work beside the core, and comes back with what it gives.
     ///   - completed: told of each file that nobody writes any more, unless `remove` came first.
     init(
-        hub: InotifyHub, path: @escaping ([UInt8]) -> [UInt8],
+        hub: InotifyHub, path: @escaping ([UInt8]) -> [UInt8], unchanged: @escaping () -> Int = { NewFiles.unchanged },
         beside: @escaping (@escaping @Sendable () -> [Writers], @escaping ([Writers]) -> Void) -> Void,
         completed: @escaping ([UInt8]) -> Void
     ) {
         self.hub = hub
         self.path = path
+        self.unchanged = unchanged
         self.beside = beside
         self.completed = completed
     }
@@ -79,7 +82,7 @@ final class NewFiles {
         case .some: break
         case .unknown:
             let before = try? Linux.lstat(path(name))
-            hub.after(Self.unchanged) { [weak self] in
+            hub.after(unchanged()) { [weak self] in
                 guard let self else { return }
                 if let before, (try? Linux.lstat(path(name))) == before { complete(name) } else { ask([name]) }
             }

@@ -38,7 +38,7 @@ final class PathRoot: FolderObserver {
     /// Renames whose reverse was told with them: the two names have changed places.
     var exchanged: Set<NamePair> = []
     private(set) lazy var newFiles = NewFiles(
-        hub: hub, path: { [unowned self] in fullPath($0) },
+        hub: hub, path: { [unowned self] in fullPath($0) }, unchanged: { [unowned self] in owner.unchanged },
         beside: { [unowned self] work, then in
             owner.beside { () throws(SystemError) in
                 work()

@@ -1,5 +1,6 @@
 import Engine
 import LinuxSystem
+import Schedule
 package import WatchFile
 
 /// `[Path NAME]`: changes of files, from inotify. Confined to its context.
@@ -21,6 +22,9 @@ package final class PathSource: EventSource {
     }
 
     package var watchCount: Int { roots.reduce(0) { $0 + $1.watchCount } }
+
+    /// Microseconds: unchanged for so long, a file of which nobody knows whether it is being written is complete.
+    var unchanged: Int { trigger.settle.map { Int(clamping: $0.quiet.microseconds) } ?? NewFiles.unchanged }
 
     package func open() {
         roots = trigger.paths.map {

@@ -31,13 +31,14 @@ extension Checker {
         guard entries.first(of: ["Path"] + others) != nil else { return missing("Path=", section) }
         let paths = entries.list("Path").flatMap { $0.value?.paths ?? [] }
         let events = entries.list("Events").flatMap { $0.value?.words ?? [] }
-        return .path(
-            PathTrigger(
-                paths: paths.withoutRepeats,
-                events: events.isEmpty ? .written : events.reduce(into: []) { $0.formUnion(Self.pathEvents[$1] ?? []) },
-                filter: PathFilter(
-                    include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
-                    exclude: entries.list("Exclude").flatMap { $0.value?.globs ?? [] })))
+        var trigger = PathTrigger(
+            paths: paths.withoutRepeats,
+            events: events.isEmpty ? .written : events.reduce(into: []) { $0.formUnion(Self.pathEvents[$1] ?? []) },
+            filter: PathFilter(
+                include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
+                exclude: entries.list("Exclude").flatMap { $0.value?.globs ?? [] }))
+        trigger.settle = settle(entries)
+        return .path(trigger)
     }
 
     private static let pathEvents: [String: PathEvents] = [

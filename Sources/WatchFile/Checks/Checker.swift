@@ -52,6 +52,7 @@ struct Checker {
         checkHandovers()
         checkPlacements()
         checkSilence()
+        checkSettling()
         checkWindows()
         checkSpecifiers()
         checkScripts()

@@ -138,6 +138,8 @@ package struct PathTrigger: Equatable, Sendable {
     package var paths: [[UInt8]]
     package var events: PathEvents
     package var filter: PathFilter
+    /// `nil`: an operation is submitted at once.
+    package var settle: SettleRule?
 
     package init(paths: [[UInt8]], events: PathEvents = .written, filter: PathFilter = PathFilter()) {
         self.paths = paths

@@ -87,9 +87,11 @@ extension SourceDefinition {
 
     static func path(
         _ name: String, to handlers: String..., on queue: String = "default", key: KeyRule = .handler,
-        coalesces: Bool = true, isSuspended: Bool = false, events: PathEvents = .all
+        coalesces: Bool = true, isSuspended: Bool = false, events: PathEvents = .all,
+        settle: SettleRule? = nil
     ) -> SourceDefinition {
-        let trigger = PathTrigger(paths: [Array("/w".utf8)], events: events)
+        var trigger = PathTrigger(paths: [Array("/w".utf8)], events: events)
+        trigger.settle = settle
         return make(.path, name, .path(trigger), handlers, queue, key, coalesces, isSuspended)
     }
 

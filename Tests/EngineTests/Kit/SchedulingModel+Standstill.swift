@@ -18,7 +18,8 @@ extension SchedulingModel {
             guard item.created > lastReload else { continue }
             let constraints = handlers[item.view.handler]?.constraints
             let limits = [constraints?.delay, constraints?.startTimeout].map { min($0?.microseconds ?? 0, 1 << 60) }
-            if now.monotonic >= item.createdAt + Int64(limits[0]) + Int64(limits[1]), !isReloaded {
+            let settled = item.createdAt + settling[item.view.origin, default: 0]
+            if now.monotonic >= max(item.createdAt + Int64(limits[0]), settled) + Int64(limits[1]), !isReloaded {
                 return "\(item.view.id) should have started by now (StartTimeoutSec=)"
             }
         }
@@ -195,7 +196,9 @@ extension SchedulingModel {
 
     private func isHeldUp(_ item: Item) -> Bool {
         let delay = min(handlers[item.view.handler]?.constraints.delay.microseconds ?? 0, 1 << 60)
+        let settled = item.createdAt + settling[item.view.origin, default: 0]
         return now.monotonic < item.createdAt + Int64(delay) || item.view.waitReason == .window
+            || (item.view.waitReason == .settle && now.monotonic < settled)
             || item.dependencies.values.contains { $0.contains { items[$0] != nil } }
     }
 

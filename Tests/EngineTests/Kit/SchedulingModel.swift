@@ -77,6 +77,8 @@ struct SchedulingModel {
     var semaphores: [String: SemaphoreView] = [:]
     /// `HoldDuring=` of sources.
     var sourceWindows: [Origin: [CalendarWindow]] = [:]
+    /// `MaxSettleSec=` of the sources that have one, in microseconds.
+    var settling: [Origin: Int64] = [:]
     var zones = ZoneTable()
     var phase = Engine.Phase.running
     var settings = DaemonSettings()
@@ -131,6 +133,10 @@ struct SchedulingModel {
             if let windows = source.definition?.value.windows.holdDuring, !windows.isEmpty {
                 found[source.origin] = windows
             }
+        }
+        settling = engine.sources.indices.reduce(into: [:]) { found, index in
+            let source = engine.sources[index]
+            source.settle.map { found[source.origin] = Int64(clamping: min($0.longest.microseconds, 1 << 59)) }
         }
         for (name, view) in semaphores {
             let before = old[name].flatMap { $0.isRemoved && !view.isRemoved ? nil : $0.definition.value }
@@ -233,7 +239,9 @@ struct SchedulingModel {
                 item.partsLeft = Int(engine.operations[ref].progress.toStart)
                 item.keys = Set(engine.operations[ref].keys.map { engine.keys[$0].name })
             }
-            if item.hasStarted || ![.delay, .dependency, .window].contains(view.waitReason), item.submitted == nil {
+            if item.hasStarted || ![.delay, .settle, .dependency, .window].contains(view.waitReason),
+                item.submitted == nil
+            {
                 item.submitted = batch
             }
             items[view.id] = item
