@@ -55,6 +55,7 @@ struct Checker {
         checkWindows()
         checkSpecifiers()
         checkScripts()
+        checkAccounts()
         checkPrograms()
         checkSubfolders()
         if !problems.hasError { checkUnstarted() }
