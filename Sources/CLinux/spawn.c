@@ -12,9 +12,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -31,7 +33,6 @@ enum {
     LAST_SIGNAL = 64,
     LAST_CLOSED_ONE_BY_ONE = 65536,
     IO_PRIORITY_OF_PROCESS = 1, // IOPRIO_WHO_PROCESS of linux/ioprio.h
-    NO_NEW_PRIVILEGES = 38,     // PR_SET_NO_NEW_PRIVS of linux/prctl.h
 };
 
 // The kernel's own signal set and sigaction: glibc's are larger and know signals that it keeps to itself.
@@ -152,6 +153,18 @@ CHILD static int set_limits(struct child *child) {
     return 0;
 }
 
+// Raw calls change this one task; glibc's would stop every thread of the parent and change those.
+CHILD static int become_user(struct child *child) {
+    const struct clinux_spawn_spec *spec = child->spec;
+    if (spec->sets_groups && syscall(SYS_setgroups, spec->group_count, spec->groups) < 0)
+        return failed(child, CLINUX_SPAWN_GROUPS);
+    if (spec->sets_group && syscall(SYS_setresgid, spec->group, spec->group, spec->group) < 0)
+        return failed(child, CLINUX_SPAWN_GROUP_ID);
+    if (spec->sets_user && syscall(SYS_setresuid, spec->user, spec->user, spec->user) < 0)
+        return failed(child, CLINUX_SPAWN_USER_ID);
+    return 0;
+}
+
 CHILD static int run_child(void *argument) {
     struct child *child = argument;
     const struct clinux_spawn_spec *spec = child->spec;
@@ -164,7 +177,8 @@ CHILD static int run_child(void *argument) {
     if (place_descriptors(spec) < 0) return failed(child, CLINUX_SPAWN_DESCRIPTORS);
     close_from(spec->descriptor_count);
     if (set_limits(child) != 0) return 127;
-    if (spec->has_no_new_privileges && syscall(SYS_prctl, NO_NEW_PRIVILEGES, 1, 0, 0, 0) < 0)
+    if (become_user(child) != 0) return 127;
+    if (spec->has_no_new_privileges && syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return failed(child, CLINUX_SPAWN_PRIVILEGES);
     if (spec->folder && syscall(SYS_chdir, spec->folder) < 0) return failed(child, CLINUX_SPAWN_FOLDER);
     syscall(SYS_execve, spec->path, spec->arguments, spec->environment);
@@ -176,19 +190,41 @@ static int refuse(struct clinux_spawned *result, int step, int error) {
     return -1;
 }
 
+// A child that becomes another user makes the memory it shares with the parent undumpable, which the kernel does so that
+// the other user cannot look into it. That must hold until the last such child has executed its file, and no longer: the
+// daemon itself could not dump core any more, nor be looked at.
+static pthread_mutex_t dumpable_lock = PTHREAD_MUTEX_INITIALIZER;
+static int dumpable;
+static int becoming_count;
+
+static void begin_becoming(void) {
+    pthread_mutex_lock(&dumpable_lock);
+    if (becoming_count++ == 0) dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    pthread_mutex_unlock(&dumpable_lock);
+}
+
+static void end_becoming(void) {
+    pthread_mutex_lock(&dumpable_lock);
+    if (--becoming_count == 0 && dumpable == 1) prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    pthread_mutex_unlock(&dumpable_lock);
+}
+
 int clinux_spawn(const struct clinux_spawn_spec *spec, struct clinux_spawned *result) {
     if (spec->descriptor_count < 0 || spec->descriptor_count > CLINUX_SPAWN_MAX_DESCRIPTORS)
         return refuse(result, CLINUX_SPAWN_DESCRIPTORS, EINVAL);
 
     _Alignas(64) char stack[STACK_SIZE];
     struct child child = {.spec = spec};
+    const int becomes_other = spec->sets_groups || spec->sets_group || spec->sets_user;
     const kernel_signal_set all = ~(kernel_signal_set)0;
     kernel_signal_set before;
     int pidfd = -1;
+    if (becomes_other) begin_becoming();
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
     int pid = __clone(run_child, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &child, &pidfd);
     int error = errno;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    if (becomes_other) end_becoming();
 
     if (pid < 0) return refuse(result, CLINUX_SPAWN_CLONE, error);
     if (child.step != 0) {

@@ -2,10 +2,12 @@ import LinuxSystem
 package import WatchFile
 
 extension LoadContext {
-    /// Warns of users and groups that there are not. Asks the name service, which may block.
+    /// Tells of users and groups that there are not. Asks the name service, which may block.
     package mutating func lookUpOwners() {
         isUser = { name in Self.isKnown { () throws(SystemError) in try Linux.userID(named: name) } }
         isGroup = { name in Self.isKnown { () throws(SystemError) in try Linux.groupID(named: name) } }
+        userNames = { Linux.names(inDatabase: "/etc/passwd") }
+        groupNames = { Linux.names(inDatabase: "/etc/group") }
     }
 
     /// Also where the name service cannot be asked: nobody knows then.

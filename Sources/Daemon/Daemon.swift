@@ -38,18 +38,29 @@ package struct Daemon {
     ///
     /// - Parameters:
     ///   - localZone: the local zone while it cannot be read.
-    ///   - looksAround: warns of what the files name and the machine has not, which may block.
+    ///   - lookUp: of what the files name and the machine may not have, which may block.
     package static func load(
-        _ options: Options, localZone: TimeZoneRules = .utc, looksAround: Bool = false
+        _ options: Options, localZone: TimeZoneRules = .utc, lookUp: LookUp = .nothing
     ) -> (result: LoadResult, texts: [WatchFileText]) {
         let (texts, diagnostics) = ConfigurationFiles.read(arguments: options.arguments)
-        return (load(texts, diagnostics, localZone: localZone, looksAround: looksAround), texts)
+        return (load(texts, diagnostics, localZone: localZone, lookUp: lookUp), texts)
+    }
+
+    /// What is asked of the machine when watch files are read.
+    package enum LookUp {
+        case nothing
+        /// Users and groups that commands are to run as: there being none is an error.
+        case accounts
+        /// All of it, with the same errors.
+        case everything
+        /// All of it, to warn: the files are in force.
+        case warnings
     }
 
     /// - Parameter diagnostics: of those who have read the texts.
     static func load(
         _ texts: [WatchFileText], _ diagnostics: [Diagnostic] = [], localZone: TimeZoneRules = .utc,
-        looksAround: Bool = false
+        lookUp: LookUp = .nothing
     ) -> LoadResult {
         let zones = TimeZoneDatabase()
         var context = LoadContext(
@@ -57,7 +68,14 @@ package struct Daemon {
         ) {
             try? zones.rules(named: $0)
         }
-        if looksAround { context.lookAround() }
+        switch lookUp {
+        case .nothing: break
+        case .accounts: context.lookUpOwners()
+        case .everything: context.lookAround()
+        case .warnings:
+            context.lookAround()
+            context.refusesUnknownAccounts = false
+        }
         var result = WatchFile.load(texts, context: context)
         result.diagnostics = diagnostics + result.diagnostics
         if diagnostics.contains(where: { $0.severity == .error }) { result.configuration = nil }

@@ -26,10 +26,15 @@ package struct LoadContext: Sendable {
     package var zone: @Sendable (String) -> TimeZoneRules?
     /// Wall-clock microseconds: what is past by then is warned of. `nil`: not known.
     package var now: Int64?
-    /// Whether there is a user, a group of this name; asked of `SocketUser=` and `SocketGroup=`, to warn. `nil`: not
-    /// known.
+    /// Whether there is a user, a group of this name; asked of `User=`, `Group=` and `SupplementaryGroups=`, and of
+    /// `SocketUser=` and `SocketGroup=`, to warn. `nil`: not known.
     package var isUser: (@Sendable (String) -> Bool)?
     package var isGroup: (@Sendable (String) -> Bool)?
+    /// The names of users and groups that the machine knows itself, for suggestions.
+    package var userNames: (@Sendable () -> [String])?
+    package var groupNames: (@Sendable () -> [String])?
+    /// Whether `User=` and the like of a user or group that there is not are errors; else warnings.
+    package var refusesUnknownAccounts = true
     /// Why a program, a path or a name for `PATH`, cannot be run, as a phrase; `nil`: it can. Asked to warn. The closure
     /// is `nil`: not known.
     package var programFlaw: (@Sendable ([UInt8]) -> String?)?

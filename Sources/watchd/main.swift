@@ -65,7 +65,7 @@ while let argument = options.popFirst() {
 
 let daemonOptions = Daemon.Options(arguments: paths, isStrict: isStrict)
 if onlyChecks {
-    let result = Daemon.load(daemonOptions, looksAround: true).result
+    let result = Daemon.load(daemonOptions, lookUp: .everything).result
     for diagnostic in result.diagnostics { say(diagnostic.rendered(), to: 2) }
     exit(result.configuration == nil ? 78 : 0)
 }

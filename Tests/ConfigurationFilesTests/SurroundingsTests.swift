@@ -34,6 +34,30 @@ import WatchFile
         }
     }
 
+    @Test func aUserOrGroupThatIsMissingIsAnErrorWithTheNearestName() {
+        func found(_ text: String, refuses: Bool = true) -> [String] {
+            var context = LoadContext(processors: 1)
+            context.lookAround()
+            context.refusesUnknownAccounts = refuses
+            let result = WatchFile.load([WatchFileText(file: "a.watch", bytes: Array(text.utf8))], context: context)
+            return result.diagnostics.map { "\($0.severity.rawValue): \($0.sentence)" }
+        }
+        let handler = "[Custom a]\nExec=/bin/true\n"
+        #expect(found(handler + "User=daemon\nGroup=adm\nSupplementaryGroups=0 4711\n") == [])
+        #expect(
+            found(handler + "User=daemno\n") == ["error: User=daemno: there is no such user; did you mean daemon?"])
+        #expect(
+            found(handler + "SupplementaryGroups=adm no-such-group-here\n")
+                == ["error: SupplementaryGroups=no-such-group-here: there is no such group"])
+        #expect(
+            found("[Process p]\nCommand=/bin/true\nGroup=no-such-group-here\n")
+                == ["error: Group=no-such-group-here: there is no such group"])
+        #expect(
+            found("[Handler]\nUser=no-such-user-here\n" + handler + "[Custom b]\nLog=x\n", refuses: false) == [
+                "warning: User=no-such-user-here: there is no such user now; what is to run so fails until there is"
+            ])
+    }
+
     @Test func filesBelowAFolderThatHasNoneAreWarnedOf() throws {
         try withTemporaryFolder { root in
             for name in ["/in", "/in/2026", "/in/done", "/in/empty", "/in/2025"] {

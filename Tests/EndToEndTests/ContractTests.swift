@@ -22,6 +22,61 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: Linux.effectiveUserID == 0, "only root can become somebody else"))
+    func userGroupAndHomeReachHandlersSupervisedProcessesAndCommandsOfSources() throws {
+        let keys = """
+            User=daemon
+            Group=adm
+            WorkingDirectory=~
+            PassEnvironment=A_VARIABLE_OF_THE_DAEMON
+            """
+        let told = "echo $(id -u) $(id -g) $(id -G) $HOME $USER $PWD $A_VARIABLE_OF_THE_DAEMON"
+        let script = "/bin/sh -c '\(told); exec sleep 1000'"
+        let text = """
+            [Custom poke]
+            Exec=/bin/sh -c '\(told)'
+            \(keys)
+            [Process web]
+            Command=\(script)
+            \(keys)
+            [Descriptor lines]
+            Command=\(script)
+            \(keys)
+            Handler=line
+            [Handler line]
+            Exec=/bin/echo %{line}
+            """
+        let expected = "1 4 4 /usr/sbin daemon /usr/sbin 1\n"
+        try Watchd.run(text) { watchd in
+            try watchd.emit("poke")
+            try watchd.waitUntilIdle()
+            for name in ["poke", "line"] {
+                try wait(for: "a run of \(name)") { try watchd.ended(name).first != nil }
+                let run = try #require(try watchd.ended(name).first)
+                #expect(try watchd.operation(run.id).output == expected, "\(name)")
+            }
+            try wait(for: "the output of web") { try watchd.control("output", "web").text == expected }
+        }
+    }
+
+    @Test func aUserThatDoesNotExistIsRefusedByCheckAndFailsTheAttempt() throws {
+        let text = """
+            [Custom poke]
+            Exec=/bin/true
+            User=no-such-user
+            Retry=1
+            RetrySec=10ms
+            """
+        try Watchd.run(text) { watchd in
+            try watchd.emit("poke")
+            try watchd.waitUntilIdle()
+            let run = try #require(try watchd.ended("poke").first)
+            let operation = try watchd.operation(run.id)
+            #expect(operation.summary.reason == "User=no-such-user: there is no such user")
+            #expect(operation.summary.attempt == 2)
+        }
+    }
+
     @Test func aLimitThatCannotBeSetIsAFailedAttemptThatNamesIt() throws {
         let text = """
             [Custom poke]

@@ -64,7 +64,12 @@ import WatchFile
             { $0.contract.mask = 0o077 }, { $0.contract.nice = 5 }, { $0.contract.io = IOScheduling(.idle) },
             { $0.contract.cpu = CPUScheduling(.batch) }, { $0.contract.oomScoreAdjust = 5 },
             { $0.contract.hasNoNewPrivileges = true }, { $0.contract.limits = [.init(.core, soft: 0, hard: 0)] },
-            { $0.contract.limits = [.init(.core, soft: 0, hard: 1)] },
+            { $0.contract.limits = [.init(.core, soft: 0, hard: 1)] }, { $0.contract.user = "a" },
+            { $0.contract.group = "a" }, { $0.contract.supplementaryGroups = ["a"] },
+            { $0.contract.supplementaryGroups = ["a", "b"] }, { $0.contract.startsAtHome = true },
+            { $0.contract.environmentFiles = [EnvironmentFile(path: Array("/a".utf8))] },
+            { $0.contract.environmentFiles = [EnvironmentFile(path: Array("/a".utf8), isOptional: true)] },
+            { $0.contract.passedEnvironment = ["A"] },
         ]
         #expect(Set(ways.map { fingerprint($0) }).count == ways.count)
     }

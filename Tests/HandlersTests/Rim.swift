@@ -15,7 +15,9 @@ final class Rim: Sendable {
     }
 
     /// `WATCHD_INSTANCE` of what is started here.
-    static let instance = "test-\(Linux.processID)-\(Linux.now(.boottime))"
+    static let instanceName = InstanceName(
+        folder: "test-\(Linux.processID)-\(Linux.now(.boottime))", secret: Array("0123456789abcdef".utf8))
+    static var instance: String { instanceName.own }
 
     private let core = Context("test.core")
     private let said = Said()
@@ -33,7 +35,7 @@ final class Rim: Sendable {
             let epoll = try EpollSet(on: core)
             let environment = RunEnvironment(
                 core: core, slow: Lanes(core: core, count: 2), epoll: epoll, lanes: Lanes(core: core, count: 2),
-                logger: Logger(level: .emerg), nice: Linux.nice, instance: { Self.instance },
+                logger: Logger(level: .emerg), nice: Linux.nice, instance: { Self.instanceName },
                 keep: { name, _ in said.kept.withLock { $0.append("keep \(name.name)") } },
                 forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } }
             ) { input in said.inputs.withLock { $0.append(input) } }

@@ -126,6 +126,16 @@ struct ConfigurationPrinter {
     }
 
     mutating func contract(_ contract: ProcessContract) {
+        contract.user.map { key("User", $0) }
+        contract.group.map { key("Group", $0) }
+        for group in contract.supplementaryGroups { key("SupplementaryGroups", group) }
+        if contract.startsAtHome { key("WorkingDirectory", "~") }
+        for file in contract.environmentFiles {
+            key("EnvironmentFile", Array((file.isOptional ? "-" : "").utf8) + file.path)
+        }
+        if !contract.passedEnvironment.isEmpty {
+            key("PassEnvironment", contract.passedEnvironment.joined(separator: " "))
+        }
         key("UMask", "0" + String(contract.mask, radix: 8))
         contract.nice.map { key("Nice", "\($0)") }
         contract.io.map {

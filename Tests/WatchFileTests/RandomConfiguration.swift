@@ -126,6 +126,7 @@ struct RandomConfiguration {
         handler.workingDirectory = maybe { $0.path() }
         handler.environment = environment()
         handler.contract = contract()
+        handler.contract.startsAtHome = handler.workingDirectory == nil && bool
         handler.standardInput =
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
         handler.standardOutput = output()
@@ -135,6 +136,13 @@ struct RandomConfiguration {
 
     mutating func contract() -> ProcessContract {
         var contract = ProcessContract()
+        contract.user = maybe { $0.bool ? "www-data" : "\($0.number(0...60_000))" }
+        contract.group = maybe { $0.bool ? "adm.x_Y" : "\($0.number(0...60_000))" }
+        contract.supplementaryGroups = (0..<number(0...3)).map { "group\($0)" }
+        contract.environmentFiles = (0..<number(0...2)).map {
+            EnvironmentFile(path: Array("/etc/default/file\($0)".utf8), isOptional: bool)
+        }
+        contract.passedEnvironment = (0..<number(0...2)).map { "PASSED_\($0)" }
         contract.mask = UInt32(number(0o100...0o777))
         contract.nice = maybe { Int32($0.number(0...39) - 20) }
         contract.io = maybe {

@@ -163,6 +163,9 @@ enum clinux_spawn_step {
     CLINUX_SPAWN_POLICY,
     CLINUX_SPAWN_DESCRIPTORS,
     CLINUX_SPAWN_LIMIT,
+    CLINUX_SPAWN_GROUPS,
+    CLINUX_SPAWN_GROUP_ID,
+    CLINUX_SPAWN_USER_ID,
     CLINUX_SPAWN_PRIVILEGES,
     CLINUX_SPAWN_FOLDER,
     CLINUX_SPAWN_EXEC,
@@ -200,6 +203,13 @@ struct clinux_spawn_spec {
     const char *_Nullable oom_score;             // what is written to oom_score_adj; NULL: inherited
     const struct clinux_limit *_Nullable limits; // setrlimit(2), in this order
     int limit_count;
+    int sets_groups;                             // whether `groups` counts
+    const unsigned *_Nullable groups;            // setgroups(2)
+    int group_count;
+    int sets_group;                              // whether `group` counts
+    unsigned group;                              // setresgid(2)
+    int sets_user;                               // whether `user` counts
+    unsigned user;                               // setresuid(2)
     int has_no_new_privileges;                   // PR_SET_NO_NEW_PRIVS
 };
 

@@ -48,7 +48,7 @@ extension Runtime {
     /// It is opened later. What can be found without it takes its place.
     private func startWithoutStore(_ error: StoreError) {
         var state = StoredState()
-        SupervisedAdoption.apply(to: &state, kept, (try? AdoptableProcess.all(instance: instance.name)) ?? [])
+        SupervisedAdoption.apply(to: &state, kept, livingProcesses)
         restore(state)
         setStore(.failing("\(error)"))
     }
@@ -132,11 +132,25 @@ extension Runtime {
         // The folder may only now be there.
         instance = instance.kept()
         let isPossible = Adoption.isPossible(state, wasClosed: contents.wasClosed)
-        let found = isPossible ? (try? AdoptableProcess.all(instance: instance.name)) ?? [] : []
+        let found = isPossible ? livingProcesses : []
         SupervisedAdoption.apply(to: &state, kept, found)
         guard isPossible else { return state }
         Adoption(kept: kept, found: found, configuration: parts.configuration) { record($0) != nil }.apply(to: &state)
         return state
+    }
+
+    /// Processes that an earlier watchd left, of a user that their section still names.
+    private var livingProcesses: [AdoptableProcess] {
+        let found = (try? AdoptableProcess.all(instance: instance.names)) ?? []
+        let configuration = parts.configuration
+        return found.filter { process in
+            let id = SourceID(.process, process.source)
+            let definition =
+                process.isSupervised
+                ? configuration.sources.first { $0.id == id }?.command?.process
+                : configuration.handlers.first { $0.name == process.handler }
+            return process.mayBe(of: definition?.contract)
+        }
     }
 
     /// Operations that others require and that are not among them. By index: there may be very many, and hardly one

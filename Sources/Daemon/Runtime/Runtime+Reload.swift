@@ -24,7 +24,7 @@ extension Runtime {
         let done = QueueBound(done, to: core)
         let (options, localZone) = (parts.options, zones.local)
         slow.submit("a reload") { [core, bound] in
-            let loaded = Daemon.load(options, localZone: localZone)
+            let loaded = Daemon.load(options, localZone: localZone, lookUp: .accounts)
             core.async { bound.value.loaded(loaded.result, loaded.texts, done.value) }
         }
     }
@@ -36,7 +36,8 @@ extension Runtime {
         let done = QueueBound(done, to: core)
         let options = parts.options
         slow.submit("the plan of a reload") { [core, bound] in
-            let result = texts.map { Daemon.load($0) } ?? Daemon.load(options).result
+            let result =
+                texts.map { Daemon.load($0, lookUp: .accounts) } ?? Daemon.load(options, lookUp: .accounts).result
             core.async {
                 guard let configuration = result.configuration else {
                     return done.value(.invalid(result.diagnostics.map { $0.rendered() }))

@@ -1,3 +1,4 @@
+import Handlers
 import LinuxSystem
 import Store
 
@@ -18,7 +19,7 @@ struct Instance {
     init(folder: [UInt8]) {
         var random = SystemRandomNumberGenerator()
         let bytes = (0..<Self.size).map { _ in random.next() as UInt8 }
-        self.init(folder, Self.hexadecimal(bytes))
+        self.init(folder, InstanceName.hexadecimal(bytes))
     }
 
     private init(_ folder: [UInt8], _ new: String) {
@@ -30,7 +31,16 @@ struct Instance {
     func kept() -> Instance { Instance(folder, secret) }
 
     /// `/var/lib/watchd:0123456789abcdef0123456789abcdef`.
-    var name: String { "\(String(decoding: folder, as: UTF8.self)):\(secret)" }
+    var name: String { names.own }
+
+    /// Also of processes of other users.
+    var names: InstanceName {
+        let digits = Array(secret)
+        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+            UInt8(String(digits[$0...$0 + 1]), radix: 16)
+        }
+        return InstanceName(folder: String(decoding: folder, as: UTF8.self), secret: bytes)
+    }
 
     // MARK: The file
 
@@ -70,9 +80,4 @@ struct Instance {
     }
 
     private static let hexadecimalDigits = Array("0123456789abcdef".utf8)
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = bytes.flatMap { [hexadecimalDigits[Int($0 >> 4)], hexadecimalDigits[Int($0 & 0xF)]] }
-        return String(decoding: digits, as: UTF8.self)
-    }
 }

@@ -13,7 +13,7 @@ extension Runtime {
         let (options, zone) = (parts.options, zones.local)
         slow.submit("a look at what the watch files name") { [core, bound] in
             let known = Daemon.load(options, localZone: zone).result.diagnostics
-            let result = Daemon.load(options, localZone: zone, looksAround: true).result
+            let result = Daemon.load(options, localZone: zone, lookUp: .warnings).result
             // Files with an error are not those in force.
             guard result.configuration != nil else { return }
             let found = result.diagnostics.filter { !known.contains($0) }

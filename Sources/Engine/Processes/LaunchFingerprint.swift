@@ -41,6 +41,7 @@ private struct LaunchText {
         case word, workingDirectory, environmentName, environmentValue, standardInput, standardOutput, standardError
         case path
         case mask, nice, io, cpu, oomScore, noNewPrivileges, limit
+        case user, group, supplementaryGroup, home, environmentFile, optionalEnvironmentFile, passedVariable
     }
 
     private(set) var bytes: [UInt8] = []
@@ -71,6 +72,14 @@ private struct LaunchText {
         if let cpu = contract.cpu { put(.cpu, "\(cpu.policy.rawValue) \(cpu.priority)") }
         if let score = contract.oomScoreAdjust { put(.oomScore, "\(score)") }
         if contract.hasNoNewPrivileges { put(.noNewPrivileges, []) }
+        if let user = contract.user { put(.user, user) }
+        if let group = contract.group { put(.group, group) }
+        for group in contract.supplementaryGroups { put(.supplementaryGroup, group) }
+        if contract.startsAtHome { put(.home, []) }
+        for file in contract.environmentFiles {
+            put(file.isOptional ? .optionalEnvironmentFile : .environmentFile, file.path)
+        }
+        for name in contract.passedEnvironment { put(.passedVariable, name) }
         for limit in contract.limits { put(.limit, "\(limit.resource.rawValue) \(limit.soft) \(limit.hard)") }
     }
 

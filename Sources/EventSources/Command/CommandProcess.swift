@@ -13,12 +13,15 @@ struct CommandStart: Sendable {
         var pidfd: Int32
         var output: Int32
         var errors: Int32
+        /// What was passed over.
+        var warnings: [String]
     }
 
-    private static let searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     private let words: [[UInt8]]
+    private let launch: CommandLaunch
 
-    init(_ command: Command) {
+    init(_ command: Command, _ launch: CommandLaunch) {
+        self.launch = launch
         // Without specifiers, as the file was checked.
         words = command.words.map { word -> [UInt8] in
             if case .template(let template) = word { template.expanded { _ in [] } } else { [] }
@@ -29,7 +32,13 @@ struct CommandStart: Sendable {
     var program: [UInt8]? { words.first.flatMap { $0.first == UInt8(ascii: "/") ? $0 : nil } }
 
     func run() throws(Failure) -> Started {
-        do throws(SystemError) {
+        let surroundings: LaunchSurroundings
+        do throws(LaunchFailure) {
+            surroundings = try LaunchSurroundings(launch.contract)
+        } catch {
+            throw Failure(reason: error.reason)
+        }
+        do {
             let input = try Linux.open("/dev/null")
             let ends: Ends
             do throws(SystemError) {
@@ -38,7 +47,9 @@ struct CommandStart: Sendable {
                 input.close()
                 throw error
             }
-            return try start(input, ends.output, ends.errors)
+            return try start(surroundings, input, ends.output, ends.errors).get()
+        } catch let error as Failure {
+            throw error
         } catch {
             throw Failure(reason: "\(error)")
         }
@@ -60,34 +71,57 @@ struct CommandStart: Sendable {
     }
 
     private func start(
-        _ input: consuming FileDescriptor, _ output: (read: Int32, write: Int32), _ errors: (read: Int32, write: Int32)
-    ) throws(SystemError) -> Started {
+        _ surroundings: LaunchSurroundings, _ input: consuming FileDescriptor, _ output: (read: Int32, write: Int32),
+        _ errors: (read: Int32, write: Int32)
+    ) -> Swift.Result<Started, Failure> {
         let number = input.rawValue
         defer { for end in [output.write, errors.write] { FileDescriptor(owning: end).close() } }
+        // So that the user it becomes may open /dev/stdout and /dev/stderr, which lead here.
+        for end in [output.write, errors.write] {
+            guard let identity = surroundings.identity else { break }
+            try? Linux.fchown(end, user: identity.user, group: identity.group)
+        }
+        let environment = environment(surroundings)
+        var specification = SpawnSpecification(
+            path: path(environment), arguments: words,
+            environment: environment.map { Array($0.name.utf8) + [UInt8(ascii: "=")] + $0.value },
+            folder: surroundings.home ?? launch.workingDirectory ?? [UInt8(ascii: "/")],
+            descriptors: [number, output.write, errors.write])
+        specification.take(launch.contract, surroundings)
         do throws(SpawnError) {
-            let spawned = try Linux.spawn(
-                SpawnSpecification(
-                    path: path, arguments: words,
-                    environment: [
-                        Array("PATH=\(Self.searchPath)".utf8),
-                        Array("LANG=".utf8) + (Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
-                    ], folder: [UInt8(ascii: "/")], descriptors: [number, output.write, errors.write], umask: 0o022))
+            let spawned = try Linux.spawn(specification)
             input.close()
             let processID = spawned.processID
-            return Started(
-                processID: processID, pidfd: spawned.pidfd.release(), output: output.read, errors: errors.read)
+            return .success(
+                Started(
+                    processID: processID, pidfd: spawned.pidfd.release(), output: output.read, errors: errors.read,
+                    warnings: surroundings.warnings))
         } catch {
             input.close()
             for end in [output.read, errors.read] { FileDescriptor(owning: end).close() }
-            throw SystemError(call: error.detail, errno: error.errno)
+            return .failure(
+                Failure(reason: ["\(error)", error.missingPrivilege].compactMap { $0 }.joined(separator: "; ")))
         }
     }
 
+    private func environment(_ surroundings: LaunchSurroundings) -> [EnvironmentVariable] {
+        var values = [
+            EnvironmentVariable(name: "PATH", value: Array(Command.searchPath.utf8)),
+            EnvironmentVariable(name: "LANG", value: Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
+        ]
+        for variable in surroundings.inherited + launch.environment + surroundings.files {
+            values.removeAll { $0.name == variable.name }
+            values.append(variable)
+        }
+        return values
+    }
+
     /// A name without a slash is looked for as `execvp(3)` does.
-    private var path: [UInt8] {
+    private func path(_ environment: [EnvironmentVariable]) -> [UInt8] {
         let name = words.first ?? []
         if name.contains(UInt8(ascii: "/")) { return name }
-        let candidates = Self.searchPath.split(separator: ":").map { Array($0.utf8) + [UInt8(ascii: "/")] + name }
+        let places = environment.first { $0.name == "PATH" }?.value.split(separator: UInt8(ascii: ":")) ?? []
+        let candidates = places.map { Array($0) + [UInt8(ascii: "/")] + name }
         return candidates.first { (try? Linux.access($0, .executing)) != nil } ?? name
     }
 }

@@ -16,7 +16,7 @@ package final class CommandSource: EventSource {
     private static let silentEnd = 1_000_000
 
     let id: SourceID
-    private let command: Command
+    private let start: CommandStart
     private let environment: SourceEnvironment
     private let maker: LineMaker
     private let view: PipeView?
@@ -44,7 +44,7 @@ package final class CommandSource: EventSource {
         isDurable: Bool = false, spare: SpareDescriptors = SpareDescriptors()
     ) {
         self.id = id
-        self.command = command
+        start = CommandStart(command, trigger.launch)
         self.environment = environment
         self.spare = spare
         maker = LineMaker(id, trigger, environment)
@@ -72,11 +72,10 @@ package final class CommandSource: EventSource {
         isStarting = true
         failure = nil
         started = Linux.now(.monotonic)
-        let start = CommandStart(command)
         let bound = QueueBound(self, to: environment.core)
         environment.commands.add(self)
         // Reading the program's file may block.
-        environment.slow.submit(id.description, inOrder: true) { [core = environment.core] in
+        environment.slow.submit(id.description, inOrder: true) { [core = environment.core, start] in
             let result = Swift.Result { () throws(CommandStart.Failure) in try start.run() }
             core.async { bound.value.took(result) }
         }
@@ -89,6 +88,7 @@ package final class CommandSource: EventSource {
             environment.commands.remove(self)
             if isClosed { hasLeft() } else { again("it cannot be started: \(failure.reason)") }
         case .success(let started):
+            for warning in started.warnings { environment.warn(id, warning) }
             let process = CommandProcess(started, environment) { [environment, id] in
                 environment.log(id, $0)
             } exited: {

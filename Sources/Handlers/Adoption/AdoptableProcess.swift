@@ -1,6 +1,6 @@
 package import Engine
 package import LinuxSystem
-import WatchFile
+package import WatchFile
 
 /// A process that an earlier watchd left running, as it is found in `/proc`.
 package struct AdoptableProcess: Equatable, Sendable {
@@ -13,6 +13,8 @@ package struct AdoptableProcess: Equatable, Sendable {
     package var source: String
     package var kind: String
     package var pid: Int32
+    /// Its user, in every respect.
+    package var userID: UInt32
     /// Wall clock, microseconds; as exact as the clock, and to the hundredth of a second.
     package var started: Int64
 
@@ -24,7 +26,7 @@ package struct AdoptableProcess: Equatable, Sendable {
 
     /// The process groups of runs of the watchd with this `WATCHD_INSTANCE` whose leader is not our child. One pass
     /// over `/proc`, which takes as long as there are processes: not on `watchd.core`.
-    package static func all(instance: String) throws(SystemError) -> [AdoptableProcess] {
+    package static func all(instance: InstanceName) throws(SystemError) -> [AdoptableProcess] {
         var found: [AdoptableProcess] = []
         for entry in try Linux.readFolder("/proc") {
             guard let pid = Int32(String(decoding: entry.name, as: UTF8.self)), pid != Linux.processID,
@@ -39,13 +41,23 @@ package struct AdoptableProcess: Equatable, Sendable {
     }
 
     /// `nil`: it is no process of a run of this watchd. What it says of itself is believed only with the
-    /// `WATCHD_INSTANCE` that others cannot know, and of one that is ours in every respect: who starts a program that
-    /// is set-user-ID gives it whatever environment he likes.
-    init?(_ pid: Int32, _ place: ProcessPlace, instance: String) {
-        guard Linux.isEntirely(pid, of: Linux.effectiveUserID), Self.isAwake(pid, place) else { return nil }
+    /// `WATCHD_INSTANCE` that others cannot know, and of one that is its user's in every respect: who starts a program
+    /// that is set-user-ID gives it whatever environment he likes.
+    init?(_ pid: Int32, _ place: ProcessPlace, instance: InstanceName) {
+        guard let user = Linux.user(ofAll: pid), Self.isAwake(pid, place) else { return nil }
         let variables = Self.variables(of: pid)
-        guard variables.contains(Array("WATCHD_INSTANCE=\(instance)".utf8)) else { return nil }
-        self.init(pid, place, variables)
+        let name = instance.of(user: user)
+        guard !name.isEmpty, variables.contains(Array("WATCHD_INSTANCE=\(name)".utf8)) else { return nil }
+        self.init(pid, place, variables, user: user)
+    }
+
+    /// Whether its section, if there still is one, has processes of this user. A process of another user than watchd's
+    /// is believed only what concerns a `User=` of its own.
+    package func mayBe(of contract: ProcessContract?) -> Bool {
+        if userID == Linux.effectiveUserID { return true }
+        guard let user = contract?.user else { return false }
+        if let number = UInt32(user) { return number == userID }
+        return (try? Linux.userID(named: user)) == userID
     }
 
     /// Whether a process that has ended, and that its parent has not waited for, is of a run that was started then (wall
@@ -82,7 +94,7 @@ package struct AdoptableProcess: Equatable, Sendable {
     }
 
     /// `nil`: it does not say which run it is.
-    init?(_ pid: Int32, _ place: ProcessPlace, _ variables: [[UInt8]]) {
+    init?(_ pid: Int32, _ place: ProcessPlace, _ variables: [[UInt8]], user: UInt32 = Linux.effectiveUserID) {
         func value(_ name: String) -> String? {
             let prefix = Array("WATCHD_\(name)=".utf8)
             return variables.first { $0.starts(with: prefix) }
@@ -101,6 +113,7 @@ package struct AdoptableProcess: Equatable, Sendable {
         self.queue = queue ?? ""
         (source, kind) = (value("SOURCE") ?? "", value("KIND") ?? "")
         self.pid = pid
+        userID = user
         started = Linux.now(.realtime) - Linux.now(.boottime) + place.started
     }
 }

@@ -1,4 +1,5 @@
 import Engine
+import EventSources
 import LinuxSystem
 import WatchFile
 
@@ -40,6 +41,8 @@ struct Child: Sendable {
         var processID: Int32
         var pidfd: Int32
         var output: Int32?
+        /// What was passed over.
+        var warnings: [String] = []
     }
 
     let request: StartRequest
@@ -48,7 +51,7 @@ struct Child: Sendable {
     /// The daemon's own.
     let nice: Int32
     /// `WATCHD_INSTANCE`.
-    var instance = ""
+    var instance = InstanceName.none
     /// What its event hands over; closed here, however it ends.
     var handover: Int32?
 
@@ -62,6 +65,8 @@ struct Child: Sendable {
             throw Failure(error)
         } catch let error as SpawnError {
             throw Failure(error, reason: explain(error))
+        } catch let error as LaunchFailure {
+            throw Failure(reason: error.reason)
         } catch let error as Failure {
             throw error
         } catch {
@@ -72,9 +77,8 @@ struct Child: Sendable {
     private var definition: HandlerDefinition { request.definition.value }
 
     private func explain(_ error: SpawnError) -> String {
-        switch error.errno {
-        case .notPermitted where error.step.needsPrivilege, .accessDenied where error.step.needsPrivilege:
-            "\(error); it needs a privilege that watchd does not have: see User=, CapabilityBoundingSet= and RestrictRealtime= of its unit"
+        if let missing = error.missingPrivilege { return "\(error); \(missing)" }
+        return switch error.errno {
         case .argumentsTooLong: "\(error); use %@ with fewer paths, or StandardInput=paths"
         case .noSuchFile where error.step == .execute: "\(error) (or its interpreter)"
         case .wouldBlock where error.step == .clone: "\(error); raise LimitNPROC= or TasksMax="
@@ -85,15 +89,23 @@ struct Child: Sendable {
     private func spawn() throws -> Started {
         let context = RunContext(request, host: Linux.hostName)
         let words = try words(context)
+        let surroundings = try LaunchSurroundings(definition.contract)
         let environment = ChildEnvironment.variables(
-            context, definition, queue: request.environment, part: request.run.part, instance: instance)
+            context, definition, queue: request.environment, surroundings, part: request.run.part,
+            instance: surroundings.identity?.user.map { instance.of(user: $0) } ?? instance.own)
         let priority = ChildPriority(request.qos, nice: nice, io: Linux.ioPriority)
         let path = try lookUp(words[0], environment)
         var owned = Descriptors()
         defer { owned.closeAll() }
         let input = try inputDescriptor(context, &owned)
         let output = try outputPipe()
-        if let output { owned.add(output.write) }
+        if let output {
+            owned.add(output.write)
+            // So that the user it becomes may open /dev/stdout, which leads here.
+            if let identity = surroundings.identity {
+                try? Linux.fchown(output.write, user: identity.user, group: identity.group)
+            }
+        }
         let descriptors: [Int32]
         let spawned: SpawnedProcess
         do {
@@ -103,16 +115,18 @@ struct Child: Sendable {
             ]
             var specification = SpawnSpecification(
                 path: path, arguments: words, environment: environment,
-                folder: definition.workingDirectory ?? Array("/".utf8), descriptors: descriptors,
-                nice: priority.nice, ioPriority: priority.io)
-            specification.take(definition.contract)
+                folder: surroundings.home ?? definition.workingDirectory ?? Array("/".utf8),
+                descriptors: descriptors, nice: priority.nice, ioPriority: priority.io)
+            specification.take(definition.contract, surroundings)
             spawned = try Linux.spawn(specification)
         } catch {
             if let output { FileDescriptor(owning: output.read).close() }
             throw error
         }
         let processID = spawned.processID
-        return Started(processID: processID, pidfd: spawned.pidfd.release(), output: output?.read)
+        return Started(
+            processID: processID, pidfd: spawned.pidfd.release(), output: output?.read,
+            warnings: surroundings.warnings)
     }
 
     private func unmetPath() throws -> String? {

@@ -1,9 +1,11 @@
 package import Engine
+package import EventSources
 import LinuxSystem
 package import WatchFile
 
-/// The environment of a command: a base that is the same everywhere, what its queue and then its handler say, and
-/// the event's scalars, each above what is named before it. Nothing of the daemon's own service environment.
+/// The environment of a command: a base that is the same everywhere, what its user brings, what its queue and then its
+/// handler say, its environment files, and the event's scalars, each above what is named before it. Nothing of the
+/// daemon's own service environment but what `PassEnvironment=` names.
 package enum ChildEnvironment {
     /// Where commands without a slash are looked for, unless the handler sets its own `PATH`.
     package static let path = Command.searchPath
@@ -17,13 +19,14 @@ package enum ChildEnvironment {
     ///   - queue: `Environment=` of the queue and its targets; a later one of the same name wins.
     ///   - instance: which watchd it is, so that its processes are found again; they are not where it is empty.
     package static func variables(
-        _ context: RunContext, _ definition: HandlerDefinition, queue: [EnvironmentVariable], part: Int = 0,
-        instance: String = ""
+        _ context: RunContext, _ definition: HandlerDefinition, queue: [EnvironmentVariable],
+        _ surroundings: LaunchSurroundings? = nil, part: Int = 0, instance: String = ""
     ) -> [[UInt8]] {
         var values: [(name: String, value: [UInt8])] = [
             ("PATH", Array(path.utf8)), ("LANG", Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
         ]
-        for variable in queue + definition.environment {
+        let own = queue + definition.environment
+        for variable in (surroundings?.inherited ?? []) + own + (surroundings?.files ?? []) {
             values.removeAll { $0.name == variable.name }
             values.append((variable.name, variable.value))
         }

@@ -142,6 +142,7 @@ final class CommandRun: StartedRun {
 
     private func took(_ started: Child.Started) {
         delay = nil
+        for warning in started.warnings { environment.logger.log(.warning, "\(name): \(warning)") }
         processID = started.processID
         if let read = started.output { capture(FileDescriptor(owning: read)) }
         pidfd = FileDescriptor(owning: started.pidfd)

@@ -13,8 +13,8 @@ package struct RunEnvironment {
     package let logger: Logger
     /// The daemon's own, which Dispatch changes on its threads (LIBDISPATCH, row 17).
     package let nice: Int32
-    /// `WATCHD_INSTANCE` of the processes from now on: by it they are found again. Empty: they need not be.
-    package let instance: () -> String
+    /// `WATCHD_INSTANCE` of the processes from now on: by it they are found again. `none`: they need not be.
+    package let instance: () -> InstanceName
     /// A descriptor is to be put into the service manager's store under this name. It stays the run's: to be duplicated
     /// before this returns.
     package let keep: (KeptDescriptor, Int32) -> Void
@@ -28,7 +28,8 @@ package struct RunEnvironment {
 
     package init(
         core: Context, slow: Lanes, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
-        instance: @escaping () -> String = { "" }, keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
+        instance: @escaping () -> InstanceName = { .none },
+        keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
         wrote: @escaping (RunID, [LineFramer.Line]) -> Void = { _, _ in }, send: @escaping (Input) -> Void
     ) {

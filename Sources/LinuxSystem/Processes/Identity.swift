@@ -36,47 +36,6 @@ extension Linux {
     /// `malloc_trim(3)`: gives free memory back to the kernel. Takes milliseconds where much was used.
     package static func trimMemory() { clinux_trim_memory() }
 
-    /// `getpwnam_r(3)`: the id of a user; `nil` when there is none. Asks the name service, which may block.
-    package static func userID(named name: String) throws(SystemError) -> UInt32? {
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        var size = 1024
-        while true {
-            let code = withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { buffer in
-                // It has bytes, so it has an address.
-                buffer.baseAddress.map { getpwnam_r(name, &entry, $0, buffer.count, &found) } ?? ERANGE
-            }
-            switch code {
-            case 0: return found == nil ? nil : entry.pw_uid
-            case EINTR: continue
-            case ERANGE where size < 1 << 20: size *= 4
-            // What other name services answer for "none".
-            case ENOENT, ESRCH, EBADF, EPERM: return nil
-            default: throw SystemError(call: "getpwnam_r", detail: name, errno: Errno(code))
-            }
-        }
-    }
-
-    /// `getgrnam_r(3)`: the id of a group; `nil` when there is none. Asks the name service, which may block.
-    package static func groupID(named name: String) throws(SystemError) -> UInt32? {
-        var entry = group()
-        var found: UnsafeMutablePointer<group>?
-        var size = 1024
-        while true {
-            let code = withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) {
-                getgrnam_r(name, &entry, $0.baseAddress, $0.count, &found)
-            }
-            switch code {
-            case 0: return found == nil ? nil : entry.gr_gid
-            case EINTR: continue
-            case ERANGE where size < 1 << 20: size *= 4
-            // What other name services answer for "none".
-            case ENOENT, ESRCH, EBADF, EPERM: return nil
-            default: throw SystemError(call: "getgrnam_r", detail: name, errno: Errno(code))
-            }
-        }
-    }
-
     /// The environment of this process, `NAME=VALUE` each.
     package static func environment() -> [[UInt8]] { strings(clinux_environment()) }
 

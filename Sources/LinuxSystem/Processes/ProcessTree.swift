@@ -67,15 +67,20 @@ extension Linux {
         return place.waitStatus.map { ExitStatus(waitStatus: $0) }
     }
 
-    /// Whether the real, the effective, the saved and the file system's user of a process are all this one, from the
-    /// `Uid:` line of `/proc/PID/status` (`proc_pid_status(5)`). Who owns `/proc/PID` says less: it is the effective
-    /// user, or root where the process is not dumpable. False where there is no such process.
-    package static func isEntirely(_ process: Int32, of user: UInt32) -> Bool {
+    /// Whether the real, the effective, the saved and the file system's user of a process are all this one. False where
+    /// there is no such process.
+    package static func isEntirely(_ process: Int32, of user: UInt32) -> Bool { self.user(ofAll: process) == user }
+
+    /// The user that the real, the effective, the saved and the file system's user of a process all are, from the `Uid:`
+    /// line of `/proc/PID/status` (`proc_pid_status(5)`). Who owns `/proc/PID` says less: it is the effective user, or
+    /// root where the process is not dumpable. `nil`: they are not one, or there is no such process.
+    package static func user(ofAll process: Int32) -> UInt32? {
         guard let text = try? readFile("/proc/\(process)/status", limit: 65_536),
             let line = text.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: "Uid:\t".utf8) })
-        else { return false }
-        let users = line.split(separator: UInt8(ascii: "\t")).dropFirst()
-        return users.count == 4 && users.allSatisfy { $0.elementsEqual("\(user)".utf8) }
+        else { return nil }
+        let users = line.split(separator: UInt8(ascii: "\t")).dropFirst().map { String(decoding: $0, as: UTF8.self) }
+        guard users.count == 4, Set(users).count == 1 else { return nil }
+        return users.first.flatMap { UInt32($0) }
     }
 
     /// Bytes of an environment that are looked at: more than the 6 MiB that the kernel gives a new program for it and

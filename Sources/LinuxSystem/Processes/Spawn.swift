@@ -53,7 +53,10 @@ package struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
         case arguments
         /// Making the process.
         case clone
-        case processGroup, oomScore, nice, ioPriority, policy, descriptors, limit, privileges, folder, execute
+        case processGroup, oomScore, nice, ioPriority, policy, descriptors, limit
+        /// Supplementary groups, group, user.
+        case groups, groupID, userID
+        case privileges, folder, execute
     }
 
     package let step: Step
@@ -93,6 +96,7 @@ extension Linux {
                 io_priority: specification.ioPriority?.rawValue ?? 0,
                 sets_policy: attributes.policy == nil ? 0 : 1, policy: attributes.policy?.number ?? 0,
                 policy_priority: attributes.policy?.priority ?? 0, oom_score: nil, limits: nil, limit_count: 0,
+                sets_groups: 0, groups: nil, group_count: 0, sets_group: 0, group: 0, sets_user: 0, user: 0,
                 has_no_new_privileges: attributes.hasNoNewPrivileges ? 1 : 0)
             return attributes.with(&call) { clinux_spawn(&$0, &spawned) }
         }
@@ -123,6 +127,11 @@ extension Linux {
             case CLINUX_SPAWN_POLICY.rawValue: (.policy, "sched_setscheduler")
             case CLINUX_SPAWN_LIMIT.rawValue:
                 (.limit, "setrlimit \(specification.attributes.limits[Int(spawned.index)].name)")
+            case CLINUX_SPAWN_GROUPS.rawValue: (.groups, "setgroups")
+            case CLINUX_SPAWN_GROUP_ID.rawValue:
+                (.groupID, "setresgid \(specification.attributes.identity?.group ?? 0)")
+            case CLINUX_SPAWN_USER_ID.rawValue:
+                (.userID, "setresuid \(specification.attributes.identity?.user ?? 0)")
             case CLINUX_SPAWN_PRIVILEGES.rawValue: (.privileges, "prctl PR_SET_NO_NEW_PRIVS")
             case CLINUX_SPAWN_NICE.rawValue: (.nice, "setpriority \(specification.nice ?? 0)")
             case CLINUX_SPAWN_IO_PRIORITY.rawValue: (.ioPriority, "ioprio_set")

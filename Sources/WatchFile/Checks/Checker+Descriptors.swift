@@ -29,6 +29,7 @@ extension Checker {
         trigger.readiness = entries["Ready"]?.word.flatMap(DescriptorTrigger.Readiness.init) ?? trigger.readiness
         trigger.accepts = entries["Accept"]?.flag ?? false
         trigger.maxConnections = entries["MaxConnections"]?.number ?? trigger.maxConnections
+        if case .command(let command) = listener { trigger.launch = launch(command, section) }
         checkFraming(trigger, first, entries)
         checkKeys(of: trigger, first, entries)
         checkFileOwner(entries)
@@ -86,6 +87,13 @@ extension Checker {
             }
         }
         return .command(command.command)
+    }
+
+    /// As for the command of a `[Process]`, but for what is about its end and its output.
+    private mutating func launch(_ command: Command, _ section: Section) -> CommandLaunch {
+        let draft = launchDraft(section, KeyTable.launchNames, .exec([command]))
+        checkContract(draft.entries)
+        return draft.definition.map(CommandLaunch.init) ?? CommandLaunch()
     }
 
     // MARK: Owner

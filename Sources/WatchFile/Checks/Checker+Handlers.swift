@@ -29,7 +29,7 @@ extension Checker {
                 actionEntries(section.entries, kind: section.kind))
             addHandler(HandlerDraft(name: section.name, header: section.header, title: section.title, entries: own))
         } else {
-            checkHandlerKeys(section, mayHaveProcess: isSupervised(section, entries))
+            checkHandlerKeys(section, ofItsProcess: processKeys(section, entries))
             let startsSomething = (["Handler"] + SourceDraft.silenceKeys).contains { entries.has($0) }
             if !startsSomething, !isSupervised(section, entries) {
                 problems.error(
@@ -53,11 +53,17 @@ extension Checker {
         }
     }
 
+    /// The keys of a handler that the process of a `Command=` has.
+    private func processKeys(_ section: Section, _ entries: Entries) -> Set<String> {
+        guard entries.has("Command") else { return [] }
+        return section.kind == .process ? KeyTable.processNames : KeyTable.launchNames
+    }
+
     /// Without an action there is nothing that they could be about, but for the process that is supervised.
-    private mutating func checkHandlerKeys(_ section: Section, mayHaveProcess: Bool) {
+    private mutating func checkHandlerKeys(_ section: Section, ofItsProcess names: Set<String>) {
         for entry in section.entries
         where !entry.isUnreadable && KeyTable.isHandlerKey(entry.key.name, in: section.kind)
-            && !(mayHaveProcess && KeyTable.processNames.contains(entry.key.name))
+            && !names.contains(entry.key.name)
         {
             problems.error(
                 "\(entry.key.name)= belongs to an action, and \(section.title) has none: write it in the [Handler] that it starts",

@@ -22,6 +22,15 @@ extension Checker {
         }
     }
 
+    /// Of a command that the source itself starts: without what belongs to an action that may stand in the same section.
+    func launchDraft(_ section: Section, _ names: Set<String>, _ action: HandlerAction) -> HandlerDraft {
+        let own = (defaultEntries(section.kind) + section.entries).filter { names.contains($0.key.name) }
+        var draft = HandlerDraft(
+            name: section.name, header: section.header, title: section.title, entries: Entries(own))
+        draft.action = action
+        return draft
+    }
+
     /// Keys that mean something beside one of the three only.
     private mutating func checkCompanions(of kind: String, _ entries: Entries) {
         for name in ["Workers", "Restart", "RestartSec", "RestartMaxDelaySec"] where kind != "Command" {
@@ -51,13 +60,7 @@ extension Checker {
                 at: specifier)
             return nil
         }
-        // Without what belongs to an action that may stand in the same section.
-        let own = (defaultEntries(section.kind) + section.entries).filter {
-            KeyTable.processNames.contains($0.key.name)
-        }
-        var draft = HandlerDraft(
-            name: section.name, header: section.header, title: section.title, entries: Entries(own))
-        draft.action = .exec([text.command])
+        let draft = launchDraft(section, KeyTable.processNames, .exec([text.command]))
         checkContract(draft.entries)
         guard var process = draft.definition else { return nil }
         process.standardInput = .null

@@ -56,6 +56,7 @@ struct Checker {
         checkWindows()
         checkSpecifiers()
         checkScripts()
+        checkAccounts()
         checkPrograms()
         checkSubfolders()
         if !problems.hasError { checkUnstarted() }

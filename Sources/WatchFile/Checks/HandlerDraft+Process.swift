@@ -1,7 +1,14 @@
 extension HandlerDraft {
-    /// `UMask=` to `Limit…=`.
+    /// `User=` to `Limit…=`.
     var contract: ProcessContract {
         var result = ProcessContract()
+        result.user = entries["User"]?.words.first
+        result.group = entries["Group"]?.words.first
+        result.supplementaryGroups =
+            entries.list("SupplementaryGroups").flatMap { $0.value?.words ?? [] }.withoutRepeats
+        result.startsAtHome = entries["WorkingDirectory"]?.path == ValueReader.home
+        result.environmentFiles = entries.list("EnvironmentFile").compactMap { $0.value?.environmentFile }
+        result.passedEnvironment = entries.list("PassEnvironment").flatMap { $0.value?.words ?? [] }.withoutRepeats
         result.mask = entries["UMask"]?.number.map { UInt32($0) } ?? result.mask
         result.nice = entries["Nice"]?.number.map { Int32($0) }
         result.io = io

@@ -69,7 +69,7 @@ struct HandlerDraft {
         result.killMode = entries["KillMode"]?.word.flatMap(KillMode.init) ?? result.killMode
         result.onStop = entries["OnStop"]?.word.flatMap(StopPolicy.init)
         result.successExitStatus = exitStatuses("SuccessExitStatus")
-        result.workingDirectory = entries["WorkingDirectory"]?.path
+        result.workingDirectory = entries["WorkingDirectory"]?.path.flatMap { $0 == ValueReader.home ? nil : $0 }
         result.environment = entries.list("Environment").flatMap { $0.value?.environment ?? [] }
         let usualInput = isHandedOver ? .socket : result.standardInput
         result.standardInput = entries["StandardInput"]?.word.flatMap(StandardInput.init) ?? usualInput

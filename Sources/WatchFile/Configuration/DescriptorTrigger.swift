@@ -49,6 +49,8 @@ package struct DescriptorTrigger: Equatable, Sendable {
     /// `SocketUser=`, `SocketGroup=`: its owner, by name or number; `nil`: watchd's own.
     package var user: String?
     package var group: String?
+    /// What a `Command=` is started with.
+    package var launch = CommandLaunch()
     /// With `Framing=ready`.
     package var readiness = Readiness.readable
     /// `Accept=yes`: each connection is one event, and the handler gets it.

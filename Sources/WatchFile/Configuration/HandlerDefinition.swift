@@ -26,7 +26,7 @@ package struct HandlerDefinition: Equatable, Sendable {
     package var onStop: StopPolicy?
     /// `SuccessExitStatus=`, besides 0.
     package var successExitStatus: ExitStatusSet
-    /// `WorkingDirectory=`: an absolute path; `nil`: `/`.
+    /// `WorkingDirectory=`: an absolute path; `nil`: `/`, or with `contract.startsAtHome` the user's home.
     package var workingDirectory: [UInt8]?
     /// `Environment=` in order; a later one of the same name wins.
     package var environment: [EnvironmentVariable]
@@ -36,7 +36,7 @@ package struct HandlerDefinition: Equatable, Sendable {
     /// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: names of handlers.
     package var completions: Completions
     package var windows = CalendarWindows()
-    /// `UMask=` to `Limit…=`.
+    /// `User=` to `Limit…=`.
     package var contract = ProcessContract()
 
     package init(
@@ -138,6 +138,12 @@ package struct EnvironmentVariable: Equatable, Sendable {
     package init(name: String, value: [UInt8]) {
         self.name = name
         self.value = value
+    }
+
+    /// Letters, digits and `_`, of which a digit does not come first.
+    package static func isName(_ name: some Collection<UInt8>) -> Bool {
+        guard let first = name.first, !first.isDigit else { return false }
+        return name.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
     }
 }
 

@@ -1,6 +1,18 @@
 /// A process's attributes that the kernel keeps, as `systemd.exec(5)` has them. `nil`, or empty: as watchd and
 /// the queue's `QoS=` leave it.
 package struct ProcessContract: Equatable, Sendable {
+    /// `User=`: a name or a number; `nil`: watchd's own.
+    package var user: String?
+    /// `Group=`: a name or a number; `nil`: the user's.
+    package var group: String?
+    /// `SupplementaryGroups=`: names or numbers, besides those that the user is in.
+    package var supplementaryGroups: [String] = []
+    /// `WorkingDirectory=~`.
+    package var startsAtHome = false
+    /// `EnvironmentFile=`, in order; a later one wins.
+    package var environmentFiles: [EnvironmentFile] = []
+    /// `PassEnvironment=`: names of variables of watchd's own.
+    package var passedEnvironment: [String] = []
     /// `UMask=`.
     package var mask: UInt32 = 0o022
     /// `Nice=`, absolute.
@@ -17,6 +29,34 @@ package struct ProcessContract: Equatable, Sendable {
     package var limits: [ResourceLimit] = []
 
     package init() {}
+}
+
+/// What the `Command=` of a `[Descriptor]` is started with: the keys that handlers have too.
+package struct CommandLaunch: Equatable, Sendable {
+    /// As `HandlerDefinition.workingDirectory`.
+    package var workingDirectory: [UInt8]?
+    package var environment: [EnvironmentVariable] = []
+    package var contract = ProcessContract()
+
+    package init() {}
+
+    package init(_ handler: HandlerDefinition) {
+        (workingDirectory, environment) = (handler.workingDirectory, handler.environment)
+        contract = handler.contract
+    }
+}
+
+/// `EnvironmentFile=`: read at each start.
+package struct EnvironmentFile: Hashable, Sendable {
+    /// An absolute path.
+    package var path: [UInt8]
+    /// `-PATH`: it may be missing.
+    package var isOptional: Bool
+
+    package init(path: [UInt8], isOptional: Bool = false) {
+        self.path = path
+        self.isOptional = isOptional
+    }
 }
 
 /// `IOSchedulingClass=` with its level.

@@ -112,7 +112,6 @@ enum ForeignNames {
     private static let others: [Row] = [
         (["RootDirectory", "ChrootDirectory"], "Exec", "Exec=/usr/sbin/chroot FOLDER COMMAND"),
         (["CPUAffinity"], "Exec", "Exec=/usr/bin/taskset -c LIST COMMAND"),
-        (["User"], "Exec", "Exec=/usr/sbin/runuser -u USER -- COMMAND"),
         (["SyslogIdentifier", "SyslogFacility", "SyslogLevel"], nil, "leave it out: each line has the handler's name"),
         (["StandardInputText", "StandardInputData"], nil, "leave it out: Exec=/bin/sh -c 'echo TEXT | COMMAND'"),
         (["LogLevelMax"], nil, "LogLevel= in [Watchd]"),
@@ -129,7 +128,7 @@ enum ForeignNames {
     private static let supervisor: [Row] = [
         (["command"], "Exec", "Exec="), (["directory"], "WorkingDirectory", "WorkingDirectory="),
         (["environment"], "Environment", "Environment=NAME=VALUE, with blanks between two"),
-        (["user"], "Exec", "Exec=/usr/sbin/runuser -u USER -- COMMAND"),
+        (["user"], "User", "User="),
         (["autostart"], nil, "leave it out: a handler runs when a source starts it"),
         (["autorestart"], "Restart", "Restart=always or on-failure, in a [Process]"),
         (["startretries"], "Retry", "Retry="), (["exitcodes"], "SuccessExitStatus", "SuccessExitStatus="),

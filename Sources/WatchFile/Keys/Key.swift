@@ -61,6 +61,16 @@ enum ValueType {
     case text
     /// One absolute path: the whole value.
     case path
+    /// An absolute path, or `~`.
+    case folder
+    /// `PATH`, or `-PATH`.
+    case environmentFile
+    /// Names of variables, separated by spaces.
+    case variableNames
+    /// A user or a group, by name or number.
+    case account
+    /// Several of them, separated by spaces.
+    case accounts
     /// Absolute paths, separated by spaces.
     case paths
     /// Globs on paths below a folder, separated by spaces.

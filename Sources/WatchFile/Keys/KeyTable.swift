@@ -154,13 +154,13 @@ enum KeyTable {
             .list("ConditionPathExists", .pathCondition),
             .list("NotDuring", .window),
             .list("HoldDuring", .window),
-            .later("User", .text),
-            .later("Group", .text),
-            .laterList("SupplementaryGroups", .text),
-            .one("WorkingDirectory", .path),
+            .one("User", .account),
+            .one("Group", .account),
+            .list("SupplementaryGroups", .accounts),
+            .one("WorkingDirectory", .folder),
             .list("Environment", .environment),
-            .laterList("EnvironmentFile", .path),
-            .laterList("PassEnvironment", .text),
+            .list("EnvironmentFile", .environmentFile),
+            .list("PassEnvironment", .variableNames),
             .one("UMask", .mode, usual: "0022"),
             .one("Nice", .signed(-20...19)),
             .one("IOSchedulingClass", .choice(IOScheduling.Class.allCases.map(\.rawValue))),
@@ -275,12 +275,17 @@ enum KeyTable {
         .list("Events", .processEvents, usual: "exit"),
     ]
 
-    /// Keys of a handler that are about its process; a supervised command has them too.
-    static let processNames = Set(
+    /// Keys of a handler that are about what its process is started with; the command of a `[Descriptor]` has them too.
+    static let launchNames = Set(
         [
-            "KillSignal", "KillMode", "TimeoutStopSec", "SuccessExitStatus", "User", "Group", "SupplementaryGroups",
-            "WorkingDirectory", "Environment", "EnvironmentFile", "PassEnvironment", "UMask", "Nice",
-            "IOSchedulingClass", "IOSchedulingPriority", "CPUSchedulingPolicy", "CPUSchedulingPriority",
-            "OOMScoreAdjust", "NoNewPrivileges", "MemoryMax", "CPUQuota", "StandardOutput", "StandardError",
+            "User", "Group", "SupplementaryGroups", "WorkingDirectory", "Environment", "EnvironmentFile",
+            "PassEnvironment", "UMask", "Nice", "IOSchedulingClass", "IOSchedulingPriority", "CPUSchedulingPolicy",
+            "CPUSchedulingPriority", "OOMScoreAdjust", "NoNewPrivileges",
         ] + limits.map(\.name))
+
+    /// Keys of a handler that are about its process; a supervised command has them too.
+    static let processNames = launchNames.union([
+        "KillSignal", "KillMode", "TimeoutStopSec", "SuccessExitStatus", "MemoryMax", "CPUQuota", "StandardOutput",
+        "StandardError",
+    ])
 }

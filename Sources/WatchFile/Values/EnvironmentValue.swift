@@ -14,19 +14,23 @@ enum EnvironmentValue {
             return nil
         }
         let name = bytes[..<equals]
-        let isName = name.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
-        guard isName, let first = name.first, !first.isDigit else {
-            problems.error(
-                "the name of a variable is made of letters, digits and _ and does not begin with a digit",
-                at: equals == 0 ? word.text : word.source(of: 0..<equals))
-            return nil
-        }
-        guard !name.starts(with: "WATCHD_".utf8) else {
-            problems.error(
-                "names that begin with WATCHD_ are set by watchd itself", at: word.source(of: 0..<equals))
-            return nil
-        }
+        let place = equals == 0 ? word.text : word.source(of: 0..<equals)
+        guard isName(name, at: place, &problems) else { return nil }
         word.warnAboutSpecifiers(key: key, &problems)
         return EnvironmentVariable(name: String(decoding: name, as: UTF8.self), value: Array(bytes[(equals + 1)...]))
+    }
+
+    /// Tells what is wrong with the name of a variable.
+    static func isName(_ name: ArraySlice<UInt8>, at place: SourceText, _ problems: inout Problems) -> Bool {
+        guard EnvironmentVariable.isName(name) else {
+            problems.error(
+                "the name of a variable is made of letters, digits and _ and does not begin with a digit", at: place)
+            return false
+        }
+        guard !name.starts(with: "WATCHD_".utf8) else {
+            problems.error("names that begin with WATCHD_ are set by watchd itself", at: place)
+            return false
+        }
+        return true
     }
 }

@@ -22,6 +22,7 @@ enum Value {
     case output(StandardOutput)
     case pathCondition(PathCondition)
     case environment([EnvironmentVariable])
+    case environmentFile(EnvironmentFile)
     case command(CommandText)
     case template(TemplateText)
     case key(KeyText)
@@ -86,6 +87,7 @@ extension Value {
     var output: StandardOutput? { if case .output(let value) = self { value } else { nil } }
     var pathCondition: PathCondition? { if case .pathCondition(let value) = self { value } else { nil } }
     var environment: [EnvironmentVariable] { if case .environment(let value) = self { value } else { [] } }
+    var environmentFile: EnvironmentFile? { if case .environmentFile(let value) = self { value } else { nil } }
     var command: CommandText? { if case .command(let value) = self { value } else { nil } }
     var template: TemplateText? { if case .template(let value) = self { value } else { nil } }
     var key: KeyText? { if case .key(let value) = self { value } else { nil } }

@@ -33,6 +33,11 @@ struct ValueReader {
         case .processEvents: return all(text.words) { processEvent($0, &problems) }.map(Value.words)
         case .text: return .text(text.string)
         case .path: return PathValue.read(text, key: key, &problems).map(Value.path)
+        case .folder: return folder(&problems).map(Value.path)
+        case .environmentFile: return environmentFile(&problems).map(Value.environmentFile)
+        case .variableNames: return all(text.words) { variableName($0, &problems) }.map(Value.words)
+        case .account: return account(text, &problems).map { .words([$0]) }
+        case .accounts: return all(text.words) { account($0, &problems) }.map(Value.words)
         case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
         case .globs: return globs(&problems).map(Value.globs)
         case .output: return output(&problems).map(Value.output)
@@ -56,7 +61,7 @@ struct ValueReader {
 
     private var mayCarryAnyByte: Bool {
         switch key.type {
-        case .path, .paths, .globs, .pathCondition, .output, .command, .address: true
+        case .path, .folder, .environmentFile, .paths, .globs, .pathCondition, .output, .command, .address: true
         default: false
         }
     }

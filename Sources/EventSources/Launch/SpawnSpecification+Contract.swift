@@ -1,9 +1,10 @@
-import LinuxSystem
-import WatchFile
+package import LinuxSystem
+package import WatchFile
 
 extension SpawnSpecification {
     /// Takes over the keys of a process, above the priority that its queue has given it.
-    mutating func take(_ contract: ProcessContract) {
+    package mutating func take(_ contract: ProcessContract, _ surroundings: LaunchSurroundings) {
+        attributes.identity = surroundings.identity
         umask = contract.mask
         if let nice = contract.nice {
             self.nice = nice
@@ -24,11 +25,18 @@ extension SpawnSpecification {
     }
 }
 
+extension SpawnError {
+    /// What is missing, where the kernel wants a capability for it.
+    package var missingPrivilege: String? {
+        guard [.notPermitted, .accessDenied].contains(errno), step.needsPrivilege else { return nil }
+        return "it needs a privilege that watchd does not have: see User=, CapabilityBoundingSet= and RestrictRealtime= of its unit"
+    }
+}
+
 extension SpawnError.Step {
-    /// Where the kernel wants a capability.
-    var needsPrivilege: Bool {
+    fileprivate var needsPrivilege: Bool {
         switch self {
-        case .oomScore, .nice, .ioPriority, .policy, .limit: true
+        case .oomScore, .nice, .ioPriority, .policy, .limit, .groups, .groupID, .userID: true
         default: false
         }
     }

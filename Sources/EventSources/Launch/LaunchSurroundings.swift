@@ -1,0 +1,142 @@
+package import LinuxSystem
+package import WatchFile
+
+/// Why a command cannot be started, as a sentence.
+package struct LaunchFailure: Error {
+    package var reason: String
+}
+
+/// What a contract names that is looked up at each start: user, groups and files with variables. Name services and
+/// files may block, so it is for a lane.
+package struct LaunchSurroundings: Sendable {
+    /// Bytes of one environment file.
+    private static let largestFile = 1 << 20
+
+    /// `nil`: that of watchd.
+    package private(set) var identity: ProcessAttributes.Identity?
+    /// `HOME`, `USER`, `LOGNAME`, `SHELL` of `User=`, and what `PassEnvironment=` names: below `Environment=`.
+    package private(set) var inherited: [EnvironmentVariable] = []
+    /// Of the environment files: above `Environment=`.
+    package private(set) var files: [EnvironmentVariable] = []
+    /// `WorkingDirectory=~`.
+    package private(set) var home: [UInt8]?
+    /// What was passed over.
+    package private(set) var warnings: [String] = []
+
+    package init(_ contract: ProcessContract) throws(LaunchFailure) {
+        let account = try Self.account(contract)
+        identity = try Self.identity(contract, account)
+        if contract.user != nil, let account { inherited = Self.variables(of: account) }
+        for name in contract.passedEnvironment {
+            guard let value = Linux.environment(name) else { continue }
+            inherited.append(EnvironmentVariable(name: name, value: value))
+        }
+        if contract.startsAtHome { home = try Self.home(account) }
+        for file in contract.environmentFiles { try read(file) }
+    }
+
+    // MARK: User and groups
+
+    private static func account(_ contract: ProcessContract) throws(LaunchFailure) -> Account? {
+        guard let user = contract.user else { return nil }
+        do throws(SystemError) {
+            guard let number = UInt32(user) else {
+                if let account = try Linux.account(named: user) { return account }
+                throw SystemError(call: "getpwnam_r", errno: .noSuchFile)
+            }
+            if let account = try Linux.account(of: number) { return account }
+            // Nobody knows the group of a number that is nobody's.
+            guard contract.group != nil else { throw SystemError(call: "getpwuid_r", errno: .noSuchFile) }
+            return Account(
+                name: user, userID: number, groupID: 0, home: Array("/".utf8), shell: Array("/bin/sh".utf8))
+        } catch  where error.errno == .noSuchFile {
+            let help = UInt32(user) == nil ? "" : "; with Group= it needs none"
+            throw LaunchFailure(reason: "User=\(user): there is no such user\(help)")
+        } catch {
+            throw LaunchFailure(reason: "User=\(user) cannot be looked up: \(error)")
+        }
+    }
+
+    private static func group(_ name: String, _ key: String) throws(LaunchFailure) -> UInt32 {
+        if let number = UInt32(name) { return number }
+        do throws(SystemError) {
+            if let number = try Linux.groupID(named: name) { return number }
+        } catch {
+            throw LaunchFailure(reason: "\(key)=\(name) cannot be looked up: \(error)")
+        }
+        throw LaunchFailure(reason: "\(key)=\(name): there is no such group")
+    }
+
+    private static func identity(
+        _ contract: ProcessContract, _ account: Account?
+    ) throws(LaunchFailure) -> ProcessAttributes.Identity? {
+        var result = ProcessAttributes.Identity(user: account?.userID, group: account?.groupID)
+        if let name = contract.group { result.group = try group(name, "Group") }
+        var more: [UInt32] = []
+        for name in contract.supplementaryGroups { more.append(try group(name, "SupplementaryGroups")) }
+        if let account, let group = result.group {
+            result.groups = Linux.groups(of: account.name, with: group)
+        } else if !more.isEmpty {
+            result.groups = Linux.groups
+        }
+        let known = Set(result.groups ?? [])
+        result.groups?.append(contentsOf: more.filter { !known.contains($0) })
+        if result == ProcessAttributes.Identity() || isOwn(result, more) { return nil }
+        return result
+    }
+
+    /// Without privileges a process can become nobody but who it is, and that it need not.
+    private static func isOwn(_ identity: ProcessAttributes.Identity, _ more: [UInt32]) -> Bool {
+        guard Linux.effectiveUserID != 0 else { return false }
+        return identity.user ?? Linux.effectiveUserID == Linux.effectiveUserID
+            && identity.group ?? Linux.effectiveGroupID == Linux.effectiveGroupID
+            && Set(more).isSubset(of: Linux.groups + [Linux.effectiveGroupID])
+    }
+
+    private static func variables(of account: Account) -> [EnvironmentVariable] {
+        let name = Array(account.name.utf8)
+        return [
+            EnvironmentVariable(name: "HOME", value: account.home.isEmpty ? Array("/".utf8) : account.home),
+            EnvironmentVariable(name: "USER", value: name), EnvironmentVariable(name: "LOGNAME", value: name),
+            EnvironmentVariable(
+                name: "SHELL", value: account.shell.isEmpty ? Array("/bin/sh".utf8) : account.shell),
+        ]
+    }
+
+    private static func home(_ account: Account?) throws(LaunchFailure) -> [UInt8] {
+        let own = account == nil ? (try? Linux.account(of: Linux.effectiveUserID)) ?? nil : nil
+        guard let home = (account ?? own)?.home, home.first == UInt8(ascii: "/") else {
+            let who = account?.name ?? "\(Linux.effectiveUserID)"
+            throw LaunchFailure(reason: "WorkingDirectory=~: user \(who) has no home")
+        }
+        return home
+    }
+
+    // MARK: Environment files
+
+    private mutating func read(_ file: EnvironmentFile) throws(LaunchFailure) {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            // A FIFO would be waited for.
+            let opened = try Linux.open(file.path, [.reading, .nonBlocking, .noControllingTerminal])
+            bytes = try opened.use { number throws(SystemError) in
+                try Linux.readToEnd(number, limit: Self.largestFile, name: file.path)
+            }
+        } catch {
+            guard file.isOptional else {
+                throw LaunchFailure(reason: "EnvironmentFile=\(file.path.printable): \(error.errno)")
+            }
+            if ![.noSuchFile, .notFolder].contains(error.errno) {
+                warnings.append("EnvironmentFile=-\(file.path.printable): \(error.errno)")
+            }
+            return
+        }
+        for (name, value) in EnvironmentText.variables(in: bytes) {
+            guard EnvironmentVariable.isName(name), !name.starts(with: "WATCHD_".utf8), !value.contains(0) else {
+                warnings.append("EnvironmentFile=\(file.path.printable): “\(name.printable)” passed over")
+                continue
+            }
+            files.append(EnvironmentVariable(name: String(decoding: name, as: UTF8.self), value: value))
+        }
+    }
+}
