@@ -16,8 +16,8 @@ struct RandomNumbers: Sendable {
 
     /// The same number for the same bytes, everywhere.
     static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        // FNV-1a, whose upper bits alone are poor.
-        mix(bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
+        // The upper bits of FNV-1a alone are poor.
+        mix(FNV1a.hash(bytes))
     }
 
     private static func mix(_ number: UInt64) -> UInt64 {

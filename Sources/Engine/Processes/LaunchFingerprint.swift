@@ -10,13 +10,13 @@ import WatchFile
 package struct LaunchFingerprint: Equatable, Sendable, CustomStringConvertible {
     static let version = 2
 
-    /// FNV-1a of what is written.
+    /// The hash of what is written.
     let value: UInt64
 
     init(_ process: HandlerDefinition) {
         var text = LaunchText()
         text.put(process)
-        value = text.bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        value = FNV1a.hash(text.bytes)
     }
 
     /// `nil`: of another version, so nothing is known.

@@ -29,7 +29,10 @@ extension SpawnError {
     /// What is missing, where the kernel wants a capability for it.
     package var missingPrivilege: String? {
         guard [.notPermitted, .accessDenied].contains(errno), step.needsPrivilege else { return nil }
-        return "it needs a privilege that watchd does not have: see User=, CapabilityBoundingSet= and RestrictRealtime= of its unit"
+        return """
+            it needs a privilege that watchd does not have: \
+            see User=, CapabilityBoundingSet= and RestrictRealtime= of its unit
+            """
     }
 }
 

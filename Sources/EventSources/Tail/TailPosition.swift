@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 
 /// How far a file has been read: kept in the store, so that a restart goes on there.
@@ -78,8 +79,8 @@ struct TailPosition: Equatable {
         return beginning.map { Self.mark($0.prefix(markLength)) == mark } ?? false
     }
 
-    /// FNV-1a, 64 bits.
-    static func mark(_ bytes: some Sequence<UInt8>, behind mark: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
-        bytes.reduce(mark) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    /// Stored: which bytes a file begins with.
+    static func mark(_ bytes: some Sequence<UInt8>, behind mark: UInt64 = FNV1a.start) -> UInt64 {
+        FNV1a.hash(bytes, after: mark)
     }
 }
