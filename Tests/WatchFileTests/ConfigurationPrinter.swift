@@ -113,7 +113,7 @@ struct ConfigurationPrinter {
         handler.workingDirectory.map { key("WorkingDirectory", path($0)) }
         contract(handler.contract)
         environment(handler.environment)
-        key("StandardInput", handler.standardInput.rawValue)
+        if case .mail = handler.action {} else { key("StandardInput", handler.standardInput.rawValue) }
         key("StandardOutput", output(handler.standardOutput))
         key("StandardError", output(handler.standardError))
         for (name, list) in [
@@ -196,6 +196,11 @@ struct ConfigurationPrinter {
         case .exec(let commands):
             for command in commands { key("Exec", words(command)) }
         case .log(let template): key("Log", text(template))
+        case .mail(let addresses):
+            let cut = Int.random(in: 0...addresses.count, using: &generator)
+            for part in [addresses[..<cut], addresses[cut...]] where !part.isEmpty {
+                key("Mail", part.joined(separator: "  "))
+            }
         case .emit(let source, let data): key("Emit", Array(source.utf8) + (data.map { [0x20] + text($0) } ?? []))
         }
     }

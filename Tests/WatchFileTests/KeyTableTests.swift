@@ -24,7 +24,7 @@ struct KeyTableTests {
         if key == "SilenceSec" { lines.append("OnSilence=other") }
         if ["OnSilence", "OnSound"].contains(key) { lines.append("SilenceSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
-        if hasAction, !["Emit", "Log"].contains(key) { lines.append("Exec=/bin/true") }
+        if hasAction, !["Emit", "Log", "Mail"].contains(key) { lines.append("Exec=/bin/true") }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
     }
 
@@ -83,6 +83,7 @@ struct KeyTableTests {
         case .environment: "A=b"
         case .command: "/bin/true"
         case .emission: "target"
+        case .mailAddresses: "root ops@example.org"
         case .address: "514"
         case .netlink: "route 1361"
         case .pressure: "memory some 150ms 2s"

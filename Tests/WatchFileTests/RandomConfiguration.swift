@@ -129,6 +129,8 @@ struct RandomConfiguration {
         handler.contract.startsAtHome = handler.workingDirectory == nil && bool
         handler.standardInput =
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
+        // Its program reads the mail.
+        if case .mail = handler.action { handler.standardInput = .event }
         handler.standardOutput = output()
         handler.standardError = output()
         return handler
@@ -208,6 +210,9 @@ struct RandomConfiguration {
 
     mutating func action(_ specifiers: [Specifier]) -> HandlerAction {
         if bool { return .log(template([.literal(Array(text().utf8))], specifiers) { Array($0.text().utf8) }) }
+        if number(0...5) == 0 {
+            return .mail(to: Array(["root", "a.b+c@example.org", "x_y@mail-1.example"].prefix(number(1...3))))
+        }
         return .exec((0..<number(1...3)).map { _ in command(specifiers) })
     }
 

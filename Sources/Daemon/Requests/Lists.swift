@@ -298,6 +298,8 @@ extension HandlerAction {
             return "Exec=" + template.expanded { _ in Array("…".utf8) }.printable + more
         case .log: return "Log"
         case .emit(let source, _): return "Emit=\(source)"
+        case .mail(let addresses):
+            return role == .administrator ? "Mail=" + addresses.joined(separator: " ") : "Mail"
         }
     }
 }

@@ -84,7 +84,7 @@ extension Engine {
     mutating func act(_ ref: OperationRef, part: Int, _ definition: HandlerDefinition) {
         let events = events(ref, part: part)
         switch definition.action {
-        case .exec: break
+        case .exec, .mail: break
         case .log(let template):
             let text = template.expanded(context(ref, events).value)
             let log = Action.log(handler: definition.name, operation: operations[ref].id, text: text)

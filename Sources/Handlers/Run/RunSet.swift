@@ -39,7 +39,7 @@ package final class RunSet {
     ) -> any StartedRun {
         switch request.definition.value.action {
         // Of what the engine does, the rim only looks at the conditions.
-        case .exec, .log, .emit: CommandRun(request, environment, began: began, ended: ended)
+        case .exec, .mail, .log, .emit: CommandRun(request, environment, began: began, ended: ended)
         }
     }
 

@@ -14,7 +14,7 @@ extension Checker {
     private mutating func readHandler(_ section: Section) {
         let entries = Entries(defaultEntries(.handler), section.entries)
         if entries.first(of: KeyTable.actionNames) == nil {
-            problems.error("\(section.title) does nothing: it needs Exec=, Log= or Emit=", at: section.header)
+            problems.error("\(section.title) does nothing: it needs Exec=, Log=, Emit= or Mail=", at: section.header)
         }
         addHandler(
             HandlerDraft(name: section.name, header: section.header, title: section.title, entries: entries))
@@ -144,6 +144,21 @@ extension Checker {
             draft.emission = emission
             draft.templates = emission.data.map { [$0] } ?? []
             draft.action = .emit(source: emission.source.string, data: emission.data?.template)
+        } else {
+            readMail(of: &draft)
+        }
+    }
+
+    private mutating func readMail(of draft: inout HandlerDraft) {
+        let lines = draft.entries.list("Mail")
+        let addresses = lines.flatMap { $0.value?.words ?? [] }.withoutRepeats
+        guard !addresses.isEmpty, lines.allSatisfy({ $0.value != nil }) else { return }
+        draft.action = .mail(to: addresses)
+        if addresses.count > WatchFile.maximumNames, let line = lines.last {
+            problems.error("Mail= has more than \(WatchFile.maximumNames) addresses", at: line.text)
+        }
+        if let input = draft.entries.entry("StandardInput"), !input.isDefault, !input.isUnreadable {
+            problems.error("StandardInput= means nothing beside Mail=, whose program reads the mail", at: input.keyText)
         }
     }
 }

@@ -5,6 +5,9 @@ struct HandlerDraft {
         var key: String
         var name: Value.Name
         var isDefault: Bool
+
+        /// Tells it from the others of its handler.
+        var place: SourceLocation { name.text.location }
     }
 
     let name: String
@@ -13,7 +16,7 @@ struct HandlerDraft {
     let title: String
     let entries: Entries
     /// Of `OnSuccess=` and the other completions.
-    let completions: [Reference]
+    var completions: [Reference]
     /// Of `After=` and `Requires=`.
     let dependencies: [Reference]
     /// `nil` when it could not be read; it has been told about.

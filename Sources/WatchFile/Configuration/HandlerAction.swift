@@ -7,6 +7,8 @@ package enum HandlerAction: Equatable, Sendable {
     case log(Template)
     /// `Emit=NAME [DATA]`: fires a `[Custom]` source; `data` expands to a number, `nil` is 1.
     case emit(source: String, data: Template?)
+    /// `Mail=`: a mail about the event, or the reported run, to these addresses. Never empty.
+    case mail(to: [String])
 
     /// Who performs an action, once the conditions of its handler hold.
     package enum Performer: Equatable, Sendable {
@@ -18,7 +20,7 @@ package enum HandlerAction: Equatable, Sendable {
 
     package var performer: Performer {
         switch self {
-        case .exec: .processes
+        case .exec, .mail: .processes
         case .log, .emit: .engine
         }
     }

@@ -89,6 +89,8 @@ enum ValueType {
     /// `NAME [DATA]`.
     case emission
     case address
+    /// Addresses of mail, separated by spaces.
+    case mailAddresses
     /// `FAMILY GROUPS`, as `ListenNetlink=` of `systemd.socket(5)`.
     case netlink
     /// `RESOURCE some|full STALL WINDOW`.

@@ -111,7 +111,7 @@ enum KeyTable {
         .laterList("Unit", .text),
         .one("Emit", .emission),
         .one("Log", .template),
-        .later("Mail", .text),
+        .list("Mail", .mailAddresses),
     ]
 
     /// The keys that say how an action runs.

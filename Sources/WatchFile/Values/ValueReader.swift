@@ -49,6 +49,7 @@ struct ValueReader {
         case .key: return keyText(&problems).map(Value.key)
         case .emission: return emission(&problems).map(Value.emission)
         case .address: return AddressValue.read(text, key: key, &problems).map(Value.address)
+        case .mailAddresses: return all(text.words) { mailAddress($0, &problems) }.map(Value.words)
         case .netlink: return netlink(&problems).map(Value.netlink)
         case .pressure: return pressure(&problems).map(Value.pressure)
         case .pattern: return pattern(&problems).map(Value.pattern)
