@@ -106,6 +106,8 @@ struct ConfigurationPrinter {
         handler.stride.map { key("Stride", "\($0)") }
         retry(handler.retry)
         key("TimeoutSec", handler.timeout.description)
+        key("LateSec", handler.patience.late.description)
+        key("SlowSec", handler.patience.slow.description)
         key("TimeoutStopSec", handler.timeoutStop.description)
         key("KillSignal", signal(handler.killSignal))
         key("KillMode", handler.killMode.rawValue)
@@ -119,7 +121,8 @@ struct ConfigurationPrinter {
         for (name, list) in [
             ("OnSuccess", handler.completions.success), ("OnFailure", handler.completions.failure),
             ("OnRetry", handler.completions.retry), ("OnChange", handler.completions.change),
-            ("OnFinished", handler.completions.finished),
+            ("OnFinished", handler.completions.finished), ("OnLate", handler.completions.late),
+            ("OnSlow", handler.completions.slow),
         ] {
             for handler in list { key(name, handler) }
         }

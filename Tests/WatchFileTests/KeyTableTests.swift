@@ -23,6 +23,8 @@ struct KeyTableTests {
         if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }
         if ["OnSilence", "OnSound"].contains(key) { lines.append("SilenceSec=1h") }
+        if key == "OnLate" { lines.append("LateSec=1h") }
+        if key == "OnSlow" { lines.append("SlowSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
         if hasAction, !["Emit", "Log", "Mail"].contains(key) { lines.append("Exec=/bin/true") }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"

@@ -114,6 +114,7 @@ struct RandomConfiguration {
         handler.queue = maybe { queues.randomElement(using: &$0.generator) ?? "main" }
         handler.overlap = maybe { Overlap.allCases.randomElement(using: &$0.generator) ?? .wait }
         handler.timeout = bool ? .infinity : span(from: 1)
+        if handler.timeout == .infinity, bool { handler.patience.slow = span(from: 1) }
         handler.timeoutStop = span(from: 0)
         handler.killSignal = signal()
         handler.killMode = KillMode.allCases.randomElement(using: &generator) ?? .tree
@@ -245,6 +246,9 @@ struct RandomConfiguration {
         handler.completions.retry = some(of: handlers)
         handler.completions.change = some(of: handlers)
         handler.completions.finished = some(of: handlers)
+        if handler.constraints.startTimeout == .infinity, bool { handler.patience.late = span(from: 1) }
+        handler.completions.late = some(of: handlers)
+        handler.completions.slow = some(of: handlers)
         handler.constraints.requires = some(of: handlers)
     }
 

@@ -26,6 +26,13 @@ enum EventLog {
         case .retrying(let view):
             logger.log(
                 .warning, "\(view.handler) \(view.id)  \(retry(view))", fields(view, .failed), id: .attemptFailed)
+        case .overdue(let view):
+            logger.log(
+                .warning, "\(view.handler) \(view.id)  \(view.reason ?? "")",
+                [
+                    ("WATCHD_HANDLER", view.handler), ("WATCHD_SOURCE", view.origin.description),
+                    ("WATCHD_QUEUE", view.queue), ("WATCHD_OPERATION", "\(view.id)"),
+                ])
         case .ended(let view): log(view, logger)
         case .refused(let delivery): log(delivery, logger)
         case .missed(let id, let count, let reason):

@@ -25,6 +25,16 @@ extension Runtime {
             })
     }
 
+    /// Reads how long the runs of earlier watchds took, once at the start.
+    func readDurations() {
+        persistence?.read(
+            { reader throws(StoreError) in
+                var query = HistoryQuery()
+                (query.results, query.limit) = ([EngineResult.done.rawValue], UsualDurations.readAtStart)
+                return try reader.page(query).map { EndedOperation($0) }
+            }, then: { [unowned self] result in usual.addOlder((try? result.get()) ?? []) })
+    }
+
     /// Newest first.
     var openFailures: [EndedOperation] {
         let span = Int64(clamping: engine.settings.keepHistorySpan.microseconds)

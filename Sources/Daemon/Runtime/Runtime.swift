@@ -44,6 +44,7 @@ final class Runtime {
     let recent = RecentOperations()
     let attempts = FailedAttempts()
     let failures = OpenFailures()
+    let usual = UsualDurations()
     private(set) lazy var refused = RefusedDeliveries { [unowned self] delivery in
         engine.record(delivery)
     } write: { [unowned self] view in
@@ -206,6 +207,7 @@ final class Runtime {
         drainInputs()
         writeMembers()
         readFailures()
+        readDurations()
         // Everything has been opened once: what is left of an earlier watchd belongs to nobody.
         sources?.closeUnclaimed()
         inotify?.startReading()

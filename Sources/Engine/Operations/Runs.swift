@@ -25,6 +25,7 @@ extension Engine {
         if operations[ref].record.isDurable, operations[ref].runs[index].deadline == nil {
             setDeadline(ref, part: id.part, after: definition.timeout.microseconds)
         }
+        if operations[ref].record.isDurable { expectEnd(ref, definition) }
     }
 
     mutating func runIsLong(_ id: RunID) {

@@ -74,8 +74,10 @@ package struct MailMessage {
         let name = context.origin.name
         switch fact.outcome {
         case .retry: return "\(name) failed and is tried again: \(fact.ending)"
+        case .late: return "\(name) has not started yet"
+        case .slow: return "\(name) still runs"
         case .success, .failure, .change, .finished:
-            guard fact.result.isFailure else { return "\(name) \(fact.result.rawValue)" }
+            guard fact.isFailure else { return "\(name) \(fact.result?.rawValue ?? "")" }
             return "\(name) failed: \(fact.ending)"
         }
     }
@@ -118,7 +120,7 @@ package struct MailMessage {
     }
 
     private func output(_ fact: CompletionFact) -> String? {
-        guard !fact.output.isEmpty else { return "It wrote nothing." }
+        guard !fact.output.isEmpty else { return fact.result == nil ? nil : "It wrote nothing." }
         var end = fact.output.suffix(Self.outputLimit)
         let isCut = end.count < fact.output.count
         if isCut, let start = end.firstIndex(of: UInt8(ascii: "\n")) { end = end[(start + 1)...] }
@@ -131,7 +133,7 @@ package struct MailMessage {
             "watchctl output \(fact.operation)    what it wrote",
             "watchctl show \(fact.operation)      its events and attempts",
         ]
-        if fact.result.isFailure, fact.outcome != .retry {
+        if fact.isFailure, fact.outcome != .retry {
             lines.append("watchctl retry \(fact.operation)     runs it again")
         }
         return lines.joined(separator: "\n")
@@ -151,4 +153,8 @@ package struct MailMessage {
         guard case .custom(let fact) = event.fact, let payload = fact.payload else { return "" }
         return "\n    " + MailText.lines(payload.prefix(Self.outputLimit)).joined(separator: "\n    ")
     }
+}
+
+extension CompletionFact {
+    fileprivate var isFailure: Bool { result?.isFailure ?? false }
 }

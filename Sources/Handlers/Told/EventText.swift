@@ -53,7 +53,7 @@ package enum EventText {
                 + (group.lost > 0 ? ", \(group.lost) lost" : "")
         case .finalizer: "the queue is finished"
         case .completion(let completion):
-            "operation \(completion.operation) \(completion.result.rawValue)"
+            "operation \(completion.operation) \(completion.result?.rawValue ?? completion.outcome.rawValue)"
         case .silence(let silence):
             silence.isOver ? "heard again" : "no event for \(silence.silent.shortSpan)"
         }

@@ -45,7 +45,7 @@ extension Checker {
         }
         var graph = startGraph
         var isTaken = handlers.map { Set($0.completions.map(\.place)) }
-        for key in ["OnFailure", "OnRetry", "OnChange", "OnFinished", "OnSuccess"] {
+        for key in ["OnFailure", "OnRetry", "OnLate", "OnSlow", "OnChange", "OnFinished", "OnSuccess"] {
             let named = all.joined().filter { $0.isDefault && $0.key == key }
             for target in Set(named.compactMap { handlerIndices[$0.name.string] }).sorted() {
                 // What leads to the target changes nothing of what it leads to.

@@ -83,6 +83,7 @@ extension Checker {
         for key in HandlerDraft.referenceKeys + HandlerDraft.semaphoreKeys { checkLength(of: key, draft.entries) }
         checkRetry(of: draft)
         checkStop(of: draft)
+        checkPatience(of: draft)
         checkContract(draft.entries)
         draft.conditions = draft.entries.list("ExecCondition").compactMap { $0.value?.command }
         let specifiers =

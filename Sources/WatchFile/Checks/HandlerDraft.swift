@@ -34,7 +34,9 @@ struct HandlerDraft {
     /// `Queue=`, an alias resolved.
     var queue: String?
 
-    private static let completionKeys = ["OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished"]
+    private static let completionKeys = [
+        "OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished", "OnLate", "OnSlow",
+    ]
     private static let dependencyKeys = ["After", "Requires"]
     static let referenceKeys = completionKeys + dependencyKeys
     static let maximumSpecifiers = 200
@@ -84,6 +86,9 @@ struct HandlerDraft {
         result.completions.retry = names("OnRetry", of: completions)
         result.completions.change = names("OnChange", of: completions)
         result.completions.finished = names("OnFinished", of: completions)
+        result.completions.late = names("OnLate", of: completions)
+        result.completions.slow = names("OnSlow", of: completions)
+        result.patience = patience
         result.windows = entries.windows
         result.contract = contract
         return result
