@@ -115,7 +115,10 @@ struct ConfigurationPrinter {
         handler.workingDirectory.map { key("WorkingDirectory", path($0)) }
         contract(handler.contract)
         environment(handler.environment)
-        if case .mail = handler.action {} else { key("StandardInput", handler.standardInput.rawValue) }
+        switch handler.action {
+        case .mail, .unit: break
+        case .exec, .log, .emit: key("StandardInput", handler.standardInput.rawValue)
+        }
         key("StandardOutput", output(handler.standardOutput))
         key("StandardError", output(handler.standardError))
         for (name, list) in [
@@ -199,6 +202,10 @@ struct ConfigurationPrinter {
         case .exec(let commands):
             for command in commands { key("Exec", words(command)) }
         case .log(let template): key("Log", text(template))
+        case .unit(let unit):
+            for name in unit.units { key("Unit", text(name)) }
+            key("UnitAction", unit.verb.rawValue)
+            key("UnitWait", unit.waits ? "yes" : "no")
         case .mail(let addresses):
             let cut = Int.random(in: 0...addresses.count, using: &generator)
             for part in [addresses[..<cut], addresses[cut...]] where !part.isEmpty {

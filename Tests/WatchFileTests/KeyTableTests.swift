@@ -26,7 +26,9 @@ struct KeyTableTests {
         if key == "OnLate" { lines.append("LateSec=1h") }
         if key == "OnSlow" { lines.append("SlowSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
-        if hasAction, !["Emit", "Log", "Mail"].contains(key) { lines.append("Exec=/bin/true") }
+        if hasAction, !["Emit", "Log", "Mail", "Unit"].contains(key) || kind == .unit && key == "Unit" {
+            lines.append("Exec=/bin/true")
+        }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
     }
 
@@ -85,6 +87,7 @@ struct KeyTableTests {
         case .environment: "A=b"
         case .command: "/bin/true"
         case .emission: "target"
+        case .unitTemplates: "a.service b@%{count}"
         case .mailAddresses: "root ops@example.org"
         case .address: "514"
         case .netlink: "route 1361"

@@ -130,8 +130,12 @@ struct RandomConfiguration {
         handler.contract.startsAtHome = handler.workingDirectory == nil && bool
         handler.standardInput =
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
-        // Its program reads the mail.
-        if case .mail = handler.action { handler.standardInput = .event }
+        // Nobody reads it there.
+        switch handler.action {
+        case .mail, .unit: handler.standardInput = .event
+        case .exec, .log, .emit: break
+        }
+        if case .unit = handler.action, handler.overlap == .restart { handler.overlap = .wait }
         handler.standardOutput = output()
         handler.standardError = output()
         return handler
@@ -182,6 +186,7 @@ struct RandomConfiguration {
     mutating func constrain(_ handler: inout HandlerDefinition, in result: Configuration) {
         handler.constraints.delay = bool ? .zero : span(from: 1)
         handler.constraints.startTimeout = bool ? .infinity : span(from: 1)
+        if handler.constraints.startTimeout == .infinity, bool { handler.patience.late = span(from: 1) }
         handler.constraints.once = maybe { $0.bool ? .boot : .ever }
         let routes = result.sources.flatMap(\.routes).filter { $0.handler == handler.name }
         let names = Set(routes.map(\.queue) + [handler.queue ?? "default"])
@@ -213,6 +218,15 @@ struct RandomConfiguration {
         if bool { return .log(template([.literal(Array(text().utf8))], specifiers) { Array($0.text().utf8) }) }
         if number(0...5) == 0 {
             return .mail(to: Array(["root", "a.b+c@example.org", "x_y@mail-1.example"].prefix(number(1...3))))
+        }
+        if number(0...5) == 0 {
+            let verb = UnitAction.Verb.allCases.randomElement(using: &generator) ?? .start
+            let instance = Template(parts: [
+                .literal(Array("b@x".utf8)), .specifier(.count), .literal(Array(".timer".utf8)),
+            ])
+            return .unit(
+                UnitAction(
+                    units: [Template(literal: #"a\x2d.service"#), instance], verb: verb, waits: verb.mayStart && bool))
         }
         return .exec((0..<number(1...3)).map { _ in command(specifiers) })
     }
@@ -246,7 +260,6 @@ struct RandomConfiguration {
         handler.completions.retry = some(of: handlers)
         handler.completions.change = some(of: handlers)
         handler.completions.finished = some(of: handlers)
-        if handler.constraints.startTimeout == .infinity, bool { handler.patience.late = span(from: 1) }
         handler.completions.late = some(of: handlers)
         handler.completions.slow = some(of: handlers)
         handler.constraints.requires = some(of: handlers)

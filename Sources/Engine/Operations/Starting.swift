@@ -86,7 +86,7 @@ extension Engine {
     mutating func act(_ ref: OperationRef, part: Int, _ definition: HandlerDefinition) {
         let events = events(ref, part: part)
         switch definition.action {
-        case .exec, .mail: break
+        case .exec, .mail, .unit: break
         case .log(let template):
             let text = template.expanded(context(ref, events).value)
             let log = Action.log(handler: definition.name, operation: operations[ref].id, text: text)

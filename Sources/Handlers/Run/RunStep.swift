@@ -23,7 +23,7 @@ extension HandlerDefinition {
         switch action {
         case .exec(let commands): return conditions + commands.map(RunStep.command)
         case .mail(let addresses): return conditions + [.mail(to: addresses)]
-        case .log, .emit: return conditions
+        case .log, .emit, .unit: return conditions
         }
     }
 }

@@ -14,7 +14,8 @@ extension Checker {
     private mutating func readHandler(_ section: Section) {
         let entries = Entries(defaultEntries(.handler), section.entries)
         if entries.first(of: KeyTable.actionNames) == nil {
-            problems.error("\(section.title) does nothing: it needs Exec=, Log=, Emit= or Mail=", at: section.header)
+            problems.error(
+                "\(section.title) does nothing: it needs Exec=, Unit=, Log=, Emit= or Mail=", at: section.header)
         }
         addHandler(
             HandlerDraft(name: section.name, header: section.header, title: section.title, entries: entries))
@@ -84,6 +85,7 @@ extension Checker {
         checkRetry(of: draft)
         checkStop(of: draft)
         checkPatience(of: draft)
+        checkUnit(of: draft)
         checkContract(draft.entries)
         draft.conditions = draft.entries.list("ExecCondition").compactMap { $0.value?.command }
         let specifiers =
@@ -145,6 +147,8 @@ extension Checker {
             draft.emission = emission
             draft.templates = emission.data.map { [$0] } ?? []
             draft.action = .emit(source: emission.source.string, data: emission.data?.template)
+        } else if draft.entries.has("Unit") {
+            readUnit(of: &draft)
         } else {
             readMail(of: &draft)
         }

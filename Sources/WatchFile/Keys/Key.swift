@@ -80,6 +80,8 @@ enum ValueType {
     case pathCondition
     /// Names of systemd units, or globs.
     case units
+    /// Names of systemd units, with specifiers in the instance of a template.
+    case unitTemplates
     case environment
     case command
     /// Text with specifiers.

@@ -43,6 +43,7 @@ struct ValueReader {
         case .output: return output(&problems).map(Value.output)
         case .pathCondition: return pathCondition(&problems).map(Value.pathCondition)
         case .units: return all(text.words) { unit($0, &problems) }.map(Value.words)
+        case .unitTemplates: return all(text.words) { unitTemplate($0, &problems) }.map(Value.templates)
         case .environment: return EnvironmentValue.read(text, key: key, &problems).map(Value.environment)
         case .command: return CommandText(text, key: key, &problems).map(Value.command)
         case .template: return TemplateText(Word(raw: text), &problems).map(Value.template)
