@@ -40,6 +40,8 @@ extension Manager {
           ended: ?string,
           # How long it ran.
           took_usec: ?int,
+          # In GetStatus, of those that run: the median of the last runs of its handler that succeeded.
+          usual_usec: ?int,
           # Counts from 1; 0 before the first.
           attempt: int,
           # When it is tried again.
@@ -94,6 +96,7 @@ extension Manager {
           started: ?string,
           ended: ?string,
           took_usec: ?int,
+          usual_usec: ?int,
           attempt: int,
           next_attempt: ?string,
           parts: ?int,

@@ -52,6 +52,7 @@ package struct Engine: Sendable {
     var splits: [UInt64: Split] = [:]
     /// Of operations that have failed and are tried again.
     var attempts: [UInt64: Attempts] = [:]
+    var overdue = Overdue()
     var trail = Trail()
     var deadlines = Deadlines()
     var clocks: Clocks

@@ -31,6 +31,17 @@ package struct BusMessage {
         return value != 0
     }
 
+    /// An array of bytes.
+    func bytes() throws(Unexpected) -> [UInt8] {
+        // They stay the message's.
+        var start: UnsafeRawPointer?
+        var count = 0
+        guard sd_bus_message_read_array(message, CChar(UInt8(ascii: "y")), &start, &count) >= 0 else {
+            throw Unexpected()
+        }
+        return Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
     func skip(_ types: String) throws(Unexpected) {
         guard sd_bus_message_skip(message, types) >= 0 else { throw Unexpected() }
     }

@@ -14,6 +14,8 @@ package final class UnitClient {
         /// The manager knows a unit that it did not know; nothing is said of its state.
         case loaded(unit: String)
         case unloaded(unit: String)
+        /// A job is over; `result`: `done`, `failed`, `canceled`, …
+        case jobEnded(job: String, result: String)
         /// The manager has read its files anew: all may be different.
         case reloaded
         /// The manager that agreed to tell has left the bus, as it does for `systemctl daemon-reexec` too.
@@ -46,7 +48,7 @@ package final class UnitClient {
     /// Asks to be told what happens. The first failure is given, once; nothing, when the manager has agreed.
     package func subscribe(_ done: @escaping (_ failure: String?) -> Void) {
         let signals = "type='signal',sender='\(Self.manager)'"
-        var rules = ["UnitNew", "UnitRemoved", "Reloading"].map {
+        var rules = ["UnitNew", "UnitRemoved", "JobRemoved", "Reloading"].map {
             "\(signals),interface='\(Self.managerInterface)',member='\($0)'"
         }
         rules.append(
@@ -116,6 +118,61 @@ package final class UnitClient {
         }
     }
 
+    /// `ActiveState` of a unit; `nil`: it cannot be had, and why.
+    package func state(of unit: String, _ done: @escaping (_ state: String?, _ failure: String) -> Void) {
+        property("ActiveState", of: unit) { reply in
+            switch reply {
+            case .failure(let reason): done(nil, reason)
+            case .message(let message):
+                let state = try? message.inside(BusType.variant, "s") { () throws(BusMessage.Unexpected) in
+                    try message.string()
+                }
+                done(state, "its state cannot be decoded")
+            }
+        }
+    }
+
+    /// The id of the run of a unit, its last one where it does not run, as 32 hexadecimal digits; `nil`: it has none.
+    package func invocation(of unit: String, _ done: @escaping (String?) -> Void) {
+        property("InvocationID", of: unit) { reply in
+            guard case .message(let message) = reply,
+                let bytes = try? message.inside(
+                    BusType.variant, "ay",
+                    { () throws(BusMessage.Unexpected) in
+                        try message.bytes()
+                    }), bytes.count == 16
+            else { return done(nil) }
+            done(bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+        }
+    }
+
+    private func property(_ name: String, of unit: String, _ reply: @escaping (Bus.Reply) -> Void) {
+        guard let path = Self.path(unit: unit) else { return reply(.failure("it has no place on the bus")) }
+        bus.call(
+            Self.manager, path, Self.properties, "Get", [.string("\(Self.manager).Unit"), .string(name)],
+            reply: reply)
+    }
+
+    // MARK: Jobs
+
+    /// Asks for a job, in place of those that contradict it (`replace`): its object, or why there is none.
+    ///
+    /// - Parameter method: `StartUnit` and its like.
+    package func queue(_ method: String, _ unit: String, _ done: @escaping (_ job: String?, _ failure: String) -> Void)
+    {
+        call(method, [.string(unit), .string("replace")]) { reply in
+            switch reply {
+            case .failure(let reason): done(nil, reason)
+            case .message(let message): done(try? message.objectPath(), "its answer cannot be decoded")
+            }
+        }
+    }
+
+    /// Asks for the end of a job, which is told as that of any.
+    package func cancel(job: String) {
+        bus.call(Self.manager, job, "\(Self.manager).Job", "Cancel") { _ in }
+    }
+
     private func call(_ member: String, _ arguments: [Bus.Argument] = [], _ reply: @escaping (Bus.Reply) -> Void) {
         bus.call(Self.manager, Self.managerPath, Self.managerInterface, member, arguments, reply: reply)
     }
@@ -127,12 +184,20 @@ package final class UnitClient {
         guard let owner, message.sender == owner else { return }
         switch message.member {
         case "Reloading": if let begins = try? message.boolean() { reloading(begins) }
+        case "JobRemoved": try? jobRemoved(message)
         case _ where isReloading: break
         case "PropertiesChanged": try? propertiesChanged(message)
         case "UnitNew": if let unit = try? message.string() { news(.loaded(unit: unit)) }
         case "UnitRemoved": if let unit = try? message.string() { news(.unloaded(unit: unit)) }
         default: break
         }
+    }
+
+    private func jobRemoved(_ message: BusMessage) throws(BusMessage.Unexpected) {
+        try message.skip("u")
+        let job = try message.objectPath()
+        try message.skip("s")
+        news(.jobEnded(job: job, result: try message.string()))
     }
 
     private func reloading(_ begins: Bool) {

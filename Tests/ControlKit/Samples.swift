@@ -280,6 +280,7 @@ package enum Samples {
     package static let completeOperation: OperationSummary = {
         var operation = Samples.operation
         operation.waitReason = "key"
+        operation.usualUsec = 39_000_000
         operation.dependencies = [4708]
         operation.successor = 4712
         operation.nextAttempt = "2026-11-20T09:48:12.000000Z"

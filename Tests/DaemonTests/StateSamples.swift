@@ -138,6 +138,7 @@ extension SeededGenerator {
         (operation.isExecuting, operation.isRedelivered, operation.isCancelled) = (chance(50), chance(50), chance(50))
         (operation.isClosed, operation.isByHand, operation.isRerun) = (chance(50), chance(50), chance(50))
         (operation.hasConsumed, operation.isDurable, operation.isOwn) = (chance(50), chance(50), chance(50))
+        (operation.isLateTold, operation.isSlowTold) = (chance(50), chance(50))
         operation.stride = optional { 1 + $0.upTo(500) }
         operation.left = optional { $0.number() }
         operation.settleLeft = optional { $0.number() }

@@ -36,7 +36,11 @@ struct CompletionTests {
         fixture.end(RunID(operation: 2, attempt: 1), .exited(1))
         fixture.endAll()
         let told = fixture.starts.filter { $0.definition.value.name == "after" }.flatMap(\.events).compactMap { event in
-            if case .completion(let fact) = event.fact { "\(fact.operation) \(fact.result)" } else { nil }
+            if case .completion(let fact) = event.fact {
+                "\(fact.operation) \(fact.result?.rawValue ?? "-")"
+            } else {
+                nil
+            }
         }
         #expect(told == ["4 cancelled", "1 done", "2 failed", "3 done"])
     }
@@ -252,7 +256,11 @@ struct CompletionTests {
         fixture.cancel(3)
         fixture.endAll()
         let told = fixture.starts.flatMap(\.events).compactMap { event in
-            if case .completion(let fact) = event.fact { "\(fact.operation) \(fact.result)" } else { nil }
+            if case .completion(let fact) = event.fact {
+                "\(fact.operation) \(fact.result?.rawValue ?? "-")"
+            } else {
+                nil
+            }
         }
         #expect(told == ["2 cancelled", "1 cancelled", "3 cancelled"])
     }

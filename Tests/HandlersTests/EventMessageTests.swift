@@ -65,7 +65,7 @@ import WatchFile
         try expect(.finalizer, "\"source\":\"it\"", kind: "finalizer", event: "finished")
     }
 
-    @Test(arguments: [CompletionFact.Outcome.success, .failure, .retry, .change, .finished])
+    @Test(arguments: [CompletionFact.Outcome.success, .failure, .retry, .change, .finished, .late, .slow])
     func aCompletionIsToldUnderItsNameWithTheRunAndItsCause(_ outcome: CompletionFact.Outcome) throws {
         let fact = CompletionFact(
             outcome: outcome, operation: 4, result: .failed, reason: "late", exit: .exited(3),

@@ -106,6 +106,8 @@ struct ConfigurationPrinter {
         handler.stride.map { key("Stride", "\($0)") }
         retry(handler.retry)
         key("TimeoutSec", handler.timeout.description)
+        key("LateSec", handler.patience.late.description)
+        key("SlowSec", handler.patience.slow.description)
         key("TimeoutStopSec", handler.timeoutStop.description)
         key("KillSignal", signal(handler.killSignal))
         key("KillMode", handler.killMode.rawValue)
@@ -113,13 +115,17 @@ struct ConfigurationPrinter {
         handler.workingDirectory.map { key("WorkingDirectory", path($0)) }
         contract(handler.contract)
         environment(handler.environment)
-        key("StandardInput", handler.standardInput.rawValue)
+        switch handler.action {
+        case .mail, .unit: break
+        case .exec, .log, .emit: key("StandardInput", handler.standardInput.rawValue)
+        }
         key("StandardOutput", output(handler.standardOutput))
         key("StandardError", output(handler.standardError))
         for (name, list) in [
             ("OnSuccess", handler.completions.success), ("OnFailure", handler.completions.failure),
             ("OnRetry", handler.completions.retry), ("OnChange", handler.completions.change),
-            ("OnFinished", handler.completions.finished),
+            ("OnFinished", handler.completions.finished), ("OnLate", handler.completions.late),
+            ("OnSlow", handler.completions.slow),
         ] {
             for handler in list { key(name, handler) }
         }
@@ -196,6 +202,15 @@ struct ConfigurationPrinter {
         case .exec(let commands):
             for command in commands { key("Exec", words(command)) }
         case .log(let template): key("Log", text(template))
+        case .unit(let unit):
+            for name in unit.units { key("Unit", text(name)) }
+            key("UnitAction", unit.verb.rawValue)
+            key("UnitWait", unit.waits ? "yes" : "no")
+        case .mail(let addresses):
+            let cut = Int.random(in: 0...addresses.count, using: &generator)
+            for part in [addresses[..<cut], addresses[cut...]] where !part.isEmpty {
+                key("Mail", part.joined(separator: "  "))
+            }
         case .emit(let source, let data): key("Emit", Array(source.utf8) + (data.map { [0x20] + text($0) } ?? []))
         }
     }

@@ -23,8 +23,12 @@ struct KeyTableTests {
         if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }
         if ["OnSilence", "OnSound"].contains(key) { lines.append("SilenceSec=1h") }
+        if key == "OnLate" { lines.append("LateSec=1h") }
+        if key == "OnSlow" { lines.append("SlowSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
-        if hasAction, !["Emit", "Log"].contains(key) { lines.append("Exec=/bin/true") }
+        if hasAction, !["Emit", "Log", "Mail", "Unit"].contains(key) || kind == .unit && key == "Unit" {
+            lines.append("Exec=/bin/true")
+        }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
     }
 
@@ -83,6 +87,8 @@ struct KeyTableTests {
         case .environment: "A=b"
         case .command: "/bin/true"
         case .emission: "target"
+        case .unitTemplates: "a.service b@%{count}"
+        case .mailAddresses: "root ops@example.org"
         case .address: "514"
         case .netlink: "route 1361"
         case .pressure: "memory some 150ms 2s"

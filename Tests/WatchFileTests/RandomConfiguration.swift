@@ -114,6 +114,7 @@ struct RandomConfiguration {
         handler.queue = maybe { queues.randomElement(using: &$0.generator) ?? "main" }
         handler.overlap = maybe { Overlap.allCases.randomElement(using: &$0.generator) ?? .wait }
         handler.timeout = bool ? .infinity : span(from: 1)
+        if handler.timeout == .infinity, bool { handler.patience.slow = span(from: 1) }
         handler.timeoutStop = span(from: 0)
         handler.killSignal = signal()
         handler.killMode = KillMode.allCases.randomElement(using: &generator) ?? .tree
@@ -129,6 +130,12 @@ struct RandomConfiguration {
         handler.contract.startsAtHome = handler.workingDirectory == nil && bool
         handler.standardInput =
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
+        // Nobody reads it there.
+        switch handler.action {
+        case .mail, .unit: handler.standardInput = .event
+        case .exec, .log, .emit: break
+        }
+        if case .unit = handler.action, handler.overlap == .restart { handler.overlap = .wait }
         handler.standardOutput = output()
         handler.standardError = output()
         return handler
@@ -179,6 +186,7 @@ struct RandomConfiguration {
     mutating func constrain(_ handler: inout HandlerDefinition, in result: Configuration) {
         handler.constraints.delay = bool ? .zero : span(from: 1)
         handler.constraints.startTimeout = bool ? .infinity : span(from: 1)
+        if handler.constraints.startTimeout == .infinity, bool { handler.patience.late = span(from: 1) }
         handler.constraints.once = maybe { $0.bool ? .boot : .ever }
         let routes = result.sources.flatMap(\.routes).filter { $0.handler == handler.name }
         let names = Set(routes.map(\.queue) + [handler.queue ?? "default"])
@@ -208,6 +216,18 @@ struct RandomConfiguration {
 
     mutating func action(_ specifiers: [Specifier]) -> HandlerAction {
         if bool { return .log(template([.literal(Array(text().utf8))], specifiers) { Array($0.text().utf8) }) }
+        if number(0...5) == 0 {
+            return .mail(to: Array(["root", "a.b+c@example.org", "x_y@mail-1.example"].prefix(number(1...3))))
+        }
+        if number(0...5) == 0 {
+            let verb = UnitAction.Verb.allCases.randomElement(using: &generator) ?? .start
+            let instance = Template(parts: [
+                .literal(Array("b@x".utf8)), .specifier(.count), .literal(Array(".timer".utf8)),
+            ])
+            return .unit(
+                UnitAction(
+                    units: [Template(literal: #"a\x2d.service"#), instance], verb: verb, waits: verb.mayStart && bool))
+        }
         return .exec((0..<number(1...3)).map { _ in command(specifiers) })
     }
 
@@ -240,6 +260,8 @@ struct RandomConfiguration {
         handler.completions.retry = some(of: handlers)
         handler.completions.change = some(of: handlers)
         handler.completions.finished = some(of: handlers)
+        handler.completions.late = some(of: handlers)
+        handler.completions.slow = some(of: handlers)
         handler.constraints.requires = some(of: handlers)
     }
 

@@ -59,6 +59,15 @@ struct RenderingTests {
                 """)
     }
 
+    @Test func whatUsuallyTakesKnownTimeIsShownBesideItsAge() throws {
+        var status = Samples.status
+        status.running[0].usualUsec = 41_000_000
+        let lines = try text(StatusScreen(status: status, screen: try screen()).lines).split(separator: "\n")
+        let start = lines.firstIndex { $0.hasPrefix("RUNNING") } ?? 0
+        #expect(lines[start] == "RUNNING (1)  HANDLER  QUEUE    FOR  USUALLY  CAUSE")
+        #expect(lines[start + 1] == "  4790       sync     net    14min      41s  path/data, 212 changes")
+    }
+
     @Test func anIdleStatusIsShort() throws {
         let lines = StatusScreen(status: Samples.idleStatus, screen: try screen(width: 80)).lines
         #expect(

@@ -22,6 +22,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         case nextAttempt = "next_attempt"
         case partsEnded = "parts_ended"
         case tookUsec = "took_usec"
+        case usualUsec = "usual_usec"
         case exitStatus = "exit_status"
     }
 
@@ -49,6 +50,8 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var started: String?
     package var ended: String?
     package var tookUsec: Int?
+    /// How long the runs of its handler usually take; only of those that run, in `GetStatus`.
+    package var usualUsec: Int?
     /// Counts from 1; 0 before the first.
     package var attempt: Int
     /// When it is tried again.

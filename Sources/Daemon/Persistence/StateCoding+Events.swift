@@ -136,7 +136,7 @@ extension ByteWriter {
         put(byte: completion.reason == nil ? 8 : 14)
         put(byte: completion.outcome.stateNumber)
         put(completion.operation)
-        put(byte: completion.result.stateNumber)
+        put(byte: completion.result?.stateNumber ?? 0)
         if let reason = completion.reason { put(reason) }
         put(completion.exit)
         put(completion.output)
@@ -279,12 +279,18 @@ extension ByteReader {
     private mutating func completion(depth: Int, hasReason: Bool) throws(DamagedBytes) -> CompletionFact {
         let outcome: CompletionFact.Outcome = try number()
         let operation = try unsigned()
-        let result: EngineResult = try number()
+        let result = try result()
         let reason = try text(if: hasReason)
         let (exit, output, origin) = (try exit(), try content(), try origin())
         return CompletionFact(
             outcome: outcome, operation: operation, result: result, reason: reason, exit: exit, output: output,
             cause: try event(depth: depth + 1), causeOrigin: origin)
+    }
+
+    /// 0: none yet.
+    private mutating func result() throws(DamagedBytes) -> EngineResult? {
+        let number = try byte()
+        return number == 0 ? nil : try within(EngineResult(stateNumber: number))
     }
 
     private mutating func exit() throws(DamagedBytes) -> Exit? {

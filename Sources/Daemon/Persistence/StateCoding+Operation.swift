@@ -9,7 +9,7 @@ extension ByteWriter {
                 operation.merge != nil, operation.notBefore != nil, operation.isExecuting, operation.isRedelivered,
                 operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
                 operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil,
-                operation.isOwn, operation.settleLeft != nil))
+                operation.isOwn, operation.settleLeft != nil, operation.isLateTold, operation.isSlowTold))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -63,7 +63,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0x3FFF)
+        let bits = try flags(0xFFFF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -121,5 +121,7 @@ extension StoredOperation {
         hasConsumed = bits & 0x100 != 0
         isDurable = bits & 0x200 != 0
         isOwn = bits & 0x1000 != 0
+        isLateTold = bits & 0x4000 != 0
+        isSlowTold = bits & 0x8000 != 0
     }
 }

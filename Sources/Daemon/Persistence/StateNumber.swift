@@ -47,7 +47,7 @@ extension PathChange: StateNumber {
 }
 
 extension CompletionFact.Outcome: StateNumber {
-    static var numbered: [Self] { [.success, .failure, .retry, .change, .finished] }
+    static var numbered: [Self] { [.success, .failure, .retry, .change, .finished, .late, .slow] }
 
     var stateNumber: UInt8 {
         switch self {
@@ -56,6 +56,8 @@ extension CompletionFact.Outcome: StateNumber {
         case .retry: 3
         case .change: 4
         case .finished: 5
+        case .late: 6
+        case .slow: 7
         }
     }
 }

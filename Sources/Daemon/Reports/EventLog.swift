@@ -26,6 +26,13 @@ enum EventLog {
         case .retrying(let view):
             logger.log(
                 .warning, "\(view.handler) \(view.id)  \(retry(view))", fields(view, .failed), id: .attemptFailed)
+        case .overdue(let view):
+            logger.log(
+                .warning, "\(view.handler) \(view.id)  \(view.reason ?? "")",
+                [
+                    ("WATCHD_HANDLER", view.handler), ("WATCHD_SOURCE", view.origin.description),
+                    ("WATCHD_QUEUE", view.queue), ("WATCHD_OPERATION", "\(view.id)"),
+                ])
         case .ended(let view): log(view, logger)
         case .refused(let delivery): log(delivery, logger)
         case .missed(let id, let count, let reason):
@@ -169,80 +176,6 @@ enum EventLog {
         case ..<1_000_000: "\(microseconds / 1000)ms"
         case ..<60_000_000: "\(microseconds / 1_000_000).\(microseconds / 100_000 % 10)s"
         default: "\(microseconds / 60_000_000)min \(microseconds / 1_000_000 % 60)s"
-        }
-    }
-}
-
-/// An event in a few words.
-enum EventText {
-    static func sentence(_ event: Event) -> String {
-        var text = fact(event.fact)
-        if case .timer(let scheduled) = event.fact, event.time - scheduled > latest {
-            text += ", due \(due(scheduled, now: event.time))"
-        }
-        return event.count > 1 ? "\(text) (\(event.count) times)" : text
-    }
-
-    /// `02:30:00`, on another day `2026-11-20 02:30:00`: local time.
-    private static func due(_ time: Int64, now: Int64) -> String {
-        let (due, today) = (local(time), local(now).prefix(10))
-        return due.hasPrefix(today) ? String(due.dropFirst(11)) : due
-    }
-
-    private static func local(_ time: Int64) -> String {
-        let shifted = time + Int64(Linux.utcOffset(at: time / 1_000_000)) * 1_000_000
-        return String(Timestamp(microseconds: shifted).description.prefix(19)).replacing("T", with: " ")
-    }
-
-    /// Microseconds that an elapse may be late without a word.
-    private static let latest: Int64 = 1_000_000
-
-    private static func fact(_ fact: Fact) -> String {
-        switch fact {
-        case .timer: "elapsed"
-        case .signal(let signal):
-            LinuxSignal.name(signal.number) + " from process \(signal.senderPID)"
-                + (signal.senderExecutable.map { " (\($0.printable))" } ?? "")
-                + (signal.value.map { ", value \($0)" } ?? "")
-        case .path(let path):
-            path.oldPath.map { "renamed \($0.printable) to \(path.path.printable)" }
-                ?? "\(path.change.rawValue) \(path.path.printable)"
-        case .line(let line) where line.handover != nil:
-            line.form.rawValue + (line.peer.map { " of \($0)" } ?? "")
-        case .line(let line):
-            "“\(Array(line.bytes.prefix(200)).printable)”" + (line.isIncomplete ? " (incomplete)" : "")
-        case .process(let process):
-            "process \(process.pid) \(process.event.pastTense)"
-                + (process.executable.map { ": \($0.printable)" } ?? "") + (process.exit.map { ", \(exit($0))" } ?? "")
-        case .unit(let unit): "\(unit.unit) \(unit.change.rawValue)" + (unit.result.map { ", \($0)" } ?? "")
-        case .custom(let custom):
-            (custom.data.map { "data \($0)" } ?? "emitted") + (custom.payload == nil ? "" : " with a payload")
-        case .group(let group):
-            "\(group.ran) ran, \(group.failed) failed, \(group.cancelled) cancelled"
-                + (group.lost > 0 ? ", \(group.lost) lost" : "")
-        case .finalizer: "the queue is finished"
-        case .completion(let completion):
-            "operation \(completion.operation) \(completion.result.rawValue)"
-        case .silence(let silence):
-            silence.isOver ? "heard again" : "no event for \(silence.silent.shortSpan)"
-        }
-    }
-
-    static func exit(_ exit: Exit) -> String {
-        switch exit {
-        case .exited(let code): "exit \(code)"
-        case .signaled(let number): LinuxSignal.name(number)
-        }
-    }
-}
-
-extension ProcessEvent {
-    fileprivate var pastTense: String {
-        switch self {
-        case .exit: "ended"
-        case .fork: "was forked"
-        case .exec: "was executed"
-        case .coredump: "dumped core"
         }
     }
 }

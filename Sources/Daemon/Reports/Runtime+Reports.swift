@@ -12,6 +12,7 @@ extension Runtime {
         switch report {
         case .ended(let view):
             recent.add(view)
+            usual.add(view)
             failures.add(EndedOperation(view))
             if isStopping, view.result == .cancelled, view.started == nil { cancelled.add(view.handler) }
             memory?.operationEnded()
@@ -30,7 +31,7 @@ extension Runtime {
         case .refused(let delivery):
             refused.add(delivery, now: Linux.now(.realtime))
             if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
-        case .missed: break
+        case .missed, .overdue: break
         }
     }
 
@@ -66,7 +67,7 @@ extension Runtime {
             for event in view.events {
                 event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }
             }
-        case .ended, .operation, .retrying, .condition, .missed: break
+        case .ended, .operation, .retrying, .condition, .missed, .overdue: break
         }
     }
 

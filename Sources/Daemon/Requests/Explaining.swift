@@ -1,5 +1,6 @@
 import ControlInterface
 import Engine
+import Handlers
 import LinuxSystem
 import Schedule
 import Varlink

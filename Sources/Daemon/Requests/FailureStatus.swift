@@ -1,5 +1,6 @@
 import ControlInterface
 import Engine
+import Handlers
 import LinuxSystem
 import Schedule
 import Store
@@ -22,6 +23,16 @@ extension Runtime {
                 }
                 refreshStatus()
             })
+    }
+
+    /// Reads how long the runs of earlier watchds took, once at the start.
+    func readDurations() {
+        persistence?.read(
+            { reader throws(StoreError) in
+                var query = HistoryQuery()
+                (query.results, query.limit) = ([EngineResult.done.rawValue], UsualDurations.readAtStart)
+                return try reader.page(query).map { EndedOperation($0) }
+            }, then: { [unowned self] result in usual.addOlder((try? result.get()) ?? []) })
     }
 
     /// Newest first.

@@ -298,6 +298,13 @@ extension HandlerAction {
             return "Exec=" + template.expanded { _ in Array("…".utf8) }.printable + more
         case .log: return "Log"
         case .emit(let source, _): return "Emit=\(source)"
+        case .unit(let action):
+            guard role == .administrator, let first = action.units.first else { return "Unit" }
+            let more = action.units.count > 1 ? " and \(action.units.count - 1) more" : ""
+            let name = first.expanded { _ in Array("…".utf8) }.printable
+            return "Unit=\(name)\(more), \(action.verb.rawValue)"
+        case .mail(let addresses):
+            return role == .administrator ? "Mail=" + addresses.joined(separator: " ") : "Mail"
         }
     }
 }

@@ -142,7 +142,8 @@ extension OperationView {
         if role == .reader { return "\(origin)" }
         switch newest.fact {
         case .path(let fact): return fact.path.printable
-        case .completion(let fact): return "\(origin.name) \(fact.operation) \(fact.result.rawValue)"
+        case .completion(let fact):
+            return "\(origin.name) \(fact.operation) \(fact.result?.rawValue ?? fact.outcome.rawValue)"
         case .timer, .signal, .line, .process, .unit, .custom, .group, .finalizer, .silence:
             return "\(origin), \(EventText.sentence(newest))"
         }

@@ -35,7 +35,11 @@ extension Runtime {
         reply.maxPendingBytes = engine.settings.maxMemory
         reply.next = sources.next.map(\.elapse)
         let shown = Manager.maximumShownInStatus
-        reply.running = engine.oldestViews(shown, running: true).map { OperationSummary($0, role) }
+        reply.running = engine.oldestViews(shown, running: true).map { view in
+            var summary = OperationSummary(view, role)
+            summary.usualUsec = usual.usual(view.handler).map { Int($0) }
+            return summary
+        }
         reply.held = sources.held
         reply.waiting = engine.oldestViews(shown, running: false).map { OperationSummary($0, role) }
         reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary(settled(EndedOperation($0)), role) }
@@ -98,7 +102,7 @@ extension Runtime {
 
     private func problems(_ sources: [GetStatus.Problem], _ role: Peer.Role) -> [GetStatus.Problem] {
         let all =
-            sources + failureProblems(role) + engine.queueViews.compactMap { problem($0) }
+            sources + overdueProblems + failureProblems(role) + engine.queueViews.compactMap { problem($0) }
         let told = cancelledProblem.map { [$0] } ?? []
         return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + limits(role)
     }

@@ -44,6 +44,7 @@ final class Runtime {
     let recent = RecentOperations()
     let attempts = FailedAttempts()
     let failures = OpenFailures()
+    let usual = UsualDurations()
     private(set) lazy var refused = RefusedDeliveries { [unowned self] delivery in
         engine.record(delivery)
     } write: { [unowned self] view in
@@ -158,7 +159,7 @@ final class Runtime {
             RunEnvironment(
                 core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice,
                 instance: { [unowned self] in instance.names }, keep: keep, forget: forget, handovers: handovers,
-                wrote: { [unowned self] in wrote($0, $1) }, send: send))
+                units: units, wrote: { [unowned self] in wrote($0, $1) }, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }
@@ -206,6 +207,7 @@ final class Runtime {
         drainInputs()
         writeMembers()
         readFailures()
+        readDurations()
         // Everything has been opened once: what is left of an earlier watchd belongs to nobody.
         sources?.closeUnclaimed()
         inotify?.startReading()

@@ -87,6 +87,8 @@ package enum Report: Sendable {
     /// An attempt has failed and another one comes: `result`, `exit`, `output` and `reason` are the attempt's,
     /// `nextAttempt` is set.
     indirect case retrying(OperationView)
+    /// An operation is late or slow; `reason` says how, and a `result` it has not.
+    indirect case overdue(OperationView)
     indirect case refused(RefusedDelivery)
     /// Where a source that lives in the engine stands now; the processes of it that run.
     case condition(SourceID, SourceCondition, processes: [Int32])

@@ -328,12 +328,15 @@ package enum Exit: Hashable, Sendable {
 package struct CompletionFact: Equatable, Sendable {
     package enum Outcome: String, Sendable {
         case success, failure, retry, change, finished
+        /// It has not started in time; it still runs after its time. It has no result yet.
+        case late, slow
     }
 
     package var outcome: Outcome
     package var operation: UInt64
-    package var result: Result
-    /// Why it ended so: a sentence. `nil`: it succeeded.
+    /// `nil`: it has not ended.
+    package var result: Result?
+    /// Why it ended so, or has not: a sentence. `nil`: it succeeded.
     package var reason: String?
     package var exit: Exit?
     /// The end of what it wrote.
@@ -343,7 +346,7 @@ package struct CompletionFact: Equatable, Sendable {
     package var causeOrigin: Origin
 
     package init(
-        outcome: Outcome, operation: UInt64, result: Result, reason: String? = nil, exit: Exit?, output: [UInt8],
+        outcome: Outcome, operation: UInt64, result: Result?, reason: String? = nil, exit: Exit?, output: [UInt8],
         cause: Event, causeOrigin: Origin
     ) {
         self.outcome = outcome
@@ -359,8 +362,9 @@ package struct CompletionFact: Equatable, Sendable {
     /// Before the span of `TimeoutSec=`, in the reason of a run that took longer.
     static let timedOut = "timed out after "
 
-    /// How it ended, in a word or two: `done`, `exit 3`, `SIGTERM`, `timed out after 30s`, `stopped`.
+    /// How it ended, in a word or two: `done`, `exit 3`, `SIGTERM`, `timed out after 30s`, `stopped`, `late`.
     package var ending: String {
+        guard let result else { return outcome.rawValue }
         guard result == .failed else { return result.rawValue }
         if let reason, reason.hasPrefix(Self.timedOut) { return String(reason.prefix { $0 != "," }) }
         return exit?.sentence ?? reason ?? result.rawValue

@@ -53,6 +53,9 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case submitted
     case joined
     case started
+    /// `LateSec=`, `SlowSec=`.
+    case late
+    case slow
     case ended
     case retried
     case superseded

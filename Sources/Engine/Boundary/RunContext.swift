@@ -106,7 +106,7 @@ extension Fact {
         case .group, .finalizer, .silence: return []
         case .completion(let fact):
             switch specifier {
-            case .result: return Array(fact.result.rawValue.utf8)
+            case .result: return Array((fact.result?.rawValue ?? "").utf8)
             case .reason: return Array((fact.reason ?? "").utf8)
             case .outcome: return Array(fact.ending.utf8)
             case .exitStatus, .signal: return fact.exit.map { $0.value(specifier) } ?? []

@@ -74,6 +74,9 @@ package struct StoredOperation: Equatable, Sendable {
     package var isOwn = false
     package var isRerun = false
     package var hasConsumed = false
+    /// The handlers of `OnLate=`, `OnSlow=` have been started for it.
+    package var isLateTold = false
+    package var isSlowTold = false
     /// How many events each part has of one that `Stride=` has split at its first start.
     package var stride: Int?
     /// Kept until it has run. False: it is here because its process runs, and is failed when that is gone.

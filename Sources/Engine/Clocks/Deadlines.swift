@@ -10,6 +10,9 @@ struct Deadlines: Sendable {
         /// When the store is told how much is left of a delay or a pause.
         case storedDelay(OperationRef)
         case startTimeout(OperationRef)
+        /// `LateSec=`, `SlowSec=`.
+        case late(OperationRef)
+        case slow(OperationRef)
         /// The end of the pause before another attempt.
         case retry(OperationRef)
         case queueRate(Int)

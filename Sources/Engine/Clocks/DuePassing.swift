@@ -16,6 +16,8 @@ extension Engine {
         case .submission(let ref): submissionIsDue(ref, clock)
         case .storedDelay(let ref): storeDelay(ref)
         case .startTimeout(let ref): startTimedOut(ref)
+        case .late(let ref): becameLate(ref)
+        case .slow(let ref): becameSlow(ref)
         case .retry(let ref): pauseIsOver(ref)
         case .queueRate(let queue): scheduler.rateMayBeBack(queue)
         case .sourceRate(let source): sourceRateMayBeBack(source)
@@ -48,6 +50,8 @@ extension Engine {
             return time <= operations[ref].times.wakeUp
         case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].times.wakeUp > time
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
+        case .late(let ref): return isLateDeadline(ref) && overdue[ref.id]?.lateAt == time
+        case .slow(let ref): return isSlowDeadline(ref) && overdue[ref.id]?.slowAt == time
         case .retry(let ref):
             return operations.isAlive(ref) && operations[ref].turn.station == .backingOff
                 && operations[ref].times.wakeUp == time

@@ -140,6 +140,9 @@ extension Engine {
             operation.descent.isByHand, operation.descent.isOwn, operation.descent.isRerun
         )
         (stored.hasConsumed, stored.isDurable) = (operation.progress.hasConsumed, operation.record.isDurable)
+        if let entry = overdue[operation.id] {
+            (stored.isLateTold, stored.isSlowTold) = (entry.isLateTold, entry.isSlowTold)
+        }
         if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
         stored.runs = operation.runs.compactMap { run in
             run.pid.map { StoredRun(part: run.part, pid: $0, started: run.started) }

@@ -74,6 +74,10 @@ extension Engine {
         if stored.countedAttempts + stored.temporaryAttempts > 0 {
             attempts[stored.id] = Attempts(counted: stored.countedAttempts, temporary: stored.temporaryAttempts)
         }
+        if stored.isLateTold || stored.isSlowTold {
+            overdue[ref.id] = Overdue.Entry(isLateTold: stored.isLateTold, isSlowTold: stored.isSlowTold)
+        }
+        if !operations[ref].progress.hasStarted { expectStart(ref) }
         if stored.place != 0 || !stored.runs.isEmpty {
             if stored.place != 0, keepsPlace {
                 operations.restore(ref, place: stored.place)
@@ -205,6 +209,7 @@ extension Engine {
             let ran = UInt64(max(0, now.realtime - stored.started))
             let timeout = definition.value.timeout.microseconds
             setDeadline(ref, part: stored.part, after: timeout > ran ? timeout - ran : 0)
+            expectEnd(ref, definition.value, ran: Int64(clamping: ran))
             let id = RunID(operation: ref.id, attempt: Int(operations[ref].progress.attempt), part: stored.part)
             actions.append(
                 .adopt(AdoptRequest(run: id, definition: definition, pid: stored.pid, started: stored.started)))

@@ -1,7 +1,8 @@
 import Schedule
 import WatchFile
 
-/// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: who is told how an operation ended.
+/// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: who is told how an operation ended; `OnLate=`,
+/// `OnSlow=` (`Clocks/Overdue`): that it has not.
 extension Engine {
     mutating func complete(_ operation: Operation, _ view: OperationView) {
         guard let result = view.result else { return }
@@ -25,7 +26,7 @@ extension Engine {
     mutating func startCompletions(
         _ names: [String], _ outcome: CompletionFact.Outcome, _ operation: Operation, _ view: OperationView
     ) {
-        guard let result = view.result, let cause = operation.entries.newest else { return }
+        guard let cause = operation.entries.newest else { return }
         let targets = names.compactMap { target(handler: $0) }
         guard !targets.isEmpty else { return }
         // At a stop they wait for the next start, whatever their queue.
@@ -33,7 +34,7 @@ extension Engine {
         defer { life.drain?.keepsAll = false }
         let source = internalSource(.completion(handler: view.handler))
         let fact = CompletionFact(
-            outcome: outcome, operation: operation.id, result: result, reason: view.told, exit: view.exit,
+            outcome: outcome, operation: operation.id, result: view.result, reason: view.told, exit: view.exit,
             output: view.output, cause: cause, causeOrigin: view.origin)
         let event = makeEvent(.completion(fact))
         sources[source].lastEvent = event.time
@@ -78,7 +79,6 @@ extension Engine {
 extension OperationView {
     /// Why it did not succeed, as handlers are told it: where nobody has said why, how it exited.
     var told: String? {
-        guard let result, result != .done else { return nil }
-        return reason ?? exit?.sentence ?? result.rawValue
+        result == .done ? nil : reason ?? exit?.sentence ?? result?.rawValue
     }
 }

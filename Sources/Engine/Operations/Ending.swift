@@ -63,6 +63,7 @@ extension Engine {
         for ready in scheduler.remove(ref) { reportReady(ready) }
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }
+        overdue.forget(operation.id)
         journal.forget(operation.id)
         if !dependencies.isEmpty { dependencies.forget(ref) }
     }

@@ -100,6 +100,7 @@ extension Engine {
         take(verdict, into: &view)
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
         operations[ref].runs = []
+        overdue.ends(ref.id)
         operations[ref].progress.isRunning = false
         scheduler.countBarrier(ref, -1)
         if !isSameAttempt, operations[ref].progress.attempt < .max { operations[ref].progress.attempt += 1 }

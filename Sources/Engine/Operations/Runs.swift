@@ -25,6 +25,7 @@ extension Engine {
         if operations[ref].record.isDurable, operations[ref].runs[index].deadline == nil {
             setDeadline(ref, part: id.part, after: definition.timeout.microseconds)
         }
+        if operations[ref].record.isDurable { expectEnd(ref, definition) }
     }
 
     mutating func runIsLong(_ id: RunID) {
@@ -170,10 +171,13 @@ extension HandlerDefinition {
     /// Its work is done by processes of the run.
     package var isCommand: Bool { action.performer == .processes }
 
-    /// Processes of one run, one after the other: its `ExecCondition=` and `Exec=`.
+    /// Processes of one run, one after the other: its `ExecCondition=`, and its `Exec=` or the program that mails.
     package var commandCount: Int {
-        guard case .exec(let commands) = action else { return conditions.commands.count }
-        return conditions.commands.count + commands.count
+        switch action {
+        case .exec(let commands): conditions.commands.count + commands.count
+        case .mail: conditions.commands.count + 1
+        case .log, .emit, .unit: conditions.commands.count
+        }
     }
 
     /// Whether its runs are the rim's; the others are done by the engine, where they start.

@@ -31,6 +31,7 @@ extension Engine {
         if !operations[ref].progress.hasStarted {
             operations[ref].progress.hasStarted = true
             close(ref)
+            overdue.begins(ref.id)
             scheduler.noteRestarts(behind: ref)
             if let stride, operations[ref].entries.count > stride { split(ref, stride) }
         }
@@ -77,6 +78,7 @@ extension Engine {
                     isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))))
         if !operations[ref].record.isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
+            expectEnd(ref, run.definition.value)
         }
     }
 
@@ -84,7 +86,7 @@ extension Engine {
     mutating func act(_ ref: OperationRef, part: Int, _ definition: HandlerDefinition) {
         let events = events(ref, part: part)
         switch definition.action {
-        case .exec: break
+        case .exec, .mail, .unit: break
         case .log(let template):
             let text = template.expanded(context(ref, events).value)
             let log = Action.log(handler: definition.name, operation: operations[ref].id, text: text)

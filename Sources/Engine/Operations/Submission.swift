@@ -57,6 +57,7 @@ extension Engine {
             followDelay(ref)
         }
         setStartTimeout(ref)
+        expectStart(ref)
     }
 
     /// Anew after a reload.

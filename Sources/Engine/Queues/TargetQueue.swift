@@ -40,6 +40,7 @@ extension Engine {
             apply(definition, to: &operation)
             operations[ref] = operation
             setStartTimeout(ref)
+            expectStart(ref)
         }
         scheduler.countRuns(ref)
         if queues[operations[ref].queue].definition.isDurable, !operations[ref].record.isDurable,

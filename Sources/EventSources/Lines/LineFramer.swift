@@ -8,6 +8,11 @@ package struct LineFramer: Sendable {
     package struct Line: Equatable, Sendable {
         package var bytes: [UInt8]
         package var isIncomplete = false
+
+        package init(bytes: [UInt8], isIncomplete: Bool = false) {
+            self.bytes = bytes
+            self.isIncomplete = isIncomplete
+        }
     }
 
     private let maxLength: Int

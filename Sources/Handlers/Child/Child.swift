@@ -97,7 +97,7 @@ struct Child: Sendable {
         let path = try lookUp(words[0], environment)
         var owned = Descriptors()
         defer { owned.closeAll() }
-        let input = try inputDescriptor(context, &owned)
+        let input = try inputDescriptor(context, surroundings, &owned)
         let output = try outputPipe()
         if let output {
             owned.add(output.write)
@@ -169,7 +169,9 @@ struct Child: Sendable {
             if (try? Linux.access(candidate, .executing)) != nil { return candidate }
         }
         let shown = String(decoding: path, as: UTF8.self)
-        throw Failure(reason: "\(name.printable): no such command in PATH=\(shown)")
+        var reason = "\(name.printable): no such command in PATH=\(shown)"
+        if case .mail = definition.steps[step] { reason += "; \(MailMessage.advice)" }
+        throw Failure(reason: reason)
     }
 
     // MARK: Standard input, output, error
@@ -214,12 +216,23 @@ struct Child: Sendable {
         return number
     }
 
-    private func inputDescriptor(_ context: RunContext, _ owned: inout Descriptors) throws -> Int32 {
+    private func inputDescriptor(
+        _ context: RunContext, _ surroundings: LaunchSurroundings, _ owned: inout Descriptors
+    ) throws -> Int32 {
+        if case .mail(let addresses) = definition.steps[step] {
+            return owned.add(try Linux.memfd(name: "watchd-mail", mail(context, to: addresses, surroundings)))
+        }
         guard definition.standardInput == .socket else { return owned.add(try standardInput(context)) }
         guard let handover else {
             throw Failure(reason: "the descriptor that its event handed over is closed")
         }
         return handover
+    }
+
+    private func mail(_ context: RunContext, to addresses: [String], _ surroundings: LaunchSurroundings) -> [UInt8] {
+        let user = surroundings.identity?.user ?? Linux.effectiveUserID
+        let name = (try? Linux.account(of: user)?.name) ?? "root"
+        return MailMessage(context, to: addresses, from: name, at: Linux.now(.realtime)).bytes
     }
 
     private func standardInput(_ context: RunContext) throws -> Int32 {

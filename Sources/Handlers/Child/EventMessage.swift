@@ -191,7 +191,7 @@ package enum EventMessage {
             take(cause)
             source = origin.name
             (of, outcome) = (fact.operation, fact.ending)
-            (result, reason) = (fact.result.rawValue, fact.reason)
+            (result, reason) = (fact.result?.rawValue, fact.reason)
             (exitStatus, signal) = (nil, nil)
             take(fact.exit)
             output = text(fact.output)

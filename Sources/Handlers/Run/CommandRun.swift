@@ -216,7 +216,7 @@ final class CommandRun: StartedRun {
     private func next(after exit: Exit) {
         let steps = request.definition.value.steps
         switch steps[step] {
-        case .command:
+        case .command, .mail:
             guard request.definition.value.isSuccess(exit) else { return finish(exit, reason: nil, isStarted: true) }
         case .condition:
             switch ConditionAnswer(exit) {

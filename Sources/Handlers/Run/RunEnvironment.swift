@@ -20,6 +20,8 @@ package struct RunEnvironment {
     package let keep: (KeptDescriptor, Int32) -> Void
     /// What was kept under this name is not wanted any more.
     package let forget: (KeptDescriptor) -> Void
+    /// Where the service manager is spoken to.
+    let units: UnitHub
     /// What events hand over.
     package let handovers: Handovers
     /// A run has written these lines.
@@ -31,6 +33,7 @@ package struct RunEnvironment {
         instance: @escaping () -> InstanceName = { .none },
         keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
+        units: UnitHub? = nil,
         wrote: @escaping (RunID, [LineFramer.Line]) -> Void = { _, _ in }, send: @escaping (Input) -> Void
     ) {
         self.core = core
@@ -44,6 +47,7 @@ package struct RunEnvironment {
         self.keep = keep
         self.forget = forget
         self.handovers = handovers
+        self.units = units ?? UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)
         self.wrote = wrote
         self.send = send
     }

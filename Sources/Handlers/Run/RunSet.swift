@@ -39,8 +39,25 @@ package final class RunSet {
     ) -> any StartedRun {
         switch request.definition.value.action {
         // Of what the engine does, the rim only looks at the conditions.
-        case .exec, .log, .emit: CommandRun(request, environment, began: began, ended: ended)
+        case .exec, .mail, .log, .emit: CommandRun(request, environment, began: began, ended: ended)
+        case .unit(let action): unitRun(request, action, began: began, ended: ended)
         }
+    }
+
+    private func unitRun(
+        _ request: StartRequest, _ action: UnitAction, began: @escaping () -> Void, ended: @escaping () -> Void
+    ) -> any StartedRun {
+        guard !request.definition.value.conditions.isEmpty else {
+            return UnitRun(request, action, environment, ended: ended)
+        }
+        // The conditions first, as processes.
+        return CommandRun(
+            request, environment,
+            onward: { [unowned self] output in
+                let run = UnitRun(request, action, environment, earlier: output, ended: ended)
+                runs[request.run] = run
+                run.start()
+            }, began: began, ended: ended)
     }
 
     /// The end of watchd does not wait for what cannot be started: that is told with `Input.runGivenUp`.

@@ -5,10 +5,13 @@ enum RunStep {
     /// `ExecCondition=`.
     case condition(Command)
     case command(Command)
+    /// `Mail=`: a sendmail that reads the mail.
+    case mail(to: [String])
 
     var command: Command {
         switch self {
         case .condition(let command), .command(let command): command
+        case .mail: MailMessage.sender
         }
     }
 }
@@ -17,7 +20,10 @@ extension HandlerDefinition {
     /// The processes of one run.
     var steps: [RunStep] {
         let conditions = conditions.commands.map(RunStep.condition)
-        guard case .exec(let commands) = action else { return conditions }
-        return conditions + commands.map(RunStep.command)
+        switch action {
+        case .exec(let commands): return conditions + commands.map(RunStep.command)
+        case .mail(let addresses): return conditions + [.mail(to: addresses)]
+        case .log, .emit, .unit: return conditions
+        }
     }
 }

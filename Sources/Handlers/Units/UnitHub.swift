@@ -4,7 +4,17 @@ import LinuxSystem
 package import Systemd
 import WatchFile
 
-/// The one connection to the service manager that all `[Unit]` sources share; there is none while there is no source.
+/// Who needs the service manager. Confined to the core.
+protocol UnitListener: AnyObject {
+    /// The manager tells from now on what happens.
+    func connected(_ client: UnitClient)
+    func take(_ news: UnitClient.News, _ client: UnitClient)
+    /// There is no connection, or none any more; who stays in the hub is told when there is one again.
+    func failed(_ condition: SourceCondition)
+}
+
+/// The one connection to the service manager that `[Unit]` sources and runs of `Unit=` share; there is none while nobody
+/// needs it.
 ///
 /// The bus's descriptor is somebody else's to hang up, so it is in the epoll set. Confined to the core.
 package final class UnitHub {
@@ -18,7 +28,7 @@ package final class UnitHub {
     private let core: Context
     private let epoll: EpollSet
     private let scope: Bus.Scope
-    private var sources: [UnitSource] = []
+    private var listeners: [any UnitListener] = []
     private var bus: Bus?
     private var client: UnitClient?
     private var isSubscribed = false
@@ -50,30 +60,33 @@ package final class UnitHub {
         return places.contains { Linux.environment($0) != nil } ? .user : .system
     }
 
-    // MARK: Sources
+    // MARK: Listeners
 
-    func add(_ source: UnitSource) {
-        sources.append(source)
+    func add(_ listener: any UnitListener) {
+        listeners.append(listener)
         if let client, isSubscribed {
-            source.list(client)
+            listener.connected(client)
             // What it asks has to be sent, and to be answered in time.
             return pumpLater()
         }
-        if let condition { return source.failed(condition) }
+        if let condition { return listener.failed(condition) }
         if bus == nil { connect() }
     }
 
-    func remove(_ source: UnitSource) {
-        sources.removeAll { $0 === source }
-        guard sources.isEmpty else { return }
+    func remove(_ listener: any UnitListener) {
+        listeners.removeAll { $0 === listener }
+        guard listeners.isEmpty else { return }
         retry.cancel()
         retry.reset()
         condition = nil
         disconnect()
     }
 
-    /// A source knows the states of its units.
-    func listed(_ source: UnitSource) { retry.reset() }
+    /// The manager has answered.
+    func answered() { retry.reset() }
+
+    /// What was asked has to be sent.
+    func flush() { pumpLater() }
 
     /// After what is being read now.
     func later(_ work: @escaping () -> Void) {
@@ -126,7 +139,7 @@ package final class UnitHub {
         if let reason { return fail("systemd does not answer on the \(scope) bus: \(reason)") }
         guard let client else { return }
         isSubscribed = true
-        for source in sources { source.list(client) }
+        for listener in listeners { listener.connected(client) }
     }
 
     /// The connection is of no use any more.
@@ -138,16 +151,16 @@ package final class UnitHub {
     private func take(_ news: UnitClient.News) {
         if case .gone = news { return fail("systemd has left the \(scope) bus") }
         guard let client else { return }
-        for source in sources { source.take(news, client) }
+        for listener in listeners { listener.take(news, client) }
     }
 
     private func lost(_ reason: String) {
         disconnect()
-        guard !sources.isEmpty else { return }
+        guard !listeners.isEmpty else { return }
         retry.schedule(on: core) { [weak self] in self?.connect() }
         let condition = retry.condition(reason)
         self.condition = condition
-        for source in sources { source.failed(condition) }
+        for listener in listeners { listener.failed(condition) }
     }
 
     private func disconnect() {

@@ -5,7 +5,7 @@ package import WatchFile
 
 /// `[Unit]`: state changes of systemd units. It starts with the states as they are; from then on each change is told,
 /// also one that is seen only when the bus is there again. Confined to the core.
-package final class UnitSource: EventSource {
+package final class UnitSource: EventSource, UnitListener {
     /// Units of which the result is asked for at once, when it was not told.
     private static let questionLimit = 256
 
@@ -48,7 +48,7 @@ package final class UnitSource: EventSource {
     // MARK: The state of everything
 
     /// The manager tells from now on; what stands now is to be found out.
-    func list(_ client: UnitClient) {
+    func connected(_ client: UnitClient) {
         let globs = trigger.units.filter(UnitStates.isGlob)
         let names = trigger.units.filter { !UnitStates.isGlob($0) }
         var resolved: [String] = []
@@ -75,7 +75,7 @@ package final class UnitSource: EventSource {
         let changes = states.saw(all: known(units))
         if isListed { for change in changes { changed(change.unit, change.state, result: nil, ask: client.result) } }
         isListed = true
-        hub.listed(self)
+        hub.answered()
         send(.source(id, condition))
     }
 
@@ -99,8 +99,8 @@ package final class UnitSource: EventSource {
             saw(unit, state, result, client)
         case .unloaded(let unit): if states.isWatched(unit) { saw(unit, .inactive, nil, client) }
         case .loaded(let unit): if states.isWatched(unit) { look(unit, client) }
-        case .reloaded: list(client)
-        case .gone: break
+        case .reloaded: connected(client)
+        case .gone, .jobEnded: break
         }
     }
 

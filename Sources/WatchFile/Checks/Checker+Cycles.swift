@@ -33,6 +33,37 @@ extension Checker {
 
     // MARK: Handlers that start each other
 
+    /// `OnFailure=mail` of the unnamed `[Handler]` is meant for all handlers but for `mail` itself and those that it
+    /// starts: a completion of the defaults that would lead back to its own handler is left out there. Those of
+    /// failures are taken in first.
+    mutating func leaveOutDefaultsThatGoRound() {
+        let all = handlers.map(\.completions)
+        guard all.contains(where: { $0.contains(where: \.isDefault) }) else { return }
+        // First without those of the defaults, but for names that nobody has: they are told of elsewhere.
+        for index in handlers.indices {
+            handlers[index].completions.removeAll { $0.isDefault && handlerIndices[$0.name.string] != nil }
+        }
+        var graph = startGraph
+        var isTaken = handlers.map { Set($0.completions.map(\.place)) }
+        for key in ["OnFailure", "OnRetry", "OnLate", "OnSlow", "OnChange", "OnFinished", "OnSuccess"] {
+            let named = all.joined().filter { $0.isDefault && $0.key == key }
+            for target in Set(named.compactMap { handlerIndices[$0.name.string] }).sorted() {
+                // What leads to the target changes nothing of what it leads to.
+                let beyond = graph.reachable(from: target)
+                for (index, references) in all.enumerated() where !beyond.contains(index) {
+                    let taken = references.filter {
+                        $0.isDefault && $0.key == key && $0.name.string == handlers[target].name
+                    }
+                    isTaken[index].formUnion(taken.map(\.place))
+                    graph.edges[index] += edges(taken)
+                }
+            }
+        }
+        for index in handlers.indices {
+            handlers[index].completions = all[index].filter { isTaken[index].contains($0.place) }
+        }
+    }
+
     mutating func checkCycles() {
         let graph = startGraph
         // From the groups first, so that a cycle through one begins with it.

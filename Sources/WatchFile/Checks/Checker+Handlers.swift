@@ -14,7 +14,8 @@ extension Checker {
     private mutating func readHandler(_ section: Section) {
         let entries = Entries(defaultEntries(.handler), section.entries)
         if entries.first(of: KeyTable.actionNames) == nil {
-            problems.error("\(section.title) does nothing: it needs Exec=, Log= or Emit=", at: section.header)
+            problems.error(
+                "\(section.title) does nothing: it needs Exec=, Unit=, Log=, Emit= or Mail=", at: section.header)
         }
         addHandler(
             HandlerDraft(name: section.name, header: section.header, title: section.title, entries: entries))
@@ -83,6 +84,8 @@ extension Checker {
         for key in HandlerDraft.referenceKeys + HandlerDraft.semaphoreKeys { checkLength(of: key, draft.entries) }
         checkRetry(of: draft)
         checkStop(of: draft)
+        checkPatience(of: draft)
+        checkUnit(of: draft)
         checkContract(draft.entries)
         draft.conditions = draft.entries.list("ExecCondition").compactMap { $0.value?.command }
         let specifiers =
@@ -144,6 +147,23 @@ extension Checker {
             draft.emission = emission
             draft.templates = emission.data.map { [$0] } ?? []
             draft.action = .emit(source: emission.source.string, data: emission.data?.template)
+        } else if draft.entries.has("Unit") {
+            readUnit(of: &draft)
+        } else {
+            readMail(of: &draft)
+        }
+    }
+
+    private mutating func readMail(of draft: inout HandlerDraft) {
+        let lines = draft.entries.list("Mail")
+        let addresses = lines.flatMap { $0.value?.words ?? [] }.withoutRepeats
+        guard !addresses.isEmpty, lines.allSatisfy({ $0.value != nil }) else { return }
+        draft.action = .mail(to: addresses)
+        if addresses.count > WatchFile.maximumNames, let line = lines.last {
+            problems.error("Mail= has more than \(WatchFile.maximumNames) addresses", at: line.text)
+        }
+        if let input = draft.entries.entry("StandardInput"), !input.isDefault, !input.isUnreadable {
+            problems.error("StandardInput= means nothing beside Mail=, whose program reads the mail", at: input.keyText)
         }
     }
 }

@@ -8,7 +8,7 @@ extension Checker {
         for entry in (sections + defaults.values.sorted { $0.kind.prefix < $1.kind.prefix }).flatMap(\.entries) {
             switch entry.key.name {
             case "Handler", "Members", "After", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry",
-                "OnChange", "OnFinished", "OnSilence", "OnSound":
+                "OnChange", "OnFinished", "OnLate", "OnSlow", "OnSilence", "OnSound":
                 for name in entry.value?.names ?? [] { check(name, "handler", among: handlerNames) }
             case "Queue", "Target":
                 for name in entry.value?.names ?? [] { check(name, "queue", among: queuesAndAliases) }
@@ -30,8 +30,8 @@ extension Checker {
 
     /// Keys that start the handlers they name.
     private static let startingKeys: Set<String> = [
-        "Handler", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished", "OnSilence",
-        "OnSound",
+        "Handler", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished", "OnLate",
+        "OnSlow", "OnSilence", "OnSound",
     ]
 
     /// Warns of each `[Handler]` that nothing starts but a person. Where something is wrong, that may be why.

@@ -11,6 +11,17 @@ extension Checker {
             if !program.prefix.contains(UInt8(ascii: "/")), setsPath { continue }
             if let flaw = flaw(program.prefix) { problems.warning("\(program.text.shown) \(flaw)", at: program.text) }
         }
+        checkMail(flaw)
+    }
+
+    /// One warning is enough: what is missing is missing for all.
+    private mutating func checkMail(_ flaw: (_ program: [UInt8]) -> String?) {
+        guard !setsPath, let flaw = flaw(Array("sendmail".utf8)),
+            let mail = handlers.lazy.compactMap({ $0.entries.entry("Mail") }).first
+        else { return }
+        problems.warning(
+            "Mail= needs a sendmail, which \(flaw): install a mail-transport-agent, such as postfix, msmtp-mta or dma",
+            at: mail.keyText)
     }
 
     private var setsPath: Bool {

@@ -45,6 +45,7 @@ struct Checker {
         connectRoutes()
         checkTargets()
         checkDependencies()
+        leaveOutDefaultsThatGoRound()
         checkCycles()
         checkSemaphores()
         checkOwners()

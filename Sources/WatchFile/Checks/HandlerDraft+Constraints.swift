@@ -17,6 +17,13 @@ extension HandlerDraft {
         return result
     }
 
+    var patience: Patience {
+        var result = Patience()
+        result.late = entries["LateSec"]?.span ?? result.late
+        result.slow = entries["SlowSec"]?.span ?? result.slow
+        return result
+    }
+
     var retry: RetryPolicy {
         var result = RetryPolicy(preventExitStatus: exitStatuses("RetryPreventExitStatus"))
         if let limit = entries["Retry"]?.limit { result.limit = limit }

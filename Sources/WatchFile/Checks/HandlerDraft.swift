@@ -5,6 +5,9 @@ struct HandlerDraft {
         var key: String
         var name: Value.Name
         var isDefault: Bool
+
+        /// Tells it from the others of its handler.
+        var place: SourceLocation { name.text.location }
     }
 
     let name: String
@@ -13,7 +16,7 @@ struct HandlerDraft {
     let title: String
     let entries: Entries
     /// Of `OnSuccess=` and the other completions.
-    let completions: [Reference]
+    var completions: [Reference]
     /// Of `After=` and `Requires=`.
     let dependencies: [Reference]
     /// `nil` when it could not be read; it has been told about.
@@ -31,7 +34,9 @@ struct HandlerDraft {
     /// `Queue=`, an alias resolved.
     var queue: String?
 
-    private static let completionKeys = ["OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished"]
+    private static let completionKeys = [
+        "OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished", "OnLate", "OnSlow",
+    ]
     private static let dependencyKeys = ["After", "Requires"]
     static let referenceKeys = completionKeys + dependencyKeys
     static let maximumSpecifiers = 200
@@ -81,6 +86,9 @@ struct HandlerDraft {
         result.completions.retry = names("OnRetry", of: completions)
         result.completions.change = names("OnChange", of: completions)
         result.completions.finished = names("OnFinished", of: completions)
+        result.completions.late = names("OnLate", of: completions)
+        result.completions.slow = names("OnSlow", of: completions)
+        result.patience = patience
         result.windows = entries.windows
         result.contract = contract
         return result

@@ -24,6 +24,16 @@ struct ReferenceGraph {
 
     init(nodes: Int) { edges = Array(repeating: [], count: nodes) }
 
+    /// The nodes that a way leads to, with the node itself.
+    func reachable(from node: Int) -> Set<Int> {
+        var found: Set<Int> = [node]
+        var pending = [node]
+        while let next = pending.popLast() {
+            for edge in edges[next] where found.insert(edge.target).inserted { pending.append(edge.target) }
+        }
+        return found
+    }
+
     /// A search in depth from each root in turn; each edge that leads back onto the current way closes a cycle, which
     /// begins at the node it leads to. Ends after `WatchFile.maximumDiagnostics` of them.
     func forEachCycle(from roots: [Int], _ body: (_ cycle: [Step]) -> Void) {

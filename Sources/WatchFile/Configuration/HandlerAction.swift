@@ -7,6 +7,10 @@ package enum HandlerAction: Equatable, Sendable {
     case log(Template)
     /// `Emit=NAME [DATA]`: fires a `[Custom]` source; `data` expands to a number, `nil` is 1.
     case emit(source: String, data: Template?)
+    /// `Mail=`: a mail about the event, or the reported run, to these addresses. Never empty.
+    case mail(to: [String])
+    /// `Unit=`: jobs of the service manager.
+    case unit(UnitAction)
 
     /// Who performs an action, once the conditions of its handler hold.
     package enum Performer: Equatable, Sendable {
@@ -14,12 +18,15 @@ package enum HandlerAction: Equatable, Sendable {
         case engine
         /// Processes of the run's own, each with a slot of `MaxProcesses=`.
         case processes
+        /// The rim, without a process of the run's own.
+        case rim
     }
 
     package var performer: Performer {
         switch self {
-        case .exec: .processes
+        case .exec, .mail: .processes
         case .log, .emit: .engine
+        case .unit: .rim
         }
     }
 }

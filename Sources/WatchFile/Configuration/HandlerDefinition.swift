@@ -36,6 +36,8 @@ package struct HandlerDefinition: Equatable, Sendable {
     /// `OnSuccess=`, `OnFailure=`, `OnRetry=`, `OnChange=`, `OnFinished=`: names of handlers.
     package var completions: Completions
     package var windows = CalendarWindows()
+    /// `LateSec=`, `SlowSec=`.
+    package var patience = Patience()
     /// `User=` to `Limit…=`.
     package var contract = ProcessContract()
 

@@ -101,8 +101,23 @@ package struct Completions: Equatable, Sendable {
     /// superseded or annulled.
     package var finished: [String] = []
 
+    /// `OnLate=`: once, when it has not started in time.
+    package var late: [String] = []
+    /// `OnSlow=`: once, when it still runs after its time.
+    package var slow: [String] = []
+
     package init() {}
 
     /// Every name, for checks.
-    package var all: [String] { success + failure + retry + change + finished }
+    package var all: [String] { success + failure + retry + change + finished + late + slow }
+}
+
+/// How long nobody is told of an operation. Nothing is ended by it.
+package struct Patience: Equatable, Sendable {
+    /// `LateSec=`: until its first start, from its time or event on, its delay over; `.infinity`: none.
+    package var late = TimeSpan.infinity
+    /// `SlowSec=`: from the start of an attempt to its end; `.infinity`: none.
+    package var slow = TimeSpan.infinity
+
+    package init() {}
 }

@@ -143,7 +143,7 @@ enum ForeignNames {
 
     /// crontab(5) and cron(8)
     private static let crontab: [Row] = [
-        (["MAILTO", "MAILFROM"], "OnFailure", "OnFailure=HANDLER, whose command sends the mail"),
+        (["MAILTO", "MAILFROM"], "OnFailure", "OnFailure=HANDLER, and Mail=ADDRESS in that [Handler]"),
         (["SHELL"], nil, "Exec=/bin/sh -c '…' where a command needs a shell"),
         (["PATH"], "Environment", "Environment=PATH=… in [Handler] or in a section"),
         (["HOME"], "WorkingDirectory", "WorkingDirectory="),

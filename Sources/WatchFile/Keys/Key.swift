@@ -80,6 +80,8 @@ enum ValueType {
     case pathCondition
     /// Names of systemd units, or globs.
     case units
+    /// Names of systemd units, with specifiers in the instance of a template.
+    case unitTemplates
     case environment
     case command
     /// Text with specifiers.
@@ -89,6 +91,8 @@ enum ValueType {
     /// `NAME [DATA]`.
     case emission
     case address
+    /// Addresses of mail, separated by spaces.
+    case mailAddresses
     /// `FAMILY GROUPS`, as `ListenNetlink=` of `systemd.socket(5)`.
     case netlink
     /// `RESOURCE some|full STALL WINDOW`.

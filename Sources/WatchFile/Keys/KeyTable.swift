@@ -108,10 +108,10 @@ enum KeyTable {
     static let actions: [Key] = [
         .list("Exec", .command),
         .later("Stream", .command),
-        .laterList("Unit", .text),
+        .list("Unit", .unitTemplates),
         .one("Emit", .emission),
         .one("Log", .template),
-        .later("Mail", .text),
+        .list("Mail", .mailAddresses),
     ]
 
     /// The keys that say how an action runs.
@@ -120,8 +120,8 @@ enum KeyTable {
             .later("Workers", .number(count)),
             .later("Ack", .flag),
             .later("Prefetch", .number(count)),
-            .later("UnitAction", .choice([], later: ["start", "restart", "reload", "reload-or-restart", "stop"])),
-            .later("UnitWait", .flag),
+            .one("UnitAction", .choice(UnitAction.Verb.allCases.map(\.rawValue)), usual: "start"),
+            .one("UnitWait", .flag, usual: "no"),
             .one("Queue", .names),
             .one("Barrier", .flag, usual: "no"),
             .one("Priority", .choice(["very-low", "low", "normal", "high", "very-high"]), usual: "normal"),
@@ -135,7 +135,9 @@ enum KeyTable {
             .one("Overlap", .choice(["wait", "skip", "restart", "parallel"])),
             .one("Stride", .number(count)),
             .one("StartTimeoutSec", .span(.limit), usual: "infinity"),
+            .one("LateSec", .span(.limit), usual: "infinity"),
             .one("TimeoutSec", .span(.limit), usual: "infinity"),
+            .one("SlowSec", .span(.limit), usual: "infinity"),
             .one("KillSignal", .signal, usual: "SIGTERM"),
             .one("KillMode", .choice(["tree", "process", "none"]), usual: "tree"),
             .one("TimeoutStopSec", .span(.any), usual: "10s"),
@@ -150,6 +152,8 @@ enum KeyTable {
             .list("OnRetry", .names),
             .list("OnChange", .names),
             .list("OnFinished", .names),
+            .list("OnLate", .names),
+            .list("OnSlow", .names),
             .list("ExecCondition", .command),
             .list("ConditionPathExists", .pathCondition),
             .list("NotDuring", .window),

@@ -27,6 +27,7 @@ enum Value {
     case template(TemplateText)
     case key(KeyText)
     case emission(Emission)
+    case templates([TemplateText])
     case address(SocketAddress)
     case calendar(CalendarExpression)
     case cron(CronExpression)
@@ -90,6 +91,7 @@ extension Value {
     var environmentFile: EnvironmentFile? { if case .environmentFile(let value) = self { value } else { nil } }
     var command: CommandText? { if case .command(let value) = self { value } else { nil } }
     var template: TemplateText? { if case .template(let value) = self { value } else { nil } }
+    var templates: [TemplateText] { if case .templates(let value) = self { value } else { [] } }
     var key: KeyText? { if case .key(let value) = self { value } else { nil } }
     var emission: Emission? { if case .emission(let value) = self { value } else { nil } }
     var address: SocketAddress? { if case .address(let value) = self { value } else { nil } }

@@ -1,7 +1,5 @@
 /// Names of systemd units, as `systemd.unit(5)` says what they are made of.
 extension ValueReader {
-    /// `UNIT_NAME_MAX` without the final NUL.
-    private static let longestUnitName = 255
     private static let unitTypes = [
         "service", "socket", "target", "device", "mount", "automount", "swap", "timer", "path", "slice", "scope",
     ]
@@ -24,11 +22,53 @@ extension ValueReader {
         }
         let name = isGlob ? word.string : suffixed(word, &problems)
         guard let name else { return nil }
-        guard name.utf8.count <= Self.longestUnitName else {
-            problems.error("the name of a unit has at most \(Self.longestUnitName) bytes", at: word)
+        guard name.utf8.count <= UnitEscape.longestName else {
+            problems.error("the name of a unit has at most \(UnitEscape.longestName) bytes", at: word)
             return nil
         }
         return name
+    }
+
+    /// A name with its suffix; behind the `@` there may be specifiers.
+    func unitTemplate(_ word: SourceText, _ problems: inout Problems) -> TemplateText? {
+        guard var text = TemplateText(Word(raw: word), &problems) else { return nil }
+        guard text.specifiers.isEmpty else {
+            guard let parts = instance(text.template.parts, word, &problems) else { return nil }
+            text.template.parts = parts
+            return text
+        }
+        guard let name = unit(word, &problems) else { return nil }
+        guard !name.utf8.contains(where: { Self.globLetters.contains($0) }) else {
+            refuse(&problems, "is a pattern, but a job is for one unit: write the names", at: word)
+            return nil
+        }
+        text.template = Template(literal: name)
+        return text
+    }
+
+    private func instance(
+        _ parts: [Template.Part], _ word: SourceText, _ problems: inout Problems
+    ) -> [Template.Part]? {
+        var parts = parts
+        guard case .literal(let head) = parts[0], let at = head.firstIndex(of: UInt8(ascii: "@")), at > 0 else {
+            refuse(&problems, "has a specifier outside of the instance of a template (NAME@%p.service)", at: word)
+            return nil
+        }
+        for case .literal(let bytes) in parts where !bytes.allSatisfy(isUnitLetter) {
+            refuse(&problems, "is not the name of a unit", at: word)
+            return nil
+        }
+        let suffixes = Self.unitTypes.map { Array(".\($0)".utf8) }
+        if case .literal(let tail)? = parts.last, suffixes.contains(where: { tail.suffix($0.count) == $0[...] }) {
+            return parts
+        }
+        let suffix = Array(".service".utf8)
+        if case .literal(let tail)? = parts.last {
+            parts[parts.count - 1] = .literal(tail + suffix)
+        } else {
+            parts.append(.literal(suffix))
+        }
+        return parts
     }
 
     /// As fnmatch(3) with FNM_NOESCAPE, as systemd calls it: a `]` that stands first is a member.

@@ -118,14 +118,17 @@ struct StatusScreen {
     }
 
     private var running: [Styled] {
-        operations(
+        let isUsualKnown = status.running.contains { $0.usualUsec != nil }
+        let usual = isUsualKnown ? [Table.Column(title: "USUALLY", isNumber: true)] : []
+        return operations(
             "RUNNING (\(Phrases.count(status.running.count)))", status.running,
-            last: [.init(title: "FOR", isNumber: true), .init(title: "CAUSE", isFlexible: true)]
-        ) {
-            [
-                Styled(screen.age($0.started)),
-                $0.waitingFor.map { Styled("waits for \($0)", .yellow) } ?? Styled($0.cause),
-            ]
+            last: [.init(title: "FOR", isNumber: true)] + usual + [.init(title: "CAUSE", isFlexible: true)]
+        ) { operation in
+            let typical = Styled(operation.usualUsec.map { OperationText.took($0) } ?? "-")
+            return [Styled(screen.age(operation.started))] + (isUsualKnown ? [typical] : [])
+                + [
+                    operation.waitingFor.map { Styled("waits for \($0)", .yellow) } ?? Styled(operation.cause)
+                ]
         }
     }
 

@@ -22,6 +22,8 @@ final class EngineFixture {
     private(set) var ended: [OperationView] = []
     /// Attempts that failed and are followed by another.
     private(set) var retried: [OperationView] = []
+    /// `id reason` of each that was told to be late or slow, in order.
+    private(set) var overdue: [String] = []
     /// Deliveries that ended without an operation of their own.
     private(set) var refused: [RefusedDelivery] = []
     /// Every event accepted, in order, with where it comes from and the handlers it is for.
@@ -150,6 +152,7 @@ final class EngineFixture {
         case .operation(let id, let state): states.append("\(id) \(state.rawValue)")
         case .ended(let view): ended.append(view)
         case .retrying(let view): retried.append(view)
+        case .overdue(let view): overdue.append("\(view.id) \(view.reason ?? "")")
         case .condition(let id, let condition, _): conditions.append((id, condition))
         case .refused(let delivery): refused.append(delivery)
         case .missed(let id, let count, let reason): missed.append("\(id.name) \(count): \(reason)")

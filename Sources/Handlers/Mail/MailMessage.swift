@@ -1,0 +1,160 @@
+package import Engine
+import Schedule
+package import WatchFile
+
+/// The mail of a `Mail=` (RFC 5322): about the run that is reported, or about the events.
+///
+/// Nothing that came from outside reaches a header but the subject, and that only as printable text
+/// (`MailText.unstructured`). Lines end as on this machine: whoever submits the mail makes the network's ends of them.
+package struct MailMessage {
+    /// It reads addressees and text from standard input (`sendmail(8)`: `-t`), in which a dot is a letter (`-i`).
+    package static let sender = Command(
+        words: ["sendmail", "-t", "-i"].map { .template(Template(literal: $0)) })
+
+    /// Beside the news that there is no such program.
+    static let advice = "Mail= needs a mail-transport-agent, such as postfix, msmtp-mta or dma"
+
+    /// More events are told by their number.
+    private static let longestList = 100
+    /// Bytes of the end of an output that are told.
+    private static let outputLimit = 32 << 10
+    /// Letters of a subject.
+    private static let longestSubject = 160
+
+    private let context: RunContext
+    private let addresses: [String]
+    private let user: String
+    private let time: Int64
+    private let host: String
+
+    /// - Parameters:
+    ///   - addresses: checked by the watch file: no letter of them means anything in a header.
+    ///   - user: whose process sends it.
+    ///   - time: wall clock, microseconds.
+    package init(_ context: RunContext, to addresses: [String], from user: String, at time: Int64) {
+        self.context = context
+        self.addresses = addresses
+        self.user = user
+        self.time = time
+        host = MailText.domain(context.host)
+    }
+
+    package var bytes: [UInt8] {
+        let (encoding, text) = MailText.encoded(body)
+        let head = [
+            "From: watchd <\(MailText.domain(Array(user.utf8)))>",
+            "To: \(addresses.joined(separator: ",\n "))",
+            "Subject: \(MailText.unstructured(subject))",
+            "Date: \(MailText.date(time))",
+            "Message-ID: <\(context.operation).\(context.attempt).\(time)@\(host)>",
+            "Auto-Submitted: auto-generated",
+            "MIME-Version: 1.0",
+            "Content-Type: text/plain; charset=utf-8",
+            "Content-Transfer-Encoding: \(encoding)",
+            "X-Watchd-Handler: \(completion == nil ? context.handler : context.origin.name)",
+        ]
+        return Array((head.joined(separator: "\n") + "\n\n").utf8) + text
+    }
+
+    private var completion: CompletionFact? {
+        guard case .completion(let fact) = context.events.last?.fact else { return nil }
+        return fact
+    }
+
+    // MARK: What it says
+
+    /// Machine, handler, outcome.
+    var subject: String {
+        let text = "[\(host)] \(completion.map(outcome) ?? news)"
+        return text.count > Self.longestSubject ? text.prefix(Self.longestSubject - 1) + "…" : text
+    }
+
+    /// `backup failed: exit 3`.
+    private func outcome(_ fact: CompletionFact) -> String {
+        let name = context.origin.name
+        switch fact.outcome {
+        case .retry: return "\(name) failed and is tried again: \(fact.ending)"
+        case .late: return "\(name) has not started yet"
+        case .slow: return "\(name) still runs"
+        case .success, .failure, .change, .finished:
+            guard fact.isFailure else { return "\(name) \(fact.result?.rawValue ?? "")" }
+            return "\(name) failed: \(fact.ending)"
+        }
+    }
+
+    private var news: String {
+        guard let newest = context.events.last else { return context.handler }
+        if case .run = context.origin { return "\(context.handler): started by hand" }
+        guard context.events.count == 1 else { return "\(context.origin.name): \(context.events.count) events" }
+        return "\(context.origin.name): \(EventText.sentence(newest))"
+    }
+
+    private var body: String {
+        let parts = completion.map { report($0) } ?? [list]
+        let sender = "watchd on \(host), handler \(context.handler), operation \(context.operation)"
+        return (parts + ["-- \n\(sender)"]).joined(separator: "\n\n") + "\n"
+    }
+
+    private func report(_ fact: CompletionFact) -> [String] {
+        let cause = "\(fact.causeOrigin): \(EventText.sentence(fact.cause))"
+        var lines = [
+            "\(outcome(fact)).", "",
+            "operation  \(fact.operation)",
+            "caused by  \(cause)",
+            "came       \(EventText.local(fact.cause.time))",
+        ]
+        if let reason = fact.reason, reason != fact.ending { lines.append("reason     \(reason)") }
+        return [lines.joined(separator: "\n"), earlier, output(fact), help(fact)].compactMap { $0 }
+    }
+
+    /// Runs that ended while the mail about them waited.
+    private var earlier: String? {
+        let others = context.events.dropLast().suffix(Self.longestList)
+        guard !others.isEmpty else { return nil }
+        let more = context.events.count - 1 - others.count
+        let lines = others.compactMap { event -> String? in
+            guard case .completion(let fact) = event.fact else { return nil }
+            return "    \(EventText.local(event.time))  \(outcome(fact)) (operation \(fact.operation))"
+        }
+        return "Before it\(more > 0 ? ", and \(more) more" : ""):\n\n" + lines.joined(separator: "\n")
+    }
+
+    private func output(_ fact: CompletionFact) -> String? {
+        guard !fact.output.isEmpty else { return fact.result == nil ? nil : "It wrote nothing." }
+        var end = fact.output.suffix(Self.outputLimit)
+        let isCut = end.count < fact.output.count
+        if isCut, let start = end.firstIndex(of: UInt8(ascii: "\n")) { end = end[(start + 1)...] }
+        let text = MailText.lines(Array(end)).map { "    \($0)" }.joined(separator: "\n")
+        return "\(isCut ? "The end of its output:" : "Its output:")\n\n\(text)"
+    }
+
+    private func help(_ fact: CompletionFact) -> String {
+        var lines = [
+            "watchctl output \(fact.operation)    what it wrote",
+            "watchctl show \(fact.operation)      its events and attempts",
+        ]
+        if fact.isFailure, fact.outcome != .retry {
+            lines.append("watchctl retry \(fact.operation)     runs it again")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// The events, the newest last.
+    private var list: String {
+        let events = context.events.suffix(Self.longestList)
+        let more = context.events.count - events.count
+        let lines = events.map { event in
+            "\(EventText.local(event.time))  \(context.origin)  \(EventText.sentence(event))" + payload(event)
+        }
+        return ((more > 0 ? ["\(more) earlier ones are not shown."] : []) + lines).joined(separator: "\n")
+    }
+
+    private func payload(_ event: Event) -> String {
+        guard case .custom(let fact) = event.fact, let payload = fact.payload else { return "" }
+        return "\n    " + MailText.lines(payload.prefix(Self.outputLimit)).joined(separator: "\n    ")
+    }
+}
+
+extension CompletionFact {
+    fileprivate var isFailure: Bool { result?.isFailure ?? false }
+}

@@ -1,0 +1,238 @@
+import Engine
+import EventSources
+import LinuxSystem
+import Systemd
+import WatchFile
+
+/// One run of a `Unit=`: a job for each unit, all asked for at once. It ends when all jobs have, and with `UnitWait=yes`
+/// their units; or as soon as there is no service manager to speak to, for nobody would tell how they end. Confined to
+/// the core.
+final class UnitRun: StartedRun, UnitListener {
+    /// A unit and what has become of it.
+    private struct Part {
+        var unit: String
+        /// Its object while it is there.
+        var job: String?
+        var isJobOver = false
+        var isOver = false
+        /// Why it has failed.
+        var failure: String?
+        /// The last that was told of it: its state, and `Result`.
+        var state: String?
+        var result: String?
+        var invocation: String?
+    }
+
+    private let request: StartRequest
+    private let action: UnitAction
+    private let environment: RunEnvironment
+    private let ended: () -> Void
+    private let earlier: RunOutput
+    private var text: [UInt8] = []
+    private var parts: [Part] = []
+    private weak var client: UnitClient?
+    private var isEnding = false
+    private var isOver = false
+    private var bound: QueueBound<UnitRun> { QueueBound(self, to: environment.core) }
+
+    /// - Parameters:
+    ///   - earlier: what its conditions have written.
+    ///   - ended: it is over, which the engine is told next.
+    init(
+        _ request: StartRequest, _ action: UnitAction, _ environment: RunEnvironment,
+        earlier: RunOutput = RunOutput(), ended: @escaping () -> Void
+    ) {
+        self.request = request
+        self.action = action
+        self.environment = environment
+        self.earlier = earlier
+        self.ended = ended
+    }
+
+    var name: String { request.run.name(of: request.definition.value) }
+    var delay: String? { nil }
+    func tryNow() {}
+    func giveUp() {}
+    /// There is no process that a next watchd could find.
+    func keep() {}
+    var outputSoFar: RunOutput { earlier + RunOutput(end: text, total: text.count) }
+
+    func start() {
+        environment.send(.runStarted(request.run, pid: nil))
+        let names = action.names(RunContext(request, host: Linux.hostName).value)
+        for bytes in names {
+            guard bytes.count <= UnitEscape.longestName, let name = String(validating: bytes, as: UTF8.self) else {
+                return later("\(bytes.printable) is too long for the name of a unit")
+            }
+            parts.append(Part(unit: name))
+        }
+        if let name = parts.first(where: { $0.unit.contains("@.") }) {
+            return later("\(name.unit) has no instance: its specifier does not apply to the event")
+        }
+        // Its answer may come while the caller is not done.
+        environment.core.async { [bound] in
+            let run = bound.value
+            if !run.isOver { run.environment.units.add(run) }
+        }
+    }
+
+    /// The first signal cancels the jobs, and with them the run; the second one leaves them.
+    func signal(_ number: Int32, _ mode: KillMode) {
+        let jobs = parts.compactMap { $0.isJobOver ? nil : $0.job }
+        guard let client, !isEnding, mode != .none, number != 9, !jobs.isEmpty else {
+            return later("the jobs were left to themselves")
+        }
+        isEnding = true
+        for job in jobs { client.cancel(job: job) }
+        environment.units.flush()
+    }
+
+    // MARK: The service manager
+
+    func connected(_ client: UnitClient) {
+        // A connection that came anew knows nothing of jobs that an earlier one asked for.
+        guard !isOver, self.client == nil else { return }
+        self.client = client
+        for index in parts.indices {
+            client.resolve(parts[index].unit) { [weak self, weak client] unit in
+                guard let self, let client, !isOver else { return }
+                parts[index].unit = unit
+                client.queue(action.verb.method, unit) { [weak self] job, failure in
+                    self?.queued(index, job, failure)
+                }
+            }
+        }
+        environment.units.flush()
+    }
+
+    private func queued(_ index: Int, _ job: String?, _ failure: String) {
+        guard !isOver else { return }
+        environment.units.answered()
+        guard let job else { return end(index, failure: failure) }
+        parts[index].job = job
+        if isEnding { client?.cancel(job: job) }
+    }
+
+    func take(_ news: UnitClient.News, _ client: UnitClient) {
+        guard !isOver else { return }
+        switch news {
+        case .jobEnded(let job, let result):
+            guard let index = parts.firstIndex(where: { $0.job == job && !$0.isJobOver }) else { return }
+            parts[index].isJobOver = true
+            jobEnded(index, result, client)
+        case .changed(let unit, let state, let result): saw(unit, state, result, client)
+        case .unloaded(let unit): saw(unit, "inactive", nil, client)
+        case .loaded, .reloaded, .gone: break
+        }
+    }
+
+    func failed(_ condition: SourceCondition) {
+        guard !isOver, case .failed(let reason, _) = condition else { return }
+        let open = parts.filter { $0.job != nil && !$0.isOver }.map(\.unit)
+        let doubt = open.isEmpty ? "" : "; what becomes of \(open.joined(separator: ", ")) is not known"
+        later("\(reason)\(doubt)")
+    }
+
+    // MARK: A job and its unit
+
+    private func jobEnded(_ index: Int, _ result: String, _ client: UnitClient) {
+        // As systemctl has it.
+        guard ["done", "skipped"].contains(result) else { return end(index, failure: Self.sentence(result)) }
+        let unit = parts[index].unit
+        client.invocation(of: unit) { [weak self] in self?.parts[index].invocation = $0 }
+        client.state(of: unit) { [weak self, weak client] state, failure in
+            guard let self, let client, !isOver, !parts[index].isOver else { return }
+            guard let state else { return end(index, failure: failure) }
+            parts[index].state = state
+            guard action.waits, !["inactive", "failed"].contains(state) else { return look(index, client) }
+        }
+        environment.units.flush()
+    }
+
+    private func saw(_ unit: String, _ state: String, _ result: String?, _ client: UnitClient) {
+        // Before its job is over, a unit passes through states that are not its end.
+        guard action.waits, let index = parts.firstIndex(where: { $0.unit == unit && $0.isJobOver && !$0.isOver }),
+            parts[index].state != nil, ["inactive", "failed"].contains(state)
+        else { return }
+        (parts[index].state, parts[index].result) = (state, result)
+        look(index, client)
+    }
+
+    /// The unit has come to where the run ends.
+    private func look(_ index: Int, _ client: UnitClient) {
+        guard parts[index].result == nil else { return judge(index) }
+        client.result(of: parts[index].unit) { [weak self] result in
+            guard let self, !isOver, !parts[index].isOver else { return }
+            parts[index].result = result
+            judge(index)
+        }
+        environment.units.flush()
+    }
+
+    private func judge(_ index: Int) {
+        let part = parts[index]
+        let hasFailed = part.state == "failed" || action.waits && !["success", nil].contains(part.result)
+        end(index, failure: hasFailed ? "it has failed\(part.result.map { " (\($0))" } ?? "")" : nil)
+    }
+
+    private func end(_ index: Int, failure: String?) {
+        guard !parts[index].isOver else { return }
+        (parts[index].isOver, parts[index].failure) = (true, failure)
+        tell(parts[index])
+        guard parts.allSatisfy(\.isOver) else { return }
+        let failures = parts.compactMap { part in part.failure.map { "\(part.unit): \($0)" } }
+        finish(failures.isEmpty ? .exited(0) : nil, reason: failures.isEmpty ? nil : failures.joined(separator: "; "))
+    }
+
+    private func tell(_ part: Part) {
+        var words = ["\(part.unit): \(action.verb.rawValue) \(part.failure ?? "done")"]
+        if let state = part.state { words.append(state) }
+        if let result = part.result, part.failure == nil { words.append("result \(result)") }
+        if let invocation = part.invocation { words.append("_SYSTEMD_INVOCATION_ID=\(invocation)") }
+        let line = words.joined(separator: ", ")
+        environment.logger.write(
+            .info, "\(request.definition.value.name)| \(line)", request.journalFields(processID: nil))
+        environment.wrote(request.run, [LineFramer.Line(bytes: Array(line.utf8))])
+        text += Array(line.utf8) + [UInt8(ascii: "\n")]
+    }
+
+    /// What a job came to, where it is no success.
+    private static func sentence(_ result: String) -> String {
+        switch result {
+        case "canceled": "its job was cancelled"
+        case "timeout": "its job took too long for its unit"
+        case "failed": "its job failed"
+        case "dependency": "a unit that it needs failed"
+        default: "its job ended as \(result)"
+        }
+    }
+
+    // MARK: End
+
+    private func later(_ reason: String) {
+        environment.core.async { [bound] in bound.value.finish(nil, reason: reason) }
+    }
+
+    private func finish(_ exit: Exit?, reason: String?) {
+        guard !isOver else { return }
+        isOver = true
+        // Not while the connection is read.
+        environment.core.async { [bound] in bound.value.environment.units.remove(bound.value) }
+        ended()
+        environment.send(.runEnded(request.run, exit, output: outputSoFar.end, reason: reason))
+    }
+}
+
+extension UnitAction.Verb {
+    /// Of `org.freedesktop.systemd1.Manager`.
+    fileprivate var method: String {
+        switch self {
+        case .start: "StartUnit"
+        case .stop: "StopUnit"
+        case .restart: "RestartUnit"
+        case .reload: "ReloadUnit"
+        case .tryRestart: "TryRestartUnit"
+        case .reloadOrRestart: "ReloadOrRestartUnit"
+        }
+    }
+}

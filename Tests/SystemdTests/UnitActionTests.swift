@@ -1,0 +1,121 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// `Unit=` handlers, with a real systemd manager and a real bus.
+@Suite("Jobs of units", .ownThread, .serialized) struct UnitActionTests {
+    private static let watchFile = """
+        [Handler both]
+        Unit=one two.service
+        [Handler restart]
+        Unit=one
+        UnitAction=restart
+        [Handler stop]
+        Unit=one two
+        UnitAction=stop
+        [Handler whole]
+        Unit=oneshot
+        UnitWait=yes
+        [Handler dies]
+        Unit=dies
+        UnitWait=yes
+        [Handler bad]
+        Unit=bad
+        [Handler nobody]
+        Unit=nobody
+        [Handler late]
+        Unit=endless
+        TimeoutSec=1s
+        [Handler long]
+        Unit=one
+        UnitWait=yes
+        [Handler again]
+        ExecCondition=/bin/true
+        Unit=one
+        Retry=infinity
+        RetrySec=500ms
+        RetryMaxSec=500ms
+        [Path in]
+        Path=/run/in
+        Key=%p
+        Unit=take@%p
+
+        """
+
+    private func service(_ machine: Machine, _ name: String, _ text: String) throws {
+        try machine.write("/etc/systemd/system/\(name).service", "[Unit]\nStartLimitBurst=1000\n[Service]\n\(text)\n")
+    }
+
+    private func ctl(_ machine: Machine, _ words: String...) throws -> String {
+        try machine.run(["systemctl"] + words).text.replacing("\n", with: " ")
+    }
+
+    private func reason(_ machine: Machine, _ handler: String) throws -> String {
+        try machine.run("watchctl", "--json", "history", handler, "--limit", "1").text
+    }
+
+    @Test func jobsAreDoneToldAndNeverWaitedForInVain() throws {
+        try Machine.with(Self.watchFile) { machine in
+            for name in ["one", "two"] { try service(machine, name, "ExecStart=/bin/sleep 1000") }
+            try service(machine, "oneshot", "Type=oneshot\nExecStart=/bin/sh -c 'sleep 0.3; echo >/run/whole'")
+            try service(machine, "dies", "Type=exec\nExecStart=/bin/sh -c 'sleep 0.3; exit 3'")
+            try service(machine, "bad", "Type=oneshot\nExecStart=/bin/false")
+            try service(machine, "endless", "Type=oneshot\nExecStart=/bin/sleep 1000")
+            try service(machine, "take@", "Type=oneshot\nExecStart=/bin/sh -c 'echo \"$1\" >/run/taken' sh %f")
+            _ = try machine.run("mkdir", "-p", "/run/in")
+            _ = try ctl(machine, "daemon-reload")
+            try succeed(machine)
+            try fail(machine)
+            _ = try machine.run("touch", "/run/in/a-b c")
+            try wait(for: "the instance") { try machine.run("cat", "/run/taken").text == "/run/in/a-b c\n" }
+            try loseTheBus(machine)
+        }
+    }
+
+    private func succeed(_ machine: Machine) throws {
+        #expect(try machine.run("watchctl", "run", "--wait", "both").code == 0)
+        #expect(try ctl(machine, "is-active", "one", "two") == "active active ")
+        let first = try ctl(machine, "show", "--value", "--property", "InvocationID", "one").replacing(" ", with: "")
+        let output = try machine.run("watchctl", "output", "both").text
+        #expect(
+            output.contains("one.service: start done, active, result success, _SYSTEMD_INVOCATION_ID=\(first)\n"),
+            "\(output)")
+        #expect(try machine.run("watchctl", "run", "--wait", "restart").code == 0)
+        let second = try ctl(machine, "show", "--value", "--property", "InvocationID", "one").replacing(" ", with: "")
+        #expect(first != second && first.count == 32)
+        #expect(try machine.run("watchctl", "run", "--wait", "stop").code == 0)
+        #expect(try ctl(machine, "is-active", "one", "two") == "inactive inactive ")
+        #expect(try machine.run("watchctl", "run", "--wait", "whole").code == 0)
+        #expect(try machine.run("test", "-e", "/run/whole").code == 0)
+    }
+
+    private func fail(_ machine: Machine) throws {
+        for (handler, part) in [
+            ("dies", "dies.service: it has failed (exit-code)"), ("bad", "bad.service: its job failed"),
+            ("nobody", "nobody.service: Unit nobody.service not found."), ("late", "timed out after 1s"),
+        ] {
+            #expect(try machine.run("watchctl", "run", "--wait", handler).code != 0, "\(handler)")
+            #expect(try reason(machine, handler).contains(part), "\(try reason(machine, handler))")
+        }
+        #expect(!(try ctl(machine, "list-jobs")).contains("endless"))
+        _ = try ctl(machine, "kill", "endless")
+    }
+
+    /// Nobody would tell how the unit ends.
+    private func loseTheBus(_ machine: Machine) throws {
+        _ = try machine.run("watchctl", "run", "long")
+        try wait(for: "its start") { try ctl(machine, "is-active", "one") == "active " }
+        try wait(for: "the job's end") {
+            try machine.run("watchctl", "--json", "operations", "--handler", "long").text.contains("executing")
+        }
+        _ = try ctl(machine, "stop", "dbus.socket", "dbus.service")
+        try wait(for: "the failure") { try reason(machine, "long").contains("one.service is not known") }
+        _ = try machine.run("watchctl", "run", "again")
+        try wait(for: "a failed attempt") {
+            try machine.run("watchctl", "--json", "operations", "--handler", "again").text.contains("backing-off")
+        }
+        _ = try ctl(machine, "start", "dbus.socket")
+        _ = try ctl(machine, "start", "dbus.service")
+        try wait(for: "the attempt that succeeds") { try reason(machine, "again").contains("\"result\":\"done\"") }
+    }
+}
