@@ -52,6 +52,8 @@ package struct Engine: Sendable {
     var splits: [UInt64: Split] = [:]
     /// Of operations that have failed and are tried again.
     var attempts: [UInt64: Attempts] = [:]
+    /// `Loop=`.
+    var loops = LoopWatch()
     var trail = Trail()
     var deadlines = Deadlines()
     var clocks: Clocks

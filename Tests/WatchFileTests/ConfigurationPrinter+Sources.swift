@@ -66,6 +66,7 @@ extension ConfigurationPrinter {
                 key("SettleSec", settle.quiet.description)
                 if settle != SettleRule(quiet: settle.quiet) { key("MaxSettleSec", settle.longest.description) }
             }
+            key("Loop", trigger.stopsLoops ? "stop" : "warn")
             flag("Recursive", false, default: false)
         case .descriptor(let trigger):
             descriptor(trigger)

@@ -65,6 +65,7 @@ extension RandomConfiguration {
             paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
             events: PathEvents(rawValue: UInt8(number(1...63))),
             filter: PathFilter(include: globs(), exclude: globs()))
+        trigger.stopsLoops = bool
         trigger.settle = maybe { random in
             let quiet = random.span(from: 1)
             return SettleRule(quiet: quiet, longest: random.bool ? nil : .infinity)

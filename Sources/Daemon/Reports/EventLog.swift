@@ -31,6 +31,10 @@ enum EventLog {
         case .missed(let id, let count, let reason):
             let elapses = count == 1 ? "1 elapse" : "\(count) elapses"
             logger.log(.notice, "\(id): \(elapses) missed: \(reason)", [("WATCHD_SOURCE", id.description)])
+        case .loop(let loop):
+            logger.log(
+                .warning, "\(loop.source): \(LoopText.sentence(loop)); \(LoopText.consequence(loop)). \(LoopText.help)",
+                [("WATCHD_SOURCE", loop.source), ("WATCHD_HANDLER", loop.handler)])
         }
     }
 

@@ -30,7 +30,7 @@ extension Runtime {
         case .refused(let delivery):
             refused.add(delivery, now: Linux.now(.realtime))
             if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
-        case .missed: break
+        case .missed, .loop: break
         }
     }
 
@@ -66,7 +66,7 @@ extension Runtime {
             for event in view.events {
                 event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }
             }
-        case .ended, .operation, .retrying, .condition, .missed: break
+        case .ended, .operation, .retrying, .condition, .missed, .loop: break
         }
     }
 

@@ -30,6 +30,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case delay
     /// `SettleSec=`.
     case settle
+    /// `Loop=`.
+    case loop
     case dependency
     case key
     case order

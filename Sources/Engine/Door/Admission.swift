@@ -271,6 +271,7 @@ extension Engine {
             let ref = insert(draft, names)
             note(.submitted, ref, event: event.id)
             depend(ref, dependencies)
+            watchForLoop(ref, isNew: true)
             begin(ref)
             return .operation(ref.id)
         }
@@ -292,6 +293,7 @@ extension Engine {
         if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
         operations[ref].joined += event.count
         settleAnew(ref)
+        watchForLoop(ref, isNew: false)
         countCoalesced(event.count, source: source, target)
         note(.joined, ref, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)

@@ -31,6 +31,7 @@ extension Engine {
         guard let reload = life.reload else { return }
         life = .running
         let change = apply(reload.configuration)
+        forgetLoops()
         placeOrphans()
         windowsMayHaveMoved()
         let reloaded = Action.reloaded(reload.token, change)

@@ -101,6 +101,7 @@ extension Engine {
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
         operations[ref].runs = []
         operations[ref].progress.isRunning = false
+        loopRunEnded(ref)
         scheduler.countBarrier(ref, -1)
         if !isSameAttempt, operations[ref].progress.attempt < .max { operations[ref].progress.attempt += 1 }
         operations[ref].progress.toStart = nextParts(operation.id)

@@ -38,6 +38,7 @@ extension Checker {
                 include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
                 exclude: entries.list("Exclude").flatMap { $0.value?.globs ?? [] }))
         trigger.settle = settle(entries)
+        trigger.stopsLoops = entries["Loop"]?.word == "stop"
         return .path(trigger)
     }
 

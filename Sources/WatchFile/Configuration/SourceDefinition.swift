@@ -140,6 +140,8 @@ package struct PathTrigger: Equatable, Sendable {
     package var filter: PathFilter
     /// `nil`: an operation is submitted at once.
     package var settle: SettleRule?
+    /// `Loop=stop`: a handler that writes what it watches suspends the source.
+    package var stopsLoops = false
 
     package init(paths: [[UInt8]], events: PathEvents = .written, filter: PathFilter = PathFilter()) {
         self.paths = paths

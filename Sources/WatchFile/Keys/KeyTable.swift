@@ -230,7 +230,7 @@ enum KeyTable {
         .one("MaxSettleSec", .span(.limit)),
         .later("Initial", .choice([], later: ["none", "existing", "once", "changed"])),
         .later("PollSec", .span(.period)),
-        .later("Loop", .choice([], later: ["warn", "stop"])),
+        .one("Loop", .choice(["warn", "stop"]), usual: "warn"),
         .later("MakeDirectory", .flag),
         .later("DirectoryMode", .mode),
         .laterList("PathChanged", .path),

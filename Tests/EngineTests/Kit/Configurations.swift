@@ -88,10 +88,10 @@ extension SourceDefinition {
     static func path(
         _ name: String, to handlers: String..., on queue: String = "default", key: KeyRule = .handler,
         coalesces: Bool = true, isSuspended: Bool = false, events: PathEvents = .all,
-        settle: SettleRule? = nil
+        settle: SettleRule? = nil, stopsLoops: Bool = false
     ) -> SourceDefinition {
         var trigger = PathTrigger(paths: [Array("/w".utf8)], events: events)
-        trigger.settle = settle
+        (trigger.settle, trigger.stopsLoops) = (settle, stopsLoops)
         return make(.path, name, .path(trigger), handlers, queue, key, coalesces, isSuspended)
     }
 
