@@ -66,6 +66,8 @@ extension ConfigurationPrinter {
                 key("SettleSec", settle.quiet.description)
                 if settle != SettleRule(quiet: settle.quiet) { key("MaxSettleSec", settle.longest.description) }
             }
+            flag("MakeDirectory", trigger.directoryMode != nil, default: false)
+            trigger.directoryMode.map { key("DirectoryMode", "0" + String($0, radix: 8)) }
             key("Loop", trigger.stopsLoops ? "stop" : "warn")
             flag("Recursive", false, default: false)
         case .descriptor(let trigger):

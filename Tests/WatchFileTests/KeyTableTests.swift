@@ -19,6 +19,7 @@ struct KeyTableTests {
         case .watchd, .queue, .handler, .custom: break
         }
         if key == "MaxSettleSec" { lines.append("SettleSec=1s") }
+        if key == "DirectoryMode" { lines.append("MakeDirectory=yes") }
         if key == "Width" { lines.append("Type=concurrent") }
         if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }

@@ -66,6 +66,7 @@ extension RandomConfiguration {
             events: PathEvents(rawValue: UInt8(number(1...63))),
             filter: PathFilter(include: globs(), exclude: globs()))
         trigger.stopsLoops = bool
+        trigger.directoryMode = maybe { UInt32($0.number(0...0o777)) }
         trigger.settle = maybe { random in
             let quiet = random.span(from: 1)
             return SettleRule(quiet: quiet, longest: random.bool ? nil : .infinity)

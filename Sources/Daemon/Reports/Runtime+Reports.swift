@@ -7,7 +7,7 @@ import WatchFile
 /// What is told of the course of things: to the log, to those who follow, and to the descriptors that are handed over.
 extension Runtime {
     func take(_ report: Report) {
-        EventLog.log(report, logger)
+        if isLogged(report) { EventLog.log(report, logger) }
         note(report)
         switch report {
         case .ended(let view):
@@ -32,6 +32,14 @@ extension Runtime {
             if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
         case .missed, .loop: break
         }
+    }
+
+    /// Of many events of a source in a second the log tells how many there were.
+    private func isLogged(_ report: Report) -> Bool {
+        guard case .event(_, let origin, _, _) = report, logger.isEnabled(EventLog.eventLevel(logger)) else {
+            return true
+        }
+        return bursts.passes(origin, now: Linux.now(.monotonic))
     }
 
     /// A run has written these lines.

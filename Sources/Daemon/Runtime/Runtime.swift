@@ -52,6 +52,12 @@ final class Runtime {
         let work = QueueBound(work, to: core)
         core.after(Int(delay)) { work.value() }
     }
+    private(set) lazy var bursts = EventBursts { [logger] origin, count in
+        EventLog.more(count, of: origin, logger)
+    } after: { [core] delay, work in
+        let work = QueueBound(work, to: core)
+        core.after(Int(delay)) { work.value() }
+    }
     private(set) lazy var follow = FollowHub { [unowned self] id in
         engine.operation(id)
     } state: { [unowned self] after, limit in

@@ -35,8 +35,17 @@ package final class PathSource: EventSource {
 
     private func arm() {
         failure = nil
+        makeFolders()
         for root in roots { arming { () throws(SystemError) in try root.arm() } }
         armed()
+    }
+
+    /// `MakeDirectory=`
+    private func makeFolders() {
+        guard let mode = trigger.directoryMode else { return }
+        for path in trigger.paths {
+            arming { () throws(SystemError) in try Linux.makeFolders(path, permissions: mode) }
+        }
     }
 
     private func arming(_ work: () throws(SystemError) -> Void) {
@@ -56,6 +65,7 @@ package final class PathSource: EventSource {
         var old = Dictionary(grouping: roots, by: \.path)
         let kept = trigger.paths.map { ($0, old[$0]?.popLast()) }
         end(old.values.flatMap(\.self))
+        makeFolders()
         roots = kept.map { $1 ?? PathRoot($0, events: trigger.events, hub: environment.inotify, owner: self) }
         for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger.events) } }
         armed()

@@ -8,6 +8,17 @@ extension Checker {
         return SettleRule(quiet: quiet, longest: entries["MaxSettleSec"]?.span)
     }
 
+    /// A mode of folders that nobody makes.
+    mutating func checkDirectoryModes() {
+        for source in sources where source.id.kind == .path {
+            let entries = source.entries
+            guard let mode = entries.entry("DirectoryMode"), !mode.isDefault, entries["MakeDirectory"]?.flag != true,
+                entries.entry("MakeDirectory")?.isUnreadable != true
+            else { continue }
+            problems.error("DirectoryMode= needs MakeDirectory=yes", at: mode.keyText)
+        }
+    }
+
     /// A key is quiet only where there is one, and its events are together.
     mutating func checkSettling() {
         for source in sources where source.id.kind == .path {

@@ -38,6 +38,9 @@ extension Checker {
                 include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
                 exclude: entries.list("Exclude").flatMap { $0.value?.globs ?? [] }))
         trigger.settle = settle(entries)
+        if entries["MakeDirectory"]?.flag ?? false {
+            trigger.directoryMode = entries["DirectoryMode"]?.number.map { UInt32($0) } ?? 0o755
+        }
         trigger.stopsLoops = entries["Loop"]?.word == "stop"
         return .path(trigger)
     }

@@ -53,6 +53,7 @@ struct Checker {
         checkPlacements()
         checkSilence()
         checkSettling()
+        checkDirectoryModes()
         checkWindows()
         checkSpecifiers()
         checkScripts()

@@ -142,6 +142,8 @@ package struct PathTrigger: Equatable, Sendable {
     package var settle: SettleRule?
     /// `Loop=stop`: a handler that writes what it watches suspends the source.
     package var stopsLoops = false
+    /// `MakeDirectory=yes`: folders that are missing are made, with these permissions (`DirectoryMode=`).
+    package var directoryMode: UInt32?
 
     package init(paths: [[UInt8]], events: PathEvents = .written, filter: PathFilter = PathFilter()) {
         self.paths = paths
