@@ -58,8 +58,15 @@ extension ConfigurationPrinter {
             timer.onBoot.map { key("OnBootSec", $0.description) }
         case .signal(let trigger): key("Signal", trigger.signals.map { signal($0) }.joined(separator: " "))
         case .path(let trigger):
-            for path in trigger.paths { key("Path", self.path(path)) }
-            key("Events", events(trigger.events))
+            for path in trigger.paths {
+                switch trigger.ownEvents[path] {
+                case nil: key("Path", self.path(path))
+                case .ofPathChanged?: key("PathChanged", self.path(path))
+                case .some: key("PathModified", self.path(path))
+                }
+            }
+            levels(trigger.levels?.conditions ?? [])
+            if trigger.ownEvents.isEmpty, trigger.levels == nil { key("Events", events(trigger.events)) }
             globs("Include", trigger.filter.include)
             globs("Exclude", trigger.filter.exclude)
             if let settle = trigger.settle {
@@ -99,6 +106,16 @@ extension ConfigurationPrinter {
             key("Restart", command.restart.rawValue)
             key("RestartSec", command.restartDelay.description)
             key("RestartMaxDelaySec", command.restartMaxDelay.description)
+        }
+    }
+
+    private mutating func levels(_ conditions: [PathLevels.Condition]) {
+        for condition in conditions {
+            switch condition {
+            case .exists(let path): key("PathExists", self.path(path))
+            case .existsGlob(let pattern): key("PathExistsGlob", pattern.description)
+            case .notEmpty(let path): key("DirectoryNotEmpty", self.path(path))
+            }
         }
     }
 

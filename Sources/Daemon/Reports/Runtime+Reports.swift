@@ -89,5 +89,5 @@ extension Runtime {
 
 extension Event {
     /// The number of the descriptor that it hands over. What is told of another operation hands over nothing.
-    fileprivate var handover: UInt64? { if case .line(let line) = fact { line.handover } else { nil } }
+    fileprivate var handover: UInt64? { fact.handover }
 }

@@ -254,7 +254,8 @@ extension Trigger {
         switch self {
         case .timer(let trigger): trigger.text
         case .signal(let trigger): trigger.signals.map(LinuxSignal.name).joined(separator: " ")
-        case .path(let trigger): trigger.paths.map(\.printable).joined(separator: " ")
+        case .path(let trigger):
+            (trigger.paths.map(\.printable) + (trigger.levels?.conditions.map(\.text) ?? [])).joined(separator: " ")
         case .process(.pidFile(let path)): path.printable
         case .process(.match(let match)): match.pattern.printable
         case .process(.command(let command)):
@@ -298,6 +299,17 @@ extension HandlerAction {
             return "Exec=" + template.expanded { _ in Array("…".utf8) }.printable + more
         case .log: return "Log"
         case .emit(let source, _): return "Emit=\(source)"
+        }
+    }
+}
+
+extension PathLevels.Condition {
+    /// As people know it: `while /a exists`.
+    fileprivate var text: String {
+        switch self {
+        case .exists(let path): "\(path.printable) (exists)"
+        case .existsGlob(let pattern): "\(pattern) (exists)"
+        case .notEmpty(let path): "\(path.printable) (not empty)"
         }
     }
 }

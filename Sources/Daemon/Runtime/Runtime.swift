@@ -249,7 +249,7 @@ final class Runtime {
             next += 1
             note(input)
             perform(engine.handle(input, at: .current))
-            if case .event(_, .line(let line), _) = input, let handover = line.handover { handovers.settle(handover) }
+            if case .event(_, let fact, _) = input, let handover = fact.handover { handovers.settle(handover) }
         }
         inputs.removeAll(keepingCapacity: inputs.count <= 64)
         isHandling = false

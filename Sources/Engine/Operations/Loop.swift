@@ -88,10 +88,11 @@ extension Engine {
     /// An event has made an operation, or joined it.
     mutating func watchForLoop(_ ref: OperationRef, isNew: Bool) {
         guard sources[operations[ref].source].watchesPaths, !loops.states.isEmpty else { return }
+        let isLevel = operations[ref].entries.newest?.isLevel ?? false
         for key in loopKeys(ref) {
             guard let state = loops.states[key] else { continue }
             let isLate = state.running == 0 && now.monotonic <= state.lastEnd + LoopWatch.lateness
-            if state.running != 1, !isLate {
+            if isLevel || (state.running != 1 && !isLate) {
                 beginLoopAnew(key)
             } else if isNew, state.rounds >= LoopWatch.rounds, loops.heldBy[ref.id] == nil {
                 hold(ref, for: key)
@@ -228,5 +229,8 @@ extension Engine {
 }
 
 extension Event {
+    /// A condition fires again and again as long as it holds: that is no loop.
+    fileprivate var isLevel: Bool { if case .path(let fact) = fact { fact.handover != nil } else { false } }
+
     fileprivate var loopPath: [UInt8]? { if case .path(let fact) = fact { fact.path } else { nil } }
 }

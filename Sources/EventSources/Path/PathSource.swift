@@ -9,6 +9,7 @@ package final class PathSource: EventSource {
     private let environment: SourceEnvironment
     private let id: SourceID
     private var roots: [PathRoot] = []
+    private var levels: LevelWatch?
     private var retry = Retry()
     private(set) var isHeld = false
     private var failure: SystemError?
@@ -21,16 +22,22 @@ package final class PathSource: EventSource {
         self.environment = environment
     }
 
-    package var watchCount: Int { roots.reduce(0) { $0 + $1.watchCount } }
+    package var watchCount: Int { roots.reduce(levels?.watchCount ?? 0) { $0 + $1.watchCount } }
 
     /// Microseconds: unchanged for so long, a file of which nobody knows whether it is being written is complete.
     var unchanged: Int { trigger.settle.map { Int(clamping: $0.quiet.microseconds) } ?? NewFiles.unchanged }
 
     package func open() {
         roots = trigger.paths.map {
-            PathRoot($0, events: trigger.events, hub: environment.inotify, owner: self)
+            PathRoot($0, events: trigger.events(of: $0), hub: environment.inotify, owner: self)
         }
+        openLevels()
         arm()
+    }
+
+    private func openLevels() {
+        levels = trigger.levels.map { LevelWatch($0, id: id, environment: environment, owner: self) }
+        levels?.look()
     }
 
     private func arm() {
@@ -66,8 +73,16 @@ package final class PathSource: EventSource {
         let kept = trigger.paths.map { ($0, old[$0]?.popLast()) }
         end(old.values.flatMap(\.self))
         makeFolders()
-        roots = kept.map { $1 ?? PathRoot($0, events: trigger.events, hub: environment.inotify, owner: self) }
-        for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger.events) } }
+        roots = kept.map {
+            $1 ?? PathRoot($0, events: trigger.events(of: $0), hub: environment.inotify, owner: self)
+        }
+        for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger.events(of: root.path)) } }
+        if levels?.levels != trigger.levels {
+            levels?.close()
+            openLevels()
+        } else {
+            levels?.look()
+        }
         armed()
     }
 
@@ -75,6 +90,8 @@ package final class PathSource: EventSource {
         retry.cancel()
         end(roots)
         roots = []
+        levels?.close()
+        levels = nil
     }
 
     private func end(_ roots: [PathRoot]) {
@@ -92,6 +109,7 @@ package final class PathSource: EventSource {
     package func release() {
         isHeld = false
         for root in roots { root.compareIfDirty() }
+        levels?.look()
     }
 
     // MARK: What the roots need
@@ -168,6 +186,7 @@ package final class PathSource: EventSource {
             environment.send(.source(id, .waiting("\(missing.path.printable) does not exist yet")))
         } else {
             retry.reset()
+            if let condition = levels?.condition { return environment.send(.source(id, condition)) }
             if let limit = roots.lazy.compactMap(\.limit).first { environment.limited(id, limit) }
             environment.send(.source(id, .armed))
         }

@@ -54,6 +54,8 @@ struct Checker {
         checkSilence()
         checkSettling()
         checkDirectoryModes()
+        checkSystemdPaths()
+        connectLevels()
         checkWindows()
         checkSpecifiers()
         checkScripts()

@@ -129,14 +129,22 @@ package struct PathEvents: OptionSet, Hashable, Sendable {
     package static let created = PathEvents(rawValue: 8)
     package static let modified = PathEvents(rawValue: 16)
     package static let attributes = PathEvents(rawValue: 32)
+    /// `PathChanged=`, as systemd has it: all but writes to a file that is open still.
+    package static let ofPathChanged: PathEvents = [.changed, .created, .attributes]
     package static let changed: PathEvents = [.written, .renamed, .deleted]
     package static let all: PathEvents = [.changed, .created, .modified, .attributes]
 }
 
 package struct PathTrigger: Equatable, Sendable {
-    /// Absolute, without a trailing slash (but for `/`), without `.` and `..` components. Never empty.
+    /// Absolute, without a trailing slash (but for `/`), without `.` and `..` components. Empty only where there are
+    /// conditions.
     package var paths: [[UInt8]]
+    /// Of all of them together.
     package var events: PathEvents
+    /// Of those of `PathChanged=` and `PathModified=`, each its own.
+    package var ownEvents: [[UInt8]: PathEvents] = [:]
+    /// `PathExists=`, `PathExistsGlob=`, `DirectoryNotEmpty=`.
+    package var levels: PathLevels?
     package var filter: PathFilter
     /// `nil`: an operation is submitted at once.
     package var settle: SettleRule?

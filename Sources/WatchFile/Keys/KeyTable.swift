@@ -233,11 +233,11 @@ enum KeyTable {
         .one("Loop", .choice(["warn", "stop"]), usual: "warn"),
         .one("MakeDirectory", .flag, usual: "no"),
         .one("DirectoryMode", .mode, usual: "0755"),
-        .laterList("PathChanged", .path),
-        .laterList("PathModified", .path),
-        .laterList("PathExists", .path),
-        .laterList("PathExistsGlob", .path),
-        .laterList("DirectoryNotEmpty", .path),
+        .list("PathChanged", .path),
+        .list("PathModified", .path),
+        .list("PathExists", .path),
+        .list("PathExistsGlob", .pathPattern),
+        .list("DirectoryNotEmpty", .path),
     ]
 
     private static let descriptor: [Key] = [
