@@ -52,6 +52,8 @@ package struct Engine: Sendable {
     var splits: [UInt64: Split] = [:]
     /// Of operations that have failed and are tried again.
     var attempts: [UInt64: Attempts] = [:]
+    /// `Join=all`: the roots of which something has changed, of operations that wait for others.
+    var joins: [UInt64: Set<[UInt8]>] = [:]
     /// `Loop=`.
     var loops = LoopWatch()
     var trail = Trail()

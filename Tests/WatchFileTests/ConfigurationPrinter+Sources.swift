@@ -75,6 +75,7 @@ extension ConfigurationPrinter {
             }
             flag("MakeDirectory", trigger.directoryMode != nil, default: false)
             trigger.directoryMode.map { key("DirectoryMode", "0" + String($0, radix: 8)) }
+            if trigger.joinsAll { key("Join", "all") }
             key("Loop", trigger.stopsLoops ? "stop" : "warn")
             flag("Recursive", false, default: false)
         case .descriptor(let trigger):

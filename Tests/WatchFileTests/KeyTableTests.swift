@@ -20,6 +20,7 @@ struct KeyTableTests {
         }
         if key == "MaxSettleSec" { lines.append("SettleSec=1s") }
         if key == "DirectoryMode" { lines.append("MakeDirectory=yes") }
+        if key == "Join" { lines.append("Path=/q") }
         if key == "Width" { lines.append("Type=concurrent") }
         if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }

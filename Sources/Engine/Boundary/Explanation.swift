@@ -30,6 +30,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case delay
     /// `SettleSec=`.
     case settle
+    /// `Join=all`.
+    case join
     /// `Loop=`.
     case loop
     case dependency

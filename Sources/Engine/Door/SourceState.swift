@@ -60,6 +60,8 @@ struct SourceState: Named {
     private(set) var watchesPaths = false
     /// `SettleSec=` is longer than 0.
     private(set) var settles = false
+    /// `Join=all`.
+    private(set) var joinsAll = false
     /// `Loop=stop`.
     private(set) var stopsLoops = false
     var isRemoved = false
@@ -114,7 +116,7 @@ struct SourceState: Named {
         keepsElapses = false
         hasWindows = !definition.windows.isEmpty
         pathEvents = .all
-        (watchesPaths, settles, stopsLoops) = (false, false, false)
+        (watchesPaths, settles, joinsAll, stopsLoops) = (false, false, false, false)
         switch definition.trigger {
         case .timer(let timer):
             isTimer = true
@@ -122,7 +124,7 @@ struct SourceState: Named {
         case .custom(let custom): merge = custom.merge
         case .path(let path):
             (watchesPaths, settles, stopsLoops) = (true, path.settle != nil, path.stopsLoops)
-            pathEvents = path.events
+            (pathEvents, joinsAll) = (path.events, path.joinsAll)
         case .signal, .descriptor, .process, .unit, .group: break
         }
         if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }

@@ -32,6 +32,7 @@ extension Engine {
         life = .running
         let change = apply(reload.configuration)
         forgetLoops()
+        joinsMayHaveEnded()
         placeOrphans()
         windowsMayHaveMoved()
         let reloaded = Action.reloaded(reload.token, change)

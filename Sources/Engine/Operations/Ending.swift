@@ -52,6 +52,7 @@ extension Engine {
             operation.entries.deliveries, from: operation.progress.isRunning ? .running : .pending, to: place,
             source: operation.source, target)
         loopHoldsNoMore(ref)
+        if !joins.isEmpty { joins[ref.id] = nil }
         if operation.progress.isRunning {
             loopRunEnded(ref)
             queues[operation.queue].running -= 1

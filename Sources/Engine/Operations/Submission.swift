@@ -90,7 +90,7 @@ extension Engine {
 
     private func isFree(_ ref: OperationRef) -> Bool {
         operations[ref].blockers == 0 && operations[ref].times.wakeUp <= now.monotonic
-            && (loops.heldBy.isEmpty || loops.heldBy[ref.id] == nil)
+            && (joins.isEmpty || joins[ref.id] == nil) && (loops.heldBy.isEmpty || loops.heldBy[ref.id] == nil)
     }
 
     private mutating func submit(_ ref: OperationRef, isNew: Bool) {

@@ -54,6 +54,25 @@ extension Checker {
         }
     }
 
+    /// All paths make one operation.
+    mutating func checkJoin() {
+        for source in sources where source.id.kind == .path {
+            guard let join = source.entries.entry("Join"), case .path(let trigger)? = source.trigger, trigger.joinsAll
+            else { continue }
+            let isOneKey = if case .handler = source.key { true } else { false }
+            if !source.coalesces || !isOneKey {
+                let other = source.coalesces ? "Key=" : "Coalesce=no"
+                problems.error(
+                    "Join=all makes one operation of the changes of all paths, and \(other) keeps them apart",
+                    at: join.keyText)
+            } else if trigger.levels != nil {
+                problems.error("Join=all waits for changes, and what fires while it holds is none", at: join.keyText)
+            } else if trigger.paths.count < 2, !join.isDefault {
+                problems.warning("Join=all of a single path waits for nothing", at: join.keyText)
+            }
+        }
+    }
+
     /// A mode of folders that nobody makes.
     mutating func checkDirectoryModes() {
         for source in sources where source.id.kind == .path {

@@ -37,6 +37,7 @@ extension Checker {
                 include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
                 exclude: entries.list("Exclude").flatMap { $0.value?.globs ?? [] }))
         takeSystemdPaths(entries, into: &trigger)
+        trigger.joinsAll = entries["Join"]?.word == "all"
         trigger.settle = settle(entries)
         if entries["MakeDirectory"]?.flag ?? false {
             trigger.directoryMode = entries["DirectoryMode"]?.number.map { UInt32($0) } ?? 0o755

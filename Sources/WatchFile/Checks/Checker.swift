@@ -55,6 +55,7 @@ struct Checker {
         checkSettling()
         checkDirectoryModes()
         checkSystemdPaths()
+        checkJoin()
         connectLevels()
         checkWindows()
         checkSpecifiers()

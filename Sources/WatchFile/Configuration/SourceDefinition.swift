@@ -148,6 +148,8 @@ package struct PathTrigger: Equatable, Sendable {
     package var filter: PathFilter
     /// `nil`: an operation is submitted at once.
     package var settle: SettleRule?
+    /// `Join=all`: an operation is submitted when something of each of the paths has changed.
+    package var joinsAll = false
     /// `Loop=stop`: a handler that writes what it watches suspends the source.
     package var stopsLoops = false
     /// `MakeDirectory=yes`: folders that are missing are made, with these permissions (`DirectoryMode=`).

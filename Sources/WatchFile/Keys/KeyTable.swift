@@ -230,6 +230,7 @@ enum KeyTable {
         .one("MaxSettleSec", .span(.limit)),
         .later("Initial", .choice([], later: ["none", "existing", "once", "changed"])),
         .later("PollSec", .span(.period)),
+        .one("Join", .choice(["all"])),
         .one("Loop", .choice(["warn", "stop"]), usual: "warn"),
         .one("MakeDirectory", .flag, usual: "no"),
         .one("DirectoryMode", .mode, usual: "0755"),
