@@ -137,10 +137,10 @@ extension Manager {
         type Step (
           # Missing: it holds now.
           time: ?string,
-          # One word for programs. What is waited for: delay, settle, dependency, key, order, barrier, width, target-width,
-          # suspended, semaphore, process-slot, rate-limit, backing-off, window, reload, turn, store, orphaned. What happened: submitted,
-          # joined, started, ended, retried, superseded, cancelled, skipped, dropped, annulled, held. How a queue or
-          # handler stands: idle, running, full. How a source stands: armed, unarmed, held.
+          # One word for programs. What is waited for: delay, settle, join, loop, dependency, key, order, barrier,
+          # width, target-width, suspended, semaphore, process-slot, rate-limit, backing-off, window, reload, turn, store,
+          # orphaned. What happened: submitted, joined, started, ended, retried, superseded, cancelled, skipped, dropped,
+          # annulled, held. How a queue or handler stands: idle, running, full. How a source stands: armed, unarmed, held.
           code: string,
           # What a person needs to know.
           sentence: string,

@@ -53,6 +53,10 @@ package struct Engine: Sendable {
     /// Of operations that have failed and are tried again.
     var attempts: [UInt64: Attempts] = [:]
     var overdue = Overdue()
+    /// `Join=all`: the roots of which something has changed, of operations that wait for others.
+    var joins: [UInt64: Set<[UInt8]>] = [:]
+    /// `Loop=`.
+    var loops = LoopWatch()
     var trail = Trail()
     var deadlines = Deadlines()
     var clocks: Clocks

@@ -58,14 +58,25 @@ extension ConfigurationPrinter {
             timer.onBoot.map { key("OnBootSec", $0.description) }
         case .signal(let trigger): key("Signal", trigger.signals.map { signal($0) }.joined(separator: " "))
         case .path(let trigger):
-            for path in trigger.paths { key("Path", self.path(path)) }
-            key("Events", events(trigger.events))
+            for path in trigger.paths {
+                switch trigger.ownEvents[path] {
+                case nil: key("Path", self.path(path))
+                case .ofPathChanged?: key("PathChanged", self.path(path))
+                case .some: key("PathModified", self.path(path))
+                }
+            }
+            levels(trigger.levels?.conditions ?? [])
+            if trigger.ownEvents.isEmpty, trigger.levels == nil { key("Events", events(trigger.events)) }
             globs("Include", trigger.filter.include)
             globs("Exclude", trigger.filter.exclude)
             if let settle = trigger.settle {
                 key("SettleSec", settle.quiet.description)
                 if settle != SettleRule(quiet: settle.quiet) { key("MaxSettleSec", settle.longest.description) }
             }
+            flag("MakeDirectory", trigger.directoryMode != nil, default: false)
+            trigger.directoryMode.map { key("DirectoryMode", "0" + String($0, radix: 8)) }
+            if trigger.joinsAll { key("Join", "all") }
+            key("Loop", trigger.stopsLoops ? "stop" : "warn")
             flag("Recursive", false, default: false)
         case .descriptor(let trigger):
             descriptor(trigger)
@@ -96,6 +107,16 @@ extension ConfigurationPrinter {
             key("Restart", command.restart.rawValue)
             key("RestartSec", command.restartDelay.description)
             key("RestartMaxDelaySec", command.restartMaxDelay.description)
+        }
+    }
+
+    private mutating func levels(_ conditions: [PathLevels.Condition]) {
+        for condition in conditions {
+            switch condition {
+            case .exists(let path): key("PathExists", self.path(path))
+            case .existsGlob(let pattern): key("PathExistsGlob", pattern.description)
+            case .notEmpty(let path): key("DirectoryNotEmpty", self.path(path))
+            }
         }
     }
 

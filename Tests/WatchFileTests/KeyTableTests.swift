@@ -10,7 +10,7 @@ struct KeyTableTests {
         switch kind {
         case .timer: lines.append("EverySec=1h")
         case .signal: lines.append("Signal=USR1")
-        case .path: lines.append("Path=/p")
+        case .path: if !Checker.systemdPathKeys.contains(key) { lines.append("Path=/p") }
         case .descriptor: lines += descriptor(key)
         case .process: lines.append(contentsOf: process(key))
         case .semaphore: lines.append("Value=5")
@@ -19,6 +19,8 @@ struct KeyTableTests {
         case .watchd, .queue, .handler, .custom: break
         }
         if key == "MaxSettleSec" { lines.append("SettleSec=1s") }
+        if key == "DirectoryMode" { lines.append("MakeDirectory=yes") }
+        if key == "Join" { lines.append("Path=/q") }
         if key == "Width" { lines.append("Type=concurrent") }
         if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }
@@ -57,6 +59,7 @@ struct KeyTableTests {
         if key.name == "ListenSequentialPacket" { return "@name" }
         return switch key.type {
         case .globs: "*.x **/y/*"
+        case .pathPattern: "/a/*/[b]?"
         case .flag, .noFlag: "no"
         case .number(let range): "\(range.upperBound)"
         case .numberOrInfinity: "infinity"

@@ -60,11 +60,33 @@ extension RandomConfiguration {
         return all.compactMap { try? PathGlob(Array($0.utf8)) }
     }
 
+    /// Of the keys of systemd: each path once, and the order is that of the keys.
+    private mutating func systemdTrigger() -> PathTrigger {
+        let paths = Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) }
+        let changed = Array(paths.prefix(number(0...paths.count)))
+        var trigger = PathTrigger(paths: paths, events: [])
+        for path in paths {
+            trigger.ownEvents[path] = changed.contains(path) ? .ofPathChanged : [.ofPathChanged, .modified]
+        }
+        var conditions: [PathLevels.Condition] =
+            maybe { random -> [PathLevels.Condition] in [.exists(random.path())] } ?? []
+        if bool, let pattern = try? PathPattern(Array("/srv/*/.[a-z]?".utf8)) {
+            conditions.append(.existsGlob(pattern))
+        }
+        if bool { conditions.append(.notEmpty(path())) }
+        if !conditions.isEmpty { trigger.levels = PathLevels(conditions) }
+        trigger.events = trigger.ownEvents.values.reduce(conditions.isEmpty ? [] : .written) { $0.union($1) }
+        return trigger
+    }
+
     private mutating func pathTrigger() -> PathTrigger {
+        if number(0...3) == 0 { return systemdTrigger() }
         var trigger = PathTrigger(
             paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
             events: PathEvents(rawValue: UInt8(number(1...63))),
             filter: PathFilter(include: globs(), exclude: globs()))
+        trigger.stopsLoops = bool
+        trigger.directoryMode = maybe { UInt32($0.number(0...0o777)) }
         trigger.settle = maybe { random in
             let quiet = random.span(from: 1)
             return SettleRule(quiet: quiet, longest: random.bool ? nil : .infinity)

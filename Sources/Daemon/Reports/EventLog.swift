@@ -10,11 +10,10 @@ enum EventLog {
     static func log(_ report: Report, _ logger: Logger) {
         switch report {
         case .event(let event, let origin, let handlers, let isKept):
-            let level: LogLevel = logger.isJournal ? .debug : .info
             let names = handlers.joined(separator: ", ")
             let goal = isKept ? ", kept until \(origin) is resumed" : handlers.isEmpty ? "" : " → \(names)"
             logger.log(
-                level, "\(origin)  \(EventText.sentence(event))\(goal)",
+                eventLevel(logger), "\(origin)  \(EventText.sentence(event))\(goal)",
                 [("WATCHD_SOURCE", origin.description)])
         case .operation: break
         case .condition(let id, .armed, let processes) where !processes.isEmpty:
@@ -38,7 +37,20 @@ enum EventLog {
         case .missed(let id, let count, let reason):
             let elapses = count == 1 ? "1 elapse" : "\(count) elapses"
             logger.log(.notice, "\(id): \(elapses) missed: \(reason)", [("WATCHD_SOURCE", id.description)])
+        case .loop(let loop):
+            logger.log(
+                .warning, "\(loop.source): \(LoopText.sentence(loop)); \(LoopText.consequence(loop)). \(LoopText.help)",
+                [("WATCHD_SOURCE", loop.source), ("WATCHD_HANDLER", loop.handler)])
         }
+    }
+
+    static func eventLevel(_ logger: Logger) -> LogLevel { logger.isJournal ? .debug : .info }
+
+    /// Events of a source in a second that have no line each.
+    static func more(_ count: Int, of origin: Origin, _ logger: Logger) {
+        let events = count == 1 ? "1 more event" : "\(count) more events"
+        logger.log(
+            eventLevel(logger), "\(origin)  \(events) in a second", [("WATCHD_SOURCE", origin.description)])
     }
 
     private static func log(_ delivery: RefusedDelivery, _ logger: Logger) {

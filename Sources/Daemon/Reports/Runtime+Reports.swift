@@ -7,7 +7,7 @@ import WatchFile
 /// What is told of the course of things: to the log, to those who follow, and to the descriptors that are handed over.
 extension Runtime {
     func take(_ report: Report) {
-        EventLog.log(report, logger)
+        if isLogged(report) { EventLog.log(report, logger) }
         note(report)
         switch report {
         case .ended(let view):
@@ -31,8 +31,16 @@ extension Runtime {
         case .refused(let delivery):
             refused.add(delivery, now: Linux.now(.realtime))
             if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
-        case .missed, .overdue: break
+        case .missed, .overdue, .loop: break
         }
+    }
+
+    /// Of many events of a source in a second the log tells how many there were.
+    private func isLogged(_ report: Report) -> Bool {
+        guard case .event(_, let origin, _, _) = report, logger.isEnabled(EventLog.eventLevel(logger)) else {
+            return true
+        }
+        return bursts.passes(origin, now: Linux.now(.monotonic))
     }
 
     /// A run has written these lines.
@@ -67,7 +75,7 @@ extension Runtime {
             for event in view.events {
                 event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }
             }
-        case .ended, .operation, .retrying, .condition, .missed, .overdue: break
+        case .ended, .operation, .retrying, .condition, .missed, .overdue, .loop: break
         }
     }
 
@@ -82,5 +90,5 @@ extension Runtime {
 
 extension Event {
     /// The number of the descriptor that it hands over. What is told of another operation hands over nothing.
-    fileprivate var handover: UInt64? { if case .line(let line) = fact { line.handover } else { nil } }
+    fileprivate var handover: UInt64? { fact.handover }
 }

@@ -254,7 +254,8 @@ extension Trigger {
         switch self {
         case .timer(let trigger): trigger.text
         case .signal(let trigger): trigger.signals.map(LinuxSignal.name).joined(separator: " ")
-        case .path(let trigger): trigger.paths.map(\.printable).joined(separator: " ")
+        case .path(let trigger):
+            (trigger.paths.map(\.printable) + (trigger.levels?.conditions.map(\.text) ?? [])).joined(separator: " ")
         case .process(.pidFile(let path)): path.printable
         case .process(.match(let match)): match.pattern.printable
         case .process(.command(let command)):
@@ -305,6 +306,17 @@ extension HandlerAction {
             return "Unit=\(name)\(more), \(action.verb.rawValue)"
         case .mail(let addresses):
             return role == .administrator ? "Mail=" + addresses.joined(separator: " ") : "Mail"
+        }
+    }
+}
+
+extension PathLevels.Condition {
+    /// As people know it: `while /a exists`.
+    fileprivate var text: String {
+        switch self {
+        case .exists(let path): "\(path.printable) (exists)"
+        case .existsGlob(let pattern): "\(pattern) (exists)"
+        case .notEmpty(let path): "\(path.printable) (not empty)"
         }
     }
 }

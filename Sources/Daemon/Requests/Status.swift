@@ -139,9 +139,16 @@ extension Runtime {
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "waiting",
                 action: "READY waits for it (Required=yes)")
         case .opening, .armed, .waiting, .closed:
+            if let loop = view.loop { return problem(loop) }
             guard view.isHeld else { return connectionLimit(view.id).flatMap { problem(view.id, $0) } }
             return heldProblem(view, since)
         }
+    }
+
+    private func problem(_ loop: FoundLoop) -> GetStatus.Problem {
+        GetStatus.Problem(
+            object: loop.source, since: wireTime(loop.since), problem: LoopText.sentence(loop),
+            action: LoopText.consequence(loop), help: LoopText.help)
     }
 
     private func heldProblem(_ view: SourceView, _ since: String) -> GetStatus.Problem? {

@@ -53,6 +53,12 @@ final class Runtime {
         let work = QueueBound(work, to: core)
         core.after(Int(delay)) { work.value() }
     }
+    private(set) lazy var bursts = EventBursts { [logger] origin, count in
+        EventLog.more(count, of: origin, logger)
+    } after: { [core] delay, work in
+        let work = QueueBound(work, to: core)
+        core.after(Int(delay)) { work.value() }
+    }
     private(set) lazy var follow = FollowHub { [unowned self] id in
         engine.operation(id)
     } state: { [unowned self] after, limit in
@@ -245,7 +251,7 @@ final class Runtime {
             next += 1
             note(input)
             perform(engine.handle(input, at: .current))
-            if case .event(_, .line(let line), _) = input, let handover = line.handover { handovers.settle(handover) }
+            if case .event(_, let fact, _) = input, let handover = fact.handover { handovers.settle(handover) }
         }
         inputs.removeAll(keepingCapacity: inputs.count <= 64)
         isHandling = false

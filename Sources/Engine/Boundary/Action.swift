@@ -94,6 +94,8 @@ package enum Report: Sendable {
     case condition(SourceID, SourceCondition, processes: [Int32])
     /// So many elapses of a timer were missed and are not caught up; with a reason.
     case missed(SourceID, count: Int, String)
+    /// A handler writes what its source watches.
+    case loop(FoundLoop)
 }
 
 package enum OperationState: String, CaseIterable, Sendable {

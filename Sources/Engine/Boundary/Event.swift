@@ -80,6 +80,15 @@ package enum Fact: Equatable, Sendable {
     indirect case completion(CompletionFact)
     case silence(SilenceFact)
 
+    /// The number by which a source is told that all that was made of it has ended.
+    package var handover: UInt64? {
+        switch self {
+        case .line(let line): line.handover
+        case .path(let path): path.handover
+        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .completion, .silence: nil
+        }
+    }
+
     /// The `kind` a handler is told.
     package var kind: String {
         switch self {
@@ -166,6 +175,8 @@ package struct PathFact: Equatable, Sendable {
     package var hasReplaced: Bool
     /// Nothing stood at the path before, although the change is not told as `created`.
     package var isNew: Bool
+    /// Of a condition that holds: to be told, by this number, when all that was made of it has ended.
+    package var handover: UInt64?
 
     package init(
         _ change: PathChange, path: [UInt8], oldPath: [UInt8]? = nil, root: [UInt8] = [], isRecovered: Bool = false,

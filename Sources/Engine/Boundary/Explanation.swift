@@ -30,6 +30,10 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case delay
     /// `SettleSec=`.
     case settle
+    /// `Join=all`.
+    case join
+    /// `Loop=`.
+    case loop
     case dependency
     case key
     case order

@@ -75,6 +75,8 @@ package struct SourceView: Sendable {
     package var silence: SilenceView?
     /// Of a supervised process.
     package var processes: [SupervisedView] = []
+    /// A handler of it writes what it watches.
+    package var loop: FoundLoop?
 }
 
 /// Events of a source that wait for its `RateLimit=`.
@@ -261,7 +263,7 @@ extension Engine {
                 counters: shown(state.counters, unsafe.filter { operations[$0].source == index }),
                 lastEvent: state.lastEvent,
                 nextElapse: nextElapse(state), silence: silence(state),
-                processes: supervisor[index]?.views(at: now) ?? [])
+                processes: supervisor[index]?.views(at: now) ?? [], loop: loop(of: index))
         }
     }
 

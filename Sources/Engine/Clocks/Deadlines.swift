@@ -7,6 +7,8 @@ struct Deadlines: Sendable {
         case run(OperationRef, part: Int)
         /// The end of `DelaySec=`, or of `SettleSec=` unless events have come since.
         case submission(OperationRef)
+        /// When nobody else has written what a handler may be writing itself.
+        case loop(OperationRef)
         /// When the store is told how much is left of a delay or a pause.
         case storedDelay(OperationRef)
         case startTimeout(OperationRef)

@@ -14,6 +14,7 @@ extension Engine {
         case .silence(let source): silenceDeadline(source)
         case .run(let ref, let part): runDeadline(ref, part: part)
         case .submission(let ref): submissionIsDue(ref, clock)
+        case .loop(let ref): loopFound(ref)
         case .storedDelay(let ref): storeDelay(ref)
         case .startTimeout(let ref): startTimedOut(ref)
         case .late(let ref): becameLate(ref)
@@ -48,6 +49,7 @@ extension Engine {
             if clock == .realtime { return clocks.windowEnds[ref.id] == time }
             // The quiet of a key may have begun anew.
             return time <= operations[ref].times.wakeUp
+        case .loop(let ref): return isLoopDeadline(ref, time)
         case .storedDelay(let ref): return operations.isAlive(ref) && operations[ref].times.wakeUp > time
         case .startTimeout(let ref): return operations.isWaiting(ref) && startDeadline(ref) == time
         case .late(let ref): return isLateDeadline(ref) && overdue[ref.id]?.lateAt == time

@@ -251,10 +251,10 @@ extension Engine {
             close(other)
             candidates.removeAll { $0 == other }
         }
-        // An event inside a HoldDuring= window must wait, and so must one whose key has to be quiet for a while: it may
-        // not join an operation that is already submitted.
+        // An event inside a HoldDuring= window must wait, and so must one whose key has to be quiet for a while, or that
+        // others have to join: it may not join an operation that is already submitted.
         if !candidates.isEmpty,
-            (sources[source].settles && behind == nil)
+            ((sources[source].settles || sources[source].joinsAll) && behind == nil)
                 || holdingWindow(source: source, handler: target.handler) != nil
         {
             for other in candidates where operations[other].turn.station != .unsubmitted { close(other) }
@@ -271,6 +271,8 @@ extension Engine {
             let ref = insert(draft, names)
             note(.submitted, ref, event: event.id)
             depend(ref, dependencies)
+            watchForLoop(ref, isNew: true)
+            beginJoin(ref)
             begin(ref)
             return .operation(ref.id)
         }
@@ -292,11 +294,12 @@ extension Engine {
         if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
         operations[ref].joined += event.count
         settleAnew(ref)
+        watchForLoop(ref, isNew: false)
         countCoalesced(event.count, source: source, target)
         note(.joined, ref, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)
         changeLoad(change.load, queue: target.queue)
-        guard operations[ref].entries.isEmpty else { return }
+        guard operations[ref].entries.isEmpty else { return noteJoin(event, ref) }
         let isData = if case .custom = event.fact { true } else { false }
         let nothing =
             change.isChosen ? "its changes come to nothing that Events= asks for" : "its changes cancel each other out"

@@ -13,6 +13,7 @@ enum NetEffect {
     static func of(_ older: PathFact, _ newer: PathFact) -> [PathFact] {
         var result = newer
         result.isRecovered = older.isRecovered || newer.isRecovered
+        result.handover = newer.handover ?? older.handover
         guard newer.change != .deleted else { return deleted(older, result) }
         result.isNew = older.isNew
         switch (older.change, newer.change) {

@@ -57,8 +57,13 @@ struct SourceState: Named {
     private(set) var hasWindows = false
     /// `Events=` of a `[Path]`.
     private(set) var pathEvents = PathEvents.all
+    private(set) var watchesPaths = false
     /// `SettleSec=` is longer than 0.
     private(set) var settles = false
+    /// `Join=all`.
+    private(set) var joinsAll = false
+    /// `Loop=stop`.
+    private(set) var stopsLoops = false
     var isRemoved = false
     /// The store has what it holds.
     var isHoldStored = false
@@ -111,13 +116,15 @@ struct SourceState: Named {
         keepsElapses = false
         hasWindows = !definition.windows.isEmpty
         pathEvents = .all
-        settles = false
+        (watchesPaths, settles, joinsAll, stopsLoops) = (false, false, false, false)
         switch definition.trigger {
         case .timer(let timer):
             isTimer = true
             keepsElapses = timer.catchUp == .all
         case .custom(let custom): merge = custom.merge
-        case .path(let path): (pathEvents, settles) = (path.events, path.settle != nil)
+        case .path(let path):
+            (watchesPaths, settles, stopsLoops) = (true, path.settle != nil, path.stopsLoops)
+            (pathEvents, joinsAll) = (path.events, path.joinsAll)
         case .signal, .descriptor, .process, .unit, .group: break
         }
         if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }

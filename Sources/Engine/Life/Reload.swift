@@ -31,6 +31,8 @@ extension Engine {
         guard let reload = life.reload else { return }
         life = .running
         let change = apply(reload.configuration)
+        forgetLoops()
+        joinsMayHaveEnded()
         placeOrphans()
         windowsMayHaveMoved()
         let reloaded = Action.reloaded(reload.token, change)

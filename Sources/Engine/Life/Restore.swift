@@ -248,6 +248,7 @@ extension Engine {
             return finish(ref, .failed, reason: "watchd was restarted while it ran, and how it ended is not known")
         }
         if operations[ref].turn.station == .unsubmitted {
+            beginJoin(ref)
             if operations[ref].times.wakeUp > now.monotonic {
                 deadlines.add(.submission(ref), .monotonic, at: operations[ref].times.wakeUp)
             }

@@ -51,7 +51,10 @@ extension Engine {
         move(
             operation.entries.deliveries, from: operation.progress.isRunning ? .running : .pending, to: place,
             source: operation.source, target)
+        loopHoldsNoMore(ref)
+        if !joins.isEmpty { joins[ref.id] = nil }
         if operation.progress.isRunning {
+            loopRunEnded(ref)
             queues[operation.queue].running -= 1
             scheduler.countBarrier(ref, -1)
         } else {

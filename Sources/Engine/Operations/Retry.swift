@@ -102,6 +102,7 @@ extension Engine {
         operations[ref].runs = []
         overdue.ends(ref.id)
         operations[ref].progress.isRunning = false
+        loopRunEnded(ref)
         scheduler.countBarrier(ref, -1)
         if !isSameAttempt, operations[ref].progress.attempt < .max { operations[ref].progress.attempt += 1 }
         operations[ref].progress.toStart = nextParts(operation.id)

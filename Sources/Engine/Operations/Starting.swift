@@ -26,6 +26,7 @@ extension Engine {
     /// From here on the operation runs: its events are closed to merging, its deliveries run.
     private mutating func beginAttempt(_ ref: OperationRef, _ stride: Int?) {
         let (queue, source) = (operations[ref].queue, operations[ref].source)
+        loopRunStarted(ref, isFirst: !operations[ref].progress.hasStarted)
         operations[ref].progress.isRunning = true
         scheduler.countBarrier(ref, 1)
         if !operations[ref].progress.hasStarted {

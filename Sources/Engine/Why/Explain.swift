@@ -148,6 +148,14 @@ extension Engine {
         } else if left > 0 {
             waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section))
         }
+        if let sentence = joinSentence(ref) {
+            let source = sources[operations[ref].source].origin.description
+            waits.append(wait(ref, .join, sentence, section: source))
+        }
+        if let sentence = loopSentence(ref) {
+            let source = sources[operations[ref].source].origin.description
+            waits.append(wait(ref, .loop, sentence, section: source))
+        }
         if clocks.windowEnds[operations[ref].id] != nil, let open = holdingWindow(ref) {
             let sentence = "HoldDuring=\(sentence(open))"
             waits.append(wait(ref, .window, sentence, section: section))

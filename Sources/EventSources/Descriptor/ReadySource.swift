@@ -173,8 +173,7 @@ package final class ReadySource: EventSource {
         }
         unchanged += 1
         retry.schedule(on: environment.core) { [weak self] in self?.again() }
-        let runs = unchanged == 1 ? "1 run" : "\(unchanged) runs"
-        environment.send(.source(id, .waiting("unchanged after \(runs); looking again in \(retry.description)")))
+        environment.send(.source(id, retry.unchanged(after: unchanged)))
     }
 
     /// Bytes to be read; or those on their way to a reader. `nil`: the kernel does not tell.

@@ -1,10 +1,11 @@
 package import LinuxSystem
 
-/// Descriptors that are on their way to a handler, by the number that their event carries (`LineFact.handover`). Each
-/// is closed when everything that was made of its event has ended, in whatever way. Confined to the core.
+/// Descriptors that are on their way to a handler, by the number that their event carries (`LineFact.handover`), and
+/// conditions that hold (`PathFact.handover`). Each is closed when everything that was made of its event has ended, in whatever way. Confined to the core.
 package final class Handovers {
     private struct Entry {
-        var descriptor: Int32
+        /// `nil`: only its end is waited for.
+        var descriptor: Int32?
         /// Deliveries of the event that have not ended.
         var outstanding = 0
         var ended: (_ hasFailed: Bool) -> Void
@@ -29,10 +30,17 @@ package final class Handovers {
         return last
     }
 
+    /// The same of an event that brings no descriptor.
+    func add(ended: @escaping (_ hasFailed: Bool) -> Void) -> UInt64 {
+        last += 1
+        entries[last] = Entry(descriptor: nil, ended: ended)
+        return last
+    }
+
     /// Another descriptor of the same open file; `nil`: it is closed.
     package func duplicate(_ number: UInt64) throws(SystemError) -> FileDescriptor? {
-        guard let entry = entries[number] else { return nil }
-        return try Linux.duplicate(entry.descriptor)
+        guard let descriptor = entries[number]?.descriptor else { return nil }
+        return try Linux.duplicate(descriptor)
     }
 
     /// Its event was accepted, for so many handlers.
@@ -54,7 +62,7 @@ package final class Handovers {
 
     private func close(_ number: UInt64) {
         guard let entry = entries.removeValue(forKey: number) else { return }
-        FileDescriptor(owning: entry.descriptor).close()
+        if let descriptor = entry.descriptor { FileDescriptor(owning: descriptor).close() }
         entry.ended(entry.hasFailed)
     }
 }

@@ -9,6 +9,7 @@ package final class PathSource: EventSource {
     private let environment: SourceEnvironment
     private let id: SourceID
     private var roots: [PathRoot] = []
+    private var levels: LevelWatch?
     private var retry = Retry()
     private(set) var isHeld = false
     private var failure: SystemError?
@@ -21,22 +22,37 @@ package final class PathSource: EventSource {
         self.environment = environment
     }
 
-    package var watchCount: Int { roots.reduce(0) { $0 + $1.watchCount } }
+    package var watchCount: Int { roots.reduce(levels?.watchCount ?? 0) { $0 + $1.watchCount } }
 
     /// Microseconds: unchanged for so long, a file of which nobody knows whether it is being written is complete.
     var unchanged: Int { trigger.settle.map { Int(clamping: $0.quiet.microseconds) } ?? NewFiles.unchanged }
 
     package func open() {
         roots = trigger.paths.map {
-            PathRoot($0, events: trigger.events, hub: environment.inotify, owner: self)
+            PathRoot($0, events: trigger.events(of: $0), hub: environment.inotify, owner: self)
         }
+        openLevels()
         arm()
+    }
+
+    private func openLevels() {
+        levels = trigger.levels.map { LevelWatch($0, id: id, environment: environment, owner: self) }
+        levels?.look()
     }
 
     private func arm() {
         failure = nil
+        makeFolders()
         for root in roots { arming { () throws(SystemError) in try root.arm() } }
         armed()
+    }
+
+    /// `MakeDirectory=`
+    private func makeFolders() {
+        guard let mode = trigger.directoryMode else { return }
+        for path in trigger.paths {
+            arming { () throws(SystemError) in try Linux.makeFolders(path, permissions: mode) }
+        }
     }
 
     private func arming(_ work: () throws(SystemError) -> Void) {
@@ -56,8 +72,17 @@ package final class PathSource: EventSource {
         var old = Dictionary(grouping: roots, by: \.path)
         let kept = trigger.paths.map { ($0, old[$0]?.popLast()) }
         end(old.values.flatMap(\.self))
-        roots = kept.map { $1 ?? PathRoot($0, events: trigger.events, hub: environment.inotify, owner: self) }
-        for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger.events) } }
+        makeFolders()
+        roots = kept.map {
+            $1 ?? PathRoot($0, events: trigger.events(of: $0), hub: environment.inotify, owner: self)
+        }
+        for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger.events(of: root.path)) } }
+        if levels?.levels != trigger.levels {
+            levels?.close()
+            openLevels()
+        } else {
+            levels?.look()
+        }
         armed()
     }
 
@@ -65,6 +90,8 @@ package final class PathSource: EventSource {
         retry.cancel()
         end(roots)
         roots = []
+        levels?.close()
+        levels = nil
     }
 
     private func end(_ roots: [PathRoot]) {
@@ -82,6 +109,7 @@ package final class PathSource: EventSource {
     package func release() {
         isHeld = false
         for root in roots { root.compareIfDirty() }
+        levels?.look()
     }
 
     // MARK: What the roots need
@@ -158,6 +186,7 @@ package final class PathSource: EventSource {
             environment.send(.source(id, .waiting("\(missing.path.printable) does not exist yet")))
         } else {
             retry.reset()
+            if let condition = levels?.condition { return environment.send(.source(id, condition)) }
             if let limit = roots.lazy.compactMap(\.limit).first { environment.limited(id, limit) }
             environment.send(.source(id, .armed))
         }

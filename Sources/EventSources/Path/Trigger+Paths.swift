@@ -4,7 +4,7 @@ extension Trigger {
     /// Without which its source cannot be armed, in whatever file system they are.
     package var paths: [[UInt8]] {
         switch self {
-        case .path(let trigger): trigger.paths
+        case .path(let trigger): trigger.paths + (trigger.levels?.conditions.map(\.path) ?? [])
         case .process(.pidFile(let path)): [path]
         case .descriptor(let trigger): trigger.paths
         case .timer, .signal, .process, .unit, .custom, .group: []

@@ -156,14 +156,16 @@ extension SourceEnvironment {
 /// Tries again after 1 s, doubling to 1 min, or to less where a try costs next to nothing. Confined to the context of
 /// who has it.
 package struct Retry {
-    private static let first = 1_000_000
-
+    private let first: Int
     private let longest: Int
-    private var delay = first
+    private var delay: Int
     private var attempt = Attempt()
 
-    /// - Parameter longest: microseconds, of the pause between two tries.
-    package init(longest: Int = 60_000_000) { self.longest = longest }
+    /// Microseconds: of the first pause between two tries, and of the longest.
+    package init(first: Int = 1_000_000, longest: Int = 60_000_000) {
+        (self.first, self.longest) = (first, longest)
+        delay = first
+    }
 
     private final class Attempt {
         var isCancelled = false
@@ -207,7 +209,7 @@ package struct Retry {
         let current = Attempt()
         current.isPending = true
         attempt = current
-        description = "\(delay / 1_000_000)s"
+        description = delay < 1_000_000 ? "\(delay / 1000)ms" : "\(delay / 1_000_000)s"
         nextTry = Linux.now(.realtime) + Int64(delay)
         let bound = QueueBound((current, due), to: context)
         context.after(delay) {
@@ -220,7 +222,12 @@ package struct Retry {
     /// It failed for this reason (a sentence), and what `schedule` took last is its next try.
     package func condition(_ reason: String) -> SourceCondition { .failed(reason, retryAt: nextTry) }
 
-    package mutating func reset() { delay = Self.first }
+    /// A condition that a run, or several, have left as it was, and what `schedule` took last is the next look at it.
+    package func unchanged(after runs: Int) -> SourceCondition {
+        .waiting("unchanged after \(runs == 1 ? "1 run" : "\(runs) runs"); looking again in \(description)")
+    }
+
+    package mutating func reset() { delay = first }
 
     package mutating func cancel() { attempt.isCancelled = true }
 }

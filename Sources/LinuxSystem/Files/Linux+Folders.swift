@@ -62,6 +62,23 @@ extension Linux {
         try call("mkdir", path) { Glibc.mkdir($0, mode) }
     }
 
+    /// `mkdir(2)` of a folder (absolute) and of all that is missing on the way to it, each with exactly these
+    /// permissions, whatever the umask. What stands there stays as it is.
+    package static func makeFolders(_ path: [UInt8], permissions: UInt32) throws(SystemError) {
+        let ends = path.indices.dropFirst().filter { path[$0] == UInt8(ascii: "/") } + [path.endIndex]
+        let steps = ends.map { Array(path[..<$0]) }
+        // What is there may stand where only its path may be passed.
+        let known = steps.lastIndex { (try? stat($0)) != nil } ?? -1
+        for step in steps[(known + 1)...] {
+            do throws(SystemError) {
+                try mkdir(step, mode: permissions)
+            } catch  where error.errno == .fileExists {
+                continue
+            }
+            try chmod(step, permissions)
+        }
+    }
+
     /// `mkfifo(3)`.
     package static func mkfifo(_ path: some SystemPath, mode: UInt32 = 0o666) throws(SystemError) {
         try call("mkfifo", path) { Glibc.mkfifo($0, mode) }

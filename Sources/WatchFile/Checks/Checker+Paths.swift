@@ -8,6 +8,82 @@ extension Checker {
         return SettleRule(quiet: quiet, longest: entries["MaxSettleSec"]?.span)
     }
 
+    // MARK: systemd.path(5)
+
+    static let systemdPathKeys = ["PathChanged", "PathModified", "PathExists", "PathExistsGlob", "DirectoryNotEmpty"]
+
+    /// The keys of systemd, with systemd's meaning.
+    func takeSystemdPaths(_ entries: Entries, into trigger: inout PathTrigger) {
+        func paths(_ name: String) -> [[UInt8]] { entries.list(name).compactMap { $0.value?.path }.withoutRepeats }
+        for path in paths("PathChanged") { trigger.ownEvents[path] = .ofPathChanged }
+        for path in paths("PathModified") { trigger.ownEvents[path] = [.ofPathChanged, .modified] }
+        let own = (paths("PathChanged") + paths("PathModified")).withoutRepeats
+        trigger.paths += own.filter { !trigger.paths.contains($0) }
+        let patterns = entries.list("PathExistsGlob").compactMap { $0.value?.pathPattern }.withoutRepeats
+        let conditions =
+            paths("PathExists").map(PathLevels.Condition.exists) + patterns.map(PathLevels.Condition.existsGlob)
+            + paths("DirectoryNotEmpty").map(PathLevels.Condition.notEmpty)
+        if !conditions.isEmpty { trigger.levels = PathLevels(conditions) }
+        guard !entries.has("Path") else { return }
+        // What a condition tells is written.
+        trigger.events = trigger.ownEvents.values.reduce(conditions.isEmpty ? [] : .written) { $0.union($1) }
+    }
+
+    /// The first handler's pauses are those of the source's conditions.
+    mutating func connectLevels() {
+        for index in sources.indices {
+            guard case .path(var trigger)? = sources[index].trigger, trigger.levels != nil,
+                let handler = sources[index].routes.first.flatMap({ handlerIndices[$0.handler] })
+            else { continue }
+            trigger.levels?.pause = handlers[handler].retry.delay
+            trigger.levels?.longestPause = handlers[handler].retry.maxDelay
+            sources[index].trigger = .path(trigger)
+        }
+    }
+
+    /// Each of the keys of systemd says itself what it is told of.
+    mutating func checkSystemdPaths() {
+        for source in sources where source.id.kind == .path {
+            guard let first = source.entries.first(of: Self.systemdPathKeys) else { continue }
+            for name in ["Path", "Events"] {
+                guard let entry = source.entries.entry(name), !entry.isDefault else { continue }
+                problems.error(
+                    "\(first.key.name)= says itself what is told: it cannot stand beside \(name)=, write it in a section of its own",
+                    at: entry.keyText)
+            }
+        }
+    }
+
+    /// All paths make one operation.
+    mutating func checkJoin() {
+        for source in sources where source.id.kind == .path {
+            guard let join = source.entries.entry("Join"), case .path(let trigger)? = source.trigger, trigger.joinsAll
+            else { continue }
+            let isOneKey = if case .handler = source.key { true } else { false }
+            if !source.coalesces || !isOneKey {
+                let other = source.coalesces ? "Key=" : "Coalesce=no"
+                problems.error(
+                    "Join=all makes one operation of the changes of all paths, and \(other) keeps them apart",
+                    at: join.keyText)
+            } else if trigger.levels != nil {
+                problems.error("Join=all waits for changes, and what fires while it holds is none", at: join.keyText)
+            } else if trigger.paths.count < 2, !join.isDefault {
+                problems.warning("Join=all of a single path waits for nothing", at: join.keyText)
+            }
+        }
+    }
+
+    /// A mode of folders that nobody makes.
+    mutating func checkDirectoryModes() {
+        for source in sources where source.id.kind == .path {
+            let entries = source.entries
+            guard let mode = entries.entry("DirectoryMode"), !mode.isDefault, entries["MakeDirectory"]?.flag != true,
+                entries.entry("MakeDirectory")?.isUnreadable != true
+            else { continue }
+            problems.error("DirectoryMode= needs MakeDirectory=yes", at: mode.keyText)
+        }
+    }
+
     /// A key is quiet only where there is one, and its events are together.
     mutating func checkSettling() {
         for source in sources where source.id.kind == .path {

@@ -27,8 +27,7 @@ extension Checker {
     }
 
     private mutating func path(_ section: Section, _ entries: Entries) -> Trigger? {
-        let others = ["PathChanged", "PathModified", "PathExists", "PathExistsGlob", "DirectoryNotEmpty"]
-        guard entries.first(of: ["Path"] + others) != nil else { return missing("Path=", section) }
+        guard entries.first(of: ["Path"] + Self.systemdPathKeys) != nil else { return missing("Path=", section) }
         let paths = entries.list("Path").flatMap { $0.value?.paths ?? [] }
         let events = entries.list("Events").flatMap { $0.value?.words ?? [] }
         var trigger = PathTrigger(
@@ -37,7 +36,13 @@ extension Checker {
             filter: PathFilter(
                 include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
                 exclude: entries.list("Exclude").flatMap { $0.value?.globs ?? [] }))
+        takeSystemdPaths(entries, into: &trigger)
+        trigger.joinsAll = entries["Join"]?.word == "all"
         trigger.settle = settle(entries)
+        if entries["MakeDirectory"]?.flag ?? false {
+            trigger.directoryMode = entries["DirectoryMode"]?.number.map { UInt32($0) } ?? 0o755
+        }
+        trigger.stopsLoops = entries["Loop"]?.word == "stop"
         return .path(trigger)
     }
 

@@ -129,17 +129,31 @@ package struct PathEvents: OptionSet, Hashable, Sendable {
     package static let created = PathEvents(rawValue: 8)
     package static let modified = PathEvents(rawValue: 16)
     package static let attributes = PathEvents(rawValue: 32)
+    /// `PathChanged=`, as systemd has it: all but writes to a file that is open still.
+    package static let ofPathChanged: PathEvents = [.changed, .created, .attributes]
     package static let changed: PathEvents = [.written, .renamed, .deleted]
     package static let all: PathEvents = [.changed, .created, .modified, .attributes]
 }
 
 package struct PathTrigger: Equatable, Sendable {
-    /// Absolute, without a trailing slash (but for `/`), without `.` and `..` components. Never empty.
+    /// Absolute, without a trailing slash (but for `/`), without `.` and `..` components. Empty only where there are
+    /// conditions.
     package var paths: [[UInt8]]
+    /// Of all of them together.
     package var events: PathEvents
+    /// Of those of `PathChanged=` and `PathModified=`, each its own.
+    package var ownEvents: [[UInt8]: PathEvents] = [:]
+    /// `PathExists=`, `PathExistsGlob=`, `DirectoryNotEmpty=`.
+    package var levels: PathLevels?
     package var filter: PathFilter
     /// `nil`: an operation is submitted at once.
     package var settle: SettleRule?
+    /// `Join=all`: an operation is submitted when something of each of the paths has changed.
+    package var joinsAll = false
+    /// `Loop=stop`: a handler that writes what it watches suspends the source.
+    package var stopsLoops = false
+    /// `MakeDirectory=yes`: folders that are missing are made, with these permissions (`DirectoryMode=`).
+    package var directoryMode: UInt32?
 
     package init(paths: [[UInt8]], events: PathEvents = .written, filter: PathFilter = PathFilter()) {
         self.paths = paths

@@ -75,6 +75,8 @@ enum ValueType {
     case paths
     /// Globs on paths below a folder, separated by spaces.
     case globs
+    /// One absolute path with globs: the whole value.
+    case pathPattern
     case output
     /// `PATH`, or `!PATH`.
     case pathCondition

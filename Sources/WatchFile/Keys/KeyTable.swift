@@ -234,14 +234,15 @@ enum KeyTable {
         .one("MaxSettleSec", .span(.limit)),
         .later("Initial", .choice([], later: ["none", "existing", "once", "changed"])),
         .later("PollSec", .span(.period)),
-        .later("Loop", .choice([], later: ["warn", "stop"])),
-        .later("MakeDirectory", .flag),
-        .later("DirectoryMode", .mode),
-        .laterList("PathChanged", .path),
-        .laterList("PathModified", .path),
-        .laterList("PathExists", .path),
-        .laterList("PathExistsGlob", .path),
-        .laterList("DirectoryNotEmpty", .path),
+        .one("Join", .choice(["all"])),
+        .one("Loop", .choice(["warn", "stop"]), usual: "warn"),
+        .one("MakeDirectory", .flag, usual: "no"),
+        .one("DirectoryMode", .mode, usual: "0755"),
+        .list("PathChanged", .path),
+        .list("PathModified", .path),
+        .list("PathExists", .path),
+        .list("PathExistsGlob", .pathPattern),
+        .list("DirectoryNotEmpty", .path),
     ]
 
     private static let descriptor: [Key] = [

@@ -49,7 +49,7 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
         description = letters.map(Self.written).joined()
     }
 
-    private static func written(_ letter: Letter) -> String {
+    static func written(_ letter: Letter) -> String {
         let isPlain = letter.byte > 0x20 && letter.byte < 0x7F && !"\\\"'".utf8.contains(letter.byte)
         if isPlain, !letter.isEscaped || !"*?[]-!^".utf8.contains(letter.byte) {
             return String(UnicodeScalar(letter.byte))

@@ -19,6 +19,7 @@ enum Value {
     case path([UInt8])
     case paths([[UInt8]])
     case globs([PathGlob])
+    case pathPattern(PathPattern)
     case output(StandardOutput)
     case pathCondition(PathCondition)
     case environment([EnvironmentVariable])
@@ -85,6 +86,7 @@ extension Value {
     var path: [UInt8]? { if case .path(let value) = self { value } else { nil } }
     var paths: [[UInt8]] { if case .paths(let value) = self { value } else { [] } }
     var globs: [PathGlob] { if case .globs(let value) = self { value } else { [] } }
+    var pathPattern: PathPattern? { if case .pathPattern(let value) = self { value } else { nil } }
     var output: StandardOutput? { if case .output(let value) = self { value } else { nil } }
     var pathCondition: PathCondition? { if case .pathCondition(let value) = self { value } else { nil } }
     var environment: [EnvironmentVariable] { if case .environment(let value) = self { value } else { [] } }

@@ -31,6 +31,22 @@ extension ValueReader {
         return valid.count == globs.count ? valid : nil
     }
 
+    /// An absolute path with globs.
+    func pathPattern(_ problems: inout Problems) -> PathPattern? {
+        guard let word = Word.whole(text, &problems), PathValue.normalized(word, key: key, &problems) != nil else {
+            return nil
+        }
+        do throws(PathGlob.Failure) {
+            return try PathPattern(letters: word.letters.map { .init(byte: $0.byte, isEscaped: $0.isEscaped) })
+        } catch {
+            let isWithin = error.index < word.letters.count
+            problems.error(
+                "\(key.name)=\(word.text.shown) \(error.reason)",
+                at: isWithin ? word.source(of: error.index..<error.index + 1) : word.text)
+            return nil
+        }
+    }
+
     /// `FAMILY [GROUPS]`.
     func netlink(_ problems: inout Problems) -> NetlinkFamily? {
         let words = text.words

@@ -40,6 +40,7 @@ struct ValueReader {
         case .accounts: return all(text.words) { account($0, &problems) }.map(Value.words)
         case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
         case .globs: return globs(&problems).map(Value.globs)
+        case .pathPattern: return pathPattern(&problems).map(Value.pathPattern)
         case .output: return output(&problems).map(Value.output)
         case .pathCondition: return pathCondition(&problems).map(Value.pathCondition)
         case .units: return all(text.words) { unit($0, &problems) }.map(Value.words)
@@ -63,7 +64,9 @@ struct ValueReader {
 
     private var mayCarryAnyByte: Bool {
         switch key.type {
-        case .path, .folder, .environmentFile, .paths, .globs, .pathCondition, .output, .command, .address: true
+        case .path, .folder, .environmentFile, .paths, .globs, .pathPattern, .pathCondition, .output, .command,
+            .address:
+            true
         default: false
         }
     }

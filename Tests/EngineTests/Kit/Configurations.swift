@@ -88,10 +88,13 @@ extension SourceDefinition {
     static func path(
         _ name: String, to handlers: String..., on queue: String = "default", key: KeyRule = .handler,
         coalesces: Bool = true, isSuspended: Bool = false, events: PathEvents = .all,
-        settle: SettleRule? = nil
+        settle: SettleRule? = nil, stopsLoops: Bool = false,
+        joining paths: [String] = []
     ) -> SourceDefinition {
-        var trigger = PathTrigger(paths: [Array("/w".utf8)], events: events)
-        trigger.settle = settle
+        let roots = paths.isEmpty ? ["/w"] : paths
+        var trigger = PathTrigger(paths: roots.map { Array($0.utf8) }, events: events)
+        trigger.joinsAll = !paths.isEmpty
+        (trigger.settle, trigger.stopsLoops) = (settle, stopsLoops)
         return make(.path, name, .path(trigger), handlers, queue, key, coalesces, isSuspended)
     }
 

@@ -46,10 +46,10 @@ extension EngineFixture {
 
     func path(
         _ source: String, _ change: PathChange, _ path: String, from oldPath: String? = nil, replaced: Bool = false,
-        isNew: Bool = false
+        isNew: Bool = false, root: String = "/w"
     ) {
         let fact = PathFact(
-            change, path: Array(path.utf8), oldPath: oldPath.map { Array($0.utf8) }, root: Array("/w".utf8),
+            change, path: Array(path.utf8), oldPath: oldPath.map { Array($0.utf8) }, root: Array(root.utf8),
             hasReplaced: replaced, isNew: isNew)
         send(.event(SourceID(.path, source), .path(fact)))
     }

@@ -28,6 +28,8 @@ final class EngineFixture {
     private(set) var refused: [RefusedDelivery] = []
     /// Every event accepted, in order, with where it comes from and the handlers it is for.
     private(set) var events: [(event: Event, origin: Origin, handlers: [String])] = []
+    /// Handlers that write what their source watches, as they were found.
+    private(set) var loops: [FoundLoop] = []
     /// `name count: reason` of elapses that are not caught up.
     private(set) var missed: [String] = []
     /// `id state` of every change of an operation that was reported.
@@ -155,6 +157,7 @@ final class EngineFixture {
         case .overdue(let view): overdue.append("\(view.id) \(view.reason ?? "")")
         case .condition(let id, let condition, _): conditions.append((id, condition))
         case .refused(let delivery): refused.append(delivery)
+        case .loop(let loop): loops.append(loop)
         case .missed(let id, let count, let reason): missed.append("\(id.name) \(count): \(reason)")
         }
     }

@@ -198,6 +198,7 @@ extension SchedulingModel {
         let delay = min(handlers[item.view.handler]?.constraints.delay.microseconds ?? 0, 1 << 60)
         let settled = item.createdAt + settling[item.view.origin, default: 0]
         return now.monotonic < item.createdAt + Int64(delay) || item.view.waitReason == .window
+            || item.view.waitReason == .loop || item.view.waitReason == .join
             || (item.view.waitReason == .settle && now.monotonic < settled)
             || item.dependencies.values.contains { $0.contains { items[$0] != nil } }
     }

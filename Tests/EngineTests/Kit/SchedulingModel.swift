@@ -239,7 +239,7 @@ struct SchedulingModel {
                 item.partsLeft = Int(engine.operations[ref].progress.toStart)
                 item.keys = Set(engine.operations[ref].keys.map { engine.keys[$0].name })
             }
-            if item.hasStarted || ![.delay, .settle, .dependency, .window].contains(view.waitReason),
+            if item.hasStarted || ![.delay, .settle, .join, .loop, .dependency, .window].contains(view.waitReason),
                 item.submitted == nil
             {
                 item.submitted = batch

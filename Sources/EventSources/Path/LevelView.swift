@@ -1,0 +1,128 @@
+import LinuxSystem
+import WatchFile
+
+/// How the conditions of a path source stand: what fulfils them, and where that would change.
+struct LevelView: Equatable, Sendable {
+    /// A name in a folder; `nil`: each of them.
+    struct Place: Hashable, Sendable {
+        var folder: [UInt8]
+        var name: [UInt8]?
+    }
+
+    /// What tells whether something is what it was.
+    struct Stamp: Hashable, Sendable {
+        private let device: UInt64
+        private let inode: UInt64
+        private let size: Int64
+        private let modified: Int64
+        private let changed: Int64
+
+        init(_ status: FileStatus) {
+            (device, inode, size) = (status.device, status.inode, status.size)
+            (modified, changed) = (status.modified, status.changed)
+        }
+    }
+
+    /// What exists, and folders that are not empty, in the order of the conditions and of their names.
+    private(set) var matches: [[UInt8]] = []
+    private(set) var stamps: [[UInt8]: Stamp] = [:]
+    private(set) var places: Set<Place> = []
+
+    /// As many matches of a glob are told at most.
+    static let mostMatches = 1000
+    private static let slash = UInt8(ascii: "/")
+
+    /// Looks at the file system: not on the core.
+    ///
+    /// - Throws: where it cannot be known what stands there.
+    init(_ conditions: [PathLevels.Condition]) throws(SystemError) {
+        for condition in conditions {
+            switch condition {
+            case .exists(let path): try walk(Self.components(path)) { $0.add($1) }
+            case .existsGlob(let pattern): try walk(pattern.components) { $0.add($1) }
+            case .notEmpty(let path):
+                try walk(Self.components(path)) { (view, path) throws(SystemError) in try view.addFolder(path) }
+            }
+        }
+    }
+
+    func isSame(as other: LevelView?) -> Bool { matches == other?.matches && stamps == other?.stamps }
+
+    private static func components(_ path: [UInt8]) -> [PathPattern.Component] {
+        path.split(separator: slash).map { .name(Array($0)) }
+    }
+
+    /// From the root down; what is missing on the way is what is waited for.
+    private mutating func walk(
+        _ components: [PathPattern.Component],
+        found: (inout LevelView, [UInt8]) throws(SystemError) -> Void
+    ) throws(SystemError) {
+        var folders: [[UInt8]] = [[Self.slash]]
+        for component in components {
+            var next: [[UInt8]] = []
+            for folder in folders {
+                for name in try names(in: folder, component) {
+                    next.append(folder.count == 1 ? folder + name : folder + [Self.slash] + name)
+                }
+            }
+            folders = next
+        }
+        for path in folders { try found(&self, path) }
+    }
+
+    private mutating func names(
+        in folder: [UInt8], _ component: PathPattern.Component
+    ) throws(SystemError) -> [[UInt8]] {
+        switch component {
+        case .name(let name):
+            places.insert(Place(folder: folder, name: name))
+            return [name]
+        case .glob:
+            guard let entries = try Self.entries(of: folder) else { return [] }
+            places.insert(Place(folder: folder))
+            return entries.filter { component.matches($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+        }
+    }
+
+    /// `nil`: it is no folder, or there is none.
+    private static func entries(of folder: [UInt8]) throws(SystemError) -> [[UInt8]]? {
+        do throws(SystemError) {
+            return try Linux.readFolder(folder).map(\.name)
+        } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
+            return nil
+        }
+    }
+
+    /// A link that leads nowhere does not exist, as for access(2).
+    private mutating func add(_ path: [UInt8]) {
+        guard matches.count < Self.mostMatches, let status = try? Linux.stat(path), stamps[path] == nil else { return }
+        matches.append(path)
+        stamps[path] = Stamp(status)
+    }
+
+    private mutating func addFolder(_ path: [UInt8]) throws(SystemError) {
+        guard let entries = try Self.entries(of: path) else { return }
+        places.insert(Place(folder: path))
+        let counting = entries.filter { !Self.isHiddenOrBackup($0) }
+        guard !counting.isEmpty else { return }
+        if !matches.contains(path) { matches.append(path) }
+        for name in counting {
+            let file = path + (path.last == Self.slash ? [] : [Self.slash]) + name
+            if let status = try? Linux.lstat(file) { stamps[file] = Stamp(status) }
+        }
+    }
+
+    private static let backupNames: Set<String> = ["lost+found", "aquota.user", "aquota.group"]
+    private static let backupEndings: Set<String> = [
+        "rpmnew", "rpmsave", "rpmorig", "dpkg-old", "dpkg-new", "dpkg-tmp", "dpkg-dist", "dpkg-bak", "dpkg-backup",
+        "dpkg-remove", "ucf-new", "ucf-old", "ucf-dist", "swp", "bak", "old", "new",
+    ]
+
+    /// As `hidden_or_backup_file` of systemd, which counts them as nothing.
+    static func isHiddenOrBackup(_ name: [UInt8]) -> Bool {
+        if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
+        let text = String(decoding: name, as: UTF8.self)
+        if backupNames.contains(text) { return true }
+        return text.lastIndex(of: ".").map { backupEndings.contains(String(text[text.index(after: $0)...])) } ?? false
+    }
+}

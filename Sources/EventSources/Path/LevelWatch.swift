@@ -1,0 +1,202 @@
+import Engine
+import LinuxSystem
+import Schedule
+import WatchFile
+
+/// `PathExists=`, `PathExistsGlob=`, `DirectoryNotEmpty=`: conditions that fire while they hold.
+///
+/// Watches, looks, and looks again when something was newly watched, so that nothing is missed. What holds is told
+/// once; when all that was made of it has ended it is looked at again. A run that succeeded and changed something is
+/// followed by the next one at once, any other by a pause that doubles, unless somebody else changes something
+/// meanwhile. Confined to its context.
+final class LevelWatch: FolderObserver {
+    /// Microseconds from look to look where a folder on the way cannot be watched.
+    private static let interval = 30_000_000
+
+    let levels: PathLevels
+    private let id: SourceID
+    private let environment: SourceEnvironment
+    private unowned let owner: PathSource
+    private var watches: [LevelView.Place: Int32] = [:]
+    private var state = State.idle
+    /// What it was told of last, or looked like after the last run.
+    private var seen: LevelView?
+    private var unchanged = 0
+    private var retry: Retry
+    private var poll = Retry(first: interval, longest: interval)
+    private var isLooking = false
+    /// Something has happened since the look began.
+    private var isDirty = false
+    private var isClosed = false
+    /// Where it stands, when it is not just armed.
+    private(set) var condition: SourceCondition?
+
+    private enum State {
+        /// It does not hold.
+        case idle
+        /// It was told, and what was made of it has not ended.
+        case told
+        case ended(hasFailed: Bool)
+        /// A run has left it as it was.
+        case backingOff
+        /// The pause is over.
+        case dueAgain
+    }
+
+    init(_ levels: PathLevels, id: SourceID, environment: SourceEnvironment, owner: PathSource) {
+        self.levels = levels
+        self.id = id
+        self.environment = environment
+        self.owner = owner
+        retry = Self.retry(levels)
+    }
+
+    private static func retry(_ levels: PathLevels) -> Retry {
+        Retry(
+            first: Int(clamping: levels.pause.microseconds),
+            longest: Int(clamping: min(levels.longestPause.microseconds, UInt64(Int.max / 4))))
+    }
+
+    var watchCount: Int { watches.count }
+
+    func close() {
+        isClosed = true
+        retry.cancel()
+        poll.cancel()
+        for place in watches.keys { unwatch(place) }
+    }
+
+    /// What was told is looked at when all that was made of it has ended.
+    func observe(_ event: FolderEvent) {
+        if case .told = state, !isLooking { return }
+        look()
+    }
+
+    // MARK: Looking
+
+    func look() {
+        guard !isClosed else { return }
+        guard !isLooking else {
+            isDirty = true
+            return
+        }
+        isLooking = true
+        isDirty = false
+        owner.beside { [conditions = levels.conditions] () throws(SystemError) in
+            try LevelView(conditions)
+        } then: { [weak self] result in
+            self?.looked(result)
+        }
+    }
+
+    private func looked(_ result: Swift.Result<LevelView, SystemError>) {
+        isLooking = false
+        guard !isClosed else { return }
+        switch result {
+        case .failure(let error):
+            poll.schedule(on: environment.core) { [weak self] in self?.look() }
+            tell(poll.condition(error.reason))
+        case .success(let view):
+            let isArmed = watch(view.places)
+            if isDirty || !isArmed { return look() }
+            decide(view)
+        }
+    }
+
+    /// False: something was newly watched, and may have changed before.
+    private func watch(_ places: Set<LevelView.Place>) -> Bool {
+        for place in Set(watches.keys).subtracting(places) { unwatch(place) }
+        var isNew = false
+        var isBlind = false
+        for place in places where watches[place] == nil {
+            do throws(SystemError) {
+                let mask: InotifyMask = [
+                    .created, .movedTo, .movedFrom, .deleted, .attributes, .closedAfterWriting, .selfDeleted,
+                    .selfMoved,
+                    .unmounted,
+                ]
+                watches[place] = try environment.inotify.watch(place.folder, mask, name: place.name, for: self)
+                isNew = true
+            } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
+                // What is missing here is noticed in the folder above.
+            } catch {
+                isBlind = true
+            }
+        }
+        if isBlind { poll.schedule(on: environment.core) { [weak self] in self?.look() } }
+        return !isNew
+    }
+
+    private func unwatch(_ place: LevelView.Place) {
+        guard let number = watches.removeValue(forKey: place) else { return }
+        environment.inotify.unwatch(number, name: place.name, for: self)
+    }
+
+    // MARK: Deciding
+
+    private func decide(_ view: LevelView) {
+        if case .told = state { return }
+        guard !view.matches.isEmpty else { return rest() }
+        switch state {
+        case .told: break
+        case .backingOff where view.isSame(as: seen): break
+        case .ended(let hasFailed) where hasFailed || view.isSame(as: seen):
+            unchanged += 1
+            seen = view
+            state = .backingOff
+            retry.schedule(on: environment.core) { [weak self] in self?.pauseIsOver() }
+            tell(retry.unchanged(after: unchanged))
+        case .idle, .ended, .backingOff:
+            begin()
+            fire(view)
+        case .dueAgain: fire(view)
+        }
+    }
+
+    private func pauseIsOver() {
+        guard case .backingOff = state else { return }
+        state = .dueAgain
+        look()
+    }
+
+    /// It does not hold, or no longer.
+    private func rest() {
+        begin()
+        state = .idle
+        seen = nil
+    }
+
+    /// The next pause is the first.
+    private func begin() {
+        unchanged = 0
+        retry.cancel()
+        retry = Self.retry(levels)
+        tell(nil)
+    }
+
+    private func fire(_ view: LevelView) {
+        guard !owner.isHeld else { return }
+        seen = view
+        state = .told
+        if unchanged == 0 { tell(nil) }
+        var handover: UInt64? = environment.handovers.add { [weak self] in self?.ended(hasFailed: $0) }
+        for path in view.matches {
+            var fact = PathFact(.written, path: path, root: path)
+            fact.handover = handover
+            handover = nil
+            environment.send(.event(id, .path(fact)))
+        }
+    }
+
+    private func ended(hasFailed: Bool) {
+        guard !isClosed, case .told = state else { return }
+        state = .ended(hasFailed: hasFailed)
+        look()
+    }
+
+    private func tell(_ condition: SourceCondition?) {
+        guard condition != self.condition else { return }
+        self.condition = condition
+        owner.rootChanged()
+    }
+}
