@@ -8,12 +8,14 @@ import WatchFile
 @testable import EventSources
 
 @Suite("Tail of a link", .ownThread) struct TailLinkTests {
-    private func with(_ prepare: (Folder) throws -> Void, _ body: (Rim, Folder) throws -> Void) throws {
+    private func with(
+        maxLength: Int = 65_536, _ prepare: (Folder) throws -> Void, _ body: (Rim, Folder) throws -> Void
+    ) throws {
         try Folder.with { folder in
             try prepare(folder)
             let rim = try Rim()
             let path = folder["log"].pathBytes
-            let trigger = DescriptorTrigger(listener: .tail(path), framing: .line)
+            let trigger = DescriptorTrigger(listener: .tail(path), framing: .line, maxLength: maxLength)
             let source = rim.open { TailSource($0, path: path, trigger, $1) }
             defer { rim.on(source) { $0.close() } }
             try body(rim, folder)
@@ -112,6 +114,26 @@ import WatchFile
             try wait(for: "it to be armed, got \(rim.condition as Any)") { rim.condition == .armed }
             try folder.write("log", "two\n")
             try wait(for: "two") { rim.texts == ["one", "two"] }
+        }
+    }
+
+    /// A look that reads much may begin before the log is renamed, and end after it: rounds try several moments.
+    @Test func aFileThatIsRenamedWhileItIsReadIsFollowedBesideAFolder() throws {
+        let size = 4 << 20
+        for round in 0..<10 {
+            try with(maxLength: 2 * size, { try $0.write("log", "") }) { rim, folder in
+                try rim.waitUntilArmed()
+                try waitUntilSeen(rim)
+                try folder.append("log", String(repeating: "x", count: size))
+                let moment = Linux.now(.monotonic) + Int64(round * 100)
+                while Linux.now(.monotonic) < moment {}
+                try Linux.rename(folder["log"], to: folder["log.1"])
+                try folder.makeFolder("log")
+                let sentence = SourceCondition.failed("\(folder["log"]) is a folder, and no regular file")
+                try wait(for: "it to say so, got \(rim.condition as Any)") { rim.condition == sentence }
+                try folder.append("log.1", "\n")
+                try wait(for: "the line in round \(round)") { rim.lines.map(\.bytes.count) == [size] }
+            }
         }
     }
 }

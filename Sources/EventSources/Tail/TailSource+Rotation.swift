@@ -6,7 +6,7 @@ import WatchFile
 extension TailSource {
     /// - Parameter isRead: the file that is open was read to its end; else it has gone, or begins differently.
     func search(after position: TailPosition, isRead: Bool) {
-        isSearching = true
+        (isSearching, isLookDue) = (true, false)
         let bound = QueueBound(self, to: environment.core)
         let known = rotated?.places ?? []
         environment.slow.submit(id.description, inOrder: true) { [core = environment.core, path] in
@@ -24,16 +24,19 @@ extension TailSource {
         // What was found may not be true any more when it is let go.
         searched = isHeld ? nil : searched
         guard anchor != nil, !isHeld else { return }
+        defer { if isLookDue { later() } }
         do throws(SystemError) {
             let rotation = try result.get()
             rotated?.follow(rotation.grown)
+            let hasSuccessor = try successor()
+            let isOver = rotation.next != nil || hasSuccessor
             // Who has it open may have written more meanwhile.
-            if isRead, let file, case .facts(let facts) = try file.next(trigger, maker, isOver: true) {
+            if isRead, let file, case .facts(let facts) = try file.next(trigger, maker, isOver: isOver) {
                 tell(facts)
                 return later()
             }
             // Who wrote the file that was read may do so still.
-            if isRead, rotation.next == nil, try !successor() { return restsHere() }
+            if isRead, !isOver { return restsHere() }
             try goOn(rotation, position, isRead: isRead)
         } catch {
             failed(error)

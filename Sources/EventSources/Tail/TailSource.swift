@@ -30,6 +30,8 @@ package final class TailSource: EventSource {
     /// The next file to come is new: it is read from its start.
     private var hasSeenNone = false
     var isSearching = false
+    /// Something happened while others were looked for.
+    var isLookDue = false
     /// The file at the path when others were looked for last.
     var searched: UInt64?
     /// It was read to its end when something was looked at last.
@@ -136,6 +138,7 @@ package final class TailSource: EventSource {
 
     private func look() {
         lookAtRotated()
+        if isSearching { isLookDue = true }
         guard anchor != nil, !isHeld, !isSearching, !isContinuing else { return }
         do throws(SystemError) {
             if file == nil { try openFirst() }
@@ -261,6 +264,8 @@ package final class TailSource: EventSource {
             wasRead = true
             let other = try? Linux.stat(path)
             let isElsewhere = other.map { !file.position.isOf($0) } ?? false
+            // It may have been moved away since the first look at its path, and the move is told during a search.
+            file.isRotated = other == nil || isElsewhere
             if other != nil, !isElsewhere { tellOfArrivals() }
             watchFile()
             // Once for each file that comes, until something is written to it.
