@@ -1,8 +1,8 @@
-import Engine
 import Testing
 import WatchFile
 
 @testable import Daemon
+@testable import Engine
 
 @Suite("How long runs usually take") struct UsualDurationsTests {
     private func ended(_ handler: String, _ took: Int64, _ result: EngineResult = .done) -> OperationView {

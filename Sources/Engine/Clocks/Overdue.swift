@@ -1,5 +1,5 @@
-import Schedule
-package import WatchFile
+package import Schedule
+import WatchFile
 
 /// Operations that start late or run for long: `LateSec=`, `SlowSec=`. Only those of handlers with one of the two are
 /// kept here.
@@ -26,14 +26,16 @@ struct Overdue: Sendable {
 
     /// An attempt has begun.
     mutating func begins(_ id: UInt64) {
-        guard !entries.isEmpty, entries[id] != nil else { return }
-        (entries[id]?.lateAt, entries[id]?.since) = (nil, nil)
+        guard !entries.isEmpty, var entry = entries[id] else { return }
+        (entry.lateAt, entry.since) = (nil, nil)
+        entries[id] = entry
     }
 
     /// An attempt has ended, and another one comes.
     mutating func ends(_ id: UInt64) {
-        guard !entries.isEmpty, entries[id] != nil else { return }
-        (entries[id]?.slowAt, entries[id]?.since) = (nil, nil)
+        guard !entries.isEmpty, var entry = entries[id] else { return }
+        (entry.slowAt, entry.since) = (nil, nil)
+        entries[id] = entry
     }
 }
 
@@ -75,7 +77,8 @@ extension Engine {
 
     mutating func becameLate(_ ref: OperationRef) {
         guard isLateDeadline(ref), let time = overdue[ref.id]?.lateAt, time <= now.monotonic else { return }
-        overdue[ref.id]?.since = now.realtime - (now.monotonic - time)
+        let since = now.realtime - (now.monotonic - time)
+        overdue[ref.id]?.since = since
         let definition = handlers[operations[ref].handler].definition.value
         let cause = waitSentence(ref).map { ": waits for \($0)" } ?? ""
         tell(
@@ -104,7 +107,8 @@ extension Engine {
         guard isSlowDeadline(ref), let time = overdue[ref.id]?.slowAt, time <= now.monotonic,
             let definition = operations[ref].runs.first?.definition.value
         else { return }
-        overdue[ref.id]?.since = now.realtime - (now.monotonic - time)
+        let since = now.realtime - (now.monotonic - time)
+        overdue[ref.id]?.since = since
         tell(
             ref, .slow, "still running after \(definition.patience.slow)", definition.completions.slow,
             isTold: \.isSlowTold)
