@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 const char *clinux_errno_name(int code) { return code == 0 ? NULL : strerrorname_np(code); }
@@ -142,6 +143,16 @@ int clinux_processor_count(void) {
         if (errno != EINVAL) break;
     }
     return 1;
+}
+
+int clinux_is_delegated(const char *path) {
+    // The first is for root to read, the second (systemd 251) for everybody.
+    const char *const names[] = {"trusted.delegate", "user.delegate"};
+    for (int i = 0; i < 2; i++) {
+        char value[8];
+        if (getxattr(path, names[i], value, sizeof value) >= 1 && value[0] == '1') return 1;
+    }
+    return 0;
 }
 
 int64_t clinux_birth_time(int descriptor) {

@@ -172,6 +172,9 @@ CHILD static int run_child(void *argument) {
     const kernel_signal_set none = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
     if (syscall(SYS_setpgid, 0, 0) < 0) return failed(child, CLINUX_SPAWN_GROUP);
+    // First of all: what follows is counted there, and limited.
+    if (spec->control_group >= 0 && syscall(SYS_write, spec->control_group, "0", 1) < 0)
+        return failed(child, CLINUX_SPAWN_CONTROL_GROUP);
     if (set_attributes(child) != 0) return 127;
     if (spec->mask >= 0) syscall(SYS_umask, spec->mask);
     if (place_descriptors(spec) < 0) return failed(child, CLINUX_SPAWN_DESCRIPTORS);

@@ -37,6 +37,8 @@ extension Manager {
           pending_bytes: int,
           # And how many there may be: MaxMemory=.
           max_pending_bytes: int,
+          # How the processes of a run are held together: "cgroups below FOLDER (CONTROLLERS)", or "process groups: REASON".
+          containment: string,
           # Next elapses of timers, the soonest first.
           next: []Elapse,
           # Operations that run now, the longest first; at most 20.

@@ -121,6 +121,7 @@ package struct Daemon {
         let kept = KeptDescriptors(passed)
         let listener = try ControlListener(settings: configuration.settings, passed: kept.others)
         let nice = Linux.nice
+        let containment = Self.isService ? Containment.begin() : Containment(reason: "watchd is no service")
         let logger = Logger(level: configuration.settings.logLevel)
         beginning.log(logger)
         let core = Context("watchd.core")
@@ -129,7 +130,7 @@ package struct Daemon {
 
         let parts = Parts(
             options: options, configuration: configuration, beginning: beginning, listener: listener, logger: logger,
-            nice: nice, kept: kept)
+            nice: nice, containment: containment, kept: kept)
         let failure = Mutex<(any Error)?>(nil)
         core.async {
             let slow = Lanes(core: core, name: "watchd.slow", count: 4, replacement: Self.slowPatience)
@@ -187,6 +188,7 @@ package struct Daemon {
         var listener: ControlListener
         var logger: Logger
         var nice: Int32
+        var containment: Containment
         /// Of an earlier watchd.
         var kept: KeptDescriptors
     }

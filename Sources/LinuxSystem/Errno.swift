@@ -31,6 +31,7 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let outOfMemory = Errno(ENOMEM)
     package static let accessDenied = Errno(EACCES)
     package static let fileExists = Errno(EEXIST)
+    package static let busy = Errno(EBUSY)
     package static let notFolder = Errno(ENOTDIR)
     package static let isFolder = Errno(EISDIR)
     package static let invalidArgument = Errno(EINVAL)

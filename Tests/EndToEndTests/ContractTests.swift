@@ -77,6 +77,34 @@ import Testing
         }
     }
 
+    @Test func moreLinesThanACommandTakesBecomeSeveralRunsOfOneOperation() throws {
+        let text = """
+            [Queue held]
+            [Descriptor lines]
+            ListenFIFO=@/fifo
+            Queue=held
+            Key=all
+            Coalesce=yes
+            Exec=/bin/sh -c 'echo $#' sh %@
+            StandardOutput=append:@/counts
+            StandardInput=null
+            """
+        try Watchd.run(text) { watchd in
+            try watchd.suspend("held")
+            let line = Array(repeating: UInt8(ascii: "x"), count: 999) + [0x0A]
+            try Linux.open(watchd.folder["fifo"], .writing).use { descriptor throws(SystemError) in
+                for _ in 0..<5000 { try Linux.writeAll(descriptor, line) }
+            }
+            try wait(for: "all lines") { try watchd.handler("lines").counters.pending == 5000 }
+            try watchd.resume("held")
+            try watchd.waitUntilIdle()
+            let operation = try #require(try watchd.ended("lines").first)
+            #expect(operation.result == .done, "\(operation)")
+            let counts = watchd.folder.lines("counts").compactMap { Int($0) }
+            #expect(counts.count == 5 && counts.reduce(0, +) == 5000, "\(counts)")
+        }
+    }
+
     @Test func aLimitThatCannotBeSetIsAFailedAttemptThatNamesIt() throws {
         let text = """
             [Custom poke]

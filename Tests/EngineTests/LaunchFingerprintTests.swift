@@ -69,7 +69,9 @@ import WatchFile
             { $0.contract.supplementaryGroups = ["a", "b"] }, { $0.contract.startsAtHome = true },
             { $0.contract.environmentFiles = [EnvironmentFile(path: Array("/a".utf8))] },
             { $0.contract.environmentFiles = [EnvironmentFile(path: Array("/a".utf8), isOptional: true)] },
-            { $0.contract.passedEnvironment = ["A"] },
+            { $0.contract.passedEnvironment = ["A"] }, { $0.contract.resources.memoryMax = 1 },
+            { $0.contract.resources.cpuQuota = 1 }, { $0.contract.resources.tasksMax = 1 },
+            { $0.contract.resources.cpuWeight = 1 }, { $0.contract.resources.ioWeight = 1 },
         ]
         #expect(Set(ways.map { fingerprint($0) }).count == ways.count)
     }

@@ -93,15 +93,15 @@ import WatchFile
         var found: [AdoptableProcess] = []
         // Other tests have theirs.
         try wait(for: "it to be found") {
-            found = try AdoptableProcess.all(instance: Rim.instanceName).filter { $0.pid == pid }
+            found = try AdoptableProcess.all(instance: Rim.instanceName, .none).filter { $0.pid == pid }
             return !found.isEmpty
         }
         let process = try #require(found.first)
         #expect(process.run == run)
         #expect([process.handler, process.queue, process.source] == ["h", "q", "s"])
         #expect(abs(process.started - started) < 10_000_000)
-        #expect(try AdoptableProcess.all(instance: InstanceName(folder: "other", secret: [1])).isEmpty)
-        #expect(try AdoptableProcess.all(instance: .none).isEmpty)
+        #expect(try AdoptableProcess.all(instance: InstanceName(folder: "other", secret: [1]), .none).isEmpty)
+        #expect(try AdoptableProcess.all(instance: .none, .none).isEmpty)
     }
 
     /// Anybody can give a set-user-ID program any environment.
@@ -160,7 +160,8 @@ import WatchFile
             try wait(for: "it to have its environment") {
                 Linux.environment("WATCHD_PART", of: program.processID) != nil
             }
-            #expect(try !AdoptableProcess.all(instance: Rim.instanceName).contains { $0.pid == program.processID })
+            #expect(
+                try !AdoptableProcess.all(instance: Rim.instanceName, .none).contains { $0.pid == program.processID })
         }
     }
 

@@ -24,18 +24,21 @@ final class Rim: Sendable {
     private let runs: QueueBound<RunSet>
     private let epoll: QueueBound<EpollSet>
 
-    static func with(_ body: (Rim) throws -> Void) throws {
-        let rim = try Rim()
+    static func with(
+        _ containment: Containment = Containment(reason: "a test"), _ body: (Rim) throws -> Void
+    ) throws {
+        let rim = try Rim(containment)
         defer { rim.core.queue.sync { rim.epoll.value.cancel() } }
         try body(rim)
     }
 
-    private init() throws {
+    private init(_ containment: Containment) throws {
         (runs, epoll) = try core.queue.sync { [core, said] in
             let epoll = try EpollSet(on: core)
             let environment = RunEnvironment(
                 core: core, slow: Lanes(core: core, count: 2), epoll: epoll, lanes: Lanes(core: core, count: 2),
-                logger: Logger(level: .emerg), nice: Linux.nice, instance: { Self.instanceName },
+                logger: Logger(level: .emerg), nice: Linux.nice, containment: containment,
+                instance: { Self.instanceName },
                 keep: { name, _ in said.kept.withLock { $0.append("keep \(name.name)") } },
                 forget: { name in said.kept.withLock { $0.append("forget \(name.name)") } }
             ) { input in said.inputs.withLock { $0.append(input) } }
@@ -59,6 +62,8 @@ final class Rim: Sendable {
     func signal(_ run: RunID, _ number: Int32) {
         core.queue.sync { runs.value.signal(run, number: number, mode: .tree) }
     }
+
+    func sweep() { core.queue.sync { runs.value.sweep() } }
 
     var started: Set<RunID> {
         Set(said.inputs.withLock { $0 }.compactMap { if case .runStarted(let run, _) = $0 { run } else { nil } })

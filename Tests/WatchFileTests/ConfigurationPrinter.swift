@@ -131,7 +131,17 @@ struct ConfigurationPrinter {
         }
     }
 
+    mutating func resources(_ resources: ResourceControl) {
+        func limit(_ value: UInt64) -> String { value == .max ? "infinity" : "\(value)" }
+        resources.memoryMax.map { key("MemoryMax", limit($0)) }
+        resources.cpuQuota.map { key("CPUQuota", "\($0)%") }
+        resources.tasksMax.map { key("TasksMax", limit($0)) }
+        resources.cpuWeight.map { key("CPUWeight", "\($0)") }
+        resources.ioWeight.map { key("IOWeight", "\($0)") }
+    }
+
     mutating func contract(_ contract: ProcessContract) {
+        resources(contract.resources)
         contract.user.map { key("User", $0) }
         contract.group.map { key("Group", $0) }
         for group in contract.supplementaryGroups { key("SupplementaryGroups", group) }

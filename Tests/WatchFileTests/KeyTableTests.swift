@@ -65,7 +65,8 @@ struct KeyTableTests {
         case .numberOrInfinity: "infinity"
         case .signed(let range): "\(range.lowerBound)"
         case .resourceLimit: "5:infinity"
-        case .size: "64K"
+        case .size, .sizeOrInfinity: "64K"
+        case .percent: "150%"
         case .span: "90s"
         case .choice(let words, _), .choices(let words, _): words.first ?? ""
         case .names:

@@ -150,6 +150,11 @@ struct RandomConfiguration {
             EnvironmentFile(path: Array("/etc/default/file\($0)".utf8), isOptional: bool)
         }
         contract.passedEnvironment = (0..<number(0...2)).map { "PASSED_\($0)" }
+        contract.resources.memoryMax = maybe { $0.bool ? .max : UInt64($0.number(1...1 << 40)) }
+        contract.resources.cpuQuota = maybe { $0.number(1...100_000) }
+        contract.resources.tasksMax = maybe { $0.bool ? .max : UInt64($0.number(1...4_194_304)) }
+        contract.resources.cpuWeight = maybe { $0.number(1...10_000) }
+        contract.resources.ioWeight = maybe { $0.number(1...10_000) }
         contract.mask = UInt32(number(0o100...0o777))
         contract.nice = maybe { Int32($0.number(0...39) - 20) }
         contract.io = maybe {

@@ -77,6 +77,9 @@ int clinux_processor_count(void);
 /// `statx(2)` AT_STATX_FORCE_SYNC: returns when the file system has answered, whatever the answer.
 int clinux_ask(const char *_Nonnull path);
 
+/// Whether a cgroup's folder has the attribute by which systemd delegates it: 1, or 0.
+int clinux_is_delegated(const char *_Nonnull path);
+
 /// `statx(2)` STATX_BTIME: when the open file was made, in nanoseconds since the epoch; 0: not known.
 int64_t clinux_birth_time(int descriptor);
 
@@ -157,6 +160,7 @@ int clinux_raise_descriptor_limit(void);
 enum clinux_spawn_step {
     CLINUX_SPAWN_CLONE = 1, // no process was made
     CLINUX_SPAWN_GROUP,
+    CLINUX_SPAWN_CONTROL_GROUP,
     CLINUX_SPAWN_OOM_SCORE,
     CLINUX_SPAWN_NICE,
     CLINUX_SPAWN_IO_PRIORITY,
@@ -192,6 +196,7 @@ struct clinux_spawn_spec {
     const char *_Nullable folder;                // chdir(2); NULL: stay
     const int *_Nullable descriptors;            // [n] becomes the child's n; it gets no other
     int descriptor_count;                        // at most CLINUX_SPAWN_MAX_DESCRIPTORS
+    int control_group;                           // cgroup.procs of the cgroup it enters, open for writing; -1: stay
     int mask;                                    // umask(2); -1: inherited
     int sets_nice;                               // 0, CLINUX_SPAWN_IF_ALLOWED or CLINUX_SPAWN_REQUIRED
     int nice;                                    // setpriority(2), absolute

@@ -10,7 +10,7 @@ package enum GetStatus: ControlMethod {
 
         enum CodingKeys: String, CodingKey {
             case version, host, pid, started, state, files, sections, problems, pauses, totals, processes, next
-            case running, waiting, held, recent, semaphores, groups, store
+            case running, waiting, held, recent, semaphores, groups, store, containment
             case uptimeUsec = "uptime_usec"
             case maxProcesses = "max_processes"
             case operationsPending = "operations_pending"
@@ -48,6 +48,8 @@ package enum GetStatus: ControlMethod {
         /// These two: those that are in use, at most `Manager.maximumShownInStatus` each.
         package var semaphores: [ListSemaphores.Semaphore]
         package var groups: [GroupState]
+        /// How processes are held together: `cgroups below …`, or `process groups: …` with why there are none.
+        package var containment: String
         /// `nil`: nothing outlives the daemon.
         package var store: Store?
 
@@ -70,6 +72,7 @@ package enum GetStatus: ControlMethod {
             memoryBytes = 0
             pendingBytes = 0
             maxPendingBytes = 0
+            containment = ""
             next = []
             running = []
             waiting = []

@@ -141,7 +141,7 @@ extension Runtime {
 
     /// Processes that an earlier watchd left, of a user that their section still names.
     private var livingProcesses: [AdoptableProcess] {
-        let found = (try? AdoptableProcess.all(instance: instance.names)) ?? []
+        let found = (try? AdoptableProcess.all(instance: instance.names, parts.containment)) ?? []
         let configuration = parts.configuration
         return found.filter { process in
             let id = SourceID(.process, process.source)

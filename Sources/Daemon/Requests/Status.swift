@@ -1,6 +1,7 @@
 import ControlInterface
 import Engine
 import EventSources
+import Handlers
 import LinuxSystem
 import Schedule
 import Varlink
@@ -32,6 +33,7 @@ extension Runtime {
         reply.operationsPending = engine.operationsWaiting
         reply.memoryBytes = Self.memory
         reply.pendingBytes = engine.loadPending.bytes
+        reply.containment = parts.containment.description
         reply.maxPendingBytes = engine.settings.maxMemory
         reply.next = sources.next.map(\.elapse)
         let shown = Manager.maximumShownInStatus

@@ -83,6 +83,7 @@ extension Runtime {
     /// What the service manager kept for runs that are over.
     func forgetKept() {
         for name in kept.closeRest() { manager.forget(name) }
+        runs?.sweep()
     }
 
     private func arm(_ clock: LinuxSystem.Clock, at time: Int64) {

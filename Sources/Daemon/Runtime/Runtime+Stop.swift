@@ -30,7 +30,7 @@ extension Runtime {
 
     func drained(_ leftBehind: [UInt64], _ leftRunning: [AdoptRequest]) {
         for request in leftRunning { EventLog.left(request, logger) }
-        manager.leave(leftRunning.map(\.pid))
+        manager.leave(leftRunning.map(\.pid), leftRunning.map { Containment.name(of: $0.run) })
         if !leftBehind.isEmpty {
             let list = leftBehind.map(String.init).joined(separator: ", ")
             logger.log(.err, "could not end operations \(list); they are left behind")

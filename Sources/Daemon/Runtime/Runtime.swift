@@ -164,8 +164,9 @@ final class Runtime {
         runs = RunSet(
             RunEnvironment(
                 core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice,
-                instance: { [unowned self] in instance.names }, keep: keep, forget: forget, handovers: handovers,
-                units: units, wrote: { [unowned self] in wrote($0, $1) }, send: send))
+                containment: parts.containment, instance: { [unowned self] in instance.names }, keep: keep,
+                forget: forget, handovers: handovers, units: units, wrote: { [unowned self] in wrote($0, $1) },
+                send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }

@@ -52,14 +52,15 @@ final class ServiceManager: Sendable {
         }
     }
 
-    /// Processes that go on beside a stop: the unit's `ExecStopPost=` leaves their process groups alone.
-    func leave(_ processes: [Int32]) {
+    /// Processes that go on beside a stop: the unit's `ExecStopPost=` leaves their process groups alone, and the cgroups
+    /// of their runs.
+    func leave(_ processes: [Int32], _ groups: [String]) {
         guard isManaged, !processes.isEmpty, let folder = Linux.environment("RUNTIME_DIRECTORY") else { return }
         do {
             let options: OpenOptions = [.writing, .creating, .truncating]
             let file = try Linux.open(folder + Array("/left-running".utf8), options, mode: 0o644).release()
             defer { FileDescriptor(owning: file).close() }
-            try Linux.writeAll(file, processes.map { "\($0)\n" }.joined().utf8)
+            try Linux.writeAll(file, (processes.map(String.init) + groups).map { "\($0)\n" }.joined().utf8)
         } catch {
             logger.log(.err, "the service manager ends what OnStop=leave lets run: \(error)")
         }

@@ -26,7 +26,9 @@ struct Adoption {
         let known = Set(state.operations.map(\.id))
         let durable = Set(configuration.queues.filter(\.isDurable).map(\.name))
         for process in found where !known.contains(process.run.operation) && !durable.contains(process.queue) {
-            if !process.isSupervised, !hasEnded(process.run.operation) { state.operations.append(operation(process)) }
+            if !process.isSupervised, !process.handler.isEmpty, !hasEnded(process.run.operation) {
+                state.operations.append(operation(process))
+            }
         }
     }
 

@@ -34,6 +34,9 @@ extension Engine {
             close(ref)
             overdue.begins(ref.id)
             scheduler.noteRestarts(behind: ref)
+            let definition = handlers[operations[ref].handler].definition.value
+            let fitting = ArgumentSpace.stride(operations[ref].entries, definition)
+            let stride = [stride, fitting].compactMap { $0 }.min()
             if let stride, operations[ref].entries.count > stride { split(ref, stride) }
         }
         save(ref)

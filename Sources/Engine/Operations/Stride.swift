@@ -1,6 +1,6 @@
 import Schedule
 
-/// `Stride=`: an operation with many entries runs in parts, beside each other.
+/// `Stride=`, and `%@` with more than a command takes: an operation with many entries runs in parts, beside each other.
 extension Engine {
     mutating func split(_ ref: OperationRef, _ stride: Int) {
         let split = Split(operations[ref].entries.events, stride: stride, started: now.realtime)
@@ -55,7 +55,7 @@ extension Engine {
     }
 }
 
-/// An operation that `Stride=` has split: its parts are runs beside each other.
+/// An operation that was split: its parts are runs beside each other.
 struct Split: Sendable {
     var stride: Int
     /// All entries; a part is a stretch of them.

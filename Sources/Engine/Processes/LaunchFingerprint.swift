@@ -42,6 +42,7 @@ private struct LaunchText {
         case path
         case mask, nice, io, cpu, oomScore, noNewPrivileges, limit
         case user, group, supplementaryGroup, home, environmentFile, optionalEnvironmentFile, passedVariable
+        case memoryMax, cpuQuota, tasksMax, cpuWeight, ioWeight
     }
 
     private(set) var bytes: [UInt8] = []
@@ -80,6 +81,12 @@ private struct LaunchText {
             put(file.isOptional ? .optionalEnvironmentFile : .environmentFile, file.path)
         }
         for name in contract.passedEnvironment { put(.passedVariable, name) }
+        let resources = contract.resources
+        if let bytes = resources.memoryMax { put(.memoryMax, "\(bytes)") }
+        if let quota = resources.cpuQuota { put(.cpuQuota, "\(quota)") }
+        if let tasks = resources.tasksMax { put(.tasksMax, "\(tasks)") }
+        if let weight = resources.cpuWeight { put(.cpuWeight, "\(weight)") }
+        if let weight = resources.ioWeight { put(.ioWeight, "\(weight)") }
         for limit in contract.limits { put(.limit, "\(limit.resource.rawValue) \(limit.soft) \(limit.hard)") }
     }
 

@@ -82,7 +82,7 @@ extension Scheduler {
     func needs(of definition: HandlerDefinition) -> Needs {
         Needs(
             semaphores: demands(of: definition), isProcess: definition.needsProcess,
-            isRestart: definition.overlap == .restart, isSplit: definition.stride != nil)
+            isRestart: definition.overlap == .restart, isSplit: definition.stride != nil || definition.mostLists > 0)
     }
 
     mutating func clearLines() {

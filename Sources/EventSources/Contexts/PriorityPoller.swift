@@ -1,7 +1,7 @@
-import LinuxSystem
+package import LinuxSystem
 import Synchronization
 
-/// Waits for POLLPRI (PSI) in one thread, which is started when the first descriptor comes: an epoll set that is
+/// Waits for POLLPRI (PSI, `cgroup.events`) in one thread, which is started when the first descriptor comes: an epoll set that is
 /// watched itself would lose such events (LIBDISPATCH, section 2). Confined to its context.
 package final class PriorityPoller {
     private struct Wanted: Sendable {
@@ -21,10 +21,15 @@ package final class PriorityPoller {
     /// What ends a wait; the thread lives as long as watchd.
     private var wake: Int32?
 
-    package init(on core: Context) { self.core = core }
+    private let name: String
+
+    package init(on core: Context, name: String = "watchd.pressure") {
+        self.core = core
+        self.name = name
+    }
 
     /// - Parameter handler: called on the context. `isBroken`: nothing more will come.
-    func add(
+    package func add(
         _ descriptor: Int32, _ handler: @escaping (_ isBroken: Bool) -> Void
     ) throws(SystemError) -> UInt64 {
         if wake == nil { try start() }
@@ -37,7 +42,7 @@ package final class PriorityPoller {
     }
 
     /// The descriptor may be closed afterwards.
-    func remove(_ token: UInt64) {
+    package func remove(_ token: UInt64) {
         handlers[token] = nil
         shared.wanted.withLock { $0.removeAll { $0.token == token } }
         poke()
@@ -55,7 +60,7 @@ package final class PriorityPoller {
         let (read, write) = try Linux.pipe(nonBlocking: true).split()
         wake = write
         let bound = QueueBound(self, to: core)
-        Context("watchd.pressure").async { [core, shared] in
+        Context(name).async { [core, shared] in
             while true {
                 Self.wait(read, shared) { token, isBroken in
                     core.async { bound.value.handlers[token]?(isBroken) }

@@ -15,6 +15,8 @@ package struct AdoptableProcess: Equatable, Sendable {
     package var pid: Int32
     /// Its user, in every respect.
     package var userID: UInt32
+    /// Its cgroup says which run it is, which nobody else can make it say.
+    package var isContained = false
     /// Wall clock, microseconds; as exact as the clock, and to the hundredth of a second.
     package var started: Int64
 
@@ -26,11 +28,14 @@ package struct AdoptableProcess: Equatable, Sendable {
 
     /// The process groups of runs of the watchd with this `WATCHD_INSTANCE` whose leader is not our child. One pass
     /// over `/proc`, which takes as long as there are processes: not on `watchd.core`.
-    package static func all(instance: InstanceName) throws(SystemError) -> [AdoptableProcess] {
-        var found: [AdoptableProcess] = []
+    package static func all(
+        instance: InstanceName, _ containment: Containment
+    ) throws(SystemError) -> [AdoptableProcess] {
+        var found = containment.runs.flatMap { contained(in: $0.group, $0.run) }
+        let known = Set(found.map(\.pid))
         for entry in try Linux.readFolder("/proc") {
             guard let pid = Int32(String(decoding: entry.name, as: UTF8.self)), pid != Linux.processID,
-                let place = Linux.place(of: pid), place.groupID == pid,
+                !known.contains(pid), let place = Linux.place(of: pid), place.groupID == pid,
                 // One that has a session of its own was made by a handler, not by watchd.
                 place.sessionID != pid, place.parentID != Linux.processID, !place.isZombie,
                 let process = AdoptableProcess(pid, place, instance: instance)
@@ -38,6 +43,28 @@ package struct AdoptableProcess: Equatable, Sendable {
             found.append(process)
         }
         return found.sorted { $0.pid < $1.pid }
+    }
+
+    /// The leaders of process groups in the cgroup of a run: one of them is its first process. What they say of
+    /// themselves counts only where it names the same run.
+    private static func contained(in group: ControlGroup, _ run: RunID) -> [AdoptableProcess] {
+        group.processes.compactMap { pid in
+            guard let place = Linux.place(of: pid), place.groupID == pid, place.sessionID != pid,
+                place.parentID != Linux.processID, !place.isZombie, isAwake(pid, place)
+            else { return nil }
+            if var process = AdoptableProcess(pid, place, variables(of: pid)), process.run == run {
+                process.isContained = true
+                return process
+            }
+            return AdoptableProcess(pid, place, contained: run)
+        }
+    }
+
+    private init(_ pid: Int32, _ place: ProcessPlace, contained run: RunID) {
+        self.run = run
+        (handler, queue, source, kind, isSupervised) = ("", "", "", "", false)
+        (self.pid, userID, isContained) = (pid, Linux.effectiveUserID, true)
+        started = Linux.now(.realtime) - Linux.now(.boottime) + place.started
     }
 
     /// `nil`: it is no process of a run of this watchd. What it says of itself is believed only with the
@@ -54,7 +81,7 @@ package struct AdoptableProcess: Equatable, Sendable {
     /// Whether its section, if there still is one, has processes of this user. A process of another user than watchd's
     /// is believed only what concerns a `User=` of its own.
     package func mayBe(of contract: ProcessContract?) -> Bool {
-        if userID == Linux.effectiveUserID { return true }
+        if isContained || userID == Linux.effectiveUserID { return true }
         guard let user = contract?.user else { return false }
         if let number = UInt32(user) { return number == userID }
         return (try? Linux.userID(named: user)) == userID

@@ -13,6 +13,8 @@ final class AdoptedRun: OngoingRun {
     private var process: WatchedProcess?
     private var output: OutputCapture?
     private var group: ProcessGroup?
+    private var leaf: ControlGroup?
+    private var leafEnd: LeafEnd?
     private var isEnding = false
     /// It had ended before it was found.
     private var hadEnded = false
@@ -34,6 +36,8 @@ final class AdoptedRun: OngoingRun {
 
     /// Watches the process; one that is gone has ended, nobody knows how.
     func begin(pidfd: consuming FileDescriptor?, output: consuming FileDescriptor?) {
+        leaf = environment.containment.living(request.run)
+        if let leaf { environment.containment.restore(definition.contract.resources, on: leaf, of: definition.name) }
         if pidfd.number != nil { keptNames.append(.pidfd(request.run)) }
         if let output {
             keptNames.append(.output(request.run))
@@ -86,6 +90,11 @@ final class AdoptedRun: OngoingRun {
         case .tree:
             isEnding = true
             try? Linux.kill(group: request.pid, signal: number)
+            guard let leaf else { break }
+            if number == SIGKILL, let leafEnd { return leafEnd.kill() }
+            environment.slow.submit("a signal to \(name)") { [leader = request.pid] in
+                if number == SIGKILL { leaf.kill() } else { leaf.signal(number, but: leader) }
+            }
         case .process:
             if let pidfd = process?.number { try? Linux.pidfdSendSignal(pidfd, number) }
         case .none: break
@@ -126,6 +135,7 @@ final class AdoptedRun: OngoingRun {
     private func processEnded(_ exit: Exit?) {
         process?.cancel()
         process = nil
+        if let leaf { return ended(exit, in: leaf) }
         guard isEnding else { return finish(exit) }
         // It was asked to end, and so was everybody of its group.
         let group = ProcessGroup(leader: request.pid, in: environment) { [weak self] in self?.finish(exit) }
@@ -133,7 +143,18 @@ final class AdoptedRun: OngoingRun {
         group.look()
     }
 
+    private func ended(_ exit: Exit?, in leaf: ControlGroup) {
+        let end = LeafEnd(
+            leaf, of: name, in: environment, ends: definition.killMode == .tree, kills: !isEnding
+        ) { [weak self] _ in
+            self?.finish(exit)
+        }
+        leafEnd = end
+        end.look()
+    }
+
     private func finish(_ exit: Exit?) {
+        (leaf, leafEnd) = (nil, nil)
         group = nil
         for name in keptNames { environment.forget(name) }
         let end = output?.runEnded().end ?? []

@@ -41,6 +41,8 @@ struct Child: Sendable {
         var processID: Int32
         var pidfd: Int32
         var output: Int32?
+        /// Of the run.
+        var group: ControlGroup?
         /// What was passed over.
         var warnings: [String] = []
     }
@@ -52,6 +54,7 @@ struct Child: Sendable {
     let nice: Int32
     /// `WATCHD_INSTANCE`.
     var instance = InstanceName.none
+    var containment = Containment(reason: "nobody has looked")
     /// What its event hands over; closed here, however it ends.
     var handover: Int32?
 
@@ -79,7 +82,7 @@ struct Child: Sendable {
     private func explain(_ error: SpawnError) -> String {
         if let missing = error.missingPrivilege { return "\(error); \(missing)" }
         return switch error.errno {
-        case .argumentsTooLong: "\(error); use %@ with fewer paths, or StandardInput=paths"
+        case .argumentsTooLong: "\(error); StandardInput=paths has no such limit, and LimitSTACK= widens it"
         case .noSuchFile where error.step == .execute: "\(error) (or its interpreter)"
         case .wouldBlock where error.step == .clone: "\(error); raise LimitNPROC= or TasksMax="
         default: error.errno.explained("\(error)")
@@ -106,10 +109,10 @@ struct Child: Sendable {
                 try? Linux.fchown(output.write, user: identity.user, group: identity.group)
             }
         }
-        let descriptors: [Int32]
+        let place: Containment.Place
         let spawned: SpawnedProcess
         do {
-            descriptors = [
+            let descriptors = [
                 input, try open(definition.standardOutput, output?.write, 1, input, &owned),
                 try open(definition.standardError, output?.write, 2, input, &owned),
             ]
@@ -118,7 +121,17 @@ struct Child: Sendable {
                 folder: surroundings.home ?? definition.workingDirectory ?? Array("/".utf8),
                 descriptors: descriptors, nice: priority.nice, ioPriority: priority.io)
             specification.take(definition.contract, surroundings)
-            spawned = try Linux.spawn(specification)
+            place = try containment.enter(request)
+            do {
+                if let group = place.group {
+                    let file = try Linux.open(group.file("cgroup.procs"), .writing)
+                    specification.attributes.controlGroup = owned.add(file)
+                }
+                spawned = try Linux.spawn(specification)
+            } catch {
+                try? place.group?.remove()
+                throw error
+            }
         } catch {
             if let output { FileDescriptor(owning: output.read).close() }
             throw error
@@ -126,7 +139,7 @@ struct Child: Sendable {
         let processID = spawned.processID
         return Started(
             processID: processID, pidfd: spawned.pidfd.release(), output: output?.read,
-            warnings: surroundings.warnings)
+            group: place.group, warnings: surroundings.warnings + place.warnings)
     }
 
     private func unmetPath() throws -> String? {

@@ -1,5 +1,6 @@
 import Engine
 import EventSources
+import Glibc
 import LinuxSystem
 import WatchFile
 
@@ -18,6 +19,11 @@ final class CommandRun: StartedRun {
     private var retry = Retry()
     /// What is left of its process group, while that is waited for.
     private var group: ProcessGroup?
+    /// Its cgroup, while it has one.
+    private var leaf: ControlGroup?
+    private var leafEnd: LeafEnd?
+    /// Of its commands that have ended.
+    private var usage = ResourceUsage()
     /// A signal was sent, or is to be as soon as there is a process: no further command is started.
     private var ending: (signal: Int32, mode: KillMode)?
     /// It is not tried again.
@@ -55,6 +61,7 @@ final class CommandRun: StartedRun {
 
     func start() {
         var child = Child(request: request, step: step, nice: environment.nice, instance: environment.instance())
+        child.containment = environment.containment
         do throws(SystemError) {
             child.handover = try handover()
         } catch {
@@ -104,9 +111,20 @@ final class CommandRun: StartedRun {
         guard let processID, let descriptor = pidfd.number else { return }
         switch mode {
         // ESRCH: it has just ended, which its pidfd tells next.
-        case .tree: try? Linux.kill(group: processID, signal: number)
+        case .tree:
+            try? Linux.kill(group: processID, signal: number)
+            signalTree(number, leader: processID)
         case .process: try? Linux.pidfdSendSignal(descriptor, number)
         case .none: break
+        }
+    }
+
+    /// Those that have left the process group.
+    private func signalTree(_ number: Int32, leader: Int32) {
+        guard let leaf else { return }
+        if number == SIGKILL, let leafEnd { return leafEnd.kill() }
+        environment.slow.submit("a signal to \(name)") {
+            if number == SIGKILL { leaf.kill() } else { leaf.signal(number, but: leader) }
         }
     }
 
@@ -144,6 +162,7 @@ final class CommandRun: StartedRun {
         delay = nil
         for warning in started.warnings { environment.logger.log(.warning, "\(name): \(warning)") }
         processID = started.processID
+        leaf = started.group
         if let read = started.output { capture(FileDescriptor(owning: read)) }
         pidfd = FileDescriptor(owning: started.pidfd)
         do throws(SystemError) {
@@ -151,6 +170,7 @@ final class CommandRun: StartedRun {
         } catch {
             // Without a place in the epoll set its end would never be seen.
             try? Linux.kill(group: started.processID, signal: 9)
+            if let group = started.group { environment.slow.submit("the end of \(name)") { group.kill() } }
             _ = try? Linux.wait(started.pidfd)
             return finish(nil, reason: "\(error), so it was killed", isStarted: true)
         }
@@ -188,11 +208,28 @@ final class CommandRun: StartedRun {
         guard let processID else { return }
         if let token { environment.epoll.remove(token) }
         token = nil
+        if let leaf { return exited(in: leaf) }
         guard let ending, ending.mode == .tree else { return reap() }
         // It was asked to end, and so was everybody of its group.
         let group = ProcessGroup(leader: processID, in: environment) { [weak self] in self?.reap() }
         self.group = group
         group.look()
+    }
+
+    /// With `KillMode=tree` nothing of it goes on. Who was asked to end has the time for it; else it is over at once.
+    private func exited(in leaf: ControlGroup) {
+        let mode = ending?.mode ?? request.definition.value.killMode
+        let end = LeafEnd(
+            leaf, of: name, in: environment, ends: mode == .tree,
+            kills: ending.map { $0.signal == SIGKILL } ?? true
+        ) { [weak self] used in
+            guard let self else { return }
+            usage.add(used)
+            (self.leaf, leafEnd) = (nil, nil)
+            reap()
+        }
+        leafEnd = end
+        end.look()
     }
 
     private func reap() {

@@ -8,6 +8,10 @@ package struct RunEnvironment {
     package let slow: Lanes
     package let epoll: EpollSet
     let groups: GroupMembers
+    /// Where runs have a cgroup each, or why not.
+    let containment: Containment
+    /// Tells when a cgroup has emptied.
+    let priorities: PriorityPoller
     /// Where processes are spawned.
     package let lanes: Lanes
     package let logger: Logger
@@ -30,6 +34,7 @@ package struct RunEnvironment {
 
     package init(
         core: Context, slow: Lanes, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
+        containment: Containment = Containment(reason: "nobody has looked"),
         instance: @escaping () -> InstanceName = { .none },
         keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
@@ -41,6 +46,8 @@ package struct RunEnvironment {
         self.epoll = epoll
         groups = GroupMembers(core: core, slow: slow)
         self.lanes = lanes
+        self.containment = containment
+        priorities = PriorityPoller(on: core, name: "watchd.cgroups")
         self.logger = logger
         self.nice = nice
         self.instance = instance

@@ -1,4 +1,5 @@
 package import Engine
+import EventSources
 package import LinuxSystem
 package import WatchFile
 
@@ -79,6 +80,19 @@ package final class RunSet {
         runs[id] = run
         run.begin(pidfd: pidfd, output: output)
         if runs[id] != nil, long.hasRoom(for: id) { run.keep() }
+    }
+
+    /// Ends what is left in cgroups of runs that are none of these: of an earlier watchd, and known to nobody.
+    package func sweep() {
+        let containment = environment.containment
+        let stale = containment.runs.filter { runs[$0.run] == nil }
+        guard !stale.isEmpty else { return }
+        let logger = environment.logger
+        environment.slow.submit("what is left of earlier runs") {
+            for name in containment.sweep(stale.map(\.group)) {
+                logger.log(.notice, "what was left of an earlier watchd in cgroup \(name) has been ended")
+            }
+        }
     }
 
     package func signal(_ run: RunID, number: Int32, mode: KillMode) { runs[run]?.signal(number, mode) }

@@ -2,6 +2,8 @@ import CLinux
 
 /// Attributes of a new process beside folder, descriptors and priority. By default all of them are inherited.
 package struct ProcessAttributes: Sendable {
+    /// `cgroup.procs` of the cgroup that it enters, open for writing; it stays the caller's.
+    package var controlGroup: Int32?
     /// A nice value that is refused fails the spawn.
     package var requiresNice = false
     /// An I/O priority that is refused fails the spawn.

@@ -53,7 +53,10 @@ package struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
         case arguments
         /// Making the process.
         case clone
-        case processGroup, oomScore, nice, ioPriority, policy, descriptors, limit
+        case processGroup
+        /// Entering its cgroup.
+        case controlGroup
+        case oomScore, nice, ioPriority, policy, descriptors, limit
         /// Supplementary groups, group, user.
         case groups, groupID, userID
         case privileges, folder, execute
@@ -89,7 +92,7 @@ extension Linux {
             var call = clinux_spawn_spec(
                 path: paths[0], arguments: arguments.pointers, environment: environment.pointers,
                 folder: specification.folder == nil ? nil : paths[1], descriptors: descriptors.baseAddress,
-                descriptor_count: Int32(descriptors.count),
+                descriptor_count: Int32(descriptors.count), control_group: attributes.controlGroup ?? -1,
                 mask: specification.umask.map { Int32($0 & 0o777) } ?? -1,
                 sets_nice: given(specification.nice != nil, attributes.requiresNice), nice: specification.nice ?? 0,
                 sets_io_priority: given(specification.ioPriority != nil, attributes.requiresIOPriority),
@@ -123,6 +126,7 @@ extension Linux {
             switch UInt32(spawned.step) {
             case CLINUX_SPAWN_CLONE.rawValue: (.clone, "clone")
             case CLINUX_SPAWN_GROUP.rawValue: (.processGroup, "setpgid")
+            case CLINUX_SPAWN_CONTROL_GROUP.rawValue: (.controlGroup, "write cgroup.procs")
             case CLINUX_SPAWN_OOM_SCORE.rawValue: (.oomScore, "oom_score_adj \(specification.attributes.oomScore ?? 0)")
             case CLINUX_SPAWN_POLICY.rawValue: (.policy, "sched_setscheduler")
             case CLINUX_SPAWN_LIMIT.rawValue:

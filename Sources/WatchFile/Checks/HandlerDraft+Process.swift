@@ -16,6 +16,11 @@ extension HandlerDraft {
         result.oomScoreAdjust = entries["OOMScoreAdjust"]?.number.map { Int32($0) }
         result.hasNoNewPrivileges = entries["NoNewPrivileges"]?.flag ?? false
         result.limits = ResourceLimit.Resource.allCases.compactMap { entries["Limit\($0.rawValue)"]?.resourceLimit }
+        result.resources.memoryMax = entries["MemoryMax"]?.limit.map { $0.map { UInt64($0) } ?? .max }
+        result.resources.cpuQuota = entries["CPUQuota"]?.number
+        result.resources.tasksMax = entries["TasksMax"]?.limit.map { $0.map { UInt64($0) } ?? .max }
+        result.resources.cpuWeight = entries["CPUWeight"]?.number
+        result.resources.ioWeight = entries["IOWeight"]?.number
         return result
     }
 

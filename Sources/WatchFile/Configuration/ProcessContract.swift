@@ -27,6 +27,8 @@ package struct ProcessContract: Equatable, Sendable {
     package var hasNoNewPrivileges = false
     /// `Limit…=`, no resource twice.
     package var limits: [ResourceLimit] = []
+    /// `MemoryMax=` to `IOWeight=`.
+    package var resources = ResourceControl()
 
     package init() {}
 }
@@ -57,6 +59,21 @@ package struct EnvironmentFile: Hashable, Sendable {
         self.path = path
         self.isOptional = isOptional
     }
+}
+
+/// Limits of all processes of a run together, as in `systemd.resource-control(5)`. `nil`: none was written.
+package struct ResourceControl: Equatable, Sendable {
+    /// `MemoryMax=`: bytes; `.max` is `infinity`.
+    package var memoryMax: UInt64?
+    /// `CPUQuota=`: hundredths of one processor.
+    package var cpuQuota: Int?
+    /// `TasksMax=`: `.max` is `infinity`.
+    package var tasksMax: UInt64?
+    /// `CPUWeight=`, `IOWeight=`: among the runs, 1 to 10 000; the kernel's usual one is 100.
+    package var cpuWeight: Int?
+    package var ioWeight: Int?
+
+    package init() {}
 }
 
 /// `IOSchedulingClass=` with its level.

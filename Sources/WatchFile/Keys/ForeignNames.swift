@@ -119,7 +119,7 @@ enum ForeignNames {
             [
                 "PrivateTmp", "PrivateDevices", "PrivateNetwork", "ProtectSystem", "ProtectHome", "ReadWritePaths",
                 "ReadOnlyPaths", "InaccessiblePaths", "CapabilityBoundingSet", "AmbientCapabilities", "DynamicUser",
-                "SystemCallFilter", "RestrictAddressFamilies", "Slice", "TasksMax", "CPUWeight", "IOWeight",
+                "SystemCallFilter", "RestrictAddressFamilies", "Slice",
             ], nil, "it is a setting of the unit of watchd, for all handlers: systemctl edit watchd"
         ),
     ]

@@ -41,6 +41,10 @@ enum ValueType {
     case resourceLimit(ResourceLimit.Resource)
     /// Bytes, with the suffixes `K`, `M`, `G` (1024).
     case size(ClosedRange<Int>)
+    /// As `size`, or `infinity`.
+    case sizeOrInfinity(ClosedRange<Int>)
+    /// `NUMBER%`.
+    case percent(ClosedRange<Int>)
     case span(SpanRule)
     /// One of some words; `later` are known and refused.
     case choice([String], later: [String] = [])

@@ -173,8 +173,11 @@ enum KeyTable {
             .one("CPUSchedulingPriority", .number(1...99)),
             .one("OOMScoreAdjust", .signed(-1000...1000)),
             .one("NoNewPrivileges", .flag, usual: "no"),
-            .later("MemoryMax", .text),
-            .later("CPUQuota", .text),
+            .one("MemoryMax", .sizeOrInfinity(1...1 << 60)),
+            .one("CPUQuota", .percent(1...100_000)),
+            .one("TasksMax", .numberOrInfinity(1...4_194_304)),
+            .one("CPUWeight", .number(1...10_000)),
+            .one("IOWeight", .number(1...10_000)),
             .later("RunIn", .choice([], later: ["watchd", "unit"])),
             .one(
                 "StandardInput",
@@ -288,9 +291,11 @@ enum KeyTable {
             "CPUSchedulingPriority", "OOMScoreAdjust", "NoNewPrivileges",
         ] + limits.map(\.name))
 
+    /// Keys of a handler that are about the cgroup of its runs.
+    static let containmentNames: Set = ["MemoryMax", "CPUQuota", "TasksMax", "CPUWeight", "IOWeight"]
+
     /// Keys of a handler that are about its process; a supervised command has them too.
-    static let processNames = launchNames.union([
-        "KillSignal", "KillMode", "TimeoutStopSec", "SuccessExitStatus", "MemoryMax", "CPUQuota", "StandardOutput",
-        "StandardError",
+    static let processNames = launchNames.union(containmentNames).union([
+        "KillSignal", "KillMode", "TimeoutStopSec", "SuccessExitStatus", "StandardOutput", "StandardError",
     ])
 }

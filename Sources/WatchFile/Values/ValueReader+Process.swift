@@ -15,6 +15,18 @@ extension ValueReader {
         return nil
     }
 
+    /// `150%`: of one processor.
+    func percent(in range: ClosedRange<Int>, _ problems: inout Problems) -> Int? {
+        let digits = text.bytes.dropLast()
+        guard text.bytes.last == UInt8(ascii: "%"), !digits.isEmpty, digits.allSatisfy(\.isDigit) else {
+            refuse(&problems, "is not a share of one processor, such as 20%")
+            return nil
+        }
+        if let number = Int(String(decoding: digits, as: UTF8.self)), range.contains(number) { return number }
+        refuse(&problems, "is not in \(range.lowerBound)% to \(range.upperBound)%")
+        return nil
+    }
+
     /// `LIMIT`, or `SOFT:HARD`.
     func resourceLimit(_ resource: ResourceLimit.Resource, _ problems: inout Problems) -> ResourceLimit? {
         let parts: [SourceText]

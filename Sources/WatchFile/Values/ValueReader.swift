@@ -19,6 +19,10 @@ struct ValueReader {
         case .signed(let range): return signed(in: range, &problems).map(Value.number)
         case .resourceLimit(let resource): return resourceLimit(resource, &problems).map(Value.resourceLimit)
         case .size(let range): return size(in: range, &problems).map(Value.number)
+        case .sizeOrInfinity(let range):
+            if text.string == "infinity" { return .limit(nil) }
+            return size(in: range, &problems).map { .limit($0) }
+        case .percent(let range): return percent(in: range, &problems).map(Value.number)
         case .span(let rule): return span(rule, &problems).map(Value.span)
         case .choice(let words, let later):
             return choose(text, of: words, later: later, &problems).map(Value.word)

@@ -55,10 +55,12 @@ struct StatusScreen {
     }
 
     private var load: String {
-        "\(Phrases.count(status.processes)) of at most \(Phrases.count(status.maxProcesses)) processes, "
+        "\(Phrases.count(status.processes)) of at most \(Phrases.count(status.maxProcesses)) processes\(cgroups), "
             + "\(Phrases.count(status.operationsPending, "operation")) pending\(bytes), "
             + Phrases.bytes(status.memoryBytes)
     }
+
+    private var cgroups: String { status.containment.hasPrefix("cgroups") ? " in cgroups" : "" }
 
     /// Of what is pending and of the history, where they are worth a look: from a tenth of what there may be.
     private var bytes: String {
