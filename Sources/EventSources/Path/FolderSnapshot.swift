@@ -3,15 +3,15 @@ package import LinuxSystem
 /// What stood in a folder (or at a path) when it was last looked at, to be compared after events were lost.
 package struct FolderSnapshot: Sendable, Equatable {
     package struct Stamp: Sendable, Equatable {
-        var inode: UInt64
-        var size: Int64
-        var modified: Int64
-        var changed: Int64
-        var permissions: UInt32 = 0
-        var userID: UInt32 = 0
-        var groupID: UInt32 = 0
-        var links: UInt64 = 0
-        var isFolder: Bool
+        package var inode: UInt64
+        package var size: Int64
+        package var modified: Int64
+        package var changed: Int64
+        package var permissions: UInt32 = 0
+        package var userID: UInt32 = 0
+        package var groupID: UInt32 = 0
+        package var links: UInt64 = 0
+        package var isFolder: Bool
         /// A comparison has told that it came or was written; the kernel's own report of the same state is not told
         /// again.
         var isRecovered = false
@@ -37,7 +37,7 @@ package struct FolderSnapshot: Sendable, Equatable {
         /// Something that stands nowhere.
         static let nothing = Stamp(inode: 0, size: 0, modified: 0, changed: 0, isFolder: false)
 
-        private init(inode: UInt64, size: Int64, modified: Int64, changed: Int64, isFolder: Bool) {
+        init(inode: UInt64, size: Int64, modified: Int64, changed: Int64, isFolder: Bool) {
             self.inode = inode
             self.size = size
             self.modified = modified
@@ -52,7 +52,10 @@ package struct FolderSnapshot: Sendable, Equatable {
         /// Whether another change may leave the times it has.
         ///
         /// - Parameter now: microseconds of the wall clock.
-        func isFresh(at now: Int64) -> Bool {
+        func isFresh(at now: Int64) -> Bool { Self.isFresh(changed, at: now) }
+
+        /// - Parameter changed: nanoseconds of the last change of the inode.
+        static func isFresh(_ changed: Int64, at now: Int64) -> Bool {
             let isCoarse = changed % 1_000_000_000 == 0
             return now * 1000 - changed < (isCoarse ? 2_000_000_000 : 20_000_000)
         }

@@ -1,0 +1,462 @@
+package import LinuxSystem
+
+/// The folders and files below a watched root, each by its name in its folder, with the state that was last seen of it.
+///
+/// A rename of a folder changes one node, however much stands below it: no path is stored. A node takes 72 bytes, its
+/// name once more, and about 6 bytes of the table that finds it; nodes stand in pages, names one behind the other.
+/// Nothing here recurses, so that no depth is too deep. A value without any knowledge of the kernel.
+package struct FileTree {
+    package typealias ID = Int32
+
+    /// A node at a time: after it has gone, its number may be another one's.
+    package struct Reference: Hashable, Sendable {
+        package var id: ID
+        var generation: UInt16
+    }
+
+    /// What is known of a node beside the state of its file.
+    struct Flags: OptionSet, Sendable {
+        let rawValue: UInt16
+
+        /// Nobody was told that it is there.
+        static let isNew = Flags(rawValue: 1)
+        /// Its content is to be told when nobody writes it any more.
+        static let isDue = Flags(rawValue: 2)
+        /// What is due was found by a comparison.
+        static let isRecovered = Flags(rawValue: 4)
+        /// Stamped so soon after the last change that another one may leave the same times.
+        static let isFresh = Flags(rawValue: 8)
+        /// The kernel has reported it, but nobody could look at it yet.
+        static let isUnseen = Flags(rawValue: 16)
+        /// A folder that is to be listed, and compared.
+        static let isQueued = Flags(rawValue: 32)
+        /// With all folders in it.
+        static let isDeep = Flags(rawValue: 64)
+        /// What the listing finds is where the source begins, no news.
+        static let isSilent = Flags(rawValue: 128)
+        /// What the listing finds is told as found by a comparison.
+        static let isCompared = Flags(rawValue: 256)
+        /// The listing that is being taken in shows it.
+        static let isListed = Flags(rawValue: 512)
+        /// Its close is waited for by a watch of the file.
+        static let isWaited = Flags(rawValue: 1024)
+
+        /// How a folder is to be listed.
+        static let scan: Flags = [.isQueued, .isDeep, .isSilent, .isCompared]
+    }
+
+    struct Node {
+        var inode: UInt64 = 0
+        /// Of a file. Of a folder, its first child and its watch.
+        fileprivate var word: Int64 = 0
+        fileprivate var modified: Int64 = 0
+        fileprivate var changed: Int64 = 0
+        fileprivate var userID: UInt32 = 0
+        fileprivate var groupID: UInt32 = 0
+        fileprivate var links: UInt32 = 0
+        fileprivate var nameStart: UInt32 = 0
+        fileprivate(set) var parent: ID = 0
+        fileprivate var nextInBucket: ID = 0
+        fileprivate var next: ID = 0
+        fileprivate var previous: ID = 0
+        fileprivate var flags: UInt16 = 0
+        fileprivate var generation: UInt16 = 0
+        fileprivate var permissions: UInt16 = 0
+        fileprivate var nameLength: UInt8 = 0
+        fileprivate var kind: UInt8 = 0
+
+        fileprivate var firstChild: ID {
+            get { ID(truncatingIfNeeded: word) }
+            set { word = (word & ~0xffff_ffff) | Int64(UInt32(bitPattern: newValue)) }
+        }
+    }
+
+    /// Holds the root, which has no name.
+    static let holder: ID = 0
+    private static let pageBits = 10
+
+    private var pages: [[Node]] = []
+    private var used = 0
+    private var firstFree: ID = 0
+    /// Nodes, without the holder.
+    package private(set) var count = 0
+    package private(set) var folderCount = 0
+    private var buckets: [ID] = [ID](repeating: 0, count: 16)
+    private var names: [UInt8] = []
+    /// Bytes of names that nobody has any more.
+    private var staleNames = 0
+
+    package init() {
+        // The number of the holder is that of no other node: 0 stands for none.
+        _ = allocate()
+        self[Self.holder].kind = Self.number(.folder)
+    }
+
+    private(set) subscript(id: ID) -> Node {
+        get { pages[Int(id) >> Self.pageBits][Int(id) & (1 << Self.pageBits - 1)] }
+        _modify { yield &pages[Int(id) >> Self.pageBits][Int(id) & (1 << Self.pageBits - 1)] }
+    }
+
+    /// Bytes of memory.
+    package var room: Int {
+        pages.reduce(0) { $0 + $1.capacity * MemoryLayout<Node>.stride } + buckets.capacity * MemoryLayout<ID>.stride
+            + names.capacity
+    }
+
+    // MARK: Nodes
+
+    func reference(_ id: ID) -> Reference { Reference(id: id, generation: self[id].generation) }
+
+    /// The node, if it is still the same.
+    func id(_ reference: Reference) -> ID? {
+        guard reference.id > 0, reference.id < used else { return nil }
+        let node = self[reference.id]
+        return node.generation == reference.generation && node.parent >= 0 ? reference.id : nil
+    }
+
+    /// The root's node.
+    package var root: ID? {
+        let first = self[Self.holder].firstChild
+        return first == 0 ? nil : first
+    }
+
+    func parent(of id: ID) -> ID { self[id].parent }
+
+    func kind(of id: ID) -> FileStatus.Kind { Self.kinds[Int(self[id].kind)] }
+
+    func isFolder(_ id: ID) -> Bool { self[id].kind == Self.folder }
+
+    func has(_ flag: Flags, _ id: ID) -> Bool { self[id].flags & flag.rawValue != 0 }
+
+    func flags(of id: ID) -> Flags { Flags(rawValue: self[id].flags) }
+
+    mutating func set(_ flags: Flags, _ id: ID) { self[id].flags |= flags.rawValue }
+
+    mutating func clear(_ flags: Flags, _ id: ID) { self[id].flags &= ~flags.rawValue }
+
+    /// How a folder is to be listed, which it is from now on.
+    mutating func takeScan(_ id: ID) -> Flags {
+        defer { clear(.scan, id) }
+        return flags(of: id).intersection(.scan)
+    }
+
+    /// The inotify watch of a folder; 0: none.
+    func watch(of id: ID) -> Int32 { isFolder(id) ? Int32(truncatingIfNeeded: self[id].word >> 32) : 0 }
+
+    mutating func setWatch(_ watch: Int32, of id: ID) {
+        guard isFolder(id) else { return }
+        self[id].word = (self[id].word & 0xffff_ffff) | Int64(watch) << 32
+    }
+
+    private static let folder = number(.folder)
+    private static let kinds: [FileStatus.Kind] = [
+        .unknown, .regular, .folder, .symbolicLink, .fifo, .socket, .characterDevice, .blockDevice,
+    ]
+
+    private static func number(_ kind: FileStatus.Kind) -> UInt8 {
+        switch kind {
+        case .unknown: 0
+        case .regular: 1
+        case .folder: 2
+        case .symbolicLink: 3
+        case .fifo: 4
+        case .socket: 5
+        case .characterDevice: 6
+        case .blockDevice: 7
+        }
+    }
+
+    // MARK: Stamps
+
+    /// What was last seen of it.
+    func stamp(of id: ID) -> FolderSnapshot.Stamp {
+        let node = self[id]
+        var stamp = FolderSnapshot.Stamp(
+            inode: node.inode, size: isFolder(id) ? 0 : node.word, modified: node.modified, changed: node.changed,
+            isFolder: isFolder(id))
+        (stamp.permissions, stamp.userID, stamp.groupID) = (UInt32(node.permissions), node.userID, node.groupID)
+        stamp.links = UInt64(node.links)
+        stamp.isOpen = has(.isDue, id)
+        stamp.isFresh = has(.isFresh, id)
+        return stamp
+    }
+
+    /// - Parameter isFresh: another change may leave the same times.
+    mutating func setStamp(_ status: FileStatus, isFresh: Bool, of id: ID) {
+        if self[id].kind != Self.number(status.kind) {
+            if isFolder(id) { folderCount -= 1 }
+            if status.kind == .folder { folderCount += 1 }
+            self[id].kind = Self.number(status.kind)
+            self[id].word = 0
+        }
+        self[id].inode = status.inode
+        self[id].modified = status.modified
+        self[id].changed = status.changed
+        (self[id].userID, self[id].groupID) = (status.userID, status.groupID)
+        self[id].permissions = UInt16(truncatingIfNeeded: status.permissions)
+        if status.kind != .folder {
+            self[id].word = status.size
+            self[id].links = UInt32(truncatingIfNeeded: status.links)
+        }
+        clear([.isUnseen, .isFresh], id)
+        if isFresh { set(.isFresh, id) }
+    }
+
+    // MARK: Names
+
+    func name(of id: ID) -> [UInt8] {
+        let (start, length) = (Int(self[id].nameStart), Int(self[id].nameLength))
+        return Array(names[start..<(start + length)])
+    }
+
+    /// Below the root; empty for the root itself.
+    package func path(of id: ID) -> [UInt8] { path(of: id, below: root ?? Self.holder) }
+
+    /// - Parameter top: a folder above it, or itself: then the path is empty.
+    func path(of id: ID, below top: ID) -> [UInt8] {
+        var (length, node) = (0, id)
+        while node != top, node != Self.holder {
+            length += Int(self[node].nameLength) + 1
+            node = self[node].parent
+        }
+        guard length > 1 else { return [] }
+        var path = [UInt8](repeating: UInt8(ascii: "/"), count: length - 1)
+        var end = path.count
+        node = id
+        while node != top, node != Self.holder {
+            let (start, count) = (Int(self[node].nameStart), Int(self[node].nameLength))
+            path.replaceSubrange((end - count)..<end, with: names[start..<(start + count)])
+            end -= count + 1
+            node = self[node].parent
+        }
+        return path
+    }
+
+    func child(of folder: ID, named name: [UInt8]) -> ID? {
+        var id = buckets[bucket(folder, name)]
+        while id != 0 {
+            if self[id].parent == folder, isNamed(id, name) { return id }
+            id = self[id].nextInBucket
+        }
+        return nil
+    }
+
+    /// What stands at a path below the root; empty: the root.
+    package func node(at path: [UInt8]) -> ID? {
+        var node = root
+        for name in path.split(separator: UInt8(ascii: "/")) {
+            guard let folder = node else { return nil }
+            node = child(of: folder, named: Array(name))
+        }
+        return node
+    }
+
+    private func isNamed(_ id: ID, _ name: [UInt8]) -> Bool {
+        let (start, length) = (Int(self[id].nameStart), Int(self[id].nameLength))
+        guard length == name.count else { return false }
+        return names.withUnsafeBytes { all in
+            name.withUnsafeBytes { bytes in all[start..<(start + length)].elementsEqual(bytes) }
+        }
+    }
+
+    private func bucket(_ parent: ID, _ name: [UInt8]) -> Int {
+        // Names are chosen by others: with a seed of this process, none can choose them to fall together.
+        var hasher = Hasher()
+        hasher.combine(parent)
+        name.withUnsafeBytes { hasher.combine(bytes: $0) }
+        return hasher.finalize() & (buckets.count - 1)
+    }
+
+    // MARK: Changing
+
+    /// - Precondition: nothing stands there by that name, which has at most 255 bytes.
+    mutating func insert(_ name: [UInt8], into folder: ID, kind: FileStatus.Kind = .unknown) -> ID {
+        count += 1
+        if count > buckets.count { growBuckets() }
+        let id = allocate()
+        self[id].kind = Self.number(kind)
+        if kind == .folder { folderCount += 1 }
+        self[id].nameStart = keep(name)
+        self[id].nameLength = UInt8(truncatingIfNeeded: name.count)
+        link(id, name, into: folder)
+        return id
+    }
+
+    /// - Precondition: nothing stands below it any more.
+    mutating func remove(_ id: ID) {
+        unlink(id)
+        staleNames += Int(self[id].nameLength)
+        if isFolder(id) { folderCount -= 1 }
+        count -= 1
+        let generation = self[id].generation
+        self[id] = Node()
+        self[id].generation = generation &+ 1
+        self[id].parent = -1
+        self[id].next = firstFree
+        firstFree = id
+        if staleNames > 65_536, staleNames > names.count / 2 { compactNames() }
+    }
+
+    /// - Precondition: nothing stands there by that name; the folder is neither it nor below it.
+    mutating func move(_ id: ID, to folder: ID, name: [UInt8]) {
+        unlink(id)
+        staleNames += Int(self[id].nameLength)
+        self[id].nameStart = keep(name)
+        self[id].nameLength = UInt8(truncatingIfNeeded: name.count)
+        link(id, name, into: folder)
+    }
+
+    /// They stand in each other's place.
+    mutating func exchange(_ one: ID, _ other: ID) {
+        let (place, name) = (self[one].parent, self.name(of: one))
+        let (otherPlace, otherName) = (self[other].parent, self.name(of: other))
+        unlink(one)
+        unlink(other)
+        (self[one].nameStart, self[other].nameStart) = (self[other].nameStart, self[one].nameStart)
+        (self[one].nameLength, self[other].nameLength) = (self[other].nameLength, self[one].nameLength)
+        link(one, otherName, into: otherPlace)
+        link(other, name, into: place)
+    }
+
+    private mutating func allocate() -> ID {
+        if firstFree != 0 {
+            let id = firstFree
+            firstFree = self[id].next
+            let generation = self[id].generation
+            self[id] = Node()
+            self[id].generation = generation
+            return id
+        }
+        if used >> Self.pageBits == pages.count {
+            var page: [Node] = []
+            page.reserveCapacity(used == 0 ? 16 : 1 << Self.pageBits)
+            pages.append(page)
+        }
+        pages[used >> Self.pageBits].append(Node())
+        used += 1
+        return ID(used - 1)
+    }
+
+    private mutating func keep(_ name: [UInt8]) -> UInt32 {
+        let start = names.count
+        if start + name.count > names.capacity { names.reserveCapacity(start + name.count + max(4096, start / 8)) }
+        names += name
+        return UInt32(truncatingIfNeeded: start)
+    }
+
+    private mutating func link(_ id: ID, _ name: [UInt8], into folder: ID) {
+        let (bucket, first) = (bucket(folder, name), self[folder].firstChild)
+        self[id].parent = folder
+        self[id].nextInBucket = buckets[bucket]
+        buckets[bucket] = id
+        self[id].previous = 0
+        self[id].next = first
+        if first != 0 { self[first].previous = id }
+        self[folder].firstChild = id
+    }
+
+    private mutating func unlink(_ id: ID) {
+        let node = self[id]
+        let bucket = bucket(node.parent, name(of: id))
+        if buckets[bucket] == id {
+            buckets[bucket] = node.nextInBucket
+        } else {
+            var before = buckets[bucket]
+            while before != 0, self[before].nextInBucket != id { before = self[before].nextInBucket }
+            if before != 0 { self[before].nextInBucket = node.nextInBucket }
+        }
+        if node.previous == 0 {
+            self[node.parent].firstChild = node.next
+        } else {
+            self[node.previous].next = node.next
+        }
+        if node.next != 0 { self[node.next].previous = node.previous }
+    }
+
+    private mutating func growBuckets() {
+        buckets = [ID](repeating: 0, count: 2 * buckets.count)
+        for number in 1..<used where self[ID(number)].parent >= 0 {
+            let id = ID(number)
+            let bucket = bucket(self[id].parent, name(of: id))
+            self[id].nextInBucket = buckets[bucket]
+            buckets[bucket] = id
+        }
+    }
+
+    private mutating func compactNames() {
+        var kept: [UInt8] = []
+        kept.reserveCapacity(names.count - staleNames)
+        for number in 0..<used where self[ID(number)].parent >= 0 {
+            let (start, length) = (Int(self[ID(number)].nameStart), Int(self[ID(number)].nameLength))
+            self[ID(number)].nameStart = UInt32(truncatingIfNeeded: kept.count)
+            kept += names[start..<(start + length)]
+        }
+        names = kept
+        staleNames = 0
+    }
+
+    // MARK: Walking
+
+    /// What stands directly in a folder, in no order.
+    func children(of folder: ID) -> [ID] {
+        guard isFolder(folder) else { return [] }
+        var (children, id) = ([ID](), self[folder].firstChild)
+        while id != 0 {
+            children.append(id)
+            id = self[id].next
+        }
+        return children
+    }
+
+    /// The next one of all that stands below a folder, each before what stands in it; `nil`: that was the last.
+    ///
+    /// - Parameter id: the folder itself, to begin with.
+    func next(after id: ID, within top: ID) -> ID? {
+        if isFolder(id), self[id].firstChild != 0 { return self[id].firstChild }
+        var node = id
+        while node != top {
+            if self[node].next != 0 { return self[node].next }
+            node = self[node].parent
+        }
+        return nil
+    }
+
+    /// All that stands below a folder, each before what stands in it.
+    func below(_ top: ID) -> [ID] {
+        var (found, id) = ([ID](), top)
+        while let next = next(after: id, within: top) {
+            found.append(next)
+            id = next
+        }
+        return found
+    }
+}
+
+extension FileTree {
+    /// A file or folder as it was last seen.
+    package struct Entry: Equatable, Sendable {
+        /// Below the root; empty: the root.
+        package var path: [UInt8]
+        package var kind: FileStatus.Kind
+        package var stamp: FolderSnapshot.Stamp
+    }
+
+    /// Calls with everything that is known, folders before what stands in them, in no other order. What nobody has
+    /// looked at yet is left out.
+    package func forEach(_ body: (Entry) -> Void) {
+        guard let root else { return }
+        var id: ID? = root
+        while let node = id {
+            if !has(.isUnseen, node) {
+                body(Entry(path: path(of: node), kind: kind(of: node), stamp: stamp(of: node)))
+            }
+            id = next(after: node, within: root)
+        }
+    }
+
+    /// What is known of the path below the root.
+    package func entry(at path: [UInt8]) -> Entry? {
+        guard let node = node(at: path), !has(.isUnseen, node) else { return nil }
+        return Entry(path: path, kind: kind(of: node), stamp: stamp(of: node))
+    }
+}
