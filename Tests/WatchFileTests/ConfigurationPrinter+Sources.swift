@@ -77,7 +77,8 @@ extension ConfigurationPrinter {
             trigger.directoryMode.map { key("DirectoryMode", "0" + String($0, radix: 8)) }
             if trigger.joinsAll { key("Join", "all") }
             key("Loop", trigger.stopsLoops ? "stop" : "warn")
-            flag("Recursive", false, default: false)
+            globs("Prune", trigger.prune.globs)
+            flag("Recursive", trigger.isRecursive, default: false)
         case .descriptor(let trigger):
             descriptor(trigger)
         case .process(let trigger): process(trigger)

@@ -84,7 +84,8 @@ extension RandomConfiguration {
         var trigger = PathTrigger(
             paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
             events: PathEvents(rawValue: UInt8(number(1...63))),
-            filter: PathFilter(include: globs(), exclude: globs()))
+            filter: PathFilter(include: globs(), exclude: globs()), isRecursive: bool,
+            prune: PathPrune(globs: globs()))
         trigger.stopsLoops = bool
         trigger.directoryMode = maybe { UInt32($0.number(0...0o777)) }
         trigger.settle = maybe { random in

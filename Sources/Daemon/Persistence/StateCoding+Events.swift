@@ -63,7 +63,7 @@ extension ByteWriter {
     private mutating func put(_ path: PathFact) {
         put(byte: 3)
         let bits: UInt8 = (path.oldPath == nil ? 0 : 1) | (path.isRecovered ? 2 : 0) | (path.hasReplaced ? 4 : 0)
-        put(byte: bits | (path.isNew ? 8 : 0))
+        put(byte: bits | (path.isNew ? 8 : 0) | (path.isFolder ? 16 : 0))
         put(byte: path.change.stateNumber)
         put(path.path)
         put(path.root)
@@ -216,10 +216,10 @@ extension ByteReader {
     }
 
     private mutating func path() throws(DamagedBytes) -> PathFact {
-        let bits = try flags(15)
+        let bits = try flags(31)
         var path = PathFact(
             try number(), path: try content(), root: try content(), isRecovered: bits & 2 != 0,
-            hasReplaced: bits & 4 != 0, isNew: bits & 8 != 0)
+            hasReplaced: bits & 4 != 0, isNew: bits & 8 != 0, isFolder: bits & 16 != 0)
         path.oldPath = try content(if: bits & 1 != 0)
         return path
     }

@@ -158,7 +158,8 @@ final class Runtime {
                 log: { [logger] in EventLog.line($1, of: $0, logger) },
                 warn: { [logger] in logger.log(.warning, "\($0): \($1)", [("WATCHD_SOURCE", $0.description)]) },
                 limited: { [unowned self] in limits[$0] = $1 },
-                unitSource: { UnitSource($0, $1, units, send: send) }, send: send),
+                unitSource: { UnitSource($0, $1, units, send: send) },
+                ownFolders: [StateDirectory.path(engine.settings)], send: send),
             stored: kept.takeSources(), passed: kept.takePassed(), ownSignals: [1, 2, 15]
         ) { [unowned self] in signalReceived($0) }
         runs = RunSet(

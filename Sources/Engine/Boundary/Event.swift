@@ -177,10 +177,12 @@ package struct PathFact: Equatable, Sendable {
     package var isNew: Bool
     /// Of a condition that holds: to be told, by this number, when all that was made of it has ended.
     package var handover: UInt64?
+    /// A folder of a tree, of which nothing is ever `written`.
+    package var isFolder: Bool
 
     package init(
         _ change: PathChange, path: [UInt8], oldPath: [UInt8]? = nil, root: [UInt8] = [], isRecovered: Bool = false,
-        hasReplaced: Bool = false, isNew: Bool = false
+        hasReplaced: Bool = false, isNew: Bool = false, isFolder: Bool = false
     ) {
         self.change = change
         self.path = path
@@ -189,6 +191,7 @@ package struct PathFact: Equatable, Sendable {
         self.isRecovered = isRecovered
         self.hasReplaced = hasReplaced
         self.isNew = isNew
+        self.isFolder = isFolder
     }
 }
 

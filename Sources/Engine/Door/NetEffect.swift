@@ -15,6 +15,7 @@ enum NetEffect {
         result.isRecovered = older.isRecovered || newer.isRecovered
         result.handover = newer.handover ?? older.handover
         guard newer.change != .deleted else { return deleted(older, result) }
+        if older.change == .deleted, older.isFolder != newer.isFolder { return [replacing(older, result)] }
         result.isNew = older.isNew
         switch (older.change, newer.change) {
         case (.created, _):
@@ -31,6 +32,13 @@ enum NetEffect {
             break
         }
         return [result]
+    }
+
+    /// A folder where a file stood, or the other way round: the file is news, as the folder's files are by themselves.
+    private static func replacing(_ deletion: PathFact, _ newer: PathFact) -> PathFact {
+        var result = newer
+        result.isNew = newer.change != .created
+        return newer.isFolder ? deletion : result
     }
 
     private static func deleted(_ older: PathFact, _ deletion: PathFact) -> [PathFact] {
@@ -60,10 +68,10 @@ enum NetEffect {
     /// A rename of something the handler does not know at its old path: for the handler it is written at the new one.
     static func written(_ rename: PathFact) -> PathFact {
         var result = rename
-        result.change = .written
+        result.change = rename.isFolder ? .created : .written
         result.oldPath = nil
         result.hasReplaced = false
-        result.isNew = !rename.hasReplaced
+        result.isNew = !rename.hasReplaced && !rename.isFolder
         return result
     }
 
@@ -72,7 +80,8 @@ enum NetEffect {
     static func replaced(_ overwritten: PathFact) -> (hasReplaced: Bool, emptied: PathFact?) {
         if overwritten.isNewThing { return (false, nil) }
         guard overwritten.change == .renamed, let oldPath = overwritten.oldPath else { return (true, nil) }
-        return (overwritten.hasReplaced, PathFact(.deleted, path: oldPath, root: overwritten.root))
+        let emptied = PathFact(.deleted, path: oldPath, root: overwritten.root, isFolder: overwritten.isFolder)
+        return (overwritten.hasReplaced, emptied)
     }
 
     /// A change at a path of which it turns out that something else stood there before.
@@ -86,6 +95,7 @@ enum NetEffect {
 
     /// A net effect as `Events=` has it told; `nil`: not at all.
     static func chosen(_ result: PathFact, by events: PathEvents) -> PathFact? {
+        if result.isFolder { return chosenOfFolder(result, by: events) }
         if events.contains(PathEvents(result.change)) { return result }
         var told = result
         switch result.change {
@@ -98,6 +108,13 @@ enum NetEffect {
             return told
         case .created, .written, .modified, .attributes, .deleted, .renamed: return nil
         }
+    }
+
+    /// A folder that went and came again is as it was.
+    private static func chosenOfFolder(_ result: PathFact, by events: PathEvents) -> PathFact? {
+        guard result.change != .written, result.change != .modified else { return nil }
+        if events.contains(PathEvents(result.change)) { return result }
+        return result.change == .renamed && events.contains(.created) ? written(result) : nil
     }
 }
 

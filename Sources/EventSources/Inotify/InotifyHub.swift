@@ -50,6 +50,9 @@ package final class InotifyHub {
     /// Closed: its number may be another one's by now.
     private var isOver = false
     private var watches: [Int32: FolderObservers] = [:]
+    private var trees = TreeWatches()
+    /// The replay has begun: watches of the daemon before that nobody took are removed when all scans have ended.
+    private var hasStale = false
     /// Events that were read and come after the one that is being told.
     private var untold = 0
     /// What waits until everything is told.
@@ -103,14 +106,21 @@ package final class InotifyHub {
     /// Reads an adopted descriptor, after every source has been opened once. Does nothing for one that is read.
     package func startReading() {
         guard let descriptor = adopted.take() else { return }
-        let inotify = descriptor.rawValue
-        for watch in adoptedWatches where watches[watch] == nil {
-            // EINVAL: it has gone by itself.
-            try? Linux.inotifyRemove(inotify, watch: watch)
-        }
+        hasStale = true
+        removeStale(descriptor.rawValue)
         source = ReadSource(descriptor, on: context) { [unowned self] in turn() }
         // Without anything to read it would never be seen that nothing is missing.
         context.async { [bound] in bound.value.turn() }
+    }
+
+    /// Unless scans go on, which take watches of the daemon before beside the core.
+    private func removeStale(_ inotify: Int32) {
+        guard hasStale, trees.scans == 0 else { return }
+        hasStale = false
+        for watch in adoptedWatches where watches[watch] == nil && !trees.isWatched(watch) {
+            // EINVAL: it has gone by itself.
+            try? Linux.inotifyRemove(inotify, watch: watch)
+        }
     }
 
     /// Stops reading, and closes the descriptor.
@@ -187,11 +197,105 @@ package final class InotifyHub {
     }
 
     private func removeUnused(_ number: Int32) {
-        guard watches[number]?.isEmpty == true else { return }
+        guard watches[number]?.isEmpty ?? true else { return }
         watches[number] = nil
-        guard !isOver, let inotify else { return }
+        guard !isOver, let inotify, !trees.isWatched(number) else { return }
+        // A scan may be about to claim it.
+        if trees.scans > 0 { return trees.loosen(number) }
         // EINVAL: its folder is gone, and the watch with it.
         try? Linux.inotifyRemove(inotify, watch: number)
+    }
+
+    // MARK: Trees
+
+    package func add(_ tree: any TreeObserver) { trees.add(tree) }
+    package func remove(_ tree: any TreeObserver) { trees.remove(tree) }
+
+    /// What is reported from now on of folders that nobody has claimed is kept for those who do, until `endArming`.
+    func beginArming() { trees.beginScan() }
+    func endArming() { endScan([]) }
+
+    /// A scan beside the core begins, which adds watches by this descriptor, a copy that the caller closes. Each one
+    /// that it has added is to be claimed before `endScan`.
+    ///
+    /// - Throws: there is no inotify descriptor; the scan may go on without, and ends all the same.
+    func beginScan() throws(SystemError) -> FileDescriptor {
+        trees.beginScan()
+        if isOver { throw SystemError(call: "inotify_add_watch", detail: "a folder", errno: .badDescriptor) }
+        return try Linux.duplicate(try descriptor())
+    }
+
+    func endScan(_ added: [Int32]) {
+        for watch in trees.endScan(added) { removeUnused(watch) }
+        if let inotify, !isOver { removeStale(inotify) }
+    }
+
+    /// A folder of a tree has this watch: tells what has happened there since its scan began, before anything that
+    /// happens from now on. False: that is not known.
+    func claim(_ watch: Int32, for tree: any TreeObserver, _ folder: FileTree.ID) -> Bool {
+        guard let events = trees.claim(watch, tree, folder) else { return false }
+        for event in events where trees.contains(watch, tree, folder) {
+            guard let change = Self.changeOfName(event.mask) else { continue }
+            tree.observe(folderEvent(event, change), in: folder, from: nil)
+        }
+        return true
+    }
+
+    func giveUp(_ watch: Int32, of tree: any TreeObserver, _ folder: FileTree.ID) {
+        trees.giveUp(watch, tree, folder)
+        if !isReplaying { removeUnused(watch) }
+    }
+
+    /// What a half of a rename is by itself, like any other event of a name.
+    private static func changeOfName(_ mask: InotifyMask) -> FolderEvent.Change? {
+        switch mask {
+        case let mask where mask.contains(.movedFrom): .movedOut
+        case let mask where mask.contains(.movedTo): .movedIn
+        case let mask where mask.contains(.created): .created
+        case let mask where mask.contains(.closedAfterWriting): .closedAfterWriting
+        case let mask where mask.contains(.modified): .modified
+        case let mask where mask.contains(.attributes): .attributes
+        case let mask where mask.contains(.deleted): .deleted
+        default: nil
+        }
+    }
+
+    private func watchEnded(_ event: InotifyEvent) {
+        watches[event.watch] = nil
+        for place in trees.end(event.watch) {
+            place.tree.watchEnded(event.watch, of: place.folder, isUnmounted: false)
+        }
+    }
+
+    private func selfChanged(_ event: InotifyEvent) {
+        deliverToFolders(event, .selfChanged)
+        guard event.mask.contains(.unmounted) else { return }
+        for place in trees.places(event.watch) where trees.contains(event.watch, place.tree, place.folder) {
+            place.tree.watchEnded(event.watch, of: place.folder, isUnmounted: true)
+        }
+    }
+
+    private func deliverToTrees(_ event: InotifyEvent, _ change: FolderEvent.Change) {
+        // Names alone are told: of a folder itself its parent is told.
+        guard !event.name.isEmpty, trees.isWatched(event.watch) else { return }
+        for place in trees.places(event.watch) where trees.contains(event.watch, place.tree, place.folder) {
+            place.tree.observe(folderEvent(event, change), in: place.folder, from: nil)
+        }
+    }
+
+    private func pairInTrees(_ from: InotifyEvent, _ to: InotifyEvent) {
+        var left = trees.places(from.watch)
+        for place in trees.places(to.watch) where trees.contains(to.watch, place.tree, place.folder) {
+            guard let index = left.firstIndex(where: { $0.tree === place.tree }) else {
+                place.tree.observe(folderEvent(to, .movedIn), in: place.folder, from: nil)
+                continue
+            }
+            let change = FolderEvent.Change.renamed(fromWatch: from.watch, fromName: from.name)
+            place.tree.observe(folderEvent(to, change), in: place.folder, from: left.remove(at: index).folder)
+        }
+        for place in left where trees.contains(from.watch, place.tree, place.folder) {
+            place.tree.observe(folderEvent(from, .movedOut), in: place.folder, from: nil)
+        }
     }
 
     // MARK: Reading
@@ -224,7 +328,8 @@ package final class InotifyHub {
         for number in Array(watches.keys) { removeUnused(number) }
     }
 
-    private func take(_ event: InotifyEvent) {
+    func take(_ event: InotifyEvent) {
+        trees.note(event)
         if let first = moved {
             moved = nil
             if event.mask.contains(.movedTo), event.cookie == first.cookie { return pair(first, event) }
@@ -236,15 +341,9 @@ package final class InotifyHub {
         switch event.mask {
         case let mask where mask.contains(.overflowed): overflow()
         case let mask where mask.contains(.movedFrom): moved = event
-        case let mask where mask.contains(.movedTo): deliver(event, .movedIn)
-        case let mask where mask.contains(.created): deliver(event, .created)
-        case let mask where mask.contains(.closedAfterWriting): deliver(event, .closedAfterWriting)
-        case let mask where mask.contains(.modified): deliver(event, .modified)
-        case let mask where mask.contains(.attributes): deliver(event, .attributes)
-        case let mask where mask.contains(.deleted): deliver(event, .deleted)
-        case let mask where !mask.isDisjoint(with: [.selfDeleted, .selfMoved, .unmounted]): deliver(event, .selfChanged)
-        case let mask where mask.contains(.ignored): watches[event.watch] = nil
-        default: break
+        case let mask where !mask.isDisjoint(with: [.selfDeleted, .selfMoved, .unmounted]): selfChanged(event)
+        case let mask where mask.contains(.ignored): watchEnded(event)
+        default: if let change = Self.changeOfName(event.mask) { deliver(event, change) }
         }
     }
 
@@ -259,6 +358,11 @@ package final class InotifyHub {
     }
 
     private func deliver(_ event: InotifyEvent, _ change: FolderEvent.Change) {
+        deliverToFolders(event, change)
+        deliverToTrees(event, change)
+    }
+
+    private func deliverToFolders(_ event: InotifyEvent, _ change: FolderEvent.Change) {
         for owner in observers(event) { tell(owner, folderEvent(event, change)) }
     }
 
@@ -273,6 +377,7 @@ package final class InotifyHub {
     }
 
     private func pair(_ from: InotifyEvent, _ to: InotifyEvent) {
+        defer { pairInTrees(from, to) }
         let (left, entered) = (observers(from), observers(to))
         let (leaving, entering) = (Set(left.map(ObjectIdentifier.init)), Set(entered.map(ObjectIdentifier.init)))
         for owner in left where !entering.contains(ObjectIdentifier(owner)) {
@@ -286,6 +391,8 @@ package final class InotifyHub {
     }
 
     private func overflow() {
+        trees.noteOverflow()
+        defer { for tree in trees.trees.values { tree.eventsWereLost() } }
         var told: Set<ObjectIdentifier> = []
         for owner in watches.values.flatMap(\.all) where told.insert(ObjectIdentifier(owner)).inserted {
             owner.observe(FolderEvent(change: .overflowed, watch: -1, name: [], isFolder: false))

@@ -6,7 +6,7 @@ import WatchFile
 ///
 /// Events tell what changed; the snapshot beside them knows what stood there when it was last told, so that after an
 /// overflow, a hold or a move of the folders above, one comparison finds what was missed. Confined to its context.
-final class PathRoot: FolderObserver {
+final class PathRoot: FolderObserver, WatchedPath {
     /// Events kept while a listing is on its way; beyond, the folder is listed once more.
     private static let eventsWhileListing = 10_000
 
@@ -69,14 +69,13 @@ final class PathRoot: FolderObserver {
     }
 
     var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) + newFiles.watchCount }
+    var isRecursive: Bool { false }
     var limit: String? { anchor?.limit }
     var isListing: Bool { listing != nil }
     var isOver: Bool { anchor == nil }
 
-    /// Whether there may be changes that are not told yet.
     var isBehind: Bool { isDirty || !carried.isEmpty || listing.map { hasBegun || !$0.events.isEmpty } ?? false }
 
-    /// Whether something stands at the path.
     private(set) var exists = false
 
     private var mask: InotifyMask {
@@ -88,14 +87,13 @@ final class PathRoot: FolderObserver {
 
     // MARK: Arming
 
-    /// Watches, and compares what stands there with what stood there when it was last told.
     func arm() throws(SystemError) {
         try watch()
         list()
     }
 
-    /// Watches for these events from now on. Where what was watched is watched still, nothing can have been missed.
-    func rearm(for events: PathEvents) throws(SystemError) {
+    func rearm(for trigger: PathTrigger) throws(SystemError) {
+        let events = trigger.events(of: path)
         // The kernel takes no event out of a watch.
         if !self.events.subtracting(events).isDisjoint(with: [.modified, .attributes]) {
             stopFolder()
@@ -173,8 +171,7 @@ final class PathRoot: FolderObserver {
 
     // MARK: Comparing
 
-    /// Compares as soon as the source is not held.
-    func compareIfDirty() { if isDirty { list() } }
+    func goOn() { if isDirty { list() } }
 
     private func list() {
         guard !owner.isHeld || !hasBegun else {

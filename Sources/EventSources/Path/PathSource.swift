@@ -8,8 +8,10 @@ package final class PathSource: EventSource {
     private var trigger: PathTrigger
     private let environment: SourceEnvironment
     private let id: SourceID
-    private var roots: [PathRoot] = []
+    private var roots: [any WatchedPath] = []
     private var levels: LevelWatch?
+    /// Of a path below another one of this source: those that hold it, which tell of it.
+    private var holders: [[UInt8]: [any WatchedPath]] = [:]
     private var retry = Retry()
     private(set) var isHeld = false
     private var failure: SystemError?
@@ -28,11 +30,30 @@ package final class PathSource: EventSource {
     var unchanged: Int { trigger.settle.map { Int(clamping: $0.quiet.microseconds) } ?? NewFiles.unchanged }
 
     package func open() {
-        roots = trigger.paths.map {
-            PathRoot($0, events: trigger.events(of: $0), hub: environment.inotify, owner: self)
-        }
+        roots = trigger.paths.map(root)
+        findHolders()
         openLevels()
         arm()
+    }
+
+    private func root(_ path: [UInt8]) -> any WatchedPath {
+        trigger.isRecursive
+            ? TreeRoot(path, trigger, hub: environment.inotify, owner: self)
+            : PathRoot(path, events: trigger.events(of: path), hub: environment.inotify, owner: self)
+    }
+
+    /// Where one path of a tree lies below another one, the first of both tells of it.
+    private func findHolders() {
+        holders = [:]
+        guard trigger.isRecursive, roots.count > 1 else { return }
+        var earlier: [[UInt8]: any WatchedPath] = [:]
+        for root in roots {
+            let ends = root.path.indices.dropFirst().filter { root.path[$0] == UInt8(ascii: "/") }
+            let above = [[UInt8(ascii: "/")]] + ends.map { Array(root.path[..<$0]) }
+            let found = above.compactMap { earlier[$0] }
+            if !found.isEmpty { holders[root.path] = found }
+            earlier[root.path] = root
+        }
     }
 
     private func openLevels() {
@@ -70,13 +91,14 @@ package final class PathSource: EventSource {
         failure = nil
         self.trigger = trigger
         var old = Dictionary(grouping: roots, by: \.path)
-        let kept = trigger.paths.map { ($0, old[$0]?.popLast()) }
+        let kept = trigger.paths.map { path in
+            (path, old[path]?.popLast(where: { $0.isRecursive == trigger.isRecursive }))
+        }
         end(old.values.flatMap(\.self))
         makeFolders()
-        roots = kept.map {
-            $1 ?? PathRoot($0, events: trigger.events(of: $0), hub: environment.inotify, owner: self)
-        }
-        for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger.events(of: root.path)) } }
+        roots = kept.map { $1 ?? root($0) }
+        findHolders()
+        for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger) } }
         if levels?.levels != trigger.levels {
             levels?.close()
             openLevels()
@@ -94,7 +116,7 @@ package final class PathSource: EventSource {
         levels = nil
     }
 
-    private func end(_ roots: [PathRoot]) {
+    private func end(_ roots: [any WatchedPath]) {
         let behind = roots.filter(\.isBehind)
         for root in roots { root.disarm() }
         guard let first = behind.first else { return }
@@ -108,7 +130,7 @@ package final class PathSource: EventSource {
 
     package func release() {
         isHeld = false
-        for root in roots { root.compareIfDirty() }
+        for root in roots { root.goOn() }
         levels?.look()
     }
 
@@ -129,17 +151,29 @@ package final class PathSource: EventSource {
     /// Tells what is asked for, and what else may change what that comes to while it waits. False: it is none of its
     /// events.
     @discardableResult func tell(_ fact: PathFact, isFolder: Bool = false) -> Bool {
-        guard let fact = filtered(fact) else { return false }
+        guard let fact = filtered(fact), !isHeldByAnother(fact) else { return false }
         let isAsked = trigger.events.contains(PathEvents(fact.change))
         let mayCount =
             switch fact.change {
             case .written, .deleted: true
             // That of a file is told when it is complete.
-            case .created: isFolder
+            case .created: isFolder || fact.isFolder
             case .modified, .attributes, .renamed: false
             }
         if isAsked || mayCount { environment.send(.event(id, .path(fact))) }
         return isAsked
+    }
+
+    /// Whether it may be told.
+    func wants(_ fact: PathFact) -> Bool { filtered(fact) != nil }
+
+    /// What becomes of the files of watchd itself is not told: what is told is written there.
+    func isOwn(_ folder: [UInt8]) -> Bool { environment.ownFolders.contains(folder) }
+
+    /// A path before it in the list holds it as well.
+    private func isHeldByAnother(_ fact: PathFact) -> Bool {
+        guard !holders.isEmpty, let others = holders[fact.root] else { return false }
+        return others.contains { holder in !trigger.prune.prunes(anyOf: fact.path, below: holder.path) }
     }
 
     /// The fact that `Include=` and `Exclude=` let through; of a rename that crosses them, its meaning at the end they do.
@@ -148,8 +182,11 @@ package final class PathSource: EventSource {
         guard let oldPath = fact.oldPath else { return isLet ? fact : nil }
         switch (trigger.filter.lets(oldPath, below: fact.root), isLet) {
         case (true, true): return fact
-        case (true, false): return PathFact(.deleted, path: oldPath, root: fact.root)
-        case (false, true): return PathFact(.written, path: fact.path, root: fact.root, isNew: !fact.hasReplaced)
+        case (true, false): return PathFact(.deleted, path: oldPath, root: fact.root, isFolder: fact.isFolder)
+        case (false, true):
+            return fact.isFolder
+                ? PathFact(.created, path: fact.path, root: fact.root, isFolder: true)
+                : PathFact(.written, path: fact.path, root: fact.root, isNew: !fact.hasReplaced)
         case (false, false): return nil
         }
     }
@@ -170,6 +207,8 @@ package final class PathSource: EventSource {
         environment.send(.gap(id, 1))
     }
 
+    func warn(_ sentence: String) { environment.warn(id, sentence) }
+
     func failed(_ error: SystemError) {
         failure = error
         retry.schedule(id, trigger.paths, environment) { [weak self] in self?.arm() }
@@ -187,8 +226,15 @@ package final class PathSource: EventSource {
         } else {
             retry.reset()
             if let condition = levels?.condition { return environment.send(.source(id, condition)) }
-            if let limit = roots.lazy.compactMap(\.limit).first { environment.limited(id, limit) }
+            environment.limited(id, roots.lazy.compactMap(\.limit).first)
             environment.send(.source(id, .armed))
         }
+    }
+}
+
+extension [any WatchedPath] {
+    /// Takes out the last one that is as wanted.
+    fileprivate mutating func popLast(where isWanted: (any WatchedPath) -> Bool) -> (any WatchedPath)? {
+        lastIndex(where: isWanted).map { remove(at: $0) }
     }
 }

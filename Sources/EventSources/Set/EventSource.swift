@@ -68,6 +68,8 @@ package struct SourceEnvironment {
     /// Makes a source of systemd units; `nil`: there is nothing that could tell of them.
     package let unitSource: (SourceID, UnitTrigger) -> (any EventSource)?
     let untaken: UntakenNotes
+    /// Where watchd itself writes: no tree holds them.
+    let ownFolders: Set<[UInt8]>
     /// Descriptors on their way to a handler.
     package let handovers: Handovers
     /// Processes of sources.
@@ -80,8 +82,8 @@ package struct SourceEnvironment {
     package let log: (SourceID, [UInt8]) -> Void
     /// A warning about a source.
     let warn: (SourceID, String) -> Void
-    /// Why a source, armed, sees less than it is asked to, from now on until it is closed.
-    let limited: (SourceID, String) -> Void
+    /// Why a source, armed, sees less than it is asked to, from now on until it is closed; `nil`: it does not any more.
+    let limited: (SourceID, String?) -> Void
     /// What is read goes through it.
     let buffer = ReadBuffer()
     /// Gives an input to the engine.
@@ -97,8 +99,9 @@ package struct SourceEnvironment {
         positionsMissing: @escaping () -> String? = { nil },
         log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in },
         warn: @escaping (SourceID, String) -> Void = { _, _ in },
-        limited: @escaping (SourceID, String) -> Void = { _, _ in },
+        limited: @escaping (SourceID, String?) -> Void = { _, _ in },
         unitSource: @escaping (SourceID, UnitTrigger) -> (any EventSource)? = { _, _ in nil },
+        ownFolders: Set<[UInt8]> = [],
         send: @escaping (Input) -> Void
     ) {
         self.core = core
@@ -118,6 +121,7 @@ package struct SourceEnvironment {
         self.warn = warn
         self.limited = limited
         self.unitSource = unitSource
+        self.ownFolders = ownFolders
         priority = PriorityPoller(on: core)
         self.send = send
     }

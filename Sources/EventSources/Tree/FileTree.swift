@@ -214,22 +214,29 @@ package struct FileTree {
 
     /// - Parameter top: a folder above it, or itself: then the path is empty.
     func path(of id: ID, below top: ID) -> [UInt8] {
-        var (length, node) = (0, id)
+        // The node itself and what is above it, from below.
+        var (places, length, node): ([(start: UInt32, count: UInt8)], Int, ID) = ([], 0, id)
         while node != top, node != Self.holder {
-            length += Int(self[node].nameLength) + 1
-            node = self[node].parent
+            let (start, count, parent) = place(of: node)
+            places.append((start, count))
+            length += Int(count) + 1
+            node = parent
         }
         guard length > 1 else { return [] }
-        var path = [UInt8](repeating: UInt8(ascii: "/"), count: length - 1)
-        var end = path.count
-        node = id
-        while node != top, node != Self.holder {
-            let (start, count) = (Int(self[node].nameStart), Int(self[node].nameLength))
-            path.replaceSubrange((end - count)..<end, with: names[start..<(start + count)])
-            end -= count + 1
-            node = self[node].parent
+        var path: [UInt8] = []
+        path.reserveCapacity(length)
+        for (start, count) in places.reversed() {
+            if !path.isEmpty { path.append(UInt8(ascii: "/")) }
+            path += names[Int(start)..<(Int(start) + Int(count))]
         }
         return path
+    }
+
+    private func place(of id: ID) -> (start: UInt32, count: UInt8, parent: ID) {
+        pages[Int(id) >> Self.pageBits].withUnsafeBufferPointer { page in
+            let node = page[Int(id) & (1 << Self.pageBits - 1)]
+            return (node.nameStart, node.nameLength, node.parent)
+        }
     }
 
     func child(of folder: ID, named name: [UInt8]) -> ID? {

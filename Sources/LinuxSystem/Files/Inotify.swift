@@ -89,6 +89,13 @@ extension Linux {
         try call("inotify_add_watch", path) { inotify_add_watch(inotify, $0, mask.rawValue) }
     }
 
+    /// The same of an open folder, wherever it stands by now.
+    package static func inotifyAdd(
+        _ inotify: Int32, folder: Int32, _ mask: InotifyMask
+    ) throws(SystemError) -> Int32 {
+        try inotifyAdd(inotify, "/proc/self/fd/\(folder)", mask.union([.onlyFolders, .excludesUnlinked]))
+    }
+
     /// `inotify_rm_watch(2)`. EINVAL: it is gone already.
     package static func inotifyRemove(_ inotify: Int32, watch: Int32) throws(SystemError) {
         try call("inotify_rm_watch") { inotify_rm_watch(inotify, watch) }

@@ -11,9 +11,17 @@ package struct FolderEntry: Hashable, Sendable {
 extension Linux {
     /// `readdir(3)`: everything in a folder but `.` and `..`, in no order.
     package static func readFolder(_ path: some SystemPath) throws(SystemError) -> [FolderEntry] {
-        let descriptor = try open(path, [.reading, .folder, .nonBlocking]).release()
+        try readFolder(owning: try open(path, [.reading, .folder, .nonBlocking]).release(), path.pathBytes)
+    }
+
+    /// The same of an open folder, which stays open.
+    package static func readFolder(_ descriptor: Int32, of path: [UInt8]) throws(SystemError) -> [FolderEntry] {
+        try readFolder(owning: try duplicate(descriptor).release(), path)
+    }
+
+    private static func readFolder(owning descriptor: Int32, _ path: [UInt8]) throws(SystemError) -> [FolderEntry] {
         guard let folder = fdopendir(descriptor) else {
-            let error = SystemError(call: "fdopendir", detail: path.pathBytes.printable, errno: Errno(errno))
+            let error = SystemError(call: "fdopendir", detail: path.printable, errno: Errno(errno))
             FileDescriptor(owning: descriptor).close()
             throw error
         }
@@ -24,7 +32,7 @@ extension Linux {
             guard let entry = readdir(folder) else {
                 let code = errno
                 if code == 0 { return entries }
-                throw SystemError(call: "readdir", detail: path.pathBytes.printable, errno: Errno(code))
+                throw SystemError(call: "readdir", detail: path.printable, errno: Errno(code))
             }
             let name = nameBytes(entry)
             if name != Array(".".utf8), name != Array("..".utf8) {

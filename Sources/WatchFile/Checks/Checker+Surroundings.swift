@@ -30,16 +30,16 @@ extension Checker {
         }
     }
 
-    /// `Path=` is not recursive: warns of a folder that has no files of its own, but folders with files that no other
+    /// Without `Recursive=`, warns of a folder that has no files of its own, but folders with files that no other
     /// `Path=` names.
     mutating func checkSubfolders() {
         guard let filled = context.filledSubfolders else { return }
         let watched = Set(sources.flatMap { $0.trigger.map(Self.paths) ?? [] })
         for source in sources {
             // Of a change in the folder itself, a folder that comes or goes is one.
-            guard case .path(let trigger)? = source.trigger, trigger.events.isSubset(of: [.written, .modified]) else {
-                continue
-            }
+            guard case .path(let trigger)? = source.trigger, !trigger.isRecursive,
+                trigger.events.isSubset(of: [.written, .modified])
+            else { continue }
             for entry in source.entries.list("Path") {
                 for path in entry.value?.paths ?? [] {
                     let stray = filled(path).filter { !watched.contains(path + [UInt8(ascii: "/")] + $0.utf8) }
@@ -47,7 +47,7 @@ extension Checker {
                     let shown = stray.prefix(3).joined(separator: ", ") + (stray.count > 3 ? ", …" : "")
                     problems.warning(
                         "Path= is the folder itself: nobody watches the files in its folders (\(shown)); "
-                            + "name each in a Path= of its own", at: entry.text)
+                            + "say Recursive=yes, or name each in a Path= of its own", at: entry.text)
                 }
             }
         }

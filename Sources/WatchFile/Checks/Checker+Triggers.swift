@@ -30,6 +30,9 @@ extension Checker {
         guard entries.first(of: ["Path"] + Self.systemdPathKeys) != nil else { return missing("Path=", section) }
         let paths = entries.list("Path").flatMap { $0.value?.paths ?? [] }
         let events = entries.list("Events").flatMap { $0.value?.words ?? [] }
+        if let prune = entries.list("Prune").first, !(entries["Recursive"]?.flag ?? false) {
+            problems.warning("Prune= does nothing without Recursive=yes", at: prune.text)
+        }
         var trigger = PathTrigger(
             paths: paths.withoutRepeats,
             events: events.isEmpty ? .written : events.reduce(into: []) { $0.formUnion(Self.pathEvents[$1] ?? []) },
@@ -43,6 +46,8 @@ extension Checker {
             trigger.directoryMode = entries["DirectoryMode"]?.number.map { UInt32($0) } ?? 0o755
         }
         trigger.stopsLoops = entries["Loop"]?.word == "stop"
+        trigger.isRecursive = entries["Recursive"]?.flag ?? false
+        trigger.prune = PathPrune(globs: entries.list("Prune").flatMap { $0.value?.globs ?? [] })
         return .path(trigger)
     }
 

@@ -225,13 +225,13 @@ enum KeyTable {
 
     private static let path: [Key] = [
         .list("Path", .paths),
-        .one("Recursive", .noFlag, usual: "no"),
+        .one("Recursive", .flag, usual: "no"),
         .list(
             "Events", .choices(["written", "renamed", "deleted", "created", "modified", "attributes", "changed"]),
             usual: "written"),
         .list("Include", .globs),
         .list("Exclude", .globs),
-        .laterList("Prune", .text),
+        .list("Prune", .globs),
         .one("FollowSymlinks", .noFlag, usual: "no"),
         .one("SettleSec", .span(.finite), usual: "0"),
         .one("MaxSettleSec", .span(.limit)),

@@ -28,7 +28,8 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
     }
 
     private let components: [Component]
-    private let isOfName: Bool
+    /// It is about the last component alone.
+    package let isOfName: Bool
     /// As a watch file may write it.
     package let description: String
     private static let slash = UInt8(ascii: "/")

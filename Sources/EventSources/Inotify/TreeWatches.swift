@@ -1,0 +1,124 @@
+import LinuxSystem
+
+/// Who has folders of a tree watched.
+package protocol TreeObserver: AnyObject {
+    /// Something happened to a name in a folder of it; a rename may come from another one of its folders.
+    func observe(_ event: FolderEvent, in folder: FileTree.ID, from oldFolder: FileTree.ID?)
+    /// The watch of a folder is gone, with the folder or the file system that it was on.
+    func watchEnded(_ watch: Int32, of folder: FileTree.ID, isUnmounted: Bool)
+    /// The kernel's queue overflowed: anything may have happened anywhere.
+    func eventsWereLost()
+}
+
+/// The watches of folders of trees, without anything else for each of a hundred thousand folders, and the events that
+/// come of a folder before it is known whose it is.
+///
+/// A scan beside the core adds watches and lists what stands there; the events are read on the core meanwhile. They are
+/// kept until the scan has told of its watches (`claim`).
+struct TreeWatches {
+    struct Place {
+        unowned let tree: any TreeObserver
+        let folder: FileTree.ID
+    }
+
+    private enum Places {
+        case one(Place)
+        case many([Place])
+    }
+
+    /// Events kept while scans go on: as many as the kernel keeps by default, four times.
+    private static let logLimit = 65_536
+
+    private var places: [Int32: Places] = [:]
+    private(set) var trees: [ObjectIdentifier: any TreeObserver] = [:]
+    /// Scans that go on.
+    private(set) var scans = 0
+    private var log: [Int32: [InotifyEvent]] = [:]
+    private var logged = 0
+    private var hasOverflowed = false
+    /// Watches that nobody has any more, or yet: they may be claimed as long as scans go on.
+    private var loose: Set<Int32> = []
+
+    var count: Int { places.count }
+
+    mutating func add(_ tree: any TreeObserver) { trees[ObjectIdentifier(tree)] = tree }
+    mutating func remove(_ tree: any TreeObserver) { trees[ObjectIdentifier(tree)] = nil }
+
+    func isWatched(_ watch: Int32) -> Bool { places[watch] != nil }
+
+    func places(_ watch: Int32) -> [Place] {
+        switch places[watch] {
+        case .one(let place): [place]
+        case .many(let places): places
+        case nil: []
+        }
+    }
+
+    func contains(_ watch: Int32, _ tree: any TreeObserver, _ folder: FileTree.ID) -> Bool {
+        switch places[watch] {
+        case .one(let place): place.folder == folder && place.tree === tree
+        case .many(let places): places.contains { $0.folder == folder && $0.tree === tree }
+        case nil: false
+        }
+    }
+
+    // MARK: Scans
+
+    mutating func beginScan() { scans += 1 }
+
+    /// Gives the watches that nobody has, when the last scan ends.
+    ///
+    /// - Parameter watches: those that the scan has added.
+    mutating func endScan(_ watches: [Int32]) -> [Int32] {
+        loose.formUnion(watches)
+        scans -= 1
+        guard scans == 0 else { return [] }
+        (log, logged, hasOverflowed) = ([:], 0, false)
+        defer { loose = [] }
+        return loose.filter { places[$0] == nil }
+    }
+
+    /// A watch that somebody has given up, while scans go on.
+    mutating func loosen(_ watch: Int32) { loose.insert(watch) }
+
+    mutating func note(_ event: InotifyEvent) {
+        guard scans > 0, event.watch > 0 else { return }
+        if logged >= Self.logLimit {
+            hasOverflowed = true
+            return
+        }
+        logged += 1
+        log[event.watch, default: []].append(event)
+    }
+
+    mutating func noteOverflow() { if scans > 0 { hasOverflowed = true } }
+
+    /// A folder has this watch from now on: what has happened there since its scan began, in that order; `nil`: too
+    /// much to be kept.
+    mutating func claim(_ watch: Int32, _ tree: any TreeObserver, _ folder: FileTree.ID) -> [InotifyEvent]? {
+        guard !contains(watch, tree, folder) else { return [] }
+        let place = Place(tree: tree, folder: folder)
+        switch places[watch] {
+        case nil: places[watch] = .one(place)
+        case .one(let other): places[watch] = .many([other, place])
+        case .many(let others): places[watch] = .many(others + [place])
+        }
+        return hasOverflowed ? nil : log[watch] ?? []
+    }
+
+    mutating func giveUp(_ watch: Int32, _ tree: any TreeObserver, _ folder: FileTree.ID) {
+        switch places[watch] {
+        case .one(let place) where place.folder == folder && place.tree === tree: places[watch] = nil
+        case .many(let others):
+            let left = others.filter { $0.folder != folder || $0.tree !== tree }
+            places[watch] = left.isEmpty ? nil : .many(left)
+        case .one, nil: break
+        }
+    }
+
+    /// The kernel has taken it back.
+    mutating func end(_ watch: Int32) -> [Place] {
+        defer { places[watch] = nil }
+        return places(watch)
+    }
+}

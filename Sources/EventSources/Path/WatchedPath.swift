@@ -1,0 +1,26 @@
+import LinuxSystem
+import WatchFile
+
+/// One `Path=` of a path source: by itself, or with everything below it. Confined to its context.
+protocol WatchedPath: AnyObject {
+    var path: [UInt8] { get }
+    /// It holds whatever is below it, at any depth.
+    var isRecursive: Bool { get }
+    var watchCount: Int { get }
+    /// Why less is seen than there may be: a sentence.
+    var limit: String? { get }
+    /// It is not known yet what stands there.
+    var isListing: Bool { get }
+    /// Whether there may be changes that are not told yet.
+    var isBehind: Bool { get }
+    /// Whether something stands at the path.
+    var exists: Bool { get }
+
+    /// Watches, and compares what stands there with what stood there when it was last told.
+    func arm() throws(SystemError)
+    /// Goes on as the trigger says now. Where what was watched is watched still, nothing can have been missed.
+    func rearm(for trigger: PathTrigger) throws(SystemError)
+    func disarm()
+    /// The source is not held any more: tells what was left over.
+    func goOn()
+}

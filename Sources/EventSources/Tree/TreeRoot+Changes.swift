@@ -1,0 +1,312 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// What is reported of the names in a tree.
+extension TreeRoot {
+    /// How something comes to be known.
+    enum Appearance {
+        /// It was there when the source began.
+        case silent
+        /// A listing shows it.
+        case listed(isRecovered: Bool)
+        /// It was made.
+        case made
+        /// It was moved here, complete.
+        case moved
+    }
+
+    private static let looksLimit = 10_000
+
+    func observe(_ event: FolderEvent, in folder: FileTree.ID, from oldFolder: FileTree.ID?) {
+        guard !isOver else { return }
+        let name = event.name
+        touch(folder, name)
+        if case .renamed(_, let oldName) = event.change, let oldFolder { touch(oldFolder, oldName) }
+        if leavesForLater(folder) {
+            if let oldFolder { _ = leavesForLater(oldFolder) }
+            return
+        }
+        switch event.change {
+        case .created: created(folder, name, isFolder: event.isFolder)
+        case .closedAfterWriting: closed(folder, name)
+        case .modified: if events.contains(.modified) { tell(.modified, fullPath(folder, name), isFolder: false) }
+        case .attributes: attributesReported(folder, name)
+        case .deleted, .movedOut: left(folder, name)
+        case .movedIn: came(folder, name, isFolder: event.isFolder)
+        case .renamed(_, let oldName):
+            if let oldFolder { renamed(oldFolder, oldName, folder, name, isFolder: event.isFolder) }
+        case .selfChanged, .overflowed: break
+        }
+        pump()
+    }
+
+    func watchEnded(_ watch: Int32, of folder: FileTree.ID, isUnmounted: Bool) {
+        guard !isOver, tree.watch(of: folder) == watch else { return }
+        tree.setWatch(0, of: folder)
+        if isUnmounted, folder == tree.root { self.isUnmounted = true }
+        if isUnmounted { hub.giveUp(watch, of: self, folder) }
+        if !leavesForLater(folder) { doubt(folder) }
+    }
+
+    // MARK: What comes
+
+    private func created(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
+        guard let status = lookAt(folder, name, isFolder: isFolder, isNew: true) else { return }
+        guard let node = tree.child(of: folder, named: name) else {
+            appear(folder, name, status, .made)
+            return
+        }
+        guard tree.kind(of: node) == status.kind, tree[node].inode == status.inode else {
+            removeTree(node)
+            appear(folder, name, status, .made)
+            return
+        }
+        if status.kind == .folder {
+            if tree.watch(of: node) == 0 { enqueue(node, .isDeep) }
+        } else if status.kind == .regular, !hasBegun || status.changed != tree.stamp(of: node).changed {
+            // The listing shows it already, or it has the number of the one before.
+            tree.setStamp(status, isFresh: status.isFresh, of: node)
+            addDue(node)
+        }
+    }
+
+    private func came(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
+        guard let status = lookAt(folder, name, isFolder: isFolder, isNew: false) else { return }
+        guard let node = tree.child(of: folder, named: name) else {
+            appear(folder, name, status, .moved)
+            return
+        }
+        if status.kind == .folder || tree.isFolder(node) { return take(status, at: node, isRecovered: false) }
+        let isKnown = hasBegun && tree[node].inode == status.inode && tree.stamp(of: node).changed == status.changed
+        tree.setStamp(status, isFresh: status.isFresh, of: node)
+        if !isKnown || tree.has(.isDue, node) { tellWritten(node) }
+    }
+
+    /// - Returns: what stands there; `nil`: nothing by now, for it, or a folder above it, has been moved on. Then there
+    ///   is a node that is looked at later.
+    private func lookAt(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool, isNew: Bool) -> FileStatus? {
+        if let status = look(fullPath(folder, name)) {
+            noteLook(folder, name)
+            return status
+        }
+        if let node = tree.child(of: folder, named: name) {
+            doubt(node)
+            return nil
+        }
+        if isFolder, isLeftOut(fullPath(folder, name)) { return nil }
+        let node = tree.insert(name, into: folder, kind: isFolder ? .folder : .unknown)
+        tree.set(.isUnseen, node)
+        if isFolder {
+            tellCreatedFolder(node)
+        } else {
+            if events.contains(.created), isNew { tell(.created, node) } else { tree.set(.isNew, node) }
+            tree.set(.isDue, node)
+        }
+        doubt(node)
+        return nil
+    }
+
+    /// What stands there may be another's: a folder above may have been moved, and another one have come in its place.
+    private func noteLook(_ folder: FileTree.ID, _ name: [UInt8]) {
+        if hub.isCaughtUp { looks = [] }
+        if looks.count < Self.looksLimit, let node = tree.child(of: folder, named: name) {
+            looks.append(tree.reference(node))
+        }
+    }
+
+    /// - Returns: its node; `nil`: it is a folder that is not walked.
+    @discardableResult
+    func appear(
+        _ folder: FileTree.ID, _ name: [UInt8], _ status: FileStatus, _ how: Appearance
+    ) -> FileTree.ID? {
+        if status.kind == .folder, isLeftOut(fullPath(folder, name)) { return nil }
+        let node = tree.insert(name, into: folder, kind: status.kind)
+        tree.setStamp(status, isFresh: status.isFresh, of: node)
+        if case .silent = how {
+            if status.kind == .folder { enqueue(node, [.isDeep, .isSilent]) }
+            return node
+        }
+        if looks.count < Self.looksLimit { looks.append(tree.reference(node)) }
+        var (isRecovered, isMoved) = (false, false)
+        switch how {
+        case .listed(let isCompared): isRecovered = isCompared
+        case .moved: isMoved = true
+        case .made, .silent: break
+        }
+        if status.kind == .folder {
+            tellCreatedFolder(node, isRecovered: isRecovered)
+            enqueue(node, isRecovered ? [.isDeep, .isCompared] : .isDeep)
+            return node
+        }
+        if isRecovered { tree.set(.isRecovered, node) }
+        if events.contains(.created), !isMoved {
+            tell(.created, node, isRecovered: isRecovered)
+        } else if isMoved || status.kind == .regular || status.kind == .symbolicLink {
+            tree.set(.isNew, node)
+        }
+        if isMoved || status.kind == .symbolicLink {
+            tellWritten(node)
+        } else if status.kind == .regular {
+            addDue(node)
+        } else {
+            tree.clear([.isNew, .isRecovered], node)
+        }
+        return node
+    }
+
+    /// A folder that is not walked.
+    func isLeftOut(_ folder: [UInt8]) -> Bool { prune.prunes(folder, below: path) || owner.isOwn(folder) }
+
+    // MARK: What changes
+
+    private func closed(_ folder: FileTree.ID, _ name: [UInt8]) {
+        guard let status = look(fullPath(folder, name)) else {
+            // Its deletion is reported next, or that it or a folder above it has been moved on.
+            if let node = tree.child(of: folder, named: name) {
+                tree.set(.isDue, node)
+                doubt(node)
+            } else {
+                _ = lookAt(folder, name, isFolder: false, isNew: false)
+            }
+            return
+        }
+        guard status.kind == .regular else { return }
+        guard let node = tree.child(of: folder, named: name) else {
+            guard let node = appear(folder, name, status, .made) else { return }
+            return tellWritten(node)
+        }
+        guard !tree.isFolder(node) else { return doubt(node) }
+        let (old, new) = (tree.stamp(of: node), FolderSnapshot.Stamp(status))
+        let isUnseen = tree.has(.isUnseen, node)
+        tree.setStamp(status, isFresh: status.isFresh, of: node)
+        noteLook(folder, name)
+        // Whoever had it open for writing has not written.
+        if hasBegun, !isUnseen, old.isTold(as: new) { return }
+        tellWritten(node)
+    }
+
+    private func attributesReported(_ folder: FileTree.ID, _ name: [UInt8]) {
+        guard let node = tree.child(of: folder, named: name), let status = look(fullPath(folder, name)),
+            status.kind == tree.kind(of: node), status.inode == tree[node].inode
+        else { return }
+        let (old, new) = (tree.stamp(of: node), FolderSnapshot.Stamp(status))
+        // Else the stamp has to show that the content is still to be told.
+        if status.kind == .folder || old.isSameContent(as: new) {
+            if old.changed == new.changed, !old.isFresh, status.kind != .folder { return }
+            tree.setStamp(status, isFresh: status.isFresh, of: node)
+        }
+        if events.contains(.attributes) { tell(.attributes, node) }
+    }
+
+    /// Something stands at a node that was not known to stand there.
+    func take(_ status: FileStatus, at node: FileTree.ID, isRecovered: Bool) {
+        let (folder, name) = (tree.parent(of: node), tree.name(of: node))
+        let isUnseen = tree.has(.isUnseen, node)
+        if isUnseen, tree.kind(of: node) != .folder || status.kind == .folder {
+            return takeUnseen(status, at: node)
+        }
+        switch (tree.isFolder(node), status.kind == .folder) {
+        case (true, true):
+            if tree[node].inode != status.inode {
+                // Another folder of the same name: what stands in it is compared by name.
+                for id in [node] + tree.below(node) where tree.isFolder(id) { giveUpWatch(id) }
+            }
+            tree.setStamp(status, isFresh: false, of: node)
+            enqueue(node, isRecovered ? [.isDeep, .isCompared] : .isDeep)
+        case (false, false):
+            tree.setStamp(status, isFresh: status.isFresh, of: node)
+            if isRecovered { tree.set(.isRecovered, node) }
+            if status.kind == .regular { addDue(node) } else { tellWritten(node) }
+        case (true, false), (false, true):
+            removeTree(node, isRecovered: isRecovered)
+            appear(folder, name, status, .listed(isRecovered: isRecovered))
+        }
+    }
+
+    /// Of which only a report was known.
+    private func takeUnseen(_ status: FileStatus, at node: FileTree.ID) {
+        if status.kind == .folder, isLeftOut(fullPath(node)) { return removeTree(node) }
+        tree.setStamp(status, isFresh: status.isFresh, of: node)
+        switch status.kind {
+        case .folder:
+            enqueue(node, .isDeep)
+        case .regular: addDue(node)
+        case .symbolicLink: tellWritten(node)
+        case .fifo, .socket, .characterDevice, .blockDevice, .unknown: tree.clear([.isNew, .isDue], node)
+        }
+    }
+
+    /// When all reports are through.
+    func lookAgain(_ node: FileTree.ID) {
+        if node == tree.root { return lookAtRoot() }
+        let folder = tree.parent(of: node)
+        if leavesForLater(folder) { return }
+        guard let status = look(fullPath(node)) else { return removeTree(node) }
+        if tree.has(.isUnseen, node) || tree.kind(of: node) != status.kind || tree[node].inode != status.inode {
+            return take(status, at: node, isRecovered: false)
+        }
+        if status.kind == .folder {
+            if tree.watch(of: node) == 0 || tree.has(.isQueued, node) { enqueue(node, [.isDeep]) }
+        } else if tree.has(.isDue, node)
+            || !tree.stamp(of: node).mayHaveSameContent(as: FolderSnapshot.Stamp(status))
+        {
+            addDue(node)
+        }
+    }
+
+    // MARK: What goes
+
+    private func left(_ folder: FileTree.ID, _ name: [UInt8]) {
+        guard let node = tree.child(of: folder, named: name) else {
+            // It went before it was listed.
+            if !hasBegun, hub.isReplaying { tell(.deleted, fullPath(folder, name), isFolder: false) }
+            return
+        }
+        guard let status = look(fullPath(folder, name)) else { return removeTree(node) }
+        let isSame = tree.kind(of: node) == status.kind && tree[node].inode == status.inode
+        if status.kind == .folder, tree.isFolder(node) {
+            if !isSame { return take(status, at: node, isRecovered: false) }
+            // It came back, or another one with its number.
+            return enqueue(node, .isDeep)
+        }
+        // Older than the listing that shows what stands there.
+        if isSame, tree.stamp(of: node).changed == status.changed { return }
+        removeTree(node)
+        appear(folder, name, status, .made)
+    }
+
+    /// Tells that it and everything below it is gone, what stands in a folder before the folder.
+    func removeTree(_ node: FileTree.ID, isRecovered: Bool = false, isTold: Bool = true) {
+        for id in ([node] + tree.below(node)).reversed() {
+            if isTold, !tree.has(.isNew, id) { tell(.deleted, id, isRecovered: isRecovered) }
+            giveUpWatch(id)
+            forget(id)
+            tree.remove(id)
+        }
+    }
+
+    func giveUpWatch(_ id: FileTree.ID) {
+        let watch = tree.watch(of: id)
+        guard watch != 0 else { return }
+        hub.giveUp(watch, of: self, id)
+        tree.setWatch(0, of: id)
+    }
+
+    func giveUpWatches(of tree: FileTree) {
+        guard let root = tree.root else { return }
+        for id in [root] + tree.below(root) {
+            let watch = tree.watch(of: id)
+            if watch != 0 { hub.giveUp(watch, of: self, id) }
+        }
+    }
+
+    /// `Prune=` is another one: what it leaves out now is forgotten.
+    func dropPruned() {
+        guard let root = tree.root else { return }
+        for id in tree.below(root).map(tree.reference) {
+            guard let id = tree.id(id), tree.isFolder(id), prune.prunes(fullPath(id), below: path) else { continue }
+            removeTree(id, isTold: false)
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// What a scan has found, as far as it is not taken in yet.
+struct TreeListings {
+    /// The one that is being taken in.
+    struct Current {
+        let folder: FileTree.Reference
+        /// Flags of `FileTree.Flags.scan`.
+        let how: FileTree.Flags
+        /// Entries that were taken in.
+        var entries = 0
+    }
+
+    let all: [TreeScan.Listing]
+    /// The folders of those that were, as far as they were still there.
+    var folders: [FileTree.Reference?] = []
+    var current: Current?
+
+    init(_ listings: [TreeScan.Listing]) { all = listings }
+
+    /// That the scan has added.
+    var watches: [Int32] { all.compactMap(\.watch) }
+}
+
+/// Taking in what stands in folders.
+extension TreeRoot {
+    /// Entries that are taken in before others get their turn.
+    private static let entriesPerTurn = 2048
+
+    /// Takes in as much as fits into a turn. False: there is more.
+    func takeIn(_ listings: inout TreeListings) -> Bool {
+        var left = Self.entriesPerTurn
+        while listings.folders.count < listings.all.count {
+            guard left > 0 else { return false }
+            let listing = listings.all[listings.folders.count]
+            var current = listings.current ?? begin(listing, listings)
+            if let folder = current.flatMap({ tree.id($0.folder) }) {
+                let isThrough = take(listing, folder, &current, &left)
+                listings.current = current
+                guard isThrough else { return false }
+            }
+            listings.folders.append(current?.folder)
+            listings.current = nil
+        }
+        return true
+    }
+
+    /// Whose listing it is, if that is still the same folder.
+    private func begin(_ listing: TreeScan.Listing, _ listings: TreeListings) -> TreeListings.Current? {
+        switch listing.place {
+        case .folder(let reference, let how):
+            guard let id = tree.id(reference), tree.isFolder(id), tree[id].inode == listing.inode else { return nil }
+            return TreeListings.Current(folder: reference, how: how)
+        case .child(let parent, let name):
+            // Its parent's listing has had it queued.
+            guard let reference = listings.folders[parent], let parent = tree.id(reference),
+                let id = tree.child(of: parent, named: name), tree[id].inode == listing.inode, tree.isFolder(id),
+                tree.has(.isQueued, id)
+            else { return nil }
+            return TreeListings.Current(folder: tree.reference(id), how: tree.takeScan(id))
+        }
+    }
+
+    private func take(
+        _ listing: TreeScan.Listing, _ folder: FileTree.ID, _ current: inout TreeListings.Current?, _ left: inout Int
+    ) -> Bool {
+        guard let how = current?.how else { return true }
+        var next = current?.entries ?? 0
+        defer { current?.entries = next }
+        left -= 1
+        switch listing.outcome {
+        case .gone: doubt(folder)
+        case .failed(let error): cannotSee(folder, error)
+        // Reports that were too many to be kept: once more.
+        case .listed where isScanOutdated: enqueue(folder, how)
+        case .listed(let entries):
+            if next == 0 { for child in tree.children(of: folder) { tree.clear(.isListed, child) } }
+            while next < entries.count {
+                guard left > 0 else { return false }
+                take(entries[next], folder, how)
+                next += 1
+                left -= 1
+            }
+            takeLeft(folder, how)
+            watch(folder, listing)
+        }
+        return true
+    }
+
+    private func take(_ entry: TreeScan.Entry, _ folder: FileTree.ID, _ how: FileTree.Flags) {
+        let child = tree.child(of: folder, named: entry.name)
+        if let child { tree.set(.isListed, child) }
+        if isTouched(folder, entry.name) {
+            if let child, tree.isFolder(child), how.contains(.isDeep) { enqueue(child, how) }
+            return
+        }
+        guard let child else {
+            let isSilent =
+                how.contains(.isSilent)
+                || (entry.status.kind == .folder
+                    && oldPrune.prunes(fullPath(folder, entry.name), below: path))
+            let appearance: Appearance =
+                isSilent ? .silent : .listed(isRecovered: how.contains(.isCompared))
+            if let new = appear(folder, entry.name, entry.status, appearance) { tree.set(.isListed, new) }
+            return
+        }
+        compare(child, with: entry, how)
+    }
+
+    private func compare(_ child: FileTree.ID, with entry: TreeScan.Entry, _ how: FileTree.Flags) {
+        let isRecovered = how.contains(.isCompared)
+        let status = entry.status
+        guard !tree.has(.isUnseen, child), tree.kind(of: child) == status.kind,
+            status.kind != .folder || tree[child].inode == status.inode
+        else {
+            take(status, at: child, isRecovered: isRecovered)
+            return
+        }
+        let (old, new) = (tree.stamp(of: child), FolderSnapshot.Stamp(status))
+        if status.kind == .folder {
+            if how.contains(.isDeep) || tree.watch(of: child) == 0 {
+                enqueue(child, how.union(.isDeep))
+            }
+            if !old.isSameAccess(as: new) { attributesChanged(child, status, isRecovered: true) }
+        } else if !old.mayHaveSameContent(as: new) {
+            take(status, at: child, isRecovered: isRecovered)
+        } else {
+            if old.isOpen { due.add(tree.reference(child)) }
+            if !old.isSameAccess(as: new) { attributesChanged(child, status, isRecovered: true) }
+        }
+    }
+
+    private func attributesChanged(_ node: FileTree.ID, _ status: FileStatus, isRecovered: Bool) {
+        tree.setStamp(status, isFresh: status.isFresh, of: node)
+        tell(.attributes, node, isRecovered: isRecovered)
+    }
+
+    /// What was known and stands there no more.
+    private func takeLeft(_ folder: FileTree.ID, _ how: FileTree.Flags) {
+        let isRecovered = how.contains(.isCompared)
+        for child in tree.children(of: folder) where !tree.has(.isListed, child) {
+            if isTouched(folder, tree.name(of: child)) { continue }
+            removeTree(child, isRecovered: isRecovered)
+        }
+    }
+
+    /// The folder has this watch from now on: what has happened since it was added is told.
+    private func watch(_ folder: FileTree.ID, _ listing: TreeScan.Listing) {
+        let old = tree.watch(of: folder)
+        guard let watch = listing.watch else {
+            if let error = listing.unwatched { cannotSee(folder, error) }
+            return
+        }
+        sees(folder)
+        if old != watch {
+            if old != 0 { hub.giveUp(old, of: self, folder) }
+            tree.setWatch(watch, of: folder)
+        }
+        let reference = tree.reference(folder)
+        guard !hub.claim(watch, for: self, folder) else { return }
+        // Too much to be kept: it is compared.
+        guard hasBegun else {
+            if hub.isReplaying { owner.lostEvents() }
+            return
+        }
+        if let id = tree.id(reference) { enqueue(id, [.isCompared]) }
+    }
+}

@@ -1,0 +1,128 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// Renames within a tree.
+extension TreeRoot {
+    func renamed(
+        _ oldFolder: FileTree.ID, _ oldName: [UInt8], _ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool
+    ) {
+        let pair = Exchange(
+            from: tree.reference(oldFolder), fromName: oldName, to: tree.reference(folder), toName: name)
+        if exchanged.remove(pair) != nil { return }
+        guard let node = tree.child(of: oldFolder, named: oldName) else {
+            return cameFromUnknown(folder, name, isFolder: isFolder)
+        }
+        let (oldPath, newPath) = (fullPath(node), fullPath(folder, name))
+        let status = look(newPath)
+        let target = tree.child(of: folder, named: name)
+        if let target, isExchange(node, oldPath, target, status) {
+            exchanged.insert(
+                Exchange(from: pair.to, fromName: name, to: pair.from, toName: oldName))
+            return exchange(node, target)
+        }
+        // The node is not what was moved: that stood there before it, and was never seen.
+        if status?.inode != tree[node].inode, !tree.has(.isUnseen, node),
+            look(oldPath)?.inode == tree[node].inode
+        {
+            return cameFromUnknown(folder, name, isFolder: isFolder)
+        }
+        if tree.isFolder(node), isLeftOut(newPath) { return removeTree(node) }
+        move(node, to: folder, name, replacing: target, from: oldPath, status)
+    }
+
+    private func cameFromUnknown(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
+        observe(FolderEvent(change: .movedIn, watch: 0, name: name, isFolder: isFolder), in: folder, from: nil)
+    }
+
+    private func move(
+        _ node: FileTree.ID, to folder: FileTree.ID, _ name: [UInt8], replacing target: FileTree.ID?,
+        from oldPath: [UInt8], _ status: FileStatus?
+    ) {
+        // No folder comes into itself: what is known of them is out of date.
+        guard !isAtOrBelow(folder, node) else { return doubt(node) }
+        var hasReplaced = false
+        if let target, target != node {
+            hasReplaced = !tree.has(.isNew, target)
+            let isOfFile = !tree.isFolder(target)
+            hasReplaced = hasReplaced && isOfFile
+            removeTree(target, isTold: !isOfFile)
+        }
+        tree.move(node, to: folder, name: name)
+        lastPlace = nil
+        restamp(node, status)
+        tellRenamed(node, from: oldPath, hasReplaced: hasReplaced)
+        guard tree.isFolder(node) else { return }
+        if prune.dependsOnPlace { enqueue(node, .isDeep) }
+        // What was looked at by its path before may have been another one's.
+        doubts.formUnion(looks)
+        planDoubts()
+    }
+
+    private func isAtOrBelow(_ id: FileTree.ID, _ top: FileTree.ID) -> Bool {
+        var node = id
+        while node != top {
+            if node == FileTree.holder { return false }
+            node = tree.parent(of: node)
+        }
+        return true
+    }
+
+    /// A rename changes the time of the inode; whatever else has changed is to be told.
+    private func restamp(_ node: FileTree.ID, _ status: FileStatus?) {
+        guard let status, status.inode == tree[node].inode, status.kind == tree.kind(of: node) else {
+            // It has been moved on, or is gone.
+            if tree.has(.isUnseen, node) || status != nil { doubt(node) }
+            return
+        }
+        let isSame = tree.stamp(of: node).isSameContent(as: FolderSnapshot.Stamp(status))
+        tree.setStamp(status, isFresh: status.isFresh, of: node)
+        if !isSame, !tree.isFolder(node) { addDue(node) }
+    }
+
+    // MARK: Changing places
+
+    /// Whether two have changed places at once (`rename(2)` RENAME_EXCHANGE), which the kernel reports as two renames.
+    private func isExchange(
+        _ node: FileTree.ID, _ oldPath: [UInt8], _ target: FileTree.ID, _ status: FileStatus?
+    ) -> Bool {
+        guard tree[node].inode != tree[target].inode, status?.inode == tree[node].inode, let old = look(oldPath) else {
+            return false
+        }
+        return old.inode == tree[target].inode && old.kind == tree.kind(of: target)
+            && (old.kind == .folder || tree.stamp(of: target).isSameContent(as: FolderSnapshot.Stamp(old)))
+    }
+
+    /// Each file at either place is written; what stands at a path no more is deleted.
+    private func exchange(_ node: FileTree.ID, _ other: FileTree.ID) {
+        guard !isAtOrBelow(node, other), !isAtOrBelow(other, node) else { return }
+        let (first, second) = (fullPath(node), fullPath(other))
+        let before = known(at: first, node).merging(known(at: second, other)) { old, _ in old }
+        tree.exchange(node, other)
+        lastPlace = nil
+        if let status = look(fullPath(node)) { restamp(node, status) }
+        if let status = look(fullPath(other)) { restamp(other, status) }
+        let after = known(at: second, node).merging(known(at: first, other)) { old, _ in old }
+        for (path, (_, isFolder)) in before where after[path]?.isFolder != isFolder {
+            tell(.deleted, path, isFolder: isFolder)
+        }
+        for (path, (id, isFolder)) in after {
+            if isFolder {
+                if before[path]?.isFolder != true { tell(.created, path, isFolder: true) }
+            } else if !tree.has(.isDue, id) {
+                tell(.written, path, isFolder: false, isNew: before[path]?.isFolder != false)
+            }
+        }
+        doubts.formUnion(looks)
+        planDoubts()
+    }
+
+    /// What stands at a path and below it, but for what nobody knows of.
+    private func known(at path: [UInt8], _ node: FileTree.ID) -> [[UInt8]: (id: FileTree.ID, isFolder: Bool)] {
+        var found: [[UInt8]: (id: FileTree.ID, isFolder: Bool)] = [:]
+        for id in [node] + tree.below(node) where !tree.has(.isNew, id) {
+            found[joined(path, tree.path(of: id, below: node))] = (id, tree.isFolder(id))
+        }
+        return found
+    }
+}

@@ -1,0 +1,115 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// Paths, and what is told of them.
+extension TreeRoot {
+    private static let slash = UInt8(ascii: "/")
+
+    func fullPath(_ id: FileTree.ID) -> [UInt8] {
+        guard id != FileTree.holder else { return path }
+        let below = tree.path(of: id)
+        return below.isEmpty ? path : joined(path, below)
+    }
+
+    /// Of a name in a folder; of the holder, the root.
+    func fullPath(_ folder: FileTree.ID, _ name: [UInt8]) -> [UInt8] {
+        if folder == FileTree.holder { return path }
+        // Most come from the folder of the one before.
+        let reference = tree.reference(folder)
+        if let place = lastPlace, place.folder == reference { return joined(place.path, name) }
+        let path = fullPath(folder)
+        lastPlace = (reference, path)
+        return joined(path, name)
+    }
+
+    func joined(_ folder: [UInt8], _ name: [UInt8]) -> [UInt8] {
+        if name.isEmpty { return folder }
+        return folder.last == Self.slash ? folder + name : folder + [Self.slash] + name
+    }
+
+    func tell(_ change: PathChange, _ node: FileTree.ID, isRecovered: Bool = false, isNew: Bool = false) {
+        tell(change, fullPath(node), isFolder: tree.isFolder(node), isRecovered: isRecovered, isNew: isNew)
+    }
+
+    func tell(
+        _ change: PathChange, _ path: [UInt8], isFolder: Bool, isRecovered: Bool = false, isNew: Bool = false
+    ) {
+        tell(PathFact(change, path: path, root: self.path, isRecovered: isRecovered, isNew: isNew, isFolder: isFolder))
+    }
+
+    /// Later, while the source is held: what a turn may still tell then has a bound.
+    func tell(_ fact: PathFact) {
+        // What becomes of the root itself, which is no change below it, is told by what becomes of the rest.
+        if fact.isFolder, fact.path.count == path.count, fact.change != .attributes { return }
+        if outbox.isEmpty, !owner.isHeld { owner.tell(fact) } else if owner.wants(fact) { outbox.append(fact) }
+    }
+
+    // MARK: Renames
+
+    /// A file or folder with everything below it has another path now.
+    func tellRenamed(_ node: FileTree.ID, from oldPath: [UInt8], hasReplaced: Bool) {
+        tellRenamed(node, node, from: oldPath, hasReplaced: hasReplaced)
+        guard tree.isFolder(node) else { return }
+        for id in tree.below(node) {
+            tellRenamed(id, node, from: joined(oldPath, tree.path(of: id, below: node)), hasReplaced: false)
+        }
+    }
+
+    private func tellRenamed(_ id: FileTree.ID, _ top: FileTree.ID, from oldPath: [UInt8], hasReplaced: Bool) {
+        if tree.has(.isNew, id) {
+            // Nobody knows of it: it is new at its new place.
+            if tree.isFolder(id) { return }
+            if hasReplaced { tree.clear(.isNew, id) }
+            return addDue(id)
+        }
+        if tree.has(.isDue, id) { due.add(tree.reference(id)) }
+        let isFolder = tree.isFolder(id)
+        guard events.contains(.renamed) else {
+            tell(.deleted, oldPath, isFolder: isFolder)
+            if isFolder { tell(.created, id) } else { tell(.written, id, isNew: !hasReplaced) }
+            return
+        }
+        tell(
+            PathFact(
+                .renamed, path: fullPath(id), oldPath: oldPath, root: path, hasReplaced: hasReplaced,
+                isFolder: isFolder))
+    }
+
+    // MARK: Files that are due
+
+    /// The content is told when nobody writes it.
+    func addDue(_ id: FileTree.ID) {
+        tree.set(.isDue, id)
+        due.add(tree.reference(id))
+    }
+
+    func duePath(_ file: FileTree.Reference) -> [UInt8]? {
+        guard !isOver, let id = tree.id(file), tree.has(.isDue, id), !tree.isFolder(id) else { return nil }
+        return fullPath(id)
+    }
+
+    /// Nobody writes a file any more whose close was not reported.
+    func completed(_ file: FileTree.Reference) {
+        guard !isOver, let id = tree.id(file), tree.has(.isDue, id) else { return }
+        // Its close is reported to its folder as well; or the folder is compared.
+        if leavesForLater(tree.parent(of: id)) { return }
+        guard let status = look(fullPath(id)) else { return doubt(id) }
+        guard status.kind != .folder else { return doubt(id) }
+        tree.setStamp(status, isFresh: status.isFresh, of: id)
+        tellWritten(id)
+    }
+
+    /// Its content, which is complete.
+    func tellWritten(_ id: FileTree.ID) {
+        let flags = tree.flags(of: id)
+        tree.clear([.isNew, .isDue, .isRecovered], id)
+        due.forget(tree.reference(id))
+        tell(.written, id, isRecovered: flags.contains(.isRecovered), isNew: flags.contains(.isNew))
+    }
+
+    // MARK: Looking
+
+    /// What stands at a path now; `nil`: nothing, or it cannot be known.
+    func look(_ path: [UInt8]) -> FileStatus? { try? Linux.statusOfAny(path, follows: path.count == self.path.count) }
+}

@@ -1,0 +1,428 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// One `Path=` of a path source with `Recursive=yes`: everything below it.
+///
+/// The tree of nodes is the state of every file as it was last told. Each report of the kernel, and each listing, is
+/// compared with it: whatever says the same twice is told once. A folder is watched, then listed beside the core, then
+/// the listing is taken in when all reports that came meanwhile are through; names that they were about are left out of
+/// it (`touched`). What cannot be looked at where a report says it stands, for it or a folder above has been moved on,
+/// is looked at again when the reports are through. Confined to its context.
+final class TreeRoot: WatchedPath, TreeObserver {
+    /// Folders that one scan begins with.
+    private static let foldersPerScan = 256
+    /// Names kept while a scan goes on; beyond, it is made once more.
+    private static let touchedLimit = 65_536
+    /// Microseconds between two looks at folders that cannot be watched or read: the first one, and the longest.
+    static let firstPoll = 1_000_000
+    private let longestPoll: Int
+    /// Microseconds in which a folder that came and goes again is nobody's news, where its coming is not.
+    private static let fleeting = 2_000_000
+
+    unowned let owner: PathSource
+    let path: [UInt8]
+    private(set) var events: PathEvents
+    var prune: PathPrune
+    /// Of the watch file before: what it had pruned is no news.
+    var oldPrune = PathPrune()
+    let hub: InotifyHub
+    var tree = FileTree()
+    /// A folder and its path, as long as no folder is moved.
+    var lastPlace: (folder: FileTree.Reference, path: [UInt8])?
+    private var anchor: PathAnchor?
+    private var anchorFailure: SystemError?
+    private(set) var isOver = false
+    /// Everything was listed once, which is where the source begins.
+    private(set) var hasBegun = false
+    private var hasArmed = false
+    var exists = false
+    /// That the root is on; and what was known of another one, which something is mounted over now.
+    var device: UInt64?
+    var aside: (device: UInt64, tree: FileTree)?
+    var isUnmounted = false
+
+    /// Folders that are to be listed, the next one last.
+    private var queue: [FileTree.Reference] = []
+    private(set) var isScanning = false
+    private var touched: [FileTree.ID: Set<[UInt8]>] = [:]
+    private var touchedCount = 0
+    /// What could not be looked at where it should stand.
+    var doubts: Set<FileTree.Reference> = []
+    private var areDoubtsPlanned = false
+    /// Looked at since all reports were through last: should a folder above have been moved meanwhile, it was another's.
+    var looks: [FileTree.Reference] = []
+    /// Folders of which nothing was taken in while the source is held.
+    private var dirty: Set<FileTree.Reference> = []
+    private var isRootDirty = false
+    /// Folders that cannot be watched, or read.
+    private var blind: [FileTree.Reference: SystemError] = [:]
+    private var pollDelay = TreeRoot.firstPoll
+    private var isPollPlanned = false
+    private var toldLimit: String?
+    /// Told when the source is not held any more.
+    var outbox: [PathFact] = []
+    /// Folders that came, and nobody was told.
+    private var fleetingFolders: [FileTree.Reference] = []
+    private var areFleetingFoldersPlanned = false
+    /// Renames whose reverse was told with them.
+    var exchanged: Set<Exchange> = []
+    private(set) lazy var due = DueFiles(
+        hub: hub, path: { [unowned self] in duePath($0) }, unchanged: { [unowned self] in owner.unchanged },
+        beside: { [unowned self] work, then in
+            owner.beside { () throws(SystemError) in
+                work()
+            } then: {
+                then((try? $0.get()) ?? [])
+            }
+        }, completed: { [weak self] in self?.completed($0) })
+
+    struct Exchange: Hashable {
+        var from: FileTree.Reference
+        var fromName: [UInt8]
+        var to: FileTree.Reference
+        var toName: [UInt8]
+    }
+
+    /// - Parameter longestPoll: microseconds between two looks at what cannot be watched.
+    init(_ path: [UInt8], _ trigger: PathTrigger, hub: InotifyHub, owner: PathSource, longestPoll: Int = 30_000_000) {
+        self.path = path
+        self.longestPoll = longestPoll
+        events = trigger.events(of: path)
+        prune = trigger.prune
+        self.hub = hub
+        self.owner = owner
+        anchor = PathAnchor(path, hub: hub) { [weak self] in self?.anchorChanged($0) }
+    }
+
+    var isRecursive: Bool { true }
+    var watchCount: Int { (anchor?.watchCount ?? 0) + tree.folderCount - blind.count + due.watchCount }
+    var isListing: Bool { !hasBegun }
+
+    var isBehind: Bool {
+        !dirty.isEmpty || isRootDirty || !outbox.isEmpty || (hasBegun && (isScanning || !queue.isEmpty))
+    }
+
+    var limit: String? {
+        if let anchorFailure { return "what becomes of \(path.printable) itself is not seen: \(anchorFailure.reason)" }
+        guard let (reference, error) = blind.min(by: { $0.key.id < $1.key.id }) else { return anchor?.limit }
+        let place = tree.id(reference).map { fullPath($0).printable } ?? path.printable
+        let others = blind.count > 1 ? " and \(blind.count - 1) more" : ""
+        let span = "\(longestPoll / 1_000_000)s"
+        return error.leavesUnwatched
+            ? "\(place)\(others) compared every \(span): \(error.reason)"
+            : "\(place)\(others) cannot be read, tried again every \(span): \(error.errno)"
+    }
+
+    var mask: InotifyMask {
+        var mask: InotifyMask = [.created, .deleted, .movedFrom, .movedTo, .closedAfterWriting]
+        if events.contains(.modified) { mask.insert(.modified) }
+        if events.contains(.attributes) { mask.insert(.attributes) }
+        return mask
+    }
+
+    // MARK: Arming
+
+    func arm() throws(SystemError) {
+        guard !isOver else { return }
+        if !hasArmed {
+            hasArmed = true
+            hub.add(self)
+            // The reports of a first listing, which may take many scans, are kept until its end.
+            hub.beginArming()
+        }
+        armAnchor()
+        lookAtRoot()
+        pump()
+    }
+
+    func rearm(for trigger: PathTrigger) throws(SystemError) {
+        let (oldMask, old) = (mask, prune)
+        (events, prune) = (trigger.events(of: path), trigger.prune)
+        if hasArmed, prune != old {
+            oldPrune = old
+            dropPruned()
+        }
+        try arm()
+        goOn()
+        guard let root = tree.root, tree.isFolder(root), hasBegun else { return }
+        if !mask.isSubset(of: oldMask) || prune != old { enqueue(root, [.isDeep, .isCompared]) }
+        pump()
+    }
+
+    private func armAnchor() {
+        do throws(SystemError) {
+            let isFile = tree.root.map { !tree.isFolder($0) } ?? true
+            _ = try anchor?.arm(isFile ? mask : [])
+            anchorFailure = nil
+        } catch {
+            anchorFailure = error
+            planPoll()
+        }
+    }
+
+    func disarm() {
+        guard !isOver else { return }
+        isOver = true
+        if hasArmed {
+            hub.remove(self)
+            if !hasBegun { hub.endArming() }
+        }
+        due.close()
+        giveUpWatches(of: tree)
+        anchor?.disarm()
+        anchor = nil
+    }
+
+    private func anchorChanged(_ change: PathAnchor.Change) {
+        guard !isOver else { return }
+        if case .entry(let event) = change, let root = tree.root, !tree.isFolder(root), !event.isFolder {
+            var event = event
+            event.name = []
+            observe(event, in: FileTree.holder, from: nil)
+            exists = tree.root != nil
+            return owner.rootChanged()
+        }
+        if case .entry(let event) = change, case .attributes = event.change { return }
+        armAnchor()
+        lookAtRoot()
+        // A file that came needs more of its folder than one that was waited for.
+        if tree.root.map({ !tree.isFolder($0) }) ?? false { armAnchor() }
+        pump()
+        owner.rootChanged()
+    }
+
+    /// What stands at the path, compared with what stood there.
+    func lookAtRoot() {
+        guard !owner.isHeld || !hasBegun else {
+            isRootDirty = true
+            return
+        }
+        isRootDirty = false
+        let status = (try? Linux.statusOfAny(path, follows: true)) ?? (try? Linux.statusOfAny(path))
+        exists = status != nil
+        take(root: status)
+    }
+
+    func eventsWereLost() {
+        guard !isOver else { return }
+        exchanged = []
+        if hub.isReplaying { owner.lostEvents() }
+        armAnchor()
+        guard let root = tree.root else { return lookAtRoot() }
+        if owner.isHeld, hasBegun { return dirty.formUnion(folders.map(tree.reference)) }
+        enqueue(root, hasBegun ? [.isDeep, .isCompared] : [.isDeep, .isSilent])
+        pump()
+    }
+
+    private var folders: [FileTree.ID] {
+        guard let root = tree.root else { return [] }
+        return ([root] + tree.below(root)).filter(tree.isFolder)
+    }
+
+    // MARK: Holding
+
+    func goOn() {
+        while !outbox.isEmpty, !owner.isHeld {
+            let facts = outbox
+            outbox = []
+            for (index, fact) in facts.enumerated() {
+                if owner.isHeld {
+                    outbox = Array(facts[index...])
+                    break
+                }
+                owner.tell(fact)
+            }
+        }
+        guard !owner.isHeld else { return }
+        let folders = dirty
+        dirty = []
+        for folder in folders { if let id = tree.id(folder) { enqueue(id, [.isCompared]) } }
+        if isRootDirty { lookAtRoot() }
+        pump()
+    }
+
+    /// True: the source is held, and takes in nothing; the folder is compared when it is not any more.
+    func leavesForLater(_ folder: FileTree.ID) -> Bool {
+        guard owner.isHeld, hasBegun else { return false }
+        if folder == FileTree.holder { isRootDirty = true } else { dirty.insert(tree.reference(folder)) }
+        return true
+    }
+
+    // MARK: Scanning
+
+    /// - Parameter how: flags of `FileTree.Flags.scan`.
+    func enqueue(_ folder: FileTree.ID, _ how: FileTree.Flags) {
+        if !tree.has(.isQueued, folder) { queue.append(tree.reference(folder)) }
+        // What is a comparison once stays one.
+        tree.set(how.union(.isQueued), folder)
+    }
+
+    /// Begins the next scan, where there is something to be listed and none goes on.
+    func pump() {
+        guard !isScanning, !isOver, !owner.isHeld || !hasBegun else { return }
+        var requests: [TreeScan.Request] = []
+        while requests.count < Self.foldersPerScan, let next = queue.popLast() {
+            guard let id = tree.id(next), tree.has(.isQueued, id), tree.isFolder(id) else { continue }
+            requests.append(
+                TreeScan.Request(
+                    folder: next, inode: tree[id].inode, path: fullPath(id), how: tree.takeScan(id)))
+        }
+        guard !requests.isEmpty else { return settle() }
+        isScanning = true
+        (touched, touchedCount) = ([:], 0)
+        let inotify: Swift.Result<Int32, SystemError>
+        do throws(SystemError) {
+            inotify = .success(try hub.beginScan().release())
+        } catch {
+            inotify = .failure(error)
+        }
+        let scan = TreeScan(requests: requests, mask: mask, prune: prune, root: path, inotify: inotify)
+        owner.beside { () throws(SystemError) in
+            scan.run()
+        } then: { [weak self, hub] result in
+            let listings = (try? result.get()) ?? []
+            hub.whenCaughtUp {
+                guard let self, !self.isOver else { return hub.endScan(listings.compactMap(\.watch)) }
+                self.take(TreeListings(listings))
+            }
+        }
+    }
+
+    /// Nothing is left to be listed.
+    private func settle() {
+        oldPrune = PathPrune()
+        if !hasBegun {
+            hasBegun = true
+            hub.endArming()
+            owner.rootChanged()
+        }
+        let limit = limit
+        guard limit != toldLimit else { return }
+        toldLimit = limit
+        if let limit { owner.warn(limit) }
+        owner.rootChanged()
+    }
+
+    private func take(_ listings: TreeListings) {
+        var listings = listings
+        let isThrough = takeIn(&listings)
+        guard !isThrough else { return endScan(listings) }
+        let rest = listings
+        hub.after(0) { [weak self, hub] in
+            guard let self, !isOver else { return hub.endScan(rest.watches) }
+            take(rest)
+        }
+    }
+
+    private func endScan(_ listings: TreeListings) {
+        isScanning = false
+        (touched, touchedCount) = ([:], 0)
+        hub.endScan(listings.watches)
+        planDoubts()
+        planPoll()
+        pump()
+    }
+
+    /// A report about this name: what a scan that goes on says of it may be older.
+    func touch(_ folder: FileTree.ID, _ name: [UInt8]) {
+        guard isScanning, touchedCount <= Self.touchedLimit else { return }
+        touchedCount += 1
+        touched[folder, default: []].insert(name)
+    }
+
+    /// Too much was reported while the scan went on: it says nothing.
+    var isScanOutdated: Bool { touchedCount > Self.touchedLimit }
+
+    func isTouched(_ folder: FileTree.ID, _ name: [UInt8]) -> Bool {
+        touched.isEmpty ? false : touched[folder]?.contains(name) ?? false
+    }
+
+    /// A node that goes.
+    func forget(_ id: FileTree.ID) {
+        let reference = tree.reference(id)
+        touched[id] = nil
+        blind[reference] = nil
+        due.forget(reference)
+    }
+
+    // MARK: Folders that come
+
+    /// A folder came: where that is not asked for, and it goes at once, nothing of it is told (what rsync and dpkg make
+    /// for themselves).
+    func tellCreatedFolder(_ folder: FileTree.ID, isRecovered: Bool = false) {
+        tell(.created, folder, isRecovered: isRecovered)
+        guard !events.contains(.created) else { return }
+        tree.set(.isNew, folder)
+        fleetingFolders.append(tree.reference(folder))
+        planFleetingFolders()
+    }
+
+    private func planFleetingFolders() {
+        guard !areFleetingFoldersPlanned, !fleetingFolders.isEmpty else { return }
+        areFleetingFoldersPlanned = true
+        let folders = fleetingFolders
+        fleetingFolders = []
+        hub.after(Self.fleeting) { [weak self] in
+            guard let self else { return }
+            areFleetingFoldersPlanned = false
+            for folder in folders { if let id = tree.id(folder), tree.isFolder(id) { tree.clear(.isNew, id) } }
+            planFleetingFolders()
+        }
+    }
+
+    // MARK: What is in doubt
+
+    func doubt(_ id: FileTree.ID) {
+        doubts.insert(tree.reference(id))
+        planDoubts()
+    }
+
+    func planDoubts() {
+        guard !doubts.isEmpty, !areDoubtsPlanned else { return }
+        areDoubtsPlanned = true
+        hub.after(0) { [weak self] in
+            self?.hub.whenCaughtUp { self?.lookAtDoubts() }
+        }
+    }
+
+    private func lookAtDoubts() {
+        areDoubtsPlanned = false
+        guard !isOver else { return }
+        let all = doubts
+        (doubts, looks) = ([], [])
+        for reference in all { if let id = tree.id(reference) { lookAgain(id) } }
+        pump()
+    }
+
+    // MARK: Polling
+
+    func cannotSee(_ folder: FileTree.ID, _ error: SystemError) { blind[tree.reference(folder)] = error }
+    func sees(_ folder: FileTree.ID) { if !blind.isEmpty { blind[tree.reference(folder)] = nil } }
+
+    private func planPoll() {
+        guard !blind.isEmpty || anchorFailure != nil else {
+            pollDelay = Self.firstPoll
+            return
+        }
+        guard !isPollPlanned else { return }
+        isPollPlanned = true
+        hub.after(pollDelay) { [weak self] in self?.poll() }
+        pollDelay = min(2 * pollDelay, longestPoll)
+    }
+
+    private func poll() {
+        isPollPlanned = false
+        guard !isOver else { return }
+        if anchorFailure != nil {
+            armAnchor()
+            lookAtRoot()
+        }
+        for folder in blind.keys {
+            guard let id = tree.id(folder) else { continue }
+            if !leavesForLater(id) { enqueue(id, [.isCompared]) }
+        }
+        planPoll()
+        pump()
+    }
+}

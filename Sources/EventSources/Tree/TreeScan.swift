@@ -1,0 +1,128 @@
+import LinuxSystem
+import WatchFile
+
+/// Watches folders of a tree and lists them, beside the core.
+///
+/// A folder is opened once, by its path; what is watched, listed and looked at is that open folder, wherever it is moved
+/// meanwhile. It is watched first: what changes afterwards is reported, what changed before is listed.
+struct TreeScan: Sendable {
+    /// A folder that is to be listed.
+    struct Request: Sendable {
+        var folder: FileTree.Reference
+        /// Of the folder; another one that stands there by now is not listed.
+        var inode: UInt64
+        /// Absolute.
+        var path: [UInt8]
+        /// With `isDeep` the folders in it are listed as well, as far as a scan goes.
+        var how: FileTree.Flags
+    }
+
+    enum Place: Sendable {
+        case folder(FileTree.Reference, FileTree.Flags)
+        /// In the folder of that listing.
+        case child(Int, name: [UInt8])
+    }
+
+    struct Entry: Sendable {
+        var name: [UInt8]
+        var status: FileStatus
+        var isFresh: Bool
+    }
+
+    enum Outcome: Sendable {
+        case listed([Entry])
+        /// Another folder stands there, or none.
+        case gone
+        case failed(SystemError)
+    }
+
+    struct Listing: Sendable {
+        var place: Place
+        var inode: UInt64
+        var outcome: Outcome
+        var watch: Int32?
+        /// Why it has no watch.
+        var unwatched: SystemError?
+    }
+
+    /// Entries after which a scan comes back: what is taken in at once, and kept in memory until then.
+    private static let entryLimit = 4096
+
+    var requests: [Request]
+    var mask: InotifyMask
+    var prune: PathPrune
+    /// The root, which may be a symbolic link.
+    var root: [UInt8]
+    /// A copy, which is closed in the end; or why there is none.
+    var inotify: Result<Int32, SystemError>
+
+    private struct Task {
+        var place: Place
+        var inode: UInt64
+        var path: [UInt8]
+        var isDeep: Bool
+    }
+
+    func run() -> [Listing] {
+        defer { if case .success(let number) = inotify { FileDescriptor(owning: number).close() } }
+        var tasks = requests.reversed().map {
+            Task(
+                place: .folder($0.folder, $0.how), inode: $0.inode, path: $0.path, isDeep: $0.how.contains(.isDeep))
+        }
+        var (listings, entries) = ([Listing](), 0)
+        while entries < Self.entryLimit, let task = tasks.popLast() {
+            let listing = list(task)
+            listings.append(listing)
+            guard case .listed(let found) = listing.outcome else { continue }
+            entries += found.count + 1
+            guard task.isDeep else { continue }
+            for entry in found where entry.status.kind == .folder {
+                let path = task.path + (task.path.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
+                if prune.prunes(path, below: root) { continue }
+                let place = Place.child(listings.count - 1, name: entry.name)
+                tasks.append(Task(place: place, inode: entry.status.inode, path: path, isDeep: true))
+            }
+        }
+        return listings
+    }
+
+    private func list(_ task: Task) -> Listing {
+        var listing = Listing(place: task.place, inode: task.inode, outcome: .gone)
+        do throws(SystemError) {
+            try Linux.openFolder(task.path, follows: task.path == root).use { folder throws(SystemError) in
+                guard try Linux.fstat(folder).inode == task.inode else { return }
+                watch(folder, &listing)
+                listing.outcome = .listed(try entries(of: folder, task.path))
+            }
+        } catch {
+            let isGone = [.noSuchFile, .notFolder, .symbolicLinkLoop].contains(error.errno)
+            listing.outcome = isGone ? .gone : .failed(error)
+        }
+        return listing
+    }
+
+    private func watch(_ folder: Int32, _ listing: inout Listing) {
+        do throws(SystemError) {
+            listing.watch = try Linux.inotifyAdd(try inotify.get(), folder: folder, mask.union(.adding))
+        } catch {
+            listing.unwatched = error
+        }
+    }
+
+    private func entries(of folder: Int32, _ path: [UInt8]) throws(SystemError) -> [Entry] {
+        var entries: [Entry] = []
+        for entry in try Linux.readFolder(folder, of: path) {
+            // One that has gone by now is reported.
+            guard let status = try? Linux.status(of: entry.name, in: folder) else { continue }
+            entries.append(Entry(name: entry.name, status: status, isFresh: status.isFresh))
+        }
+        return entries
+    }
+}
+
+extension FileStatus {
+    /// Another change may leave the times it has.
+    var isFresh: Bool {
+        FolderSnapshot.Stamp.isFresh(changed, at: Linux.now(.realtime))
+    }
+}

@@ -1,0 +1,59 @@
+import Testing
+import WatchFile
+
+@testable import Engine
+
+/// Folders of a tree are created, deleted and renamed, never written (PATHS, rule 2). A name with a slash is a folder.
+@Suite("Net effect of folders")
+struct FolderEffectTests {
+    private func fact(_ text: String) -> PathFact {
+        let words = text.split(separator: " ").map(String.init)
+        let names = words[1].split(separator: ">").map { Array("/w/\($0.replacing("/", with: ""))".utf8) }
+        guard let change = PathChange(rawValue: words[0]), let path = names.last else {
+            Issue.record("\(text) is no change")
+            return PathFact(.written, path: [])
+        }
+        return PathFact(
+            change, path: path, oldPath: names.count > 1 ? names[0] : nil, isFolder: words[1].contains("/"))
+    }
+
+    private func net(_ events: PathEvents, _ changes: String...) -> [String] {
+        var entries = EntryList()
+        var annulled = 0
+        for (index, change) in changes.enumerated() {
+            let event = Event(id: UInt64(index + 1), time: Int64(index + 1), fact: .path(fact(change)))
+            annulled += entries.add(event, merge: .add, events: events).annulled
+        }
+        #expect(entries.deliveries + annulled == changes.count)
+        return entries.events.map(\.shown)
+    }
+
+    @Test func aFolderThatCameAndWentIsNothing() {
+        #expect(net(.all, "created d/", "deleted d/") == [])
+        #expect(net([.written, .deleted], "created d/", "deleted d/") == [])
+    }
+
+    @Test func aFolderThatWentAndCameAgainIsNoNews() {
+        #expect(net(.all, "deleted d/", "created d/") == [])
+    }
+
+    @Test func aNewFolderThatIsRenamedIsCreatedThere() {
+        #expect(net(.all, "created d/", "renamed d/>e/") == ["created:ex2"])
+        #expect(net(.changed, "created d/", "renamed d/>e/") == [])
+    }
+
+    @Test func aFolderInThePlaceOfAFileLeavesTheFileDeleted() {
+        #expect(net(.all, "deleted x", "created x/") == ["deleted:xx2"])
+        #expect(net(.all, "written x", "deleted x", "created x/", "deleted x/", "written x") == ["written:xx5"])
+    }
+
+    @Test func aFileInThePlaceOfAFolderIsNew() {
+        #expect(net(.all, "deleted x/", "created x", "written x") == ["created:xx3"])
+        #expect(net(.all, "deleted x/", "written x", "deleted x") == [])
+    }
+
+    @Test func aRenamedFolderIsRenamed() {
+        #expect(net(.changed, "renamed d/>e/", "renamed e/>f/") == ["renamed:d>fx2"])
+        #expect(net(.changed, "renamed d/>e/", "renamed e/>d/") == [])
+    }
+}

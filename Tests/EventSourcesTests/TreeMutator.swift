@@ -1,0 +1,121 @@
+import LinuxSystem
+import ProgramKit
+import SeedKit
+
+/// Changes a tree of files at random, and remembers which paths it has touched.
+struct TreeMutator {
+    private var random: SeededGenerator
+    private let folder: Folder
+    /// Below `in`: whatever may have changed, with all that stands below it.
+    private(set) var touched: Set<String> = []
+    private var count = 0
+
+    init(_ folder: Folder, seed: UInt64) {
+        self.folder = folder
+        random = SeededGenerator(seed: seed)
+    }
+
+    mutating func beginRound() { touched = [] }
+
+    /// Everything in the tree, below `in`; folders end with a slash.
+    func paths(_ top: String = "in") -> [String] {
+        var (found, rest) = ([String](), [""])
+        while let next = rest.popLast() {
+            for entry in (try? Linux.readFolder(folder["\(top)/\(next)"])) ?? [] {
+                let path = next + String(decoding: entry.name, as: UTF8.self)
+                if path.hasPrefix("last") { continue }
+                found.append(entry.kind == .folder ? path + "/" : path)
+                if entry.kind == .folder { rest.append(path + "/") }
+            }
+        }
+        return found.sorted()
+    }
+
+    private mutating func touch(_ path: String) {
+        touched.insert(path)
+        guard path.hasSuffix("/") else { return }
+        for below in paths() where below.hasPrefix(path) { touched.insert(below) }
+    }
+
+    /// One change; errors are those of the moment.
+    mutating func step() {
+        let all = paths()
+        let folders = [""] + all.filter { $0.hasSuffix("/") }
+        let files = all.filter { !$0.hasSuffix("/") }
+        let place = random.pick(folders) + random.pick(["a", "b", "c", "aa", "ab", "d1", "d2"])
+        switch random.upTo(11) {
+        case 0, 1, 2: write(place)
+        case 3 where !files.isEmpty: write(random.pick(files))
+        case 4 where !files.isEmpty: rename(random.pick(files), place)
+        case 5, 6:
+            guard folders.count > 1 else { return makeFolder(place) }
+            rename(random.pick(Array(folders.dropFirst())), place + "/")
+        case 7, 8: makeFolder(place)
+        case 9 where !files.isEmpty:
+            let file = random.pick(files)
+            touch(file)
+            try? Linux.unlink(folder["in/\(file)"])
+        case 10 where folders.count > 1:
+            let gone = random.pick(Array(folders.dropFirst()))
+            touch(gone)
+            removeTree("in/\(gone)")
+        case 11: moveOutOrIn(folders, place)
+        default: link(files, place)
+        }
+    }
+
+    private mutating func write(_ path: String) {
+        // What is written by another name of a file is not reported.
+        if let status = try? Linux.lstat(folder["in/\(path)"]), status.links > 1 { return }
+        touch(path)
+        count += 1
+        try? folder.append("in/\(path)", "\(count)")
+    }
+
+    private mutating func makeFolder(_ path: String) {
+        touch(path + "/")
+        try? Linux.mkdir(folder["in/\(path)"], mode: 0o755)
+    }
+
+    private mutating func rename(_ old: String, _ new: String) {
+        touch(old)
+        touch(new)
+        let (from, to) = (folder["in/\(old)"].trimmed, folder["in/\(new)"].trimmed)
+        try? Linux.rename(from, to: to)
+        touch(new)
+    }
+
+    private mutating func link(_ files: [String], _ place: String) {
+        guard !files.isEmpty else { return }
+        let file = random.pick(files)
+        touch(file)
+        touch(place)
+        try? Linux.link(folder["in/\(file)"], to: folder["in/\(place)"])
+    }
+
+    private mutating func moveOutOrIn(_ folders: [String], _ place: String) {
+        let out = folder["out/tree"]
+        if folder.exists("out/tree") {
+            touch(place + "/")
+            do { try Linux.rename(out, to: folder["in/\(place)"]) } catch { removeTree("out/tree") }
+            touch(place + "/")
+        } else if folders.count > 1 {
+            let gone = random.pick(Array(folders.dropFirst()))
+            touch(gone)
+            try? Linux.rename(folder["in/\(gone)"].trimmed, to: out)
+        }
+    }
+
+    private func removeTree(_ top: String) {
+        let top = top.trimmed
+        for path in paths(top).reversed() {
+            let full = folder["\(top)/\(path)"].trimmed
+            if path.hasSuffix("/") { try? Linux.rmdir(full) } else { try? Linux.unlink(full) }
+        }
+        try? Linux.rmdir(folder[top])
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { hasSuffix("/") ? String(dropLast()) : self }
+}

@@ -1,0 +1,219 @@
+import Dispatch
+import Engine
+import LinuxSystem
+import ProgramKit
+import SeedKit
+import Testing
+import WatchFile
+
+@testable import EventSources
+
+/// `Recursive=yes` with the real kernel (PATHS, rule 2, and the cases from other watchers).
+@Suite("Trees", .ownThread) struct TreeTests {
+    @Test func whatStandsThereIsNoNews() throws {
+        try TreeSetup.with(before: { try TreeSetup.shell("mkdir -p a/b; touch f a/b/g", in: $0["in"]) }) { setup in
+            try setup.shell("echo > a/b/g; echo > a/new")
+            try setup.expect(["written a/b/g", "written a/new"])
+        }
+    }
+
+    @Test func aFileInFoldersMadeAtOnceIsToldOnce() throws {
+        try TreeSetup.with { setup in
+            try setup.shell(
+                "for n in $(seq 100); do mkdir -p $n/b/c/d; echo > $n/b/c/d/f; mkdir -p x/$n; echo > x/$n/g; done")
+            try setup.expect((1...100).flatMap { ["written \($0)/b/c/d/f", "written x/\($0)/g"] })
+        }
+    }
+
+    @Test func aTreeMovedInIsItsFilesWritten() throws {
+        try TreeSetup.with([.changed, .created]) { setup in
+            try setup.shell("mkdir -p t/d; echo > t/1; echo > t/d/3; mv t ../in", in: "out")
+            try setup.expect([
+                "created t/", "created t/d/", "created t/1", "created t/d/3", "written t/1", "written t/d/3",
+            ])
+            // It is watched.
+            try setup.shell("echo >> t/d/3")
+            try wait(for: "a change in it") { setup.told.count { $0 == "written t/d/3" } == 2 }
+        }
+    }
+
+    @Test func aTreeMovedOutIsDeletedAndNoLongerWatched() throws {
+        try TreeSetup.with(before: { try TreeSetup.shell("mkdir -p t/d; echo > t/1; echo > t/d/3", in: $0["in"]) }) {
+            setup in
+            let watches = setup.rim.on(setup.source) { $0.watchCount }
+            try setup.shell("mv t ../out; echo > ../out/t/d/3")
+            try setup.expect(["deleted t/d/3", "deleted t/d/", "deleted t/1", "deleted t/"])
+            // Two for the marker.
+            #expect(setup.rim.on(setup.source) { $0.watchCount } == watches)
+        }
+    }
+
+    @Test func aTreeMovedWithinIsRenamedPathByPath() throws {
+        try TreeSetup.with(
+            before: { try TreeSetup.shell("mkdir -p t/d/e tt; echo > t/1; echo > t/d/e/3; echo > tt/1", in: $0["in"]) }
+        ) { setup in
+            try setup.shell("mv t u; mkdir v; mv u/d v/w; echo > v/w/e/3")
+            try setup.expect([
+                "renamed t/ > u/", "renamed t/1 > u/1", "renamed t/d/ > u/d/", "renamed t/d/e/ > u/d/e/",
+                "renamed t/d/e/3 > u/d/e/3", "renamed u/d/ > v/w/", "renamed u/d/e/ > v/w/e/",
+                "renamed u/d/e/3 > v/w/e/3", "written v/w/e/3",
+            ])
+            #expect(!setup.told.contains { $0.contains(" tt") })
+        }
+    }
+
+    @Test func whereNobodyAsksForRenamesTheyAreWrittenAndDeleted() throws {
+        try TreeSetup.with([.written, .deleted], before: { try TreeSetup.shell("mkdir t; echo > t/1", in: $0["in"]) }) {
+            setup in
+            try setup.shell("mv t u")
+            try wait(for: "both ends") { setup.told.contains("written u/1") }
+            #expect(setup.told.contains("deleted t/1"))
+        }
+    }
+
+    @Test func foldersChangePlaces() throws {
+        try TreeSetup.with(before: { try TreeSetup.shell("mkdir a b; echo > a/x; echo > b/y", in: $0["in"]) }) {
+            setup in
+            try setup.shell("mv a t; mv b a; mv t b; echo > a/y; echo > b/x")
+            try wait(for: "both") { setup.told.contains("written a/y") && setup.told.contains("written b/x") }
+            try setup.settle()
+            #expect(setup.told.count { $0.hasPrefix("written") } == 2, "\(setup.told)")
+            #expect(setup.told.contains("renamed t/x > b/x") && setup.told.contains("renamed b/y > a/y"))
+        }
+    }
+
+    @Test func foldersThatAreExchangedAreWritten() throws {
+        try TreeSetup.with(
+            before: { try TreeSetup.shell("mkdir a b; echo > a/x; echo > a/z; echo > b/x; echo > b/y", in: $0["in"]) }
+        ) { setup in
+            let code = "import ctypes,sys; a=[x.encode() for x in sys.argv[1:]]; "
+            let call = "sys.exit(ctypes.CDLL(None).renameat2(-100, a[0], -100, a[1], 2))"
+            let made = try Program.run(["python3", "-c", code + call, setup.folder["in/a"], setup.folder["in/b"]])
+            #expect(made.status == .exited(0), "\(made)")
+            try setup.expect([
+                "written a/x", "written b/x", "written a/y", "written b/z", "deleted a/z", "deleted b/y",
+            ])
+            try setup.shell("echo >> a/y")
+            try wait(for: "a change in one") { setup.told.count { $0 == "written a/y" } == 2 }
+        }
+    }
+
+    @Test func aFolderRenamedAndReplacedByALink() throws {
+        try TreeSetup.with(before: { try TreeSetup.shell("mkdir foo; echo > foo/f", in: $0["in"]) }) { setup in
+            try setup.shell("mv foo bar; ln -s bar foo")
+            try setup.expect(["renamed foo/ > bar/", "renamed foo/f > bar/f", "written foo"])
+        }
+    }
+
+    @Test func aFileAndAFolderOfOneName() throws {
+        try TreeSetup.with(before: { try TreeSetup.shell("echo > x; mkdir y; echo > y/f", in: $0["in"]) }) { setup in
+            try setup.shell("rm x; mkdir x; echo > x/g; rm -r y; echo > y")
+            try wait(for: "all") {
+                ["deleted x", "written x/g", "deleted y/f", "deleted y/", "written y"].allSatisfy(setup.told.contains)
+            }
+        }
+    }
+
+    @Test func aTreeRemovedAndMadeAgain() throws {
+        try TreeSetup.with(
+            [.changed, .created], before: { try TreeSetup.shell("mkdir -p t/d; echo > t/d/f", in: $0["in"]) }
+        ) { setup in
+            for round in 1...5 {
+                try setup.shell("rm -r t; mkdir -p t/d; echo > t/d/f")
+                try wait(for: "round \(round)") { setup.told.count { $0 == "written t/d/f" } >= round }
+            }
+            try setup.settle()
+            #expect(setup.told.count { $0 == "written t/d/f" } == 5, "\(setup.told)")
+            try setup.shell("rm -r t")
+            try wait(for: "the end") { setup.told.suffix(3).contains("deleted t/") }
+        }
+    }
+
+    @Test func namesAreBytes() throws {
+        try TreeSetup.with { setup in
+            try Linux.mkdir(setup.folder[Array("in/".utf8) + [0xff, 0xfe]])
+            try setup.folder.write(Array("in/".utf8) + [0xff, 0xfe] + Array("/*[a]\n".utf8) + [0x80], [])
+            try wait(for: "the file") {
+                setup.rim.paths.contains {
+                    $0.path.suffix(8) == [0x2f, 0x2a, 0x5b, 0x61, 0x5d, 0x0a, 0x80][...] || $0.path.last == 0x80
+                }
+            }
+        }
+    }
+
+    @Test func whatIsNoFileDoesNotHang() throws {
+        try TreeSetup.with([.changed, .created]) { setup in
+            try setup.shell(
+                "mkdir d; mkfifo d/p; ln -s /dev/zero d/l; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"d/s\")'; mv d ../in",
+                in: "out")
+            try setup.expect(["created d/", "created d/p", "created d/l", "written d/l", "created d/s"])
+        }
+    }
+
+    // MARK: The root
+
+    @Test func aRootThatComesLaterIsToldWithWhatItHolds() throws {
+        try TreeSetup.with(before: { try Linux.rmdir($0["in"]) }) { setup in
+            try setup.shell("mkdir -p in/d; echo > in/d/f", in: ".")
+            try wait(for: "the file") { setup.told.contains { $0.hasPrefix("written d/f") } }
+            try wait(for: "the state") { setup.rim.condition == .armed }
+        }
+    }
+
+    @Test func aRootThatIsReplacedIsCompared() throws {
+        try TreeSetup.with(before: { try TreeSetup.shell("mkdir -p d; echo > d/f; echo > g", in: $0["in"]) }) { setup in
+            try setup.shell("mv in old; mkdir -p in/d; echo > in/d/n", in: ".")
+            try wait(for: "the new one") { setup.told.contains { $0.hasPrefix("written d/n") } }
+            try wait(for: "the old ones") {
+                setup.told.contains { $0.hasPrefix("deleted d/f") } && setup.told.contains { $0.hasPrefix("deleted g") }
+            }
+            try setup.shell("echo >> in/d/n; echo > old/d/f", in: ".")
+            try wait(for: "a change") { setup.told.last == "written d/n" }
+            try setup.shell("rm -r in; mkdir in; echo > in/z", in: ".")
+            try wait(for: "the next one") { setup.told.contains { $0.hasPrefix("written z") } }
+        }
+    }
+
+    @Test func aRootThatIsAFile() throws {
+        try TreeSetup.with(before: { try TreeSetup.shell("rmdir in; echo > in", in: $0.path) }) { setup in
+            try setup.shell("echo >> in", in: ".")
+            try wait(for: "the file") { setup.told == ["written ."] }
+            try setup.shell("rm in; mkdir in; echo > in/f", in: ".")
+            try wait(for: "the folder") { setup.told.contains { $0.hasPrefix("written f") } }
+        }
+    }
+
+    // MARK: Depth
+
+    /// Far below what the kernel takes as a path.
+    @Test func foldersAsDeepAsTheyCome() throws {
+        let depth = LongPart.count(700, long: 4000)
+        try TreeSetup.with([.changed]) { setup in
+            let make = """
+                import os
+                os.chdir('\(setup.folder["in"])')
+                for n in range(\(depth)):
+                    os.mkdir('d' if n == 0 else 'folders'); os.chdir('d' if n == 0 else 'folders')
+                open('f', 'w').close()
+                """
+            let made = try Program.run(["python3", "-c", make])
+            #expect(made.status == .exited(0), "\(made)")
+            try wait(for: "the file at the bottom") { setup.told.contains { $0.hasSuffix("folders/f") } }
+            let clear = """
+                import os
+                os.chdir('\(setup.folder["in"])')
+                os.rename('d', '../out/d')
+                os.chdir('../out')
+                # From the top, so that no path is too long.
+                while os.path.exists('d'):
+                    os.rename('d/folders', 'e') if os.path.exists('d/folders') else None
+                    for name in os.listdir('d'): os.unlink('d/' + name)
+                    os.rmdir('d')
+                    if os.path.exists('e'): os.rename('e', 'd')
+                """
+            let cleared = try Program.run(["python3", "-c", clear])
+            #expect(cleared.status == .exited(0), "\(cleared)")
+            try wait(for: "its end") { setup.told.contains("deleted d/") }
+        }
+    }
+}
