@@ -34,10 +34,11 @@ extension RandomConfiguration {
         if own == nil, Set(routes.map(\.queue)).count == 1 { queue = routes[0].queue }
         var source = SourceDefinition(id: id, routes: routes, trigger: trigger)
         // The pauses of a condition are those of the first handler.
-        if case .path(var path) = trigger, path.levels != nil,
+        if case .path(var path) = trigger, var levels = path.levels,
             let first = result.handlers.first(where: { $0.name == routes.first?.handler })
         {
-            (path.levels?.pause, path.levels?.longestPause) = (first.retry.delay, first.retry.maxDelay)
+            (levels.pause, levels.longestPause) = (first.retry.delay, first.retry.maxDelay)
+            path.levels = levels
             source.trigger = .path(path)
         }
         source.summary = maybe { $0.text() }
