@@ -19,7 +19,8 @@ import Testing
     /// Where a module may be imported below `Tests`.
     private static let allowedInTests: [String: Set<String>] = [
         "CDispatch": ["DispatchOracleTests"],
-        "Foundation": ["DispatchOracleTests"],
+        "Foundation": ["DispatchOracleTests", "Benchmarks"],
+        "CInstructions": ["Benchmarks"],
         "FoundationInternationalization": [],
     ]
 
