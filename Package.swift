@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The house rules of STYLE: Swift 6 mode, explicit imports, and a warning is an error.
+/// Swift 6 mode, explicit imports, and a warning is an error.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -108,9 +108,10 @@ let package = Package(
             name: "watchd-bench",
             dependencies: [
                 "Engine", "WatchFile", "Schedule", "TimeZoneFiles", "Store", "ControlInterface", "Varlink", "CSQLite",
-                "LinuxSystem",
+                "LinuxSystem", "CInstructions",
             ],
             path: "Tests/Benchmarks/watchd-bench", swiftSettings: settings),
+        .target(name: "CInstructions", path: "Tests/Benchmarks/CInstructions"),
         small("watchd-bench-floor", path: "Tests/Benchmarks/watchd-bench-floor"),
         small("watchd-bench-handler", path: "Tests/Benchmarks/watchd-bench-handler"),
     ]

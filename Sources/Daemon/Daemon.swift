@@ -145,7 +145,7 @@ package struct Daemon {
                 }
             }
         }
-        // Not dispatchMain(), which would unblock every signal (LIBDISPATCH, row 15).
+        // Not dispatchMain(), which would unblock every signal (Dispatch.md, fact 15).
         exit.wait()
         logger.flush(seconds: 5)
         listener.removeSocketFile()
@@ -158,7 +158,7 @@ package struct Daemon {
     /// Why it cannot be started.
     private struct Refusal: Error, CustomStringConvertible { var description: String }
 
-    /// Without a thread for it, Dispatch would wait for one in silence, and watchd with it (LIBDISPATCH, row 28).
+    /// Without a thread for it, Dispatch would wait for one in silence, and watchd with it (Dispatch.md, fact 28).
     private func checkThreads() throws {
         let had = Linux.threadsToBeHad(of: Self.threads)
         guard had < Self.threads else { return }
@@ -170,11 +170,11 @@ package struct Daemon {
     }
 
     /// Without CAP_SYS_NICE, Dispatch would tell the system's log that the nice value of its threads cannot be lowered
-    /// (LIBDISPATCH, row 17), which watchd does not need. Handlers get an environment of their own.
+    /// (Dispatch.md, fact 17), which watchd does not need. Handlers get an environment of their own.
     private func silenceDispatch() { Linux.setEnvironment("LIBDISPATCH_LOG", "NO") }
 
     /// Dispatch makes its timer descriptors when the first timer of a clock is armed, and without a free descriptor
-    /// then its timers would never fire (LIBDISPATCH, row 27).
+    /// then its timers would never fire (Dispatch.md, fact 27).
     private func armDispatchTimers(_ context: Context) {
         context.queue.asyncAfter(deadline: .now() + .seconds(3_000_000_000)) {}
         context.queue.asyncAfter(wallDeadline: .now() + .seconds(3_000_000_000)) {}

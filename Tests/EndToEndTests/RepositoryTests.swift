@@ -2,7 +2,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-/// Rules of the tree that the compiler cannot see.
+/// Rules of the tree that the compiler does not see.
 @Suite("Repository", .ownThread) struct RepositoryTests {
     /// Where a module may be imported below `Sources`.
     private static let allowed: [String: Set<String>] = [
@@ -19,7 +19,8 @@ import Testing
     /// Where a module may be imported below `Tests`.
     private static let allowedInTests: [String: Set<String>] = [
         "CDispatch": ["DispatchOracleTests"],
-        "Foundation": ["DispatchOracleTests"],
+        "Foundation": ["DispatchOracleTests", "Benchmarks"],
+        "CInstructions": ["Benchmarks"],
         "FoundationInternationalization": [],
     ]
 
@@ -113,5 +114,60 @@ import Testing
             }
         }
         #expect(unchecked == ["EventSources/Contexts/Context.swift"])
+    }
+
+    // MARK: References
+
+    /// Read once for all tests.
+    private static let references = Swift.Result { try References() }
+
+    @Test func everyReferenceOfACommentIsResolved() throws {
+        let references = try Self.references.get()
+        #expect(references.factCount > 70, "the facts were found")
+        #expect(references.repeatedFacts == [])
+        var count = 0
+        for top in ["Sources", "Tests"] {
+            for path in try Repository.files("\(Repository.root)/\(top)") {
+                let text = try References.text(path)
+                #expect(references.problems(inComments: text) == [], "\(path)")
+                count += text.matches(of: /(?:Dispatch|Systemd|Semantics)\.md/).count
+            }
+        }
+        #expect(count > 10, "the references were found")
+    }
+
+    @Test func theDocumentationNamesWhatThereIs() throws {
+        let references = try Self.references.get()
+        let articles = try Repository.files("\(Repository.root)/\(References.catalogue)", suffix: ".md")
+        #expect(articles.count > 4, "the articles were found")
+        for path in articles + ["\(Repository.root)/.github/CONTRIBUTING.md"] {
+            let text = try References.text(path)
+            #expect(references.problems(inDocument: text) == [], "\(path)")
+        }
+    }
+
+    @Test func aStaleReferenceIsSeen() throws {
+        let references = try Self.references.get()
+        let comments = [
+            "/// (Dispatch.md, fact 15).", "/// (Dispatch.md, facts\n    /// 3–8)", "/// Semantics.md, \"Net effect\"",
+            "/// README.md", "let a = 3 \u{2F}/ Systemd.md, fact 24", "let text = \"(ROWS, row 3)\"",
+        ]
+        #expect(comments.flatMap(references.problems(inComments:)) == [])
+        let stale = [
+            "/// (Dispatch.md, fact 999)", "/// (Dispatch.md, facts 3\u{2013}999)", "/// Gone.md",
+            "/// Semantics.md, \"Gone\"", "/// (LIBDISPATCH, row\n/// 15)", "let a = 3 \u{2F}/ Systemd.md, fact 999",
+        ]
+        for text in stale { #expect(references.problems(inComments: text).count == 1, "\(text)") }
+        let documents = [
+            "`Engine.handle` in `Sources/Engine/Engine.swift`, `Engine/Door`, `EventSources/Path/…Source.swift`",
+            "`.ci/run`, `Key=`, `/etc/watchd`, `DispatchSemaphore.wait(timeout:)`, <doc:Dispatch>",
+            "`swift test --filter '^EngineTests\\.'`, `Width=N Type=concurrent`", "    `Gone` in an example",
+        ]
+        #expect(documents.flatMap(references.problems(inDocument:)) == [])
+        let gone = [
+            "`Sources/Engine/Gone.swift`", "`Engine/Gone.swift`", "`Gone`", "`Engine.goneAndForgotten`", "<doc:Gone>",
+            "`EventSources/Path/…Gone.swift`", "`swift test --filter goneTests`", "Gone.md", "`Tests/Gone/run 3`",
+        ]
+        for text in gone { #expect(references.problems(inDocument: text).count == 1, "\(text)") }
     }
 }

@@ -4,7 +4,7 @@ import WatchFile
 
 @testable import Engine
 
-/// `Events=` chooses from net effects (PATHS, rule 1).
+/// `Events=` chooses from net effects (Semantics.md, "Net effect").
 @Suite("Events= of net effects")
 struct ChosenEffectTests {
     private func fixture(

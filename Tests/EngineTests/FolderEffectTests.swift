@@ -3,7 +3,8 @@ import WatchFile
 
 @testable import Engine
 
-/// Folders of a tree are created, deleted and renamed, never written (PATHS, rule 2). A name with a slash is a folder.
+/// Folders of a tree are created, deleted and renamed, never written (Semantics.md, "Folders"). A name with a slash is a
+/// folder.
 @Suite("Net effect of folders")
 struct FolderEffectTests {
     private func fact(_ text: String) -> PathFact {

@@ -4,7 +4,7 @@ import WatchFile
 
 @testable import Engine
 
-/// `Loop=` (PATHS, rule 9).
+/// `Loop=` (Semantics.md, "Loop").
 @Suite("Loop=") struct LoopTests {
     private func fixture(
         key: KeyRule = .handler, width: Int = 1, settle: SettleRule? = nil, stops: Bool = false,

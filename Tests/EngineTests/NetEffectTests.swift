@@ -32,7 +32,7 @@ struct NetEffectTests {
         Event(id: UInt64(id), time: Int64(id), fact: .path(fact))
     }
 
-    // MARK: The table of SEMANTICS
+    // MARK: The table of Semantics.md, "Net effect"
 
     @Test func createdAndWrittenIsCreated() { #expect(net("created a", "written a") == ["created:ax2"]) }
     @Test func createdAndDeletedIsNothing() { #expect(net("created a", "deleted a") == []) }

@@ -4,7 +4,7 @@ import WatchFile
 
 @testable import Engine
 
-/// `SettleSec=`, `MaxSettleSec=` (PATHS, rule 7).
+/// `SettleSec=`, `MaxSettleSec=` (Semantics.md, "Settle").
 @Suite("SettleSec=") struct SettleTests {
     private static let rule = SettleRule(quiet: .seconds(10), longest: .seconds(60))
 

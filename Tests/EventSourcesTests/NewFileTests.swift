@@ -6,7 +6,7 @@ import WatchFile
 
 @testable import EventSources
 
-/// When a path source takes a file to be written (PATHS, rules 3 and 4).
+/// When a path source takes a file to be written (Semantics.md, "Complete files").
 @Suite("Files that come and change", .ownThread) struct NewFileTests {
     private func with(
         _ events: PathEvents = .written, files: [String] = [],

@@ -8,7 +8,7 @@ import WatchFile
 
 @testable import EventSources
 
-/// `Recursive=yes` with the real kernel (PATHS, rule 2, and the cases from other watchers).
+/// `Recursive=yes` with the real kernel (Semantics.md, "Folders").
 @Suite("Trees", .ownThread) struct TreeTests {
     @Test func whatStandsThereIsNoNews() throws {
         try TreeSetup.with(before: { try TreeSetup.shell("mkdir -p a/b; touch f a/b/g", in: $0["in"]) }) { setup in

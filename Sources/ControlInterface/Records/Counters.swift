@@ -1,4 +1,4 @@
-/// The accounting of SEMANTICS, in deliveries:
+/// The counts of deliveries (Semantics.md, "Accounting"):
 /// `accepted = held + pending + running + done + failed + cancelled + skipped + dropped + annulled`.
 package struct Counters: Codable, Equatable, Sendable {
     package var accepted = 0

@@ -1,6 +1,6 @@
 import WatchFile
 
-/// What several changes of one path amount to while an operation waits (SEMANTICS, "Net effect").
+/// What several changes of one path amount to while an operation waits (Semantics.md, "Net effect").
 ///
 /// A handler compares with what it last saw, so only the difference to that state counts: created and deleted again is
 /// nothing, an editor's save (create a temporary file, rename it over the old one) is `written`. Of every path the

@@ -2,10 +2,10 @@ import WatchFile
 
 /// `After=` and `Requires=`, among the handlers of one event.
 extension Engine {
-    /// What became of one event's deliveries so far, by handler.
+    /// The fate of one event's deliveries so far, by handler.
     typealias Admissions = [(handler: Int, admission: Admission)]
 
-    /// What a delivery has to wait for.
+    /// The operations that a delivery has to wait for.
     struct Dependencies {
         var operations: [(id: UInt64, isRequired: Bool)] = []
         /// Why it may not run at all: what it requires has ended at the door already.
@@ -57,7 +57,7 @@ extension Engine {
         !constraints(handler).after.isEmpty || !constraints(handler).requires.isEmpty
     }
 
-    /// What a handler's delivery of an event waits for, given what became of the others.
+    /// The dependencies of a handler's delivery of an event, given the fate of the others.
     func dependencies(_ handler: Int, _ admissions: Admissions) -> Dependencies {
         guard !admissions.isEmpty, isDependent(handler) else { return .none }
         var found = Dependencies()
@@ -120,7 +120,7 @@ extension Engine {
         }
     }
 
-    /// What counts as success for those that require it. What came to nothing has failed nobody.
+    /// Whether a result counts as success for those that require it; an annulled operation does.
     func isSuccess(_ result: Result) -> Bool {
         switch result {
         case .done, .annulled: true

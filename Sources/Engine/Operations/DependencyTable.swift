@@ -20,7 +20,7 @@ struct DependencyTable: Sendable {
     /// Those that wait for an operation; some may have ended themselves.
     func dependents(of id: UInt64) -> [Dependent] { dependents[id]?.list ?? [] }
 
-    /// What an operation waits for.
+    /// The operations that an operation waits for.
     func dependencies(of id: UInt64) -> [UInt64] { dependencies[id] ?? [] }
 
     /// Whether `Requires=` is why it waits for that one.

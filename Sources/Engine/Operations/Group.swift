@@ -120,7 +120,7 @@ extension Engine {
         if case .group = sources[source].definition?.value.trigger { true } else { false }
     }
 
-    /// Who belongs to which group, and how many operations that makes.
+    /// The members of each group, and the number of their operations.
     mutating func linkGroups() {
         for handler in handlers.indices { handlers[handler].groups = [] }
         for source in sources.indices where !sources[source].isRemoved {

@@ -1,8 +1,8 @@
-/// What a `[Group]` counts.
+/// The counts of a `[Group]`.
 struct GroupState: Sendable {
     /// Operations of its members that have not ended.
     var outstanding = 0
-    /// Who entered and has not left.
+    /// Clients that entered and have not left.
     var tickets: Set<UInt64> = []
     /// Since it fired last.
     var tally = GroupFact()

@@ -1,7 +1,7 @@
 import Schedule
 import WatchFile
 
-/// `Loop=`: a handler that writes what its source watches, and so starts itself again and again (PATHS, rule 9).
+/// `Loop=`: a handler that writes what its source watches, and so starts itself again and again (Semantics.md, "Loop").
 ///
 /// A *round* is an operation all of whose events fell into the run before it: that of the same handler by the same
 /// source or, where files have keys of their own, of the same key. After ten rounds the next operation is held back
@@ -39,7 +39,7 @@ struct LoopWatch: Sendable {
     static let rounds = 10
     /// How long the next run is held back.
     static let patience: Int64 = 1_000_000
-    /// What was written at the end of a run may be read as much later.
+    /// A change written at the end of a run may be read as much later.
     static let lateness: Int64 = 100_000
     /// Below this many states none is looked for that is over.
     private static let smallestLimit = 64

@@ -8,7 +8,7 @@ extension Engine {
     /// As many of those an operation gets at most.
     static let temporaryFailureLimit = 100
 
-    /// What an operation has used up of its attempts. Kept only for those that have failed once.
+    /// The attempts that an operation has used up. Kept only for those that have failed once.
     struct Attempts: Sendable {
         var counted = 0
         var temporary = 0

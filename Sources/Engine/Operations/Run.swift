@@ -25,7 +25,7 @@ struct Run: Sendable {
     let startedOn: [Int]
     /// The queues in whose width it counts: those, and after a reload those of now too.
     var queues: [Int]
-    /// What it gives back when it ends.
+    /// The shares of semaphores that it gives back when it ends.
     var held: [SemaphoreShare]
     var ending: Ending?
     /// SIGKILL has been sent.

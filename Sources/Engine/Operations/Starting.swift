@@ -63,7 +63,7 @@ extension Engine {
 
     // MARK: What a handler does
 
-    /// What the rim performs goes there, and so do conditions; `Log=` and `Emit=` are done here and now.
+    /// Commands, mail, units and conditions go to the rim; `Log=` and `Emit=` are done here and now.
     private mutating func perform(_ ref: OperationRef, _ run: Run) {
         guard run.definition.value.isOfRim else { return act(ref, part: run.part, run.definition.value) }
         let id = RunID(
@@ -86,7 +86,7 @@ extension Engine {
         }
     }
 
-    /// What the engine does itself, at once or when the conditions hold.
+    /// Actions that the engine does itself, at once or when the conditions hold.
     mutating func act(_ ref: OperationRef, part: Int, _ definition: HandlerDefinition) {
         let events = events(ref, part: part)
         switch definition.action {

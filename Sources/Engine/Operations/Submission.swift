@@ -36,7 +36,7 @@ extension Engine {
         return true
     }
 
-    /// What an operation that has not started takes from its handler's definition, again after a reload.
+    /// Gives an operation that has not started the properties of its handler's definition; again after a reload.
     func apply(_ definition: SharedDefinition, to operation: inout Operation) {
         operation.turn.isBarrier = definition.value.constraints.isBarrier && queues[operation.queue].takesBarriers
         operation.turn.level = level(definition, on: operation.queue)

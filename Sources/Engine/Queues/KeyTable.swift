@@ -1,4 +1,4 @@
-/// Who may run: operations of one handler with one key run one at a time, in order of submission.
+/// The lines of the keys: operations of one handler with one key run one at a time, in order of submission.
 ///
 /// Each key has a line; who stands first in all the lines of its keys has them and may start. Since every line is in
 /// order of submission, two operations cannot wait for each other.
@@ -66,7 +66,7 @@ struct KeyTable: Sendable {
         keys[index].open.remove(ref)
     }
 
-    /// Who stands behind the first.
+    /// The operation behind the first.
     func second(_ index: Int, in operations: OperationTable) -> Ticket? {
         keys[index].line.others.first { operations.isAlive($0) }
     }

@@ -101,7 +101,7 @@ extension Scheduler {
         case .unsubmitted, .keys, .backingOff, .none, .gone: return false
         }
         operations[ref].turn.station = .keys
-        // Who stands behind it may need less.
+        // The next in line may need less.
         touch(queue: operations[ref].queue)
         return true
     }

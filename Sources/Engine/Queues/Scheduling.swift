@@ -62,7 +62,7 @@ extension Scheduler {
         case .slots:
             slots.insert(contender, lanes[queue].qos)
             slots.trim(in: lanes)
-            // Who waits for a semaphore behind it, and needs no slot, steps out of its line.
+            // An operation behind it that waits for a semaphore, and needs no slot, steps out of its line.
             if lanes[queue].parked.through > 0, !hasSlot(ticket, on: queue) { areSemaphoresMoved = true }
         case .target(let target):
             self[target].contenders.insert(contender)

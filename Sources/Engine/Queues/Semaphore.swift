@@ -37,7 +37,7 @@ extension Scheduler {
         placeObstacle(before: ticket, on: queue) == nil && !isBehindOneWithoutSlot(ticket, on: queue)
     }
 
-    /// Who waits for a process slot is not passed by those of its queue that need none.
+    /// An operation that waits for a process slot is not passed by those of its queue that need none.
     private func isBehindOneWithoutSlot(_ ticket: Ticket, on queue: Int) -> Bool {
         guard let standing = lanes[queue].standing, standing.spot == .slots else { return false }
         let (level, first) = (operations[ticket].turn.level, operations[standing.ticket].turn.level)
@@ -205,7 +205,7 @@ extension Scheduler {
         }
     }
 
-    /// What a handler takes of which semaphore.
+    /// The shares that a handler takes, by semaphore.
     func demands(of definition: HandlerDefinition) -> [SemaphoreDemand] {
         var demands: [Int: SemaphoreDemand] = [:]
         for count in definition.constraints.acquires {

@@ -1,6 +1,6 @@
 import WatchFile
 
-/// What a handler takes of a semaphore.
+/// The share of a semaphore that a handler takes.
 struct SemaphoreDemand: Equatable, Sendable {
     var semaphore: Int
     /// `Acquire=`: given back when the run ends.
@@ -11,20 +11,20 @@ struct SemaphoreDemand: Equatable, Sendable {
     func need(_ operation: Operation) -> Int { acquire + (operation.progress.hasConsumed ? 0 : consume) }
 }
 
-/// What a run holds of a semaphore.
+/// The share of a semaphore that a run holds.
 struct SemaphoreShare: Equatable, Sendable {
     var semaphore: Int
     var count: Int
 }
 
-/// A counted resource, and who waits for it.
+/// A counted resource, and the operations that wait for it.
 ///
 /// Only an operation that lacked nothing but semaphores stands here; who holds nothing yet cannot keep another one from
 /// ending, so no combination can deadlock. The line is kept by queue: a queue that may start nothing now (suspended,
 /// full, behind a barrier) steps out as a whole, and its operations keep their age. Where there is no process slot,
 /// only those step out that need one, so these have a line of their own.
 struct SemaphoreState: Named {
-    /// Who may start now, or may not, together.
+    /// Operations that may start now, or may not, together.
     struct Place: Hashable {
         var queue: Int
         var needsProcess: Bool
@@ -35,7 +35,7 @@ struct SemaphoreState: Named {
     var isRemoved = false
     /// Negative after a reload that lowered `Value=`: nothing is given until enough is back.
     var available: Int
-    /// What runs hold of it.
+    /// The units of it that runs hold.
     var held = 0
     var lines: [Place: TicketLine] = [:]
     var waiting = 0

@@ -15,7 +15,7 @@ extension Engine {
         holdSuspended(source)
     }
 
-    /// What is suspended is not even read, where that loses nothing.
+    /// A suspended source is not even read, where that loses nothing.
     mutating func holdSuspended(_ source: Int) {
         guard case .source(let id) = sources[source].origin, id.kind == .descriptor, !sources[source].isHeldInRim else {
             return

@@ -3,7 +3,7 @@ package import Dispatch
 /// A serial Dispatch queue that state is confined to. (*Queue* is kept for the handler queues of the watch file.)
 ///
 /// Serial queues only: a concurrent or global queue wakes the process once a second for life and can end it when
-/// descriptors run out (LIBDISPATCH, rows 23–26).
+/// descriptors run out (Dispatch.md, facts 23–26).
 package struct Context: Sendable {
     package let queue: DispatchQueue
 

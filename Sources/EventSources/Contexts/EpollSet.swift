@@ -4,7 +4,7 @@ package import LinuxSystem
 /// by one Dispatch source.
 ///
 /// The set's own descriptor never reports ERR or HUP, so the paths of libdispatch that spin, lose bytes or race are
-/// never taken (LIBDISPATCH, section 2); here both are seen and handled, and an unsuitable descriptor is an error when
+/// never taken (Dispatch.md, fact 41); here both are seen and handled, and an unsuitable descriptor is an error when
 /// it is added. Confined to its context.
 package final class EpollSet {
     package typealias Handler = (EpollEvents) -> Void

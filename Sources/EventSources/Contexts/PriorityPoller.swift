@@ -1,8 +1,8 @@
 package import LinuxSystem
 import Synchronization
 
-/// Waits for POLLPRI (PSI, `cgroup.events`) in one thread, which is started when the first descriptor comes: an epoll set that is
-/// watched itself would lose such events (LIBDISPATCH, section 2). Confined to its context.
+/// Waits for POLLPRI (PSI, `cgroup.events`) in one thread, which is started when the first descriptor comes: an epoll
+/// set that is watched itself would lose such events (Dispatch.md, fact 42). Confined to its context.
 package final class PriorityPoller {
     private struct Wanted: Sendable {
         var token: UInt64

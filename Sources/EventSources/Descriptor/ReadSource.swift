@@ -3,7 +3,7 @@ package import LinuxSystem
 
 /// A Dispatch read source on a descriptor that nobody else can hang up: signalfd, inotify, timerfd, an epoll set.
 ///
-/// A pipe or socket must not come here: at a hang-up Dispatch spins, loses the last bytes or crashes (LIBDISPATCH, rows
+/// A pipe or socket must not come here: at a hang-up Dispatch spins, loses the last bytes or crashes (Dispatch.md, facts
 /// 3–8); it belongs into an `EpollSet`.
 package final class ReadSource {
     package let descriptor: Int32

@@ -2,8 +2,8 @@ package import Engine
 package import LinuxSystem
 
 /// A process that is not our child. Its pidfd is readable when it has ended. How it ended stands in `/proc` until its
-/// parent has waited for it, where we may look at it, and is told by the pidfd from then on (Linux 6.15; LIBDISPATCH and
-/// SYSTEMD B). Confined to its context.
+/// parent has waited for it, where we may look at it, and is told by the pidfd from then on (Linux 6.15; Systemd.md,
+/// fact 24). Confined to its context.
 package final class WatchedProcess {
     /// Microseconds that its parent is given to wait for it, where only then is known how it ended.
     private static let parentPatience = 2_000_000

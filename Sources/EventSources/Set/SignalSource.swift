@@ -1,7 +1,7 @@
 package import LinuxSystem
 
 /// One signalfd for all signals: sender and value survive and nothing coalesces, as it would in a Dispatch signal
-/// source (LIBDISPATCH, row 13). Confined to its context.
+/// source (Dispatch.md, fact 13). Confined to its context.
 ///
 /// The signals must be blocked in every thread: `Linux.blockSignals(.watchable)` on the main thread before the first
 /// other one starts.

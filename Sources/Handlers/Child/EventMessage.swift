@@ -3,7 +3,7 @@ import FoundationEssentials
 import Schedule
 import WatchFile
 
-/// What a handler is told on standard input: one JSON object on one line (WATCH-FILE, "What a handler is told").
+/// The message for a handler on its standard input: one JSON object on one line (watchd.handler(7)).
 package enum EventMessage {
     /// The whole message, ended by a newline.
     package static func line(_ context: RunContext) throws -> [UInt8] {

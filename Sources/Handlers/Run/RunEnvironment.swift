@@ -15,7 +15,7 @@ package struct RunEnvironment {
     /// Where processes are spawned.
     package let lanes: Lanes
     package let logger: Logger
-    /// The daemon's own, which Dispatch changes on its threads (LIBDISPATCH, row 17).
+    /// The daemon's own, which Dispatch changes on its threads (Dispatch.md, fact 17).
     package let nice: Int32
     /// `WATCHD_INSTANCE` of the processes from now on: by it they are found again. `none`: they need not be.
     package let instance: () -> InstanceName

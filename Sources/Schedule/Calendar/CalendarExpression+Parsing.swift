@@ -1,5 +1,5 @@
 extension CalendarExpression {
-    /// What must be known of time zones to read an expression.
+    /// The knowledge of time zones that reading an expression takes.
     package struct ZoneNames: Sendable {
         /// `tzname[0]` and `tzname[1]` of the local zone; in that order they are tried.
         package var standardAbbreviation: String
@@ -30,7 +30,7 @@ extension CalendarExpression {
             case notANumber
             /// `2026`, `7`: neither a date nor a time.
             case incomplete
-            /// What follows belongs to nothing.
+            /// The rest of the text belongs to nothing.
             case unexpected
             /// A number that the field does not have.
             case outOfRange(Field)

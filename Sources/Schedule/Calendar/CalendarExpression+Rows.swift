@@ -30,7 +30,7 @@ extension CivilPattern {
     /// On a day that is meant. Microseconds.
     fileprivate func isRow(within span: Int) -> Bool {
         guard span > 0, seconds.isRow(within: span) else { return false }
-        // What a repetition without an end leaves out after the full hour.
+        // The times that a repetition without an end leaves out after the full hour.
         guard let first = seconds.next(from: carries.second ?? 0) else { return false }
         let slots = (0..<24 * 60).filter { hours.has($0 / 60) && minutes.has($0 % 60) }
         return zip(slots, slots.dropFirst()).allSatisfy { slot, next in

@@ -50,7 +50,7 @@ extension CalendarParser {
         }
         guard position > start else { throw expectedNumber() }
         if isSeconds { value *= 1_000_000 }
-        // What systemd keeps it in.
+        // The type that systemd keeps it in.
         guard value <= Int32.max else { throw error(.tooLarge, start..<position) }
         guard isSeconds else { return value }
         if isAt("."), !isAt(".", 1) {

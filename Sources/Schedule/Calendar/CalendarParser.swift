@@ -150,7 +150,7 @@ extension CalendarParser {
         return nil
     }
 
-    /// What begins with a letter and is no weekday is nothing.
+    /// A word that begins with a letter and is no weekday is an error.
     func checkBeginning() throws(ParseError) {
         guard let byte = peek(), byte != UInt8(ascii: "*"), byte != UInt8(ascii: "@"), !byte.isDigit else { return }
         let end = wordEnd(from: 0)

@@ -5,15 +5,15 @@
 struct SystemdElapse {
     private let expression: CalendarExpression
     private let rules: TimeZoneRules
-    /// What `tm_isdst` is set to; `nil`: -1, unknown.
+    /// The value of `tm_isdst`; `nil`: -1, unknown.
     private let pinned: Bool?
 
     private var fields: CivilFields
     private var microsecond: Int
     private var isDaylightSaving: Bool?
-    /// What the last conversion found; the next one tries it first.
+    /// The result of the last conversion; the next one tries it first.
     private var offset: Int
-    /// What the clocks showed when they were looked at last; most steps stay in it.
+    /// The period of the last look; most steps stay in it.
     private var period: TimeZoneRules.Period
 
     private static let mostSteps = 1000

@@ -115,7 +115,7 @@ struct ZonedPattern {
             guard current.end < instants.upperBound else { return count }
             let next = period(at: current.end)
             let gap = current.end + current.offset..<max(current.end + next.offset, current.end + current.offset)
-            // What is due after the gap may be due then anyway.
+            // An elapse after the gap may be due then anyway.
             if runsAfterGap, let civil = pattern.next(from: gap.lowerBound), civil < gap.upperBound,
                 pattern.next(from: gap.upperBound) != gap.upperBound
             {

@@ -1,4 +1,4 @@
-// What a time zone is: from which instant on the clocks show what.
+// A time zone: the offsets of its clocks, each with the instant from which on it holds.
 //
 // All changes are one ascending table. Where a rule says how it goes on after the last recorded change (the footer of
 // TZif, or a POSIX TZ string), its changes are laid out for 400 years: then the Gregorian calendar repeats, weekdays
@@ -6,7 +6,7 @@
 
 /// A time zone: for each instant the offset from UTC, whether it is daylight-saving time, and the abbreviation.
 package struct TimeZoneRules: Hashable, Sendable {
-    /// What the clocks show for a while.
+    /// An offset that the clocks have for a while.
     package struct LocalTimeType: Hashable, Sendable {
         /// Seconds east of UTC.
         package var offset: Int
@@ -79,7 +79,7 @@ package struct TimeZoneRules: Hashable, Sendable {
         types: [LocalTimeType(offset: 0, isDaylightSaving: false, abbreviation: "UTC")], initial: 0, recorded: [],
         rule: nil)
 
-    /// What the clocks show at an instant (seconds since the epoch).
+    /// The offset of the clocks at an instant (seconds since the epoch).
     package func localTime(at seconds: Int) -> LocalTimeType { types[kind(index(at: covered(seconds).instant))] }
 
     /// Seconds east of UTC at an instant (seconds since the epoch).

@@ -6,7 +6,7 @@ package final class Client {
     package static let maximumReplySize = 16 << 20
 
     private let socket: Int32
-    /// What has come and is no whole message yet, and how much of it is known to hold no NUL.
+    /// Bytes that are no whole message yet, and how many of them are known to hold no NUL.
     private var received: [UInt8] = []
     private var scanned = 0
 
@@ -41,7 +41,7 @@ package final class Client {
 
     deinit { FileDescriptor(owning: socket).close() }
 
-    /// Who listens at the other end: the user of the process that called `listen(2)`.
+    /// The user at the other end: that of the process that called `listen(2)`.
     package var peerUserID: UInt32 {
         get throws(ClientError) {
             do throws(SystemError) {

@@ -10,7 +10,7 @@ package enum ClientError: Error, Hashable, Sendable {
     case disconnected
     /// No reply within the time-out.
     case timedOut(milliseconds: Int)
-    /// What came is not what the protocol, or the method, says.
+    /// The reply is not as the protocol, or the method, says.
     case unexpectedReply(String)
     case system(SystemError)
 }

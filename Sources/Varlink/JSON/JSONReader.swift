@@ -169,7 +169,7 @@ struct JSONReader {
         }
     }
 
-    /// What stands behind a backslash; `nil`: the half of a surrogate pair.
+    /// The character behind a backslash; `nil`: the half of a surrogate pair.
     private mutating func escaped() throws(JSONSyntaxError) -> Unicode.Scalar? {
         switch try next() {
         case UInt8(ascii: "\""): return "\""

@@ -1,6 +1,6 @@
 /// A JSON text (RFC 8259) that has been read, in time and memory that are linear in its bytes.
 package struct JSONText: Sendable {
-    /// What a text may be.
+    /// The bounds of a text.
     package struct Limits: Sendable {
         /// Arrays and objects in one another; deeper text is refused before it is followed.
         package var nesting: Int
@@ -17,7 +17,7 @@ package struct JSONText: Sendable {
         package static let trusted = Limits(nesting: 512, combiningMarks: .max)
     }
 
-    /// What the text says. What cannot be kept as it is written stands there as `null`, in a string as U+FFFD.
+    /// The value of the text. A value that cannot be kept as it is written becomes `null`, in a string U+FFFD.
     package let value: JSONValue
     /// The first thing of it that cannot be kept.
     package let fault: JSONFault?

@@ -100,7 +100,7 @@ private struct Elements: UnkeyedDecodingContainer {
         }
     }
 
-    /// What cannot be decoded is not passed.
+    /// A value that cannot be decoded is not passed.
     private mutating func pass<Value>(_ body: (JSONValueDecoder) throws -> Value) throws -> Value {
         let value = try body(decoder)
         currentIndex += 1
@@ -128,7 +128,7 @@ private struct Elements: UnkeyedDecodingContainer {
     mutating func superDecoder() throws -> any Decoder { try pass { $0 } }
 }
 
-/// What a JSON value that is no container can be taken for, and the value itself.
+/// The types that a JSON value which is no container can be taken for, and the value itself.
 private protocol PlainValue {
     init?(_ value: JSONValue)
 }

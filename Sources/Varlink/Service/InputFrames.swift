@@ -1,4 +1,5 @@
-/// What a client sent, cut into messages at its NULs. The messages do not depend on how the bytes were cut into chunks.
+/// The bytes that a client sent, cut into messages at its NULs. The messages do not depend on how the bytes were cut
+/// into chunks.
 struct InputFrames {
     enum Next {
         case message([UInt8])

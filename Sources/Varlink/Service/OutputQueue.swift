@@ -16,7 +16,7 @@ struct OutputQueue {
     }
 
     mutating func append(_ message: [UInt8]) {
-        // What has been written is let go before it outweighs the rest.
+        // Written bytes are let go before they outweigh the rest.
         if start > buffer.count / 2 {
             buffer.removeFirst(start)
             ends = ends.map { $0 - start }

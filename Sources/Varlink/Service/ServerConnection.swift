@@ -49,7 +49,7 @@ package struct ServerConnection: Sendable {
     private var endlessCall: Int?
     private let slowSubscriberError: ErrorReply
 
-    /// What is still to be known of a call that has been handed out; its parameters may be large.
+    /// The part of a call that is still needed after it was handed out; its parameters may be large.
     private struct Unanswered {
         let number: Int
         let isOneway: Bool
@@ -120,7 +120,7 @@ package struct ServerConnection: Sendable {
             current = Unanswered(call)
             return call
         } catch {
-            // What is not even an object may have been a oneway call: it is not answered.
+            // A message that is no object may have been a oneway call: it is not answered.
             if let member = error.member { enqueue(error: .invalidParameter(member)) }
             ending = .malformed(error.reason)
             return nil

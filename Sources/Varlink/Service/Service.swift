@@ -1,6 +1,6 @@
-/// What a Varlink service says about itself and where its calls go.
+/// The description of a Varlink service, and the interfaces that its calls go to.
 package struct Service: Sendable {
-    /// What `GetInfo` answers, but for the interfaces.
+    /// The answer to `GetInfo`, but for the interfaces.
     package struct Identity: Sendable {
         package var vendor: String
         package var product: String

@@ -9,7 +9,7 @@ struct Invocation {
     static let usage = """
         watchd-bench latency [--kind KIND] [--rounds N] [--events N] [--gap MS] [--json] [--watchd PATH]
         watchd-bench idle [--seconds N] [--runs N] [--starts N] [--json] [--watchd PATH]
-        watchd-bench queue [--rounds N] [--operations N] [--json]
+        watchd-bench queue [--rounds N] [--operations N] [--only SIDE [--width N]] [--json]
         watchd-bench timers [--timers N] [--seconds N] [--rounds N] [--json]
         watchd-bench calendar [--elapses N] [--rounds N] [--json]
         watchd-bench exit [--processes N] [--rounds N] [--json] [--watchd PATH]
@@ -29,9 +29,12 @@ struct Invocation {
           --starts    starts that are timed (20)
 
         queue     operations through the engine alone, no process: submitted, started, ended, while 1, 1 000 and
-                  100 000 others wait, on one queue and over 1 000 queues, each in turn
+                  100 000 others wait, on one queue and over 1 000 queues, each in turn; then the same work by the
+                  engine, by Dispatch and by Foundation's OperationQueue, with ratios and instructions
           --rounds      rounds of each (5)
           --operations  operations of a round (50000)
+          --only        run only one side of that, once, for a profiler: engine, dispatch or operation-queue
+          --width       of its queue; 1 is serial (1)
 
         timers    many periodic timers through the engine alone, no process, beside as many of Dispatch's, in turn
           --timers      how many; each elapses every 10 s (100000)
@@ -124,6 +127,14 @@ struct Invocation {
         case ("--gap", "latency"): latency.gap = try number(option, value(), 0...60_000)
         case ("--rounds", "queue"): queue.rounds = try number(option, value(), 1...1000)
         case ("--operations", "queue"): queue.operations = try number(option, value(), 1...1_000_000)
+        case ("--width", "queue"): queue.width = try number(option, value(), 1...1000)
+        case ("--only", "queue"):
+            let text = value() ?? ""
+            guard let side = Contender(rawValue: text) else {
+                let names = Contender.allCases.map(\.rawValue).joined(separator: " ")
+                throw .usage("--only is one of \(names), not “\(text)”")
+            }
+            queue.only = side
         case ("--timers", "timers"): timers.timers = try number(option, value(), 1...1_000_000)
         case ("--seconds", "timers"): timers.seconds = try number(option, value(), 1...3600)
         case ("--rounds", "timers"): timers.rounds = try number(option, value(), 1...1000)

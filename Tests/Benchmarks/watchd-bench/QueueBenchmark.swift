@@ -1,9 +1,13 @@
-/// Operations through the engine, with few and many that wait.
+/// Operations through the engine, with few and many that wait; and beside Dispatch and `OperationQueue`.
 struct QueueBenchmark {
     struct Settings {
         var rounds = 5
         /// Of each round, for each load.
         var operations = 50_000
+        /// Only this side of `BesideBenchmark` is run, once, for a profiler.
+        var only: Contender?
+        /// Of that; 1: serial.
+        var width = 1
     }
 
     /// Operations that wait.
@@ -14,8 +18,10 @@ struct QueueBenchmark {
 
     init(_ settings: Settings) { self.settings = settings }
 
-    func run() throws(Failure) -> QueueResult {
+    func run() throws -> QueueResult {
         let machine = Machine()
+        // Before Dispatch has threads.
+        _ = Instructions.means
         var loads: [(queues: Int, pending: Int, load: EngineLoad, times: [Double])] = []
         for queues in Self.queueCounts {
             for pending in Self.levels {
@@ -32,6 +38,6 @@ struct QueueBenchmark {
             loads: loads.map {
                 QueueResult.OfLoad(
                     queues: $0.queues, pending: $0.pending, times: $0.times, bytes: $0.load.bytesPerOperation)
-            })
+            }, beside: try BesideBenchmark(settings: settings).run())
     }
 }

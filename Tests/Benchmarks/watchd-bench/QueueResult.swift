@@ -31,12 +31,14 @@ struct QueueResult: Encodable, CustomStringConvertible {
     var loads: [OfLoad]
     var ratios: [Ratio]
     var targets = Targets()
+    var beside: BesideResult
 
-    init(machine: Machine, rounds: Int, operations: Int, loads: [OfLoad]) {
+    init(machine: Machine, rounds: Int, operations: Int, loads: [OfLoad], beside: BesideResult) {
         self.machine = machine
         self.rounds = rounds
         self.operations = operations
         self.loads = loads
+        self.beside = beside
         func times(_ queues: Int, _ pending: Int) -> [Double] {
             loads.first { $0.queues == queues && $0.pending == pending }?.times ?? []
         }
@@ -66,6 +68,8 @@ struct QueueResult: Encodable, CustomStringConvertible {
             \(table)
 
             \(verdicts.joined(separator: "\n"))
+
+            \(beside)
             """
     }
 

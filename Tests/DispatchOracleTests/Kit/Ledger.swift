@@ -1,7 +1,7 @@
 /// What of a program has been done so far, and what may be done next.
 ///
 /// Dispatch and watchd are held against each other only where both define the same. The restrictions, each with its
-/// reason (`SEMANTICS.md` for watchd, the drain loops in libdispatch's `queue.c` for Dispatch):
+/// reason (Semantics.md for watchd, the drain loops in libdispatch's `queue.c` for Dispatch):
 ///
 /// - *A targeted concurrent queue is suspended only while nothing it was given waits elsewhere.* An idle concurrent
 ///   queue hands a block on to its target at once, where its own suspension does not reach it any more. In watchd an
