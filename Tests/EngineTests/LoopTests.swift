@@ -67,6 +67,7 @@ import WatchFile
         // The handler is mended: nothing more comes.
         fixture.endFirst()
         fixture.advance(seconds: 20)
+        fixture.send(.clock)
         #expect(fixture.running == [] && view(fixture) == nil)
     }
 

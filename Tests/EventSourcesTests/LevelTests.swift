@@ -1,3 +1,4 @@
+import Dispatch
 import Engine
 import LinuxSystem
 import ProgramKit
@@ -147,6 +148,7 @@ import WatchFile
             }
             try with([try pattern(folder["[st]/*.job"])]) { setup, _ in
                 let told = try setup.waitForFact(1)
+                try wait(for: "all three") { setup.rim.facts.count >= 3 }
                 let paths = setup.rim.facts.compactMap { if case .path(let fact) = $0 { fact.path } else { nil } }
                 #expect(paths == ["s/1.job", "s/2.job", "t/5.job"].map { Array(folder[$0].utf8) })
                 try setup.end(told) {

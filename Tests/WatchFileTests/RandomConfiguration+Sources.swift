@@ -33,6 +33,13 @@ extension RandomConfiguration {
         }
         if own == nil, Set(routes.map(\.queue)).count == 1 { queue = routes[0].queue }
         var source = SourceDefinition(id: id, routes: routes, trigger: trigger)
+        // The pauses of a condition are those of the first handler.
+        if case .path(var path) = trigger, path.levels != nil,
+            let first = result.handlers.first(where: { $0.name == routes.first?.handler })
+        {
+            (path.levels?.pause, path.levels?.longestPause) = (first.retry.delay, first.retry.maxDelay)
+            source.trigger = .path(path)
+        }
         source.summary = maybe { $0.text() }
         source.windows = own == nil ? windows() : result.handlers.last?.windows ?? CalendarWindows()
         source.silence = maybe { random in

@@ -1,6 +1,7 @@
 import ControlInterface
 import Engine
 import EventSources
+import Handlers
 import LinuxSystem
 import WatchFile
 

@@ -84,8 +84,6 @@ enum ForeignNames {
         (["StartLimitBurst", "StartLimitIntervalSec", "StartLimitInterval"], "RateLimit", "RateLimit=COUNT/SPAN"),
         (["TriggerLimitBurst", "TriggerLimitIntervalSec"], "RateLimit", "RateLimit=COUNT/SPAN"),
         (["MaxConnectionsPerSource"], "MaxConnections", "MaxConnections="), (["Service"], "Handler", "Handler="),
-        (["PathChanged"], "Path", "Path= with Events=written"),
-        (["PathModified"], "Path", "Path= with Events=modified"),
     ]
 
     /// systemd.service(5), systemd.kill(5)
