@@ -22,7 +22,7 @@ import Testing
 
     private func paths(_ tree: FileTree) -> [String: UInt64] {
         var found: [String: UInt64] = [:]
-        tree.forEachEntry { found[String(decoding: $0.path, as: UTF8.self)] = $0.stamp.inode }
+        tree.visit { found[String(decoding: $0.path, as: UTF8.self)] = $0.stamp.inode }
         return found
     }
 

@@ -183,6 +183,32 @@ import WatchFile
         }
     }
 
+    // MARK: More than the kernel keeps
+
+    @Test func whatTheKernelsQueueHasLostIsComparedAndToldOnce() throws {
+        let limit = String(decoding: try Linux.readFile("/proc/sys/fs/inotify/max_queued_events"), as: UTF8.self)
+        guard let most = Int(limit.filter(\.isNumber)), most <= 20_000 else {
+            print("SKIPPED: fs.inotify.max_queued_events=\(limit) is too large to overflow in a test")
+            return
+        }
+        try TreeSetup.with(before: { try TreeSetup.shell("mkdir d e; echo > e/old; echo > e/gone", in: $0["in"]) }) {
+            setup in
+            // Two events a file.
+            let count = most / 2 + 500
+            try setup.rim.core.queue.sync {
+                try setup.shell(
+                    "for n in $(seq \(count)); do : > d/$n; done; rm e/gone; mkdir -p new/d; echo > new/d/f")
+            }
+            try wait(for: "all files", seconds: 60) {
+                setup.rim.core.queue.sync { setup.hub.isCaughtUp } && Set(setup.facts.map(\.path)).count == count + 2
+            }
+            try setup.settle()
+            #expect(setup.facts.count == count + 2)
+            let others = setup.facts.filter { !setup.below($0.path).hasPrefix("d/") }.map { setup.text($0) }
+            #expect(others.sorted() == ["deleted e/gone*", "written new/d/f*"])
+        }
+    }
+
     // MARK: Depth
 
     /// Far below what the kernel takes as a path.

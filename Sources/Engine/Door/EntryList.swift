@@ -334,7 +334,7 @@ extension Event {
     fileprivate mutating func tellKnown() {
         guard case .path(var fact) = fact, fact.isNew || fact.change == .created else { return }
         fact.isNew = false
-        if fact.change == .created { fact.change = .written }
+        if fact.change == .created, !fact.isFolder { fact.change = .written }
         self.fact = .path(fact)
     }
 }
@@ -381,7 +381,7 @@ extension EntryList {
     private mutating func tellWritten(_ slot: Int) {
         guard case .path(var fact) = slots[slot].fact, let oldPath = fact.oldPath else { return }
         left[oldPath] = nil
-        fact.change = .written
+        fact.change = fact.isFolder ? .created : .written
         fact.oldPath = nil
         fact.hasReplaced = false
         bytes -= slots[slot].load.bytes

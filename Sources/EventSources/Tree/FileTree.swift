@@ -450,7 +450,7 @@ extension FileTree {
 
     /// Calls with everything that is known, folders before what stands in them, in no other order. What nobody has
     /// looked at yet is left out.
-    package func forEachEntry(_ body: (Entry) -> Void) {
+    package func visit(_ body: (Entry) -> Void) {
         guard let root else { return }
         var id: ID? = root
         while let node = id {

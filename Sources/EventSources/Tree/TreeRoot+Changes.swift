@@ -242,7 +242,12 @@ extension TreeRoot {
         if node == tree.root { return lookAtRoot() }
         let folder = tree.parent(of: node)
         if leavesForLater(folder) { return }
-        guard let status = look(fullPath(node)) else { return removeTree(node) }
+        let status: FileStatus
+        do throws(SystemError) {
+            status = try Linux.statusOfAny(fullPath(node))
+        } catch {
+            return error.isOfNothing ? removeTree(node) : cannotSee(folder, error)
+        }
         if tree.has(.isUnseen, node) || tree.kind(of: node) != status.kind || tree[node].inode != status.inode {
             return take(status, at: node, isRecovered: false)
         }

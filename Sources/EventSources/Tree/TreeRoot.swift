@@ -199,9 +199,29 @@ final class TreeRoot: WatchedPath, TreeObserver {
             return
         }
         isRootDirty = false
-        let status = (try? Linux.statusOfAny(path, follows: true)) ?? (try? Linux.statusOfAny(path))
-        exists = status != nil
-        take(root: status)
+        do throws(SystemError) {
+            let status = try rootStatus()
+            exists = status != nil
+            take(root: status)
+        } catch {
+            // Nobody knows whether it is there.
+            exists = false
+            isRootDirty = true
+            owner.failed(error)
+        }
+    }
+
+    /// `nil`: nothing stands there. A link that leads nowhere stands for itself.
+    private func rootStatus() throws(SystemError) -> FileStatus? {
+        do throws(SystemError) {
+            return try Linux.statusOfAny(path, follows: true)
+        } catch  where error.isOfNothing {
+            do throws(SystemError) {
+                return try Linux.statusOfAny(path)
+            } catch  where error.isOfNothing {
+                return nil
+            }
+        }
     }
 
     func eventsWereLost() {

@@ -95,8 +95,7 @@ struct TreeScan: Sendable {
                 listing.outcome = .listed(try entries(of: folder, task.path))
             }
         } catch {
-            let isGone = [.noSuchFile, .notFolder, .symbolicLinkLoop].contains(error.errno)
-            listing.outcome = isGone ? .gone : .failed(error)
+            listing.outcome = error.isOfNothing ? .gone : .failed(error)
         }
         return listing
     }
@@ -112,12 +111,20 @@ struct TreeScan: Sendable {
     private func entries(of folder: Int32, _ path: [UInt8]) throws(SystemError) -> [Entry] {
         var entries: [Entry] = []
         for entry in try Linux.readFolder(folder, of: path) {
-            // One that has gone by now is reported.
-            guard let status = try? Linux.status(of: entry.name, in: folder) else { continue }
-            entries.append(Entry(name: entry.name, status: status, isFresh: status.isFresh))
+            do throws(SystemError) {
+                let status = try Linux.status(of: entry.name, in: folder)
+                entries.append(Entry(name: entry.name, status: status, isFresh: status.isFresh))
+            } catch  where error.isOfNothing {
+                // One that has gone by now is reported.
+            }
         }
         return entries
     }
+}
+
+extension SystemError {
+    /// Nothing stands at the path that was meant; any other error leaves that open.
+    var isOfNothing: Bool { [.noSuchFile, .notFolder, .symbolicLinkLoop].contains(errno) }
 }
 
 extension FileStatus {
