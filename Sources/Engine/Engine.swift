@@ -73,6 +73,8 @@ package struct Engine: Sendable {
     var calls = Calls()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
+    /// Changes of paths that are not handled yet.
+    var handling = Handling()
     var life = Life.starting { didSet { scheduler.surroundings.phase = life.phase } }
     var journal: Journal
     var now: Moment { clocks.now }
@@ -120,6 +122,8 @@ package struct Engine: Sendable {
             if let source = sources.index(of: .source(id)), !sources[source].isRemoved, count > 0 {
                 accept(fact, count: count, from: source)
             }
+        case .change(let id, let fact, let state):
+            acceptChange(fact, state, of: id)
         case .lines(let id, let facts, let position):
             acceptLines(facts, of: id, position)
         case .source(let id, let condition):

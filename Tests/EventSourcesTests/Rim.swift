@@ -21,7 +21,8 @@ final class Rim: Sendable {
     ///   - probe: returns when the path has answered.
     init(
         adopting inotify: Int32? = nil, isCommittedByHand: Bool = false, position: [UInt8]? = nil,
-        positionsMissing: @escaping @Sendable () -> String? = { nil }, keepsConnections: Int = KeptConnections.limit,
+        positionsMissing: @escaping @Sendable () -> String? = { nil },
+        snapshots: MemorySnapshots? = nil, ownPaths: [[UInt8]] = [], keepsConnections: Int = KeptConnections.limit,
         probe: @escaping @Sendable ([UInt8]) -> Void = { Linux.waitForAnswer(of: $0) }
     ) throws {
         let core = Context("test.core")
@@ -33,13 +34,15 @@ final class Rim: Sendable {
             let epoll = try EpollSet(on: core)
             let safety = Safety(isByHand: isCommittedByHand)
             let slow = Lanes(core: core, name: "test.slow", count: 2)
+            let handled = snapshots.map { HandledPaths($0, core: core, slow: slow, hub: hub) }
             let environment = SourceEnvironment(
                 core: core, slow: slow, probes: PathProbes(core: core, lanes: slow, probe: probe), epoll: epoll,
                 inotify: hub, whenSafe: safety.whenSafe,
                 keep: { name, number in said.keep(name, number) }, forget: { name in said.forget(name) },
                 keepsConnections: keepsConnections,
                 position: { _ in positionsMissing() == nil ? said.positions.withLock { $0.last } ?? position : nil },
-                positionsMissing: positionsMissing,
+                positionsMissing: positionsMissing, snapshots: snapshots, handled: handled, ownPaths: ownPaths,
+                comparing: { _, text in said.comparisons.withLock { $0.append(text) } },
                 warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } }
             ) { input in
                 said.note(input)
@@ -117,7 +120,18 @@ final class Rim: Sendable {
     /// What is in it, as the service manager has it: copies.
     var store: [KeptDescriptor: Int32] { said.store.withLock { $0 } }
 
-    var facts: [Fact] { inputs.compactMap { if case .event(_, let fact, _) = $0 { fact } else { nil } } }
+    var facts: [Fact] {
+        inputs.compactMap { input in
+            switch input {
+            case .event(_, let fact, _): fact
+            case .change(_, let fact, _): .path(fact)
+            default: nil
+            }
+        }
+    }
+
+    /// What a source says that it compares, in order; `nil`: nothing any more.
+    var comparisons: [String?] { said.comparisons.withLock { $0 } }
     var lines: [LineFact] { facts.compactMap { if case .line(let line) = $0 { line } else { nil } } }
     var texts: [String] { lines.map { String(decoding: $0.bytes, as: UTF8.self) } }
     var paths: [PathFact] { facts.compactMap { if case .path(let path) = $0 { path } else { nil } } }
@@ -166,6 +180,7 @@ private final class RimNotes: Sendable {
     let kept = Mutex<[String]>([])
     let store = Mutex<[KeptDescriptor: Int32]>([:])
     let warnings = Mutex<[String]>([])
+    let comparisons = Mutex<[String?]>([])
     let positions = Mutex<[[UInt8]]>([])
 
     deinit { for copy in store.withLock({ $0 }).values { FileDescriptor(owning: copy).close() } }

@@ -79,6 +79,7 @@ extension ConfigurationPrinter {
             key("Loop", trigger.stopsLoops ? "stop" : "warn")
             globs("Prune", trigger.prune.globs)
             flag("Recursive", trigger.isRecursive, default: false)
+            key("Initial", trigger.initial.rawValue)
         case .descriptor(let trigger):
             descriptor(trigger)
         case .process(let trigger): process(trigger)

@@ -95,6 +95,8 @@ extension RandomConfiguration {
             filter: PathFilter(include: globs(), exclude: globs()), isRecursive: bool,
             prune: PathPrune(globs: globs()))
         trigger.stopsLoops = bool
+        // Of a tree nothing is recorded.
+        trigger.initial = trigger.isRecursive ? .none : PathTrigger.Initial.allCases[number(0...3)]
         trigger.directoryMode = maybe { UInt32($0.number(0...0o777)) }
         trigger.settle = maybe { random in
             let quiet = random.span(from: 1)

@@ -138,13 +138,15 @@ final class Persistence {
     }
 
     /// Does it when everything is written, history too, which is written at once for it.
-    func whenWritten(_ work: @escaping () -> Void) {
+    ///
+    /// - Parameter orFailing: as in `whenSafe`.
+    func whenWritten(orFailing goesOnFailing: Bool = false, _ work: @escaping () -> Void) {
         if committed < lastSequence {
             lastSequence += 1
             lastUrgent = lastSequence
             writer?.write(.init(sequence: lastSequence), isUrgent: true)
         }
-        whenSafe(work)
+        whenSafe(orFailing: goesOnFailing, work)
     }
 
     /// Bytes of the history; `nil`: they are not counted yet.

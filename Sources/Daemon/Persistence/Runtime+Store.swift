@@ -85,6 +85,7 @@ extension Runtime {
     }
 
     private func takeUp(_ state: StoredState, _ contents: StoreContents) {
+        snapshots.take(contents)
         tellCancelled(state)
         tell(StoreLoss(contents, state, folder: StateDirectory.path(engine.settings)))
         if !contents.wasClosed, !contents.wasRemoved {
@@ -194,7 +195,9 @@ extension Runtime {
             membersWritten = state.groups
             // Sources that are let go by this look for them.
             takePositions(state)
+            snapshots.take(contents)
             handle(.restored(state))
+            snapshots.begin(parts.configuration)
             sources?.positionsCame()
             forgetKept()
         case .replaced(let contents):
@@ -202,6 +205,8 @@ extension Runtime {
             let byName = positions.sorted { $0.key.description < $1.key.description }
             persistence?.write(byName.map { .position($0.key, $0.value) })
             handle(.storeIsNew)
+            snapshots.take(contents, isAnew: true)
+            sources?.storeAgain()
         }
     }
 
@@ -219,6 +224,7 @@ extension Persistence {
         for action in actions {
             switch action {
             case .store(let write): writes.append(write)
+            case .handled(let id, let moments, isStored: true): writes += Self.writes(moments, of: id)
             case .report(.ended(let view)): writes.append(.ended(view))
             case .report(.retrying(let view)): writes.append(.retrying(view))
             default: break

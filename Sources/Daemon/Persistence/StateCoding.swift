@@ -61,7 +61,7 @@ enum StateCoding {
     }
 
     /// All of the bytes have to be the value's.
-    private static func decode<Value>(
+    static func decode<Value>(
         _ bytes: [UInt8], _ read: (inout ByteReader) throws(DamagedBytes) -> Value
     ) -> Value? {
         var reader = ByteReader(bytes)

@@ -13,7 +13,7 @@ extension StoreWrite {
         case .ended(let view): view.isDurable || view.isStored || view.result?.isFailure == true
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
-        case .retrying, .position, .members, .cancelledByStop: false
+        case .retrying, .position, .members, .cancelledByStop, .snapshot: false
         }
     }
 
@@ -23,7 +23,7 @@ extension StoreWrite {
         case .ended(let view): !view.isStored
         case .retrying, .timer, .members, .cancelledByStop: true
         case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .forgotten, .process,
-            .booted:
+            .booted, .snapshot:
             false
         }
     }
@@ -35,7 +35,9 @@ extension StoreWrite {
         case .update(let operation): operation.appended.reduce(Event.cost) { $0 + $1.load.bytes }
         case .ended(let view), .retrying(let view): view.events.reduce(view.output.count) { $0 + $1.load.bytes }
         case .held(_, let events, _): events.reduce(0) { $0 + $1.load.bytes }
-        case .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried, .forgotten,
+        case .snapshot(_, _, .entries(let entries)): entries.reduce(Event.cost) { $0 + $1.path.count + 64 }
+        case .snapshot, .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried,
+            .forgotten,
             .cancelledByStop:
             Event.cost
         }
@@ -76,6 +78,8 @@ extension StoreWrite {
             [.mark(name: "\(group)", value: count == 0 ? nil : Array("\(count)".utf8))]
         case .cancelledByStop(let text): [.mark(name: "cancelled", value: text.isEmpty ? nil : Array(text.utf8))]
         case .position(let source, let position): [.mark(name: "position/\(source)", value: position)]
+        case .snapshot(let source, let root, let write):
+            [.snapshot(SnapshotChange(source.description, root, write))]
         case .reserved(let event, let operation):
             [.mark(name: "ids", value: Array("\(event) \(operation)".utf8))]
         }

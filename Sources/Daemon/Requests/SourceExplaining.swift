@@ -22,7 +22,9 @@ extension Runtime {
             let sentence = heldText(view).map { "held back: \($0)" } ?? "held back"
             return Explanation(code: .held, sentence: sentence, section: section)
         case .armed:
-            let limit = (connectionLimit(view.id)?.sentence ?? limits[view.id]).map { "; \($0)" } ?? ""
+            let limit =
+                (connectionLimit(view.id)?.sentence ?? comparisons[view.id]?.text ?? limits[view.id]).map { "; \($0)" }
+                ?? ""
             let silence = silenceText(view).map { "; \($0)" } ?? ""
             return Explanation(code: .armed, sentence: "armed\(next(view))\(last)\(silence)\(limit)", section: section)
         case .failed(let reason, let retryAt):

@@ -142,8 +142,8 @@ extension Runtime {
                 action: "READY waits for it (Required=yes)")
         case .opening, .armed, .waiting, .closed:
             if let loop = view.loop { return problem(loop) }
-            guard view.isHeld else { return connectionLimit(view.id).flatMap { problem(view.id, $0) } }
-            return heldProblem(view, since)
+            if view.isHeld { return heldProblem(view, since) }
+            return connectionLimit(view.id).flatMap { problem(view.id, $0) } ?? comparisonProblem(view.id, role)
         }
     }
 
@@ -163,6 +163,15 @@ extension Runtime {
         return GetStatus.Problem(
             object: view.id.description, since: failed ?? since, problem: "held back: \(why)",
             action: "goes on when \(until)" + (view.refusedWhileHeld == 0 ? "; nothing is lost" : ""))
+    }
+
+    /// What changed while watchd did not run may not be told yet.
+    private func comparisonProblem(_ id: SourceID, _ role: Peer.Role) -> GetStatus.Problem? {
+        guard let comparison = comparisons[id] else { return nil }
+        return GetStatus.Problem(
+            object: id.description, since: wireTime(comparison.since),
+            problem: role == .administrator ? comparison.text : "comparing with what was handled before",
+            action: "what has changed is told when it is found")
     }
 
     /// Where nobody waits it is what somebody wanted.

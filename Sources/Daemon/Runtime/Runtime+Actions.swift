@@ -38,6 +38,7 @@ extension Runtime {
             sources?.open(definition, isDurable: engine.isDurable(definition.id))
         case .close(let id):
             (conditions[id], untried[id], gaps[id], limits[id]) = (nil, nil, nil, nil)
+            comparisons[id] = nil
             processOutputs.forget(id)
             close(id)
         case .hold(let id): sources?.hold(id)
@@ -47,6 +48,7 @@ extension Runtime {
         case .arm(.monotonic, let time): arm(.monotonic, at: time)
         case .store(.position(let id, let position)): positions[id] = position
         case .start, .store: break
+        case .handled(let id, let moments, _): handled?.note(id, moments)
         case .adopt(let request): adopt(request)
         case .committed(let action): whenSafe { [unowned self] in performOne(action) }
         case .stored(let action):

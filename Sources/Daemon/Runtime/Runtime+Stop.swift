@@ -13,6 +13,7 @@ extension Runtime {
         case .running, .reloading:
             manager.stopping("stopping, \(statusLine)")
             manager.extendTimeout(atMost: drainLimit)
+            handled?.sourcesClose()
             handle(.drain)
             runs?.giveUp()
         case .draining:
@@ -44,6 +45,11 @@ extension Runtime {
 
     private func closeStore() {
         refused.closeAll()
+        guard let handled else { return closeWrittenStore() }
+        handled.close { [self] in closeWrittenStore() }
+    }
+
+    private func closeWrittenStore() {
         writeMembers()
         persistence?.write([.cancelledByStop(cancelled.text)])
         guard let persistence else { return stopped(Unstored([])) }

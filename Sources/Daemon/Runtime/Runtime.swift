@@ -69,6 +69,10 @@ final class Runtime {
     /// How far sources have read.
     var positions: [SourceID: [UInt8]] = [:]
     var persistence: Persistence?
+    private(set) lazy var snapshots = SnapshotStore(self)
+    private(set) var handled: HandledPaths?
+    /// What path sources compare: sentences.
+    var comparisons: [SourceID: (text: String, since: Int64)] = [:]
     /// `WATCHD_INSTANCE` of its processes.
     lazy var instance = Instance(folder: StateDirectory.path(parts.configuration.settings))
     /// What became of the store that was there before; told until the end.
@@ -148,6 +152,8 @@ final class Runtime {
         let units = UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)
         let lanes = Lanes(core: core, count: min(4, max(2, Linux.processorCount)))
         self.lanes = lanes
+        let handled = HandledPaths(snapshots, core: core, slow: slow, hub: inotify)
+        self.handled = handled
         sources = try SourceSet(
             SourceEnvironment(
                 core: core, slow: slow, probes: probes, epoll: epoll, inotify: inotify,
@@ -155,6 +161,8 @@ final class Runtime {
                 keepsConnections: manager.isManaged ? KeptConnections.limit : 0, handovers: handovers,
                 position: { [unowned self] in positions[$0] },
                 positionsMissing: { [unowned self] in positionsMissing },
+                snapshots: snapshots, handled: handled, ownPaths: ownPaths,
+                comparing: { [unowned self] in compares($0, $1) },
                 log: { [logger] in EventLog.line($1, of: $0, logger) },
                 warn: { [logger] in logger.log(.warning, "\($0): \($1)", [("WATCHD_SOURCE", $0.description)]) },
                 limited: { [unowned self] in limits[$0] = $1 },
@@ -182,6 +190,15 @@ final class Runtime {
         engine.restore(state)
     }
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
+
+    /// Files that watchd writes itself: whoever watched them would hear of nothing else.
+    private var ownPaths: [[UInt8]] {
+        [StateDirectory.path(engine.settings), parts.listener.path].map { (try? Linux.realPath($0)) ?? $0 }
+    }
+
+    private func compares(_ id: SourceID, _ text: String?) {
+        comparisons[id] = text.map { ($0, comparisons[id]?.since ?? Linux.now(.realtime)) }
+    }
 
     private func warnOfHiddenProcesses() {
         guard Linux.place(of: Linux.processID) == nil else { return }
@@ -211,6 +228,7 @@ final class Runtime {
         warnOfZone()
         warnOfHiddenProcesses()
         for source in parts.configuration.sources { mustBeTried(source) }
+        snapshots.begin(parts.configuration)
         perform(engine.start())
         drainInputs()
         writeMembers()

@@ -15,6 +15,9 @@ package enum Action: Sendable {
     /// Watches a process that outlived the daemon which started it; its end is told as that of any run.
     indirect case adopt(AdoptRequest)
     case store(StoreWrite)
+    /// These changes of a path source are handled, the older one of a path first: the snapshot is to show it.
+    /// `isStored`: the store keeps an operation for them, and has to have both at once.
+    case handled(SourceID, [PathMoment], isStored: Bool)
     /// To be performed when everything stored until now, by this `handle` too, is safe.
     indirect case committed(Action)
     /// The same, but it does not wait for a store that fails.

@@ -5,6 +5,9 @@ package import WatchFile
 package enum Input: Sendable {
     /// A source of the rim saw something; `count` of it at once.
     case event(SourceID, Fact, count: Int = 1)
+    /// A path source that keeps a snapshot of what was handled tells a change; what stands at its path now. At the old
+    /// path of a rename stands nothing.
+    case change(SourceID, PathFact, PathState)
     /// A descriptor brought these, one event each, in their order. `position`: how far that is in what it reads, to be
     /// stored in the same transaction as what becomes of them, and given back after a restart.
     case lines(SourceID, [LineFact], position: [UInt8]? = nil)

@@ -185,8 +185,20 @@ package enum StoreWrite: Sendable {
     case cancelledByStop(String)
     /// How far a source has read.
     case position(SourceID, [UInt8])
+    /// What was handled below a root of a path source. (It is the runtime who writes it.)
+    indirect case snapshot(SourceID, root: [UInt8], SnapshotWrite)
     /// Ids up to these may be given out; after a restart those behind them are.
     case reserved(lastEventID: UInt64, lastOperationID: UInt64)
+}
+
+/// A change of the snapshot of a root.
+package enum SnapshotWrite: Sendable {
+    /// It begins anew, and is complete when that is said.
+    case begin
+    /// Paths relative to the root, empty for the root itself. Nothing that stands there takes the path out.
+    case entries([(path: [UInt8], state: PathState)])
+    case complete(SnapshotRoot)
+    case forget
 }
 
 /// Whether the store takes anything.

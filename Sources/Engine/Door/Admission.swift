@@ -72,13 +72,16 @@ extension Engine {
         isCounted: Bool = false, behind: UInt64? = nil
     ) -> [Admission] {
         if targets.count == 1, let target = targets.first {
-            return [admit(event, source: source, target, .none, depth, isCounted: isCounted, behind: behind)]
+            let admission = admit(event, source: source, target, .none, depth, isCounted: isCounted, behind: behind)
+            noteReached(admission)
+            return [admission]
         }
         var admissions: Admissions = []
         for target in targets {
             let dependencies = dependencies(target.handler, admissions)
             let admission = admit(
                 event, source: source, target, dependencies, depth, isCounted: isCounted, behind: behind)
+            noteReached(admission)
             admissions.append((target.handler, admission))
         }
         return admissions.map(\.admission)
@@ -327,6 +330,7 @@ extension Engine {
             }
             enter(event.count, at: .pending, source: source, target)
             join(event, ref, source: source, target)
+            noteReached(ref)
         }
     }
 

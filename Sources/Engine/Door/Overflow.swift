@@ -116,8 +116,10 @@ extension Engine {
                 refuse(event, .dropped, "more than \(kept) events held back", source: source, target)
             }
         }
+        if annulled != nil { noteHeld(source) }
         if sources[source].held.isEmpty {
             door.resume(source)
+            heldMayHaveEnded(source)
         } else {
             holdInRim(source, limit: limit)
         }
@@ -224,9 +226,11 @@ extension Engine {
         for target in sources[source].targets {
             move(event.count, from: .held, to: .pending, source: source, target)
         }
-        passRate(source) { engine in
-            engine.admitAll(
-                event, source: source, engine.sources[source].targets, depth: mayDrop ? 0 : 1, isCounted: true)
+        letGo(event, of: source) { engine in
+            engine.passRate(source) { engine in
+                engine.admitAll(
+                    event, source: source, engine.sources[source].targets, depth: mayDrop ? 0 : 1, isCounted: true)
+            }
         }
     }
 

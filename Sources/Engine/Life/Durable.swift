@@ -216,6 +216,7 @@ extension Engine {
         // How much is left of its delay by now.
         if operations[ref].times.wakeUp > now.monotonic { save(ref) }
         if operations[ref].record.isUnsaved { tellStore() }
+        endHandlingAsKept(ref)
         let operation = operations[ref]
         for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {
             journal.setAside.add(stored(operation), waitingFor: id)

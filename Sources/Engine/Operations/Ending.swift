@@ -20,6 +20,7 @@ extension Engine {
         note(ref, verdict, successor)
         leave(ref, operation, to: Place(verdict.result))
         note(operation, verdict.result)
+        endHandling(operation, verdict.result, successor: successor)
         let isOnceDone = fulfilsOnce(operation.handler, verdict.result)
         actions.append(.report(.ended(view)))
         tell(.operation(operation.id), view, isSafe: !operation.record.isStored)

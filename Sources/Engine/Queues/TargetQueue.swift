@@ -49,6 +49,7 @@ extension Engine {
             operations[ref].record.isDurable = true
             followDelay(ref)
             save(ref)
+            endHandlingAsKept(ref)
         }
     }
 

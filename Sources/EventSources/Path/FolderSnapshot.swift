@@ -1,3 +1,4 @@
+import Engine
 package import LinuxSystem
 
 /// What stood in a folder (or at a path) when it was last looked at, to be compared after events were lost.
@@ -12,6 +13,7 @@ package struct FolderSnapshot: Sendable, Equatable {
         package var groupID: UInt32 = 0
         package var links: UInt64 = 0
         package var isFolder: Bool
+        var isRegular = false
         /// A comparison has told that it came or was written; the kernel's own report of the same state is not told
         /// again.
         var isRecovered = false
@@ -31,6 +33,7 @@ package struct FolderSnapshot: Sendable, Equatable {
             (permissions, userID, groupID) = (status.permissions, status.userID, status.groupID)
             links = status.kind == .folder ? 0 : status.links
             isFolder = status.kind == .folder
+            isRegular = status.kind == .regular
             isFresh = isFresh(at: Linux.now(.realtime))
         }
 
@@ -77,6 +80,14 @@ package struct FolderSnapshot: Sendable, Equatable {
         }
     }
 
+    /// A difference that a comparison has found.
+    struct Found: Sendable {
+        var name: [UInt8]
+        var difference: Difference
+        /// Somebody may still write the file: it is told when nobody does any more.
+        var isBeingWritten = false
+    }
+
     package enum Difference: Equatable, Sendable {
         case appeared, contentChanged, attributesChanged, disappeared
     }
@@ -115,15 +126,31 @@ package struct FolderSnapshot: Sendable, Equatable {
         }
     }
 
+    /// The same, with whether somebody may still write what was found. May take long: not on `watchd.core`.
+    ///
+    /// - Parameter path: of an entry.
+    func found(to newer: FolderSnapshot, trustsFresh: Bool, path: ([UInt8]) -> [UInt8]) -> [Found] {
+        differences(to: newer, trustsFresh: trustsFresh).map { name, difference in
+            let mayBeWritten = difference == .appeared || difference == .contentChanged
+            let isRegular = newer.entries[name]?.isRegular ?? false
+            let isBeingWritten = mayBeWritten && isRegular && Linux.writers(of: path(name)) != .none
+            return Found(name: name, difference: difference, isBeingWritten: isBeingWritten)
+        }
+    }
+
     /// What a newer snapshot shows that this one does not, in the order of the names.
-    package func differences(to newer: FolderSnapshot) -> [(name: [UInt8], difference: Difference)] {
+    ///
+    /// - Parameter trustsFresh: what was stamped so soon after a change that another one may be hidden counts as it is.
+    package func differences(
+        to newer: FolderSnapshot, trustsFresh: Bool = true
+    ) -> [(name: [UInt8], difference: Difference)] {
         var found: [(name: [UInt8], difference: Difference)] = []
         for (name, stamp) in newer.entries {
             guard let old = entries[name] else {
                 found.append((name, .appeared))
                 continue
             }
-            let isSame = old.mayHaveSameContent(as: stamp) && !old.isOpen
+            let isSame = old.mayHaveSameContent(as: stamp) && !old.isOpen && (trustsFresh || !old.isFresh)
             // What happens within a folder is no change of its own, though it changes its times.
             if !isSame, !stamp.isFolder || old.inode != stamp.inode {
                 found.append((name, .contentChanged))
@@ -135,5 +162,24 @@ package struct FolderSnapshot: Sendable, Equatable {
         }
         for name in entries.keys where newer.entries[name] == nil { found.append((name, .disappeared)) }
         return found.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+}
+
+extension FolderSnapshot.Stamp {
+    init(_ state: PathState) {
+        self = .nothing
+        (inode, size, modified, changed) = (state.inode, state.size, state.modified, state.changed)
+        (permissions, userID, groupID, links) = (state.permissions, state.userID, state.groupID, state.links)
+        (isFolder, isFresh) = (state.kind == .folder, state.isFresh)
+    }
+
+    var state: PathState {
+        // Something that stands nowhere.
+        guard inode != 0 else { return .nothing }
+        var state = PathState(isFolder ? .folder : .file)
+        (state.inode, state.size, state.modified, state.changed) = (inode, size, modified, changed)
+        (state.permissions, state.userID, state.groupID, state.links) = (permissions, userID, groupID, links)
+        state.isFresh = isFresh
+        return state
     }
 }

@@ -4,25 +4,34 @@ import WatchFile
 
 /// What is told of the entries: by comparing, and of what the kernel reports. Both may see one change; it is told once.
 extension PathRoot {
-    func compare(with newer: FolderSnapshot) {
-        for (name, difference) in snapshot.differences(to: newer) {
-            guard !isOver else { return }
-            // What is not told now must differ from the snapshot the next time too.
-            if owner.isHeld {
-                isDirty = true
-                return
-            }
-            let (wasRecovered, isNew) = (snapshot.entries[name]?.isRecovered ?? false, isUntold(name))
+    /// Tells a difference to what stands there now.
+    func tell(_ found: FolderSnapshot.Found, _ newer: FolderSnapshot) {
+        let (name, difference) = (found.name, found.difference)
+        let (wasRecovered, isNew) = (snapshot.entries[name]?.isRecovered ?? false, isUntold(name))
+        newFiles.remove(name)
+        gone.remove(name)
+        awaited.remove(name)
+        if found.isBeingWritten { return wait(for: found, newer) }
+        snapshot.entries[name] = newer.entries[name]
+        if isNew, difference == .disappeared { return }
+        let isTold = tell(difference, name, isNew: isNew, isFolder: newer.entries[name]?.isFolder ?? false)
+        if isTold, difference == .disappeared { gone.insert(name) }
+        let isOfAttributes = difference == .attributesChanged
+        snapshot.entries[name]?.isRecovered = isOfAttributes ? wasRecovered : isTold
+        snapshot.entries[name]?.areAttributesRecovered = isOfAttributes && isTold
+    }
+
+    /// A file that somebody may still write is told when it is complete.
+    private func wait(for found: FolderSnapshot.Found, _ newer: FolderSnapshot) {
+        let name = found.name
+        // Of what stood there before, the difference stays.
+        if found.difference == .appeared {
             snapshot.entries[name] = newer.entries[name]
-            newFiles.remove(name)
-            gone.remove(name)
-            if isNew, difference == .disappeared { continue }
-            let isTold = tell(difference, name, isNew: isNew, isFolder: newer.entries[name]?.isFolder ?? false)
-            if isTold, difference == .disappeared { gone.insert(name) }
-            let isOfAttributes = difference == .attributesChanged
-            snapshot.entries[name]?.isRecovered = isOfAttributes ? wasRecovered : isTold
-            snapshot.entries[name]?.areAttributesRecovered = isOfAttributes && isTold
+            tell(.created, name, isRecovered: true)
+            snapshot.entries[name]?.isOpen = true
         }
+        awaited.insert(name)
+        newFiles.add(name)
     }
 
     /// False: nobody wants to know.
@@ -96,7 +105,7 @@ extension PathRoot {
         if status.kind == .symbolicLink { tell(.written, name, isNew: !events.contains(.created)) }
     }
 
-    private func closed(_ name: [UInt8], isOlder: Bool) {
+    private func closed(_ name: [UInt8], isOlder: Bool, isRecovered: Bool = false) {
         newFiles.remove(name)
         // It was closed before it went.
         guard !gone.contains(name) else { return }
@@ -105,18 +114,20 @@ extension PathRoot {
         guard let new = snapshot.entries[name], !new.isRecovered else { return }
         // Whoever had it open for writing has not written.
         if let old, isSettled, !isOlder, !hub.isReplaying, old.isTold(as: new) { return }
-        tell(.written, name, isNew: isNew)
+        tell(.written, name, isRecovered: isRecovered, isNew: isNew)
     }
 
     /// Nobody writes a file any more whose close was not reported here.
     func completed(_ name: [UInt8]) {
-        guard !isOver, snapshot.entries[name]?.isOpen == true else { return }
+        let isAwaited = awaited.contains(name)
+        guard !isOver, isAwaited || snapshot.entries[name]?.isOpen == true else { return }
         if isListing { return newFiles.add(name) }
         if owner.isHeld {
             isDirty = true
             return
         }
-        closed(name, isOlder: false)
+        awaited.remove(name)
+        closed(name, isOlder: false, isRecovered: isAwaited)
     }
 
     /// The snapshot takes them over, unless it has to show that the content is still to be told.
@@ -154,7 +165,8 @@ extension PathRoot {
             return
         }
         owner.tell(
-            PathFact(.renamed, path: fullPath(name), oldPath: fullPath(oldName), root: path, hasReplaced: hasReplaced))
+            PathFact(.renamed, path: fullPath(name), oldPath: fullPath(oldName), root: path, hasReplaced: hasReplaced),
+            state: state(name))
     }
 
     /// Whether two names have changed places (`rename(2)` RENAME_EXCHANGE), which the kernel reports as two renames.
@@ -214,7 +226,9 @@ extension PathRoot {
         return old.isSameContent(as: stamp) && old.changed == stamp.changed
     }
 
-    func fullPath(_ name: [UInt8]) -> [UInt8] {
+    func fullPath(_ name: [UInt8]) -> [UInt8] { Self.fullPath(name, below: path, isFolder: isFolder) }
+
+    static func fullPath(_ name: [UInt8], below path: [UInt8], isFolder: Bool) -> [UInt8] {
         guard isFolder else { return path }
         return path.last == UInt8(ascii: "/") ? path + name : path + [UInt8(ascii: "/")] + name
     }
@@ -224,6 +238,6 @@ extension PathRoot {
     ) -> Bool {
         owner.tell(
             PathFact(change, path: fullPath(name), root: path, isRecovered: isRecovered, isNew: isNew),
-            isFolder: isFolder)
+            isFolder: isFolder, state: state(name))
     }
 }

@@ -27,14 +27,21 @@ final class PathRoot: FolderObserver, WatchedPath {
     private var lastListing = 0
     /// Events of a listing that came to nothing, which the next one will not show as changes.
     private var carried: [FolderEvent] = []
-    /// The first listing is where the source begins: its differences are no events.
-    private var hasBegun = false
+    /// The first listing is where the source begins: its differences are no events, unless it is compared with what was
+    /// handled before.
+    var hasBegun = false
     /// A limit leaves it without a watch: what stood there when that began is known, and is compared in the end.
     private var isBlind = false
     /// A folder that came while nobody watched is told as a whole, once.
     private var hasTakenWhole = false
     /// Everything that happened before its first listing is told: a stamp shows what was told by now.
-    private(set) var isSettled = false
+    var isSettled = false
+    /// How its snapshot of what was handled stands (`PathRoot+Handled.swift`).
+    var record = HandledRecord()
+    /// Differences that are being told, in turns.
+    private var comparison: Comparison?
+    /// Files that a comparison has found and that somebody may still write.
+    var awaited: Set<[UInt8]> = []
     /// Renames whose reverse was told with them: the two names have changed places.
     var exchanged: Set<NamePair> = []
     private(set) lazy var newFiles = NewFiles(
@@ -51,6 +58,23 @@ final class PathRoot: FolderObserver, WatchedPath {
         var from: [UInt8]
         var to: [UInt8]
     }
+
+    private struct Comparison {
+        let newer: FolderSnapshot
+        let found: [FolderSnapshot.Found]
+        var next = 0
+    }
+
+    /// What a listing gives.
+    private struct Listed: Sendable {
+        var newer: FolderSnapshot
+        var found: [FolderSnapshot.Found] = []
+        /// Of the first one, to be stored.
+        var rows: [(path: [UInt8], state: PathState)] = []
+    }
+
+    /// Differences told in one turn of the core.
+    private static let toldInTurn = 256
 
     private struct Listing {
         var number: Int
@@ -72,9 +96,13 @@ final class PathRoot: FolderObserver, WatchedPath {
     var isRecursive: Bool { false }
     var limit: String? { anchor?.limit }
     var isListing: Bool { listing != nil }
+    /// Whether it is not known yet what stands there, as far as the source waits for it to be armed.
+    var isUnready: Bool { (listing != nil && !record.isComparing) || record.isStoring }
     var isOver: Bool { anchor == nil }
 
-    var isBehind: Bool { isDirty || !carried.isEmpty || listing.map { hasBegun || !$0.events.isEmpty } ?? false }
+    var isBehind: Bool {
+        isDirty || !carried.isEmpty || comparison != nil || listing.map { hasBegun || !$0.events.isEmpty } ?? false
+    }
 
     private(set) var exists = false
 
@@ -103,7 +131,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         let (oldFolder, oldLevels) = (folder, anchor?.levels)
         try watch()
         let isUnbroken = folder == oldFolder && anchor?.levels == oldLevels && (hasBegun || isListing)
-        if isDirty || !isUnbroken { list() }
+        if isDirty || comparison != nil || !isUnbroken { list() }
     }
 
     private func watch() throws(SystemError) {
@@ -164,54 +192,113 @@ final class PathRoot: FolderObserver, WatchedPath {
         folder = nil
     }
 
-    private func rearm() {
+    func rearm() {
         do throws(SystemError) { try arm() } catch { owner.failed(error) }
         owner.rootChanged()
     }
 
     // MARK: Comparing
 
-    func goOn() { if isDirty { list() } }
+    func goOn() {
+        if comparison != nil { goOnComparing() } else if isDirty { list() }
+    }
 
-    private func list() {
+    func list() {
         guard !owner.isHeld || !hasBegun else {
             isDirty = true
             return
         }
+        guard mayList() else { return }
         isDirty = false
+        comparison = nil
         lastListing += 1
         // What is told by no comparison must be told by the events.
         if let listing, !hasBegun || listing.isNewer { carried = listing.events }
         listing = Listing(number: lastListing, events: carried, isNewer: !hasBegun || hub.isReplaying)
         carried = []
         let (path, isFolder, number) = (path, isFolder, lastListing)
+        let (old, trustsFresh) = (hasBegun ? snapshot : nil, !record.isComparing)
+        let isStored = !hasBegun && record.state == .kept
         owner.beside { () throws(SystemError) in
-            try isFolder ? FolderSnapshot(listing: path) : FolderSnapshot(of: path)
+            var listed = Listed(newer: try isFolder ? FolderSnapshot(listing: path) : FolderSnapshot(of: path))
+            if let old {
+                listed.found = old.found(to: listed.newer, trustsFresh: trustsFresh) {
+                    Self.fullPath($0, below: path, isFolder: isFolder)
+                }
+            }
+            if isStored { listed.rows = listed.newer.rows(isFolder: isFolder) }
+            return listed
         } then: { [weak self] result in
             self?.listed(result, number)
         }
     }
 
-    private func listed(_ result: Swift.Result<FolderSnapshot, SystemError>, _ number: Int) {
+    private func listed(_ result: Swift.Result<Listed, SystemError>, _ number: Int) {
         guard anchor != nil, let listing, listing.number == number else { return }
-        self.listing = nil
         switch result {
         case .failure(let error):
+            self.listing = nil
             isDirty = true
             if listing.isNewer { carried = listing.events }
             return owner.failed(error)
-        case .success(let newer) where hasBegun: compare(with: newer)
-        case .success(let newer):
+        case .success(let listed) where hasBegun:
+            comparison = Comparison(newer: listed.newer, found: listed.found)
+            goOnComparing()
+        case .success(let listed):
             hasBegun = true
-            snapshot = newer
+            snapshot = listed.newer
             hub.whenCaughtUp { [weak self] in self?.isSettled = true }
+            if record.state == .kept { storeAll(listed.rows) }
+            finishListing()
         }
+    }
+
+    /// Tells differences, until it is the others' turn, or the source is held. Events are kept meanwhile.
+    private func goOnComparing() {
+        guard let number = listing?.number else { return }
+        for _ in 0..<Self.toldInTurn {
+            guard let current = comparison, anchor != nil, !owner.isHeld else { return }
+            guard current.next < current.found.count else { return finishListing() }
+            comparison?.next += 1
+            tell(current.found[current.next], current.newer)
+        }
+        let bound = QueueBound(self, to: owner.core)
+        owner.core.async {
+            let root = bound.value
+            if root.listing?.number == number { root.goOnComparing() }
+        }
+    }
+
+    private func finishListing() {
+        guard let listing else { return }
+        (self.listing, comparison) = (nil, nil)
         for event in listing.events where anchor != nil { take(event, isOlder: listing.isNewer) }
         guard anchor != nil else { return }
         forgetGone()
-        if listing.hasOverflowed { list() }
+        if listing.hasOverflowed || isDirty { list() } else { compared() }
         owner.rootChanged()
     }
+
+    /// Keeps events until what they are compared with is there. Returns the number of that wait.
+    func keepEvents() -> Int {
+        lastListing += 1
+        listing = Listing(number: lastListing, events: listing?.events ?? carried, isNewer: true)
+        carried = []
+        return lastListing
+    }
+
+    /// What was waited for is there: gives the events that were kept meanwhile. `nil`: it was not waited for any more.
+    func takeKeptEvents(_ number: Int) -> [FolderEvent]? {
+        guard anchor != nil, let kept = listing, kept.number == number else { return nil }
+        listing = nil
+        return kept.events
+    }
+
+    /// The next listing tells them, as far as it does not show what they did.
+    func carry(_ events: [FolderEvent]) { carried = events }
+
+    /// Its folder was watched by the watchd before this one, whose unread events come now.
+    var isReplayed: Bool { hub.isReplaying && folder.map(hub.wasWatched) ?? false }
 
     private func forgetGone() {
         guard !gone.isEmpty, !isForgetting else { return }
@@ -233,7 +320,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         case .overflowed:
             exchanged = []
             // There is nothing to compare with.
-            if hub.isReplaying { owner.lostEvents() }
+            if hub.isReplaying, !record.isComparing { owner.lostEvents() }
             // What was lost may have been the end of a folder that is watched.
             rearm()
         case .entry(let event):
@@ -252,7 +339,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     /// The folder that stands here now came after the one that stood here. While nobody read, one that nobody had
     /// watched before came with all that it holds.
     private func replaced() {
-        if hub.isReplaying, let folder, !hub.wasWatched(folder), !hasTakenWhole {
+        if hub.isReplaying, let folder, !hub.wasWatched(folder), !hasTakenWhole, !record.isComparing {
             hasTakenWhole = true
             hasBegun = true
             snapshot = FolderSnapshot()

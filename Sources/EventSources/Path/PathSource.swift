@@ -7,7 +7,7 @@ package import WatchFile
 package final class PathSource: EventSource {
     private var trigger: PathTrigger
     private let environment: SourceEnvironment
-    private let id: SourceID
+    let id: SourceID
     private var roots: [any WatchedPath] = []
     private var levels: LevelWatch?
     /// Of a path below another one of this source: those that hold it, which tell of it.
@@ -17,6 +17,10 @@ package final class PathSource: EventSource {
     private var failure: SystemError?
     /// Said once.
     private var hasLostEvents = false
+    /// Below the roots: never told of.
+    private var ownPaths: [[UInt8]] = []
+    /// What was said last of comparisons.
+    private var comparison: String?
 
     package init(_ id: SourceID, _ trigger: PathTrigger, _ environment: SourceEnvironment) {
         self.id = id
@@ -29,7 +33,13 @@ package final class PathSource: EventSource {
     /// Microseconds: unchanged for so long, a file of which nobody knows whether it is being written is complete.
     var unchanged: Int { trigger.settle.map { Int(clamping: $0.quiet.microseconds) } ?? NewFiles.unchanged }
 
+    var core: Context { environment.core }
+    var initial: PathTrigger.Initial { trigger.initial }
+    var snapshots: (any PathSnapshotStore)? { environment.snapshots }
+    var handled: HandledPaths? { environment.handled }
+
     package func open() {
+        findOwnPaths()
         roots = trigger.paths.map(root)
         findHolders()
         openLevels()
@@ -90,6 +100,7 @@ package final class PathSource: EventSource {
         isHeld = false
         failure = nil
         self.trigger = trigger
+        findOwnPaths()
         var old = Dictionary(grouping: roots, by: \.path)
         let kept = trigger.paths.map { path in
             (path, old[path]?.popLast(where: { $0.isRecursive == trigger.isRecursive }))
@@ -98,6 +109,7 @@ package final class PathSource: EventSource {
         makeFolders()
         roots = kept.map { $1 ?? root($0) }
         findHolders()
+        for root in roots { root.initialChanged() }
         for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger) } }
         if levels?.levels != trigger.levels {
             levels?.close()
@@ -117,7 +129,8 @@ package final class PathSource: EventSource {
     }
 
     private func end(_ roots: [any WatchedPath]) {
-        let behind = roots.filter(\.isBehind)
+        // What is not told yet shows as a change when the source begins again, where what was handled is recorded.
+        let behind = roots.filter { $0.isBehind && !$0.isRecorded }
         for root in roots { root.disarm() }
         guard let first = behind.first else { return }
         let more = behind.count > 1 ? " and \(behind.count - 1) more" : ""
@@ -150,17 +163,24 @@ package final class PathSource: EventSource {
 
     /// Tells what is asked for, and what else may change what that comes to while it waits. False: it is none of its
     /// events.
-    @discardableResult func tell(_ fact: PathFact, isFolder: Bool = false) -> Bool {
-        guard let fact = filtered(fact), !isHeldByAnother(fact) else { return false }
-        let isAsked = trigger.events.contains(PathEvents(fact.change))
+    ///
+    /// - Parameter state: what stands at the path now; `nil`: nobody records it.
+    @discardableResult func tell(_ fact: PathFact, isFolder: Bool = false, state: PathState? = nil) -> Bool {
+        let told = filtered(fact)
+        if let state, told != fact { noteUntold(fact, told, state) }
+        guard let told, !isHeldByAnother(told) else { return false }
+        let isAsked = trigger.events.contains(PathEvents(told.change))
         let mayCount =
-            switch fact.change {
+            switch told.change {
             case .written, .deleted: true
             // That of a file is told when it is complete.
             case .created: isFolder || fact.isFolder
             case .modified, .attributes, .renamed: false
             }
-        if isAsked || mayCount { environment.send(.event(id, .path(fact))) }
+        if isAsked || mayCount {
+            let now = state.map { told.path == fact.path ? $0 : .nothing }
+            environment.send(now.map { .change(id, told, $0) } ?? .event(id, .path(told)))
+        }
         return isAsked
     }
 
@@ -176,11 +196,18 @@ package final class PathSource: EventSource {
         return others.contains { holder in !trigger.prune.prunes(anyOf: fact.path, below: holder.path) }
     }
 
+    /// What a filter keeps back is handled, so that one which lets it through later finds no change.
+    private func noteUntold(_ fact: PathFact, _ told: PathFact?, _ state: PathState) {
+        let sides = [(fact.path, state)] + (fact.oldPath.map { [($0, .nothing)] } ?? [])
+        let untold = sides.filter { path, _ in path != told?.path && path != told?.oldPath && !isOwnPath(path) }
+        environment.handled?.note(id, untold.map { PathMoment(root: fact.root, path: $0, state: $1) })
+    }
+
     /// The fact that `Include=` and `Exclude=` let through; of a rename that crosses them, its meaning at the end they do.
     private func filtered(_ fact: PathFact) -> PathFact? {
-        let isLet = trigger.filter.lets(fact.path, below: fact.root)
+        let isLet = lets(fact.path, fact.root)
         guard let oldPath = fact.oldPath else { return isLet ? fact : nil }
-        switch (trigger.filter.lets(oldPath, below: fact.root), isLet) {
+        switch (lets(oldPath, fact.root), isLet) {
         case (true, true): return fact
         case (true, false): return PathFact(.deleted, path: oldPath, root: fact.root, isFolder: fact.isFolder)
         case (false, true):
@@ -188,6 +215,28 @@ package final class PathSource: EventSource {
                 ? PathFact(.created, path: fact.path, root: fact.root, isFolder: true)
                 : PathFact(.written, path: fact.path, root: fact.root, isNew: !fact.hasReplaced)
         case (false, false): return nil
+        }
+    }
+
+    private func lets(_ path: [UInt8], _ root: [UInt8]) -> Bool {
+        trigger.filter.lets(path, below: root) && !isOwnPath(path)
+    }
+
+    // MARK: What watchd writes itself
+
+    private func isOwnPath(_ path: [UInt8]) -> Bool { !ownPaths.isEmpty && ownPaths.contains { path.isAtOrBelow($0) } }
+
+    /// By the names that the roots give them, which may lead through links.
+    private func findOwnPaths() {
+        if environment.ownPaths.isEmpty { return }
+        ownPaths = trigger.paths.flatMap { root -> [[UInt8]] in
+            guard let real = try? Linux.realPath(root) else { return [] }
+            let end = root.last == UInt8(ascii: "/") ? root.dropLast() : root[...]
+            return environment.ownPaths.compactMap { own in
+                if real.isAtOrBelow(own) { return root }
+                guard real.count == 1 || own.isAtOrBelow(real) else { return nil }
+                return Array(end + own.dropFirst(real.count == 1 ? 0 : real.count))
+            }
         }
     }
 
@@ -215,9 +264,17 @@ package final class PathSource: EventSource {
         rootChanged()
     }
 
+    package func positionsCame() { for root in roots { root.storeCame() } }
+
+    /// The store has lost what it had.
+    func storeAgain() { for root in roots { root.storeAgain() } }
+
     /// Says where the source stands.
     func rootChanged() {
-        if roots.contains(where: \.isListing) { return }
+        let comparison = roots.lazy.compactMap(\.comparisonText).first
+        if comparison != self.comparison { environment.comparing(id, comparison) }
+        self.comparison = comparison
+        if roots.contains(where: \.isUnready) { return }
         if let failure {
             environment.send(.source(id, retry.condition(failure.reason)))
         } else if let missing = roots.first(where: { !$0.exists }) {

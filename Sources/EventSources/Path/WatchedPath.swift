@@ -23,4 +23,27 @@ protocol WatchedPath: AnyObject {
     func disarm()
     /// The source is not held any more: tells what was left over.
     func goOn()
+
+    /// The source is not armed before that is over.
+    var isUnready: Bool { get }
+    /// What was handled is recorded.
+    var isRecorded: Bool { get }
+    /// What it compares with what was handled before: a sentence.
+    var comparisonText: String? { get }
+    /// `Initial=` may have changed.
+    func initialChanged()
+    /// The store could not be opened before: what it has is known now.
+    func storeCame()
+    /// The store has lost what it had.
+    func storeAgain()
+}
+
+/// One of which nothing is recorded.
+extension WatchedPath {
+    var isUnready: Bool { isListing }
+    var isRecorded: Bool { false }
+    var comparisonText: String? { nil }
+    func initialChanged() {}
+    func storeCame() {}
+    func storeAgain() {}
 }

@@ -67,6 +67,13 @@ package struct SourceEnvironment {
     package let positionsMissing: () -> String?
     /// Makes a source of systemd units; `nil`: there is nothing that could tell of them.
     package let unitSource: (SourceID, UnitTrigger) -> (any EventSource)?
+    /// Snapshots of what path sources have handled; `nil`: none are kept.
+    package let snapshots: (any PathSnapshotStore)?
+    let handled: HandledPaths?
+    /// Files and folders that watchd writes itself, without links.
+    let ownPaths: [[UInt8]]
+    /// What a source compares, a sentence; `nil`: it compares nothing any more.
+    let comparing: (SourceID, String?) -> Void
     let untaken: UntakenNotes
     /// Where watchd itself writes: no tree holds them.
     let ownFolders: Set<[UInt8]>
@@ -97,6 +104,8 @@ package struct SourceEnvironment {
         handovers: Handovers = Handovers(),
         position: @escaping (SourceID) -> [UInt8]? = { _ in nil },
         positionsMissing: @escaping () -> String? = { nil },
+        snapshots: (any PathSnapshotStore)? = nil, handled: HandledPaths? = nil, ownPaths: [[UInt8]] = [],
+        comparing: @escaping (SourceID, String?) -> Void = { _, _ in },
         log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in },
         warn: @escaping (SourceID, String) -> Void = { _, _ in },
         limited: @escaping (SourceID, String?) -> Void = { _, _ in },
@@ -116,6 +125,10 @@ package struct SourceEnvironment {
         self.handovers = handovers
         self.position = position
         self.positionsMissing = positionsMissing
+        self.snapshots = snapshots
+        self.handled = handled
+        self.ownPaths = ownPaths
+        self.comparing = comparing
         untaken = UntakenNotes(position: position, positionsMissing: positionsMissing)
         self.log = log
         self.warn = warn

@@ -229,6 +229,9 @@ package final class SourceSet {
     /// The store could not be opened before: what stands in it of the positions is known now.
     package func positionsCame() { for source in sources.values { source.positionsCame() } }
 
+    /// The store has lost what it had.
+    package func storeAgain() { for case let source as PathSource in sources.values { source.storeAgain() } }
+
     // MARK: Signals
 
     private func openSignals(_ id: SourceID, _ trigger: SignalTrigger) {

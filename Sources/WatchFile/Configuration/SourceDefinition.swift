@@ -136,6 +136,17 @@ package struct PathEvents: OptionSet, Hashable, Sendable {
 }
 
 package struct PathTrigger: Equatable, Sendable {
+    /// `Initial=`: what is told of what stands there when the source begins.
+    package enum Initial: String, CaseIterable, Sendable {
+        case none
+        /// All, at each start.
+        case existing
+        /// All, at the first start; later as `changed`.
+        case once
+        /// What has changed since it was handled.
+        case changed
+    }
+
     /// Absolute, without a trailing slash (but for `/`), without `.` and `..` components. Empty only where there are
     /// conditions.
     package var paths: [[UInt8]]
@@ -146,6 +157,7 @@ package struct PathTrigger: Equatable, Sendable {
     /// `PathExists=`, `PathExistsGlob=`, `DirectoryNotEmpty=`.
     package var levels: PathLevels?
     package var filter: PathFilter
+    package var initial = Initial.changed
     /// `nil`: an operation is submitted at once.
     package var settle: SettleRule?
     /// `Join=all`: an operation is submitted when something of each of the paths has changed.

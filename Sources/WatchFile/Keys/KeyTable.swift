@@ -235,7 +235,7 @@ enum KeyTable {
         .one("FollowSymlinks", .noFlag, usual: "no"),
         .one("SettleSec", .span(.finite), usual: "0"),
         .one("MaxSettleSec", .span(.limit)),
-        .later("Initial", .choice([], later: ["none", "existing", "once", "changed"])),
+        .one("Initial", .choice(PathTrigger.Initial.allCases.map(\.rawValue)), usual: "changed"),
         .later("PollSec", .span(.period)),
         .one("Join", .choice(["all"])),
         .one("Loop", .choice(["warn", "stop"]), usual: "warn"),

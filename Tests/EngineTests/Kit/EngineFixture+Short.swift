@@ -54,6 +54,17 @@ extension EngineFixture {
         send(.event(SourceID(.path, source), .path(fact)))
     }
 
+    /// A change of a source that keeps a snapshot. `state`: what stands there now; `nil`: nothing.
+    func change(
+        _ source: String, _ change: PathChange, _ path: String, _ state: UInt64?, from oldPath: String? = nil,
+        replaced: Bool = false, isNew: Bool = false, isRecovered: Bool = false
+    ) {
+        let fact = PathFact(
+            change, path: Array(path.utf8), oldPath: oldPath.map { Array($0.utf8) }, root: Array("/w".utf8),
+            isRecovered: isRecovered, hasReplaced: replaced, isNew: isNew)
+        send(.change(SourceID(.path, source), fact, state.map(PathState.numbered) ?? .nothing))
+    }
+
     func line(_ source: String, _ text: String) {
         send(.event(SourceID(.descriptor, source), .line(LineFact(Array(text.utf8)))))
     }
@@ -174,6 +185,22 @@ extension Event {
             return "data:\(fact.data.map(String.init) ?? "-")" + payload + times
         case .completion(let fact): return "\(fact.outcome.rawValue)(\(fact.operation))"
         }
+    }
+}
+
+extension PathState {
+    static func numbered(_ number: UInt64) -> PathState {
+        var state = PathState(.file)
+        state.inode = number
+        return state
+    }
+}
+
+extension PathMoment {
+    /// `a 3`; `a -`: nothing stands there.
+    var shown: String {
+        let name = String(decoding: path, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
+        return "\(name) \(state.kind == .nothing ? "-" : "\(state.inode)")"
     }
 }
 

@@ -47,6 +47,8 @@ final class EngineFixture {
     private(set) var held: Set<SourceID> = []
     private(set) var drained: [UInt64]?
     private(set) var leftBesideStop: [AdoptRequest] = []
+    /// `name state` of every change of a path that is handled, in order.
+    var handled: [String] = []
     /// What was to be written, in order.
     private(set) var writes: [StoreWrite] = []
     private(set) var adopted: [AdoptRequest] = []
@@ -143,6 +145,7 @@ final class EngineFixture {
             adopted.append(request)
             runs.append(request.run)
         case .store(let write): writes.append(write)
+        case .handled(_, let paths, let isStored): handled += paths.map { $0.shown + (isStored ? " stored" : "") }
         // What it waits for is safe at once.
         case .committed(let action), .stored(let action): take(action)
         }

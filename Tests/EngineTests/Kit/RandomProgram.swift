@@ -11,6 +11,7 @@ struct RandomProgram {
     private let fixture: EngineFixture
     private var tokens: [Token] = []
     private var configuration: Configuration
+    private var lastState: UInt64 = 0
 
     private static let queueNames = ["serial", "wide", "drops", "main", "default"]
     private static let handlerNames = ["a", "b", "c", "d", "log", "emit"]
@@ -169,7 +170,10 @@ struct RandomProgram {
         let change = random.chance(40) ? .renamed : random.pick(PathChange.allCases)
         let path = random.pick(names)
         let old = change == .renamed ? random.pick(names.filter { $0 != path }) : nil
-        fixture.path(source, change, path, from: old, replaced: random.chance(20))
+        lastState += 1
+        fixture.change(
+            source, change, path, lastState, from: old, replaced: random.chance(20),
+            isRecovered: random.chance(20))
     }
 
     private mutating func command() {
@@ -244,6 +248,7 @@ struct RandomProgram {
         #expect(engine.entriesPending == 0 && engine.processesRunning == 0)
         #expect(engine.totals.outstanding == 0)
         #expect(engine.door.calls.isEmpty && engine.calls.isEmpty)
+        #expect(engine.handling.isEmpty, "changes are not handled")
         #expect(engine.sources.indices.allSatisfy { engine.sources[$0].held.isEmpty && !engine.sources[$0].isRemoved })
         for token in tokens {
             let count = (fixture.replies[token]?.count ?? 0) + (fixture.reloads[token] == nil ? 0 : 1)

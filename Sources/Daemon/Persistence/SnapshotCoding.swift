@@ -1,0 +1,84 @@
+import Engine
+import Store
+
+/// The bytes of snapshots of paths, as they stand in the store; the first is the version, as in `StateCoding`.
+extension StateCoding {
+    static func encode(_ state: PathState) -> [UInt8] {
+        var writer = ByteWriter(capacity: 48)
+        writer.put(byte: version)
+        writer.put(byte: state.kind.rawValue)
+        writer.put(flags(state.isFresh))
+        for number in [
+            state.inode, state.links, UInt64(state.permissions), UInt64(state.userID), UInt64(state.groupID),
+        ] {
+            writer.put(number)
+        }
+        writer.put(state.size)
+        writer.put(state.modified)
+        // Mostly the same.
+        writer.put(state.changed &- state.modified)
+        return writer.bytes
+    }
+
+    /// `nil`: damaged, or of a version that is not known.
+    static func pathState(_ bytes: [UInt8]) -> PathState? {
+        decode(bytes) { reader throws(DamagedBytes) in
+            var state = PathState(try reader.within(PathState.Kind(rawValue: reader.byte())))
+            state.isFresh = try reader.flags(1) == 1
+            (state.inode, state.links) = (try reader.unsigned(), try reader.unsigned())
+            state.permissions = try reader.within(UInt32(exactly: reader.unsigned()))
+            state.userID = try reader.within(UInt32(exactly: reader.unsigned()))
+            state.groupID = try reader.within(UInt32(exactly: reader.unsigned()))
+            (state.size, state.modified) = (try reader.signed(), try reader.signed())
+            state.changed = state.modified &+ (try reader.signed())
+            return state
+        }
+    }
+
+    static func encode(_ root: SnapshotRoot) -> [UInt8] {
+        var writer = ByteWriter(capacity: 64)
+        writer.put(byte: version)
+        writer.put(flags(root.instead != nil))
+        writer.put(root.startsWithout)
+        for identity in [root.identity, root.instead].compactMap(\.self) {
+            writer.put(identity.device)
+            writer.put(identity.inode)
+            writer.put(identity.born)
+        }
+        return writer.bytes
+    }
+
+    static func snapshotRoot(_ bytes: [UInt8]) -> SnapshotRoot? {
+        decode(bytes) { reader throws(DamagedBytes) in
+            let hasInstead = try reader.flags(1) == 1
+            let starts = try reader.int(0...largestCount)
+            var root = SnapshotRoot(try reader.identity())
+            if hasInstead { root.instead = try reader.identity() }
+            root.startsWithout = starts
+            return root
+        }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func identity() throws(DamagedBytes) -> RootIdentity {
+        RootIdentity(device: try unsigned(), inode: try unsigned(), born: try signed())
+    }
+}
+
+extension SnapshotChange {
+    init(_ id: String, _ root: [UInt8], _ write: SnapshotWrite) {
+        let content: Content =
+            switch write {
+            case .begin: .begin
+            case .forget: .forget
+            case .complete(let about): .complete(about: StateCoding.encode(about))
+            case .entries(let entries):
+                .entries(
+                    entries.map { path, state in
+                        Entry(path: path, state: state.kind == .nothing ? nil : StateCoding.encode(state))
+                    })
+            }
+        self.init(source: id, root: root, content)
+    }
+}

@@ -1,0 +1,27 @@
+package import Engine
+package import WatchFile
+
+/// Keeps snapshots of what was handled: of each root of a source the paths below it, relative to it, with what stood
+/// there when it was told. To be called on the core; what is written is safe after `whenWritten`, in order.
+package protocol PathSnapshotStore: AnyObject {
+    /// Why nobody knows what it has: a sentence.
+    var missing: String? { get }
+    /// Nothing can be written now.
+    var isFailing: Bool { get }
+    /// What is known of a root; `nil`: there is no complete snapshot of it.
+    func root(_ root: [UInt8], of id: SourceID) -> SnapshotRoot?
+    /// Reads the paths of a root beside the core and calls back there; `nil`: they cannot be read.
+    func read(_ root: [UInt8], of id: SourceID, then: @escaping ([[UInt8]: PathState]?) -> Void)
+    /// Begins a new snapshot, which is complete only when that is said.
+    func begin(_ root: [UInt8], of id: SourceID)
+    /// What stands there; nothing takes the path out.
+    func write(_ entries: [(path: [UInt8], state: PathState)], _ root: [UInt8], of id: SourceID)
+    func complete(_ root: [UInt8], of id: SourceID, _ identity: SnapshotRoot)
+    func forget(_ root: [UInt8], of id: SourceID)
+    /// Calls back when all that was given to it is safe; at once where nothing can be written.
+    func whenWritten(_ work: @escaping () -> Void)
+    /// A change of the path was told and is not handled yet.
+    func isBeingHandled(_ path: [UInt8], of id: SourceID) -> Bool
+    /// Paths that operations of an earlier watchd are for, which the store has kept. Given once.
+    func takeStoredPaths(of id: SourceID) -> Set<[UInt8]>
+}

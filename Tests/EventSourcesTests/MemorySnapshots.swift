@@ -1,0 +1,65 @@
+import Engine
+import EventSources
+import Synchronization
+import WatchFile
+
+/// Snapshots that outlive a rim, as the store does. Of one source.
+final class MemorySnapshots: PathSnapshotStore, Sendable {
+    struct State: Sendable {
+        var roots: [[UInt8]: SnapshotRoot] = [:]
+        var entries: [[UInt8]: [[UInt8]: PathState]] = [:]
+        /// Told and not handled.
+        var open: Set<[UInt8]> = []
+        var stored: Set<[UInt8]> = []
+        var missing: String?
+        /// Calls of `write`.
+        var writes = 0
+    }
+
+    let state = Mutex(State())
+
+    var missing: String? { state.withLock { $0.missing } }
+    var isFailing: Bool { false }
+
+    func root(_ root: [UInt8], of id: SourceID) -> SnapshotRoot? { state.withLock { $0.roots[root] } }
+
+    func read(_ root: [UInt8], of id: SourceID, then: @escaping ([[UInt8]: PathState]?) -> Void) {
+        then(state.withLock { $0.entries[root] })
+    }
+
+    func begin(_ root: [UInt8], of id: SourceID) {
+        state.withLock { state in (state.roots[root], state.entries[root]) = (nil, [:]) }
+    }
+
+    func write(_ entries: [(path: [UInt8], state: PathState)], _ root: [UInt8], of id: SourceID) {
+        state.withLock { state in
+            state.writes += 1
+            for entry in entries {
+                state.entries[root, default: [:]][entry.path] = entry.state.kind == .nothing ? nil : entry.state
+            }
+        }
+    }
+
+    func complete(_ root: [UInt8], of id: SourceID, _ known: SnapshotRoot) {
+        state.withLock { $0.roots[root] = known }
+    }
+
+    func forget(_ root: [UInt8], of id: SourceID) {
+        state.withLock { state in (state.roots[root], state.entries[root]) = (nil, nil) }
+    }
+
+    func whenWritten(_ work: @escaping () -> Void) { work() }
+
+    func isBeingHandled(_ path: [UInt8], of id: SourceID) -> Bool { state.withLock { $0.open.contains(path) } }
+
+    func takeStoredPaths(of id: SourceID) -> Set<[UInt8]> { state.withLock { $0.stored } }
+
+    /// Names with `?` behind those whose stamp is not trusted.
+    func names(below root: [UInt8]) -> [String] {
+        state.withLock { state in
+            (state.entries[root] ?? [:]).map { path, state in
+                String(decoding: path, as: UTF8.self) + (state.isFresh ? "?" : "")
+            }.sorted()
+        }
+    }
+}
