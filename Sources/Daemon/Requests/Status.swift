@@ -104,7 +104,8 @@ extension Runtime {
 
     private func problems(_ sources: [GetStatus.Problem], _ role: Peer.Role) -> [GetStatus.Problem] {
         let all =
-            sources + overdueProblems + failureProblems(role) + engine.queueViews.compactMap { problem($0) }
+            sources + overdueProblems + failureProblems(role) + workerProblems(role)
+            + engine.queueViews.compactMap { problem($0) }
         let told = cancelledProblem.map { [$0] } ?? []
         return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + limits(role)
     }
@@ -163,6 +164,22 @@ extension Runtime {
         return GetStatus.Problem(
             object: view.id.description, since: failed ?? since, problem: "held back: \(why)",
             action: "goes on when \(until)" + (view.refusedWhileHeld == 0 ? "; nothing is lost" : ""))
+    }
+
+    /// Workers that have ended, or could not be started, and are started again.
+    private func workerProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
+        engine.handlerViews.filter { !$0.isRemoved }.flatMap(\.workers).filter { $0.stage == .backingOff }.map {
+            worker in
+            let object = "handler/\(worker.handler)"
+            var problem = GetStatus.Problem(
+                object: object, since: wireTime(worker.since),
+                problem: "worker \(worker.copy): "
+                    + (role == .administrator ? worker.lastEnd ?? "has ended" : "has ended"),
+                action: "watchd starts it again; its lines wait",
+                help: "watchctl output \(worker.handler)" + (worker.copy == 1 ? "" : " --copy \(worker.copy)"))
+            problem.nextTry = worker.nextStart.map(wireTime)
+            return problem
+        }
     }
 
     /// Where nobody waits it is what somebody wanted.
