@@ -36,7 +36,7 @@ extension Manager {
           processes: []SupervisedProcess
         )
 
-        # One copy of a process that watchd starts and supervises.
+        # One copy of a process that watchd starts and supervises, or a worker of a handler with Stream=.
         type SupervisedProcess (
           # Which of Workers=, from 1.
           copy: int,
@@ -53,7 +53,11 @@ extension Manager {
           # When it is started again.
           next_start: ?string,
           # How it ended last.
-          last_end: ?string
+          last_end: ?string,
+          # Of a worker: lines that it holds.
+          lines: ?int,
+          # Of a worker: the oldest operations whose lines it holds, at most 20.
+          operations: ?[]int
         )
 
 

@@ -196,9 +196,9 @@ extension Manager {
           operation: ?OperationSummary,
           # Whose output it is. Missing where the operation has had no such attempt.
           attempt: ?int,
-          # process/web.
+          # process/web, or handler/index of one with workers.
           source: ?string,
-          # The copy of the process that wrote it. Missing where the process has no such copy.
+          # The copy of the process, or the worker, that wrote it. Missing where there is no such copy.
           process: ?SupervisedProcess,
           # The end of it.
           output: ?string,

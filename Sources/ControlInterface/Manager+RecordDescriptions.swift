@@ -208,6 +208,8 @@ extension Manager {
           last_result: ?OperationResult,
           # And when.
           last_ended: ?string,
+          # With Stream=: its workers.
+          workers: ?[]SupervisedProcess,
           # Where its section stands, or the one that it is a part of.
           file: ?string,
           line: ?int

@@ -101,6 +101,7 @@ package struct Engine: Sendable {
     package mutating func start() -> [Action] {
         if !life.hasStarted { life = .running }
         perform(supervisor.begin(ids: &journal.ids.lastOperation, at: now))
+        tendCrews()
         for source in sources.indices where timerRule(source).map({ $0.trigger.catchUp != .none }) ?? false {
             saveStamp(source)
         }
@@ -155,6 +156,12 @@ package struct Engine: Sendable {
             runSkipped(run, output: output, reason: reason)
         case .runEnded(let run, let exit, let output, let reason):
             runEnded(run, exit: exit, output: output, reason: reason)
+        case .handed(let run, let pid):
+            handed(run, pid: pid)
+        case .answered(let worker, let answers):
+            answered(worker, answers)
+        case .workerIsBroken(let worker, let reason):
+            workerIsBroken(worker, reason)
         case .runIsLong(let run):
             runIsLong(run)
         case .store(let condition):
@@ -203,6 +210,7 @@ package struct Engine: Sendable {
             if finalizeAll() { return settle() }
             finishDrain(leftBehind: [])
         }
+        tendOnDemand()
         armClocks()
     }
 

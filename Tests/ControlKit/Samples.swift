@@ -210,6 +210,7 @@ package enum Samples {
         process.pid = 4242
         process.nextStart = "2026-11-20T10:00:02.000000Z"
         process.lastEnd = "exit 3 after 2s"
+        (process.lines, process.operations) = (2, [4711, 4712])
         return process
     }()
 
@@ -251,6 +252,7 @@ package enum Samples {
             name: "thumbnail", action: "Exec=/usr/bin/convert %p -thumbnail 200x200 /srv/thumbs/%f", queue: "images",
             overlap: "wait", counters: counters, runningPIDs: [4242], lastResult: .done, lastEnded: now)
         (handler.file, handler.line) = ("/etc/watchd/uploads.watch", 14)
+        handler.workers = [process]
         return handler
     }()
 

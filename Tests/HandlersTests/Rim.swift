@@ -33,6 +33,8 @@ final class Rim: Sendable {
     }
 
     private init(_ containment: Containment) throws {
+        // As the daemon does: a worker that has gone is an error of the write.
+        Linux.ignoreSignal(13)
         (runs, epoll) = try core.queue.sync { [core, said] in
             let epoll = try EpollSet(on: core)
             let environment = RunEnvironment(
@@ -64,6 +66,45 @@ final class Rim: Sendable {
     }
 
     func sweep() { core.queue.sync { runs.value.sweep() } }
+
+    // MARK: Workers
+
+    func startWorker(_ request: StartRequest) { core.queue.sync { runs.value.startWorker(request) } }
+
+    /// Gives a worker lines, all at once.
+    func hand(_ lines: [StartRequest], to worker: RunID) {
+        core.queue.sync {
+            for line in lines { runs.value.hand(line, to: worker) }
+            runs.value.flush()
+        }
+    }
+
+    func takeBack(_ run: RunID, from worker: RunID) {
+        core.queue.sync {
+            runs.value.takeBack(run, from: worker)
+            runs.value.flush()
+        }
+    }
+
+    func closeInput(of worker: RunID) { core.queue.sync { runs.value.closeInput(of: worker) } }
+
+    /// `4711 ok` of every answer, in order, and `end` for the end of a worker.
+    var answers: [String] {
+        said.inputs.withLock { $0 }.flatMap { input -> [String] in
+            switch input {
+            case .answered(_, let answers): answers.map { "\($0.run.operation) \($0.outcome.rawValue)" }
+            case .runEnded: ["end"]
+            default: []
+            }
+        }
+    }
+
+    /// Workers that were said to be broken, with the reason.
+    var broken: [RunID: String] {
+        var broken: [RunID: String] = [:]
+        for case .workerIsBroken(let run, let reason) in said.inputs.withLock({ $0 }) { broken[run] = reason }
+        return broken
+    }
 
     var started: Set<RunID> {
         Set(said.inputs.withLock { $0 }.compactMap { if case .runStarted(let run, _) = $0 { run } else { nil } })

@@ -116,7 +116,7 @@ struct ConfigurationPrinter {
         contract(handler.contract)
         environment(handler.environment)
         switch handler.action {
-        case .mail, .unit: break
+        case .mail, .stream, .unit: break
         case .exec, .log, .emit: key("StandardInput", handler.standardInput.rawValue)
         }
         key("StandardOutput", output(handler.standardOutput))
@@ -211,6 +211,7 @@ struct ConfigurationPrinter {
         switch action {
         case .exec(let commands):
             for command in commands { key("Exec", words(command)) }
+        case .stream(let stream): self.stream(stream)
         case .log(let template): key("Log", text(template))
         case .unit(let unit):
             for name in unit.units { key("Unit", text(name)) }
@@ -223,6 +224,16 @@ struct ConfigurationPrinter {
             }
         case .emit(let source, let data): key("Emit", Array(source.utf8) + (data.map { [0x20] + text($0) } ?? []))
         }
+    }
+
+    mutating func stream(_ stream: StreamAction) {
+        key("Stream", words(stream.command))
+        if stream.workers > 1 || Bool.random(using: &generator) { key("Workers", "\(stream.workers)") }
+        if stream.prefetch > 1 || Bool.random(using: &generator) { key("Prefetch", "\(stream.prefetch)") }
+        flag("Ack", stream.isAcknowledged, default: false)
+        key("IdleSec", stream.idle.description)
+        key("RestartSec", stream.restartDelay.description)
+        key("RestartMaxDelaySec", stream.restartMaxDelay.description)
     }
 
     mutating func words(_ command: Command) -> [UInt8] {

@@ -28,11 +28,14 @@ struct KeyTableTests {
         if key == "OnLate" { lines.append("LateSec=1h") }
         if key == "OnSlow" { lines.append("SlowSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
-        if hasAction, !["Emit", "Log", "Mail", "Unit"].contains(key) || kind == .unit && key == "Unit" {
-            lines.append("Exec=/bin/true")
+        let isOfWorkers = workerKeys.contains(key) && (kind == .handler || KeyTable.isHandlerKey(key, in: kind))
+        if hasAction, !["Emit", "Log", "Mail", "Stream", "Unit"].contains(key) || kind == .unit && key == "Unit" {
+            lines.append(isOfWorkers ? "Stream=/bin/true" : "Exec=/bin/true")
         }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
     }
+
+    private static let workerKeys = ["Workers", "Ack", "Prefetch", "IdleSec", "RestartSec", "RestartMaxDelaySec"]
 
     /// What the key may stand beside.
     private static func descriptor(_ key: String) -> [String] {

@@ -21,6 +21,8 @@ extension RandomConfiguration {
         var queue = maybe { queues.randomElement(using: &$0.generator) ?? "main" }
         if let own {
             var handler = handler(id.name, queues: queues, specifiers: own)
+            // There `Workers=` belongs to the process.
+            if id.kind == .process, handler.stream != nil { handler.action = .exec([command(own)]) }
             handler.queue = queue
             result.handlers.append(handler)
             names = [id.name] + names

@@ -40,6 +40,10 @@ struct RandomConfiguration {
         }
         for index in result.handlers.indices { constrain(&result.handlers[index], in: result) }
         avoidOverlapsWithoutSense(&result)
+        let streams = Set(result.handlers.filter { $0.stream != nil }.map(\.name))
+        for index in result.queues.indices where result.queues[index].finalizer.map(streams.contains) ?? false {
+            result.queues[index].finalizer = nil
+        }
         return result
     }
 
@@ -132,13 +136,25 @@ struct RandomConfiguration {
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
         // Nobody reads it there.
         switch handler.action {
-        case .mail, .unit: handler.standardInput = .event
+        case .mail, .stream, .unit: handler.standardInput = .event
         case .exec, .log, .emit: break
         }
         if case .unit = handler.action, handler.overlap == .restart { handler.overlap = .wait }
         handler.standardOutput = output()
         handler.standardError = output()
+        if handler.stream != nil { dropForeignToStreams(&handler) }
         return handler
+    }
+
+    /// What the checks refuse beside `Stream=`.
+    func dropForeignToStreams(_ handler: inout HandlerDefinition) {
+        handler.stride = nil
+        handler.conditions = RunConditions()
+        handler.standardInput = .event
+        handler.retry.preventExitStatus = ExitStatusSet()
+        handler.successExitStatus = ExitStatusSet()
+        if handler.overlap == .restart { handler.overlap = .wait }
+        if handler.killMode == .none { handler.killMode = .tree }
     }
 
     mutating func contract() -> ProcessContract {
@@ -233,7 +249,18 @@ struct RandomConfiguration {
                 UnitAction(
                     units: [Template(literal: #"a\x2d.service"#), instance], verb: verb, waits: verb.mayStart && bool))
         }
+        if number(0...3) == 0 { return .stream(stream()) }
         return .exec((0..<number(1...3)).map { _ in command(specifiers) })
+    }
+
+    mutating func stream() -> StreamAction {
+        let words = (0..<number(0...3)).map { _ in Command.Word.template(Template(parts: [.literal(component())])) }
+        var stream = StreamAction(
+            command: Command(words: [.template(Template(literal: bool ? "/bin/worker" : "worker"))] + words),
+            workers: number(1...StreamAction.maximumWorkers), prefetch: number(1...StreamAction.maximumPrefetch),
+            isAcknowledged: bool, idle: bool ? .infinity : span(from: 1), restartDelay: span(from: 1000))
+        stream.restartMaxDelay = bool ? .infinity : max(stream.restartDelay, span(from: 1000))
+        return stream
     }
 
     mutating func command(_ specifiers: [Specifier]) -> Command {

@@ -240,6 +240,8 @@ struct RenderingTests {
                   does      Exec=/usr/bin/convert %p -thumbnail 200x200 /srv/thumbs/%f
                   queue     images
                   overlap   wait
+                  worker    holds 2 lines: operations 4711, 4712; restarts in 12min, 3
+                            restarts; before: exit 3 after 2s
                   last run  ok, 09:48:02, now
                   events    1 615 accepted = 1 601 done + 1 failed + 3 skipped + 1
                             running + 9 pending; 1 461 coalesced
@@ -276,7 +278,9 @@ struct RenderingTests {
     }
 
     @Test func handlersAreATable() throws {
-        let lines = Lists(screen: try screen()).handlers([Samples.handler, Samples.plainHandler])
+        var handler = Samples.handler
+        handler.workers = nil
+        let lines = Lists(screen: try screen()).handlers([handler, Samples.plainHandler])
         #expect(
             try text(lines) == """
                 HANDLER    QUEUE    RUNNING  LAST  ENDED   DONE  FAILED  ACTION
@@ -284,6 +288,12 @@ struct RenderingTests {
                 tell       default        0  -         -      0       0  Log=done
 
                 """)
+    }
+
+    @Test func theWorkersOfAHandlerStandInItsRow() throws {
+        let lines = Lists(screen: try screen(width: 200)).handlers([Samples.handler, Samples.plainHandler])
+        let shown = try text(lines, width: 200)
+        #expect(shown.contains("WORKERS") && shown.contains("4242 (2)"), "\(shown)")
     }
 
     @Test func operationsAreATable() throws {

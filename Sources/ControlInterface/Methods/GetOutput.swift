@@ -8,7 +8,7 @@ package enum GetOutput: ControlMethod {
 
         /// The operation; or with `name` what that has written last.
         package var id: Int?
-        /// A handler, a source, or a process with `Command=`.
+        /// A handler, a source, a process with `Command=`, or a handler with workers.
         package var name: String?
         /// From 1; `nil`: the last one.
         package var attempt: Int?
@@ -47,7 +47,7 @@ package enum GetOutput: ControlMethod {
         package var operation: OperationSummary?
         /// The attempt that wrote it; `nil`: there was no such attempt.
         package var attempt: Int?
-        /// `process/web`.
+        /// `process/web`, or `handler/index` of one with workers.
         package var source: String?
         /// The copy of the process that wrote it; `nil`: the process has no such copy.
         package var process: SupervisedProcess?

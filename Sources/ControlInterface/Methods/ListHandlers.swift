@@ -16,7 +16,7 @@ package enum ListHandlers: ControlMethod {
 
     package struct Handler: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
-            case name, action, queue, overlap, counters, file, line
+            case name, action, queue, overlap, counters, workers, file, line
             case runningPIDs = "running_pids"
             case lastResult = "last_result"
             case lastEnded = "last_ended"
@@ -31,6 +31,8 @@ package enum ListHandlers: ControlMethod {
         package var runningPIDs: [Int]
         package var lastResult: OperationSummary.Result?
         package var lastEnded: String?
+        /// With `Stream=`.
+        package var workers: [SupervisedProcess]?
         /// Where its section stands; only for who may change things.
         package var file: String?
         package var line: Int?

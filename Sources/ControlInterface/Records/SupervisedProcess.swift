@@ -1,4 +1,4 @@
-/// One copy of a process that watchd starts and supervises.
+/// One copy of a process that watchd starts and supervises, or a worker of a handler.
 package struct SupervisedProcess: Codable, Equatable, Sendable {
     package enum State: String, Codable, CaseIterable, Sendable {
         /// `backing_off`: it has ended, and is started again after a pause.
@@ -7,7 +7,7 @@ package struct SupervisedProcess: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case copy, state, wanted, pid, since, restarts
+        case copy, state, wanted, pid, since, restarts, lines, operations
         case nextStart = "next_start"
         case lastEnd = "last_end"
     }
@@ -23,6 +23,10 @@ package struct SupervisedProcess: Codable, Equatable, Sendable {
     package var nextStart: String?
     /// How it ended last: `exit 3 after 2s`.
     package var lastEnd: String?
+    /// Of a worker: lines that it holds.
+    package var lines: Int?
+    /// Of a worker: the oldest operations whose lines it holds.
+    package var operations: [Int]?
 
     package init(copy: Int, state: State, wanted: Bool, since: String, restarts: Int) {
         self.copy = copy

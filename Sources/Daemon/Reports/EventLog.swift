@@ -32,6 +32,7 @@ enum EventLog {
                     ("WATCHD_HANDLER", view.handler), ("WATCHD_SOURCE", view.origin.description),
                     ("WATCHD_QUEUE", view.queue), ("WATCHD_OPERATION", "\(view.id)"),
                 ])
+        case .worker(let news): log(news, logger)
         case .ended(let view): log(view, logger)
         case .refused(let delivery): log(delivery, logger)
         case .missed(let id, let count, let reason):
@@ -51,6 +52,20 @@ enum EventLog {
         let events = count == 1 ? "1 more event" : "\(count) more events"
         logger.log(
             eventLevel(logger), "\(origin)  \(events) in a second", [("WATCHD_SOURCE", origin.description)])
+    }
+
+    private static func log(_ news: WorkerNews, _ logger: Logger) {
+        let fields = [("WATCHD_HANDLER", news.handler)]
+        let worker = "handler/\(news.handler): worker\(news.isOneOfSeveral ? " \(news.copy)" : "")"
+        guard let end = news.end else {
+            return logger.log(.info, "\(worker) runs, process \(news.pid.map(String.init) ?? "unknown")", fields)
+        }
+        let lines = "\(news.givenBack) line\(news.givenBack == 1 ? "" : "s")"
+        let parts = [
+            "\(worker): \(end)", news.givenBack == 0 ? nil : "it had \(lines) still",
+            news.pause.map { "starting again in \($0.shortSpan)" },
+        ]
+        logger.log(news.isTrouble ? .warning : .info, parts.compactMap { $0 }.joined(separator: "; "), fields)
     }
 
     private static func log(_ delivery: RefusedDelivery, _ logger: Logger) {
@@ -110,8 +125,12 @@ enum EventLog {
     /// It starts, and may have run before.
     static func redelivered(_ request: StartRequest, _ logger: Logger) {
         let (handler, run) = (request.definition.value.name, request.run)
+        let isLine = request.definition.value.stream != nil
+        let sentence =
+            isLine
+            ? "goes to a worker again: one may have had it before" : "starts again: it may have run before watchd ended"
         logger.log(
-            .notice, "\(handler) \(run.operation)  starts again: it may have run before watchd ended",
+            isLine ? .info : .notice, "\(handler) \(run.operation)  \(sentence)",
             [
                 ("WATCHD_HANDLER", handler), ("WATCHD_SOURCE", request.origin.description),
                 ("WATCHD_QUEUE", request.queue), ("WATCHD_OPERATION", "\(run.operation)"),

@@ -41,7 +41,7 @@ struct FollowFilter: Sendable {
             return sources.contains(origin.description) || told.contains(where: handlers.contains)
         case .operation(let view): return contains(view.handler, view.queue, view.origin)
         case .output(let output):
-            return contains(output.run?.handler ?? "", output.run?.queue ?? "", output.origin)
+            return contains(output.run?.handler ?? output.worker ?? "", output.run?.queue ?? "", output.origin)
         case .state: return false
         }
     }

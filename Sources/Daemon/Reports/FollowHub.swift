@@ -30,6 +30,8 @@ final class FollowHub {
         var origin: Origin
         /// Of the process, from 1.
         var copy: Int?
+        /// Of a worker: its handler.
+        var worker: String?
         var lines: [[UInt8]]
     }
 

@@ -32,7 +32,7 @@ extension Runtime {
         case .refused(let delivery):
             refused.add(delivery, now: Linux.now(.realtime))
             if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
-        case .missed, .overdue, .loop: break
+        case .missed, .overdue, .loop, .worker: break
         }
     }
 
@@ -50,6 +50,8 @@ extension Runtime {
         let lines = lines.map(\.bytes)
         if let (source, copy) = engine.owner(of: run) {
             follow.add(.output(.init(origin: .source(source), copy: copy, lines: lines)))
+        } else if let (handler, copy) = engine.workplace(of: run) {
+            follow.add(.output(.init(origin: .run(handler: handler), copy: copy, worker: handler, lines: lines)))
         } else if let view = engine.operation(run.operation) {
             let run = (operation: view.id, handler: view.handler, queue: view.queue)
             follow.add(.output(.init(run: run, origin: view.origin, lines: lines)))
@@ -76,7 +78,7 @@ extension Runtime {
             for event in view.events {
                 event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }
             }
-        case .ended, .operation, .retrying, .condition, .missed, .overdue, .loop: break
+        case .ended, .operation, .retrying, .condition, .missed, .overdue, .loop, .worker: break
         }
     }
 

@@ -151,6 +151,7 @@ extension Runtime {
             overlap: definition.overlap?.rawValue ?? "wait", counters: ControlInterface.Counters(view.counters),
             runningPIDs: view.runningPIDs.map(Int.init), lastResult: view.lastResult.map(OperationSummary.Result.init),
             lastEnded: view.lastEnded.map(wireTime))
+        handler.workers = definition.stream == nil ? nil : view.workers.map { SupervisedProcess($0, role) }
         // One that a source has of its own stands there.
         let owners = SourceKind.allCases.map { SourceID($0, handler.name).description }
         let owner = owners.first { locations[$0] != nil } ?? ""
@@ -289,14 +290,28 @@ extension SupervisedProcess {
     }
 }
 
+extension SupervisedProcess {
+    init(_ view: WorkerView, _ role: Peer.Role) {
+        self.init(
+            copy: view.copy, state: State(rawValue: view.stage.rawValue.replacing("-", with: "_")) ?? .down,
+            wanted: !view.isIdle, since: wireTime(view.since), restarts: view.restarts)
+        pid = view.pid.map(Int.init)
+        nextStart = view.nextStart.map(wireTime)
+        lastEnd = role == .administrator ? view.lastEnd : nil
+        lines = view.held
+        operations = view.holding.isEmpty ? nil : view.holding.map(Int.init)
+    }
+}
+
 extension HandlerAction {
     fileprivate func text(_ role: Peer.Role) -> String {
         switch self {
         case .exec(let commands):
-            guard role == .administrator, let first = commands.first?.words.first else { return "Exec" }
-            let more = commands.count > 1 ? " and \(commands.count - 1) more" : ""
-            guard case .template(let template) = first else { return "Exec" }
-            return "Exec=" + template.expanded { _ in Array("…".utf8) }.printable + more
+            guard role == .administrator, let program = commands.first?.program else { return "Exec" }
+            return "Exec=" + program.shown + (commands.count > 1 ? " and \(commands.count - 1) more" : "")
+        case .stream(let stream):
+            guard role == .administrator, let program = stream.command.program else { return "Stream" }
+            return "Stream=" + program.shown
         case .log: return "Log"
         case .emit(let source, _): return "Emit=\(source)"
         case .unit(let action):
@@ -319,4 +334,8 @@ extension PathLevels.Condition {
         case .notEmpty(let path): "\(path.printable) (not empty)"
         }
     }
+}
+
+extension Template {
+    fileprivate var shown: String { expanded { _ in Array("…".utf8) }.printable }
 }

@@ -18,6 +18,7 @@ extension Runtime {
         guard let name = parameters.name else { return done(.error(.invalidParameter("name"))) }
         do throws(ErrorReply) {
             if let source = try process(named: name) { return done(.of(output(of: source, parameters.copy ?? 1))) }
+            if let handler = try crew(named: name) { return done(.of(output(of: handler, parameters.copy ?? 1))) }
         } catch {
             return done(.error(error))
         }
@@ -102,26 +103,48 @@ extension Runtime {
     }
 
     private func output(of view: SourceView, _ copy: Int) -> GetOutput.Reply {
+        let process = view.processes.first { $0.copy == copy }.map { SupervisedProcess($0, .administrator) }
+        return output(of: view.id.description, process, copy)
+    }
+
+    /// The handler with workers that a name means; `nil`: it means another one, a source, or nothing.
+    private func crew(named name: String) throws(ErrorReply) -> HandlerView? {
+        guard let handler = try query(ListHistory.Parameters(name: name, limit: 1)).handler else { return nil }
+        return engine.handlerViews.first {
+            $0.definition.name == handler && $0.definition.stream != nil && !$0.isRemoved
+        }
+    }
+
+    private func output(of view: HandlerView, _ copy: Int) -> GetOutput.Reply {
+        let worker = view.workers.first { $0.copy == copy }.map { SupervisedProcess($0, .administrator) }
+        return output(of: "handler/\(view.definition.name)", worker, copy)
+    }
+
+    private func output(of owner: String, _ process: SupervisedProcess?, _ copy: Int) -> GetOutput.Reply {
         var reply = GetOutput.Reply()
-        reply.source = view.id.description
-        guard let process = view.processes.first(where: { $0.copy == copy }) else { return reply }
-        let output = processOutputs.output(of: .init(source: view.id, copy: copy), runs)
-        reply.process = SupervisedProcess(process, .administrator)
+        reply.source = owner
+        guard let process else { return reply }
+        let output = processOutputs.output(of: .init(owner: owner, copy: copy), runs)
+        reply.process = process
         reply.tell(output.end, total: output.total)
         return reply
+    }
+
+    /// Whose process a run is: a supervised one's, or a worker.
+    private func place(of run: RunID) -> ProcessOutputs.Place? {
+        if let (source, copy) = engine.owner(of: run) { return .init(owner: source.description, copy: copy) }
+        return engine.workplace(of: run).map { .init(owner: "handler/\($0.handler)", copy: $0.copy) }
     }
 
     /// Notes whose process begins or ends.
     func noteProcessOutput(_ input: Input) {
         switch input {
         case .runStarted(let run, _):
-            guard let (source, copy) = engine.owner(of: run) else { return }
-            processOutputs.began(run, .init(source: source, copy: copy))
+            if let place = place(of: run) { processOutputs.began(run, place) }
         case .runEnded(let run, _, let output, _):
-            guard let (source, copy) = engine.owner(of: run) else { return }
+            guard let place = place(of: run) else { return }
             let total = runs?.bytesWritten(by: run.operation) ?? output.count
-            processOutputs.ended(
-                run, .init(source: source, copy: copy), RunOutput(end: output, total: max(total, output.count)))
+            processOutputs.ended(run, place, RunOutput(end: output, total: max(total, output.count)))
         default: break
         }
     }

@@ -205,7 +205,7 @@ extension OperationRun {
 extension Follow.OutputLines {
     fileprivate init(_ output: FollowHub.Output) {
         self.init(
-            object: output.run.map { "handler/\($0.handler)" } ?? output.origin.description,
+            object: (output.run?.handler ?? output.worker).map { "handler/\($0)" } ?? output.origin.description,
             operation: output.run.map { Int($0.operation) }, copy: output.copy,
             lines: output.lines.map { String(decoding: $0, as: UTF8.self) })
     }

@@ -104,7 +104,8 @@ extension Runtime {
 
     private func problems(_ sources: [GetStatus.Problem], _ role: Peer.Role) -> [GetStatus.Problem] {
         let all =
-            sources + overdueProblems + failureProblems(role) + engine.queueViews.compactMap { problem($0) }
+            sources + overdueProblems + failureProblems(role) + workerProblems(role)
+            + engine.queueViews.compactMap { problem($0) }
         let told = cancelledProblem.map { [$0] } ?? []
         return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + limits(role)
     }
@@ -172,6 +173,22 @@ extension Runtime {
             object: id.description, since: wireTime(comparison.since),
             problem: role == .administrator ? comparison.text : "comparing with what was handled before",
             action: "what has changed is told when it is found")
+    }
+
+    /// Workers that have ended, or could not be started, and are started again.
+    private func workerProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
+        engine.handlerViews.filter { !$0.isRemoved }.flatMap(\.workers).filter { $0.stage == .backingOff }.map {
+            worker in
+            let object = "handler/\(worker.handler)"
+            var problem = GetStatus.Problem(
+                object: object, since: wireTime(worker.since),
+                problem: "worker \(worker.copy): "
+                    + (role == .administrator ? worker.lastEnd ?? "has ended" : "has ended"),
+                action: "watchd starts it again; its lines wait",
+                help: "watchctl output \(worker.handler)" + (worker.copy == 1 ? "" : " --copy \(worker.copy)"))
+            problem.nextTry = worker.nextStart.map(wireTime)
+            return problem
+        }
     }
 
     /// Where nobody waits it is what somebody wanted.

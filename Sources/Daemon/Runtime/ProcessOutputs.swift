@@ -2,11 +2,12 @@ import Engine
 import Handlers
 import WatchFile
 
-/// The end of the output of supervised processes, each copy over its restarts. Confined to the core.
+/// The end of the output of supervised processes and of workers, each copy over its restarts. Confined to the core.
 struct ProcessOutputs {
     /// A copy of a process, from 1.
     struct Place: Hashable {
-        var source: SourceID
+        /// `process/web`, or `handler/index`.
+        var owner: String
         var copy: Int
     }
 
@@ -28,7 +29,8 @@ struct ProcessOutputs {
 
     /// There is no such source any more.
     mutating func forget(_ source: SourceID) {
-        for place in outputs.keys where place.source == source { outputs[place] = nil }
+        let name = source.description
+        for place in outputs.keys where place.owner == name { outputs[place] = nil }
     }
 
     func output(of place: Place, _ runs: RunSet?) -> RunOutput {

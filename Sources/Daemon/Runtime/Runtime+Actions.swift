@@ -17,13 +17,24 @@ extension Runtime {
 
     /// What had to wait for the store.
     private func performOne(_ action: Action) {
-        guard case .start(let request) = action else { return perform(action) }
-        if engine.isStarting(request.run) { start(request) }
+        switch action {
+        case .start(let request): if engine.isStarting(request.run) { start(request) }
+        case .hand(let line, let worker):
+            guard let pid = engine.holder(of: line.run, worker) else { return }
+            hand(line, worker)
+            handle(.handed(line.run, pid: pid))
+        default: perform(action)
+        }
     }
 
     private func start(_ request: StartRequest) {
         if request.isRedelivered { EventLog.redelivered(request, logger) }
         runs?.start(request)
+    }
+
+    private func hand(_ line: StartRequest, _ worker: RunID) {
+        if line.isRedelivered { EventLog.redelivered(line, logger) }
+        runs?.hand(line, to: worker)
     }
 
     /// Does it when all that was told to the store is safe.
@@ -49,6 +60,10 @@ extension Runtime {
         case .store(.position(let id, let position)): positions[id] = position
         case .start, .store: break
         case .handled(let id, let moments, _): handled?.note(id, moments)
+        case .startWorker(let request): runs?.startWorker(request)
+        case .hand(let line, let worker): hand(line, worker)
+        case .takeBack(let run, let worker): runs?.takeBack(run, from: worker)
+        case .closeInput(let worker): runs?.closeInput(of: worker)
         case .adopt(let request): adopt(request)
         case .committed(let action): whenSafe { [unowned self] in performOne(action) }
         case .stored(let action):

@@ -272,6 +272,8 @@ final class Runtime {
             note(input)
             perform(engine.handle(input, at: .current))
             if case .event(_, let fact, _) = input, let handover = fact.handover { handovers.settle(handover) }
+            // What that has written may be inputs.
+            if next == inputs.count { runs?.flush() }
         }
         inputs.removeAll(keepingCapacity: inputs.count <= 64)
         isHandling = false

@@ -12,6 +12,14 @@ package enum Action: Sendable {
     /// Send `Input.clock` at this microsecond of the clock.
     case arm(Clock, at: Int64)
     indirect case start(StartRequest)
+    /// Starts a worker: its request has no events. Its start and its end are told as those of any run.
+    indirect case startWorker(StartRequest)
+    /// A worker gets the line of an operation; what becomes of it is told with `Input.answered`.
+    indirect case hand(StartRequest, to: RunID)
+    /// A worker is to give up a line. One of which nothing is written comes back at once.
+    case takeBack(RunID, from: RunID)
+    /// A worker gets no further lines: its standard input is closed when all it was given is written.
+    case closeInput(RunID)
     /// Watches a process that outlived the daemon which started it; its end is told as that of any run.
     indirect case adopt(AdoptRequest)
     case store(StoreWrite)
@@ -95,10 +103,29 @@ package enum Report: Sendable {
     indirect case refused(RefusedDelivery)
     /// Where a source that lives in the engine stands now; the processes of it that run.
     case condition(SourceID, SourceCondition, processes: [Int32])
+    case worker(WorkerNews)
     /// So many elapses of a timer were missed and are not caught up; with a reason.
     case missed(SourceID, count: Int, String)
     /// A handler writes what its source watches.
     case loop(FoundLoop)
+}
+
+/// A worker has started or ended.
+package struct WorkerNews: Equatable, Sendable {
+    package var handler: String
+    /// From 1.
+    package var copy: Int
+    /// Of several: more than one is wanted.
+    package var isOneOfSeveral: Bool
+    package var pid: Int32?
+    /// How it ended, in a few words; `nil`: it has started.
+    package var end: String?
+    /// It ended by itself, or because of what it did.
+    package var isTrouble = false
+    /// Lines that it gave back, which run again.
+    package var givenBack = 0
+    /// Microseconds until it starts again.
+    package var pause: Int64?
 }
 
 package enum OperationState: String, CaseIterable, Sendable {

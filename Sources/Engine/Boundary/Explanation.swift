@@ -42,6 +42,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case targetWidth = "target-width"
     case suspended
     case semaphore
+    /// A worker of its handler.
+    case worker
     case processSlot = "process-slot"
     case rateLimit = "rate-limit"
     case backingOff = "backing-off"

@@ -33,6 +33,12 @@ package enum Input: Sendable {
     case runSkipped(RunID, output: [UInt8] = [], reason: String)
     /// `output`: the end of what it wrote. `reason`: what the rim adds to a failure.
     case runEnded(RunID, Exit?, output: [UInt8] = [], reason: String? = nil)
+    /// A worker has a line that had to wait for the store.
+    case handed(RunID, pid: Int32)
+    /// A worker is through with lines.
+    case answered(worker: RunID, [LineAnswer])
+    /// A worker cannot be used any more, though it runs: it is ended. What it did, as the end of a sentence.
+    case workerIsBroken(RunID, String)
     /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
     case runIsLong(RunID)
     case store(StoreCondition)
@@ -48,6 +54,22 @@ package enum Input: Sendable {
     case drain
     /// Terminates what a drain waits for; once more: kills it.
     case hurry
+}
+
+/// What became of a line that a worker was given.
+package struct LineAnswer: Equatable, Sendable {
+    package enum Outcome: String, Sendable {
+        /// Without `Ack=`: it stands in the pipe, to its end.
+        case written
+        case ok, retry, fail
+        /// It was taken back before anything of it was written.
+        case withdrawn
+    }
+
+    package var run: RunID
+    package var outcome: Outcome
+
+    package init(_ run: RunID, _ outcome: Outcome) { (self.run, self.outcome) = (run, outcome) }
 }
 
 /// Where a source stands.

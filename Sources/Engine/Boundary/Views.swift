@@ -79,6 +79,32 @@ package struct SourceView: Sendable {
     package var loop: FoundLoop?
 }
 
+/// One worker of a `Stream=` handler, for readers.
+package struct WorkerView: Equatable, Sendable {
+    /// The most of its operations that are named.
+    static let named = 20
+
+    package var handler: String
+    /// From 1.
+    package var copy: Int
+    package var stage: SupervisedView.Stage
+    package var pid: Int32?
+    /// Since when it is in this stage. Times are microseconds of the wall clock.
+    package var since: Int64
+    /// Lines that it holds.
+    package var held: Int
+    /// The oldest of their operations.
+    package var holding: [UInt64]
+    package var restarts: Int
+    /// When it may start again, while it is backing off.
+    package var nextStart: Int64?
+    /// How it ended last, in a few words.
+    package var lastEnd: String?
+    package var lastEndTime: Int64?
+    /// It is down because nothing is there for it.
+    package var isIdle: Bool
+}
+
 /// Events of a source that wait for its `RateLimit=`.
 package struct RateWait: Equatable, Sendable {
     /// Its full name.
@@ -151,6 +177,8 @@ package struct HandlerView: Sendable {
     package var isRemoved: Bool
     package var counters: Counters
     package var runningPIDs: [Int32]
+    /// Of `Stream=`.
+    package var workers: [WorkerView] = []
     package var lastResult: Result?
     package var lastEnded: Int64?
 }
@@ -294,19 +322,21 @@ extension Engine {
         let unsafe = unsafeStarts
         var pids: [Int: [Int32]] = [:]
         for ref in operations.oldest(.max / 4, where: { !$0.runs.isEmpty }) {
-            pids[operations[ref].handler, default: []] += operations[ref].runs.compactMap(\.pid)
+            pids[operations[ref].handler, default: []] += operations[ref].runs.filter { $0.seat == nil }
+                .compactMap(\.pid)
         }
         return handlers.indices.map { index in
             let state = handlers[index]
             return HandlerView(
                 definition: state.definition.value, isRemoved: state.isRemoved,
                 counters: shown(state.counters, unsafe.filter { operations[$0].handler == index }),
-                runningPIDs: pids[index] ?? [], lastResult: state.lastResult, lastEnded: state.lastEnded)
+                runningPIDs: pids[index] ?? [], workers: state.crew.map(workerViews) ?? [],
+                lastResult: state.lastResult, lastEnded: state.lastEnded)
         }
     }
 
     package var semaphoreViews: [SemaphoreView] {
-        semaphores.indices.map { index in
+        semaphores.indices.filter { !semaphores[$0].isRoom }.map { index in
             let state = semaphores[index]
             return SemaphoreView(
                 definition: state.definition, isRemoved: state.isRemoved, available: state.available,

@@ -103,7 +103,9 @@ extension Engine {
         let queueName = QueueDefinition.aliases[bare] ?? bare
         if kind ?? "queue" == "queue", let queue = queues.index(of: queueName) { found.append(.queue(queue)) }
         if kind ?? "handler" == "handler", let handler = handlers.index(of: bare) { found.append(.handler(handler)) }
-        if kind ?? "semaphore" == "semaphore", let semaphore = semaphores.index(of: bare) {
+        if kind ?? "semaphore" == "semaphore", let semaphore = semaphores.index(of: bare),
+            !semaphores[semaphore].isRoom
+        {
             found.append(.semaphore(semaphore))
         }
         return found
@@ -122,7 +124,7 @@ extension Engine {
         case .source(let index): !sources[index].isRemoved && sources[index].definition != nil
         case .queue: true
         case .handler(let index): !handlers[index].isRemoved
-        case .semaphore(let index): !semaphores[index].isRemoved
+        case .semaphore(let index): !semaphores[index].isRemoved && !semaphores[index].isRoom
         }
     }
 

@@ -22,6 +22,8 @@ struct Deadlines: Sendable {
         case wait(Token)
         /// A pause before a restart, or the patience of a stop.
         case supervised(source: Int, copy: Int)
+        /// The same of a worker, or the end of its idleness.
+        case worker(Seat)
         case resumeSource(Int)
         case resumeQueue(Int)
         case reload

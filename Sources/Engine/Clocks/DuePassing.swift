@@ -25,6 +25,7 @@ extension Engine {
         case .wait(let token): waitTimedOut(token)
         case .supervised(let source, let copy):
             perform(supervisor.elapsed(source, copy, ids: &journal.ids.lastOperation, at: now))
+        case .worker(let seat): workerElapsed(seat)
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let reload = life.reload, reload.deadline <= now.monotonic { applyPendingReload() }
@@ -61,6 +62,7 @@ extension Engine {
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
         case .wait(let token): return calls.deadline(of: token) == time
         case .supervised(let source, let copy): return supervisor.isDeadline(time, source, copy)
+        case .worker(let seat): return scheduler.crews.contains(seat) && workerDeadlines(seat).contains(time)
         case .resumeSource(let source):
             return sources.isInUse(source) && sources[source].suspensions.contains { $0.resumesAt == time }
         case .resumeQueue(let queue):

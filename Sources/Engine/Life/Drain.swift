@@ -9,7 +9,7 @@ extension Engine {
 
     /// Nothing is left that a stop waits for.
     var isIdle: Bool {
-        guard !supervisor.isWaitedFor else { return false }
+        guard !supervisor.isWaitedFor, !scheduler.crews.isWaitedFor else { return false }
         return operations.count == 0 || operations.refs.allSatisfy { goesOnBesideStop($0) }
     }
 
@@ -43,6 +43,7 @@ extension Engine {
             }
         }
         for ref in operations.refs { startNoMore(ref, .stopped) }
+        closeWorkers()
         for call in door.takeCalls() { actions.append(.reply(call.token, .failure(.draining))) }
         if let reload { actions.append(.reply(reload.token, .failure(.draining))) }
         let span = settings.drain.microseconds
@@ -83,7 +84,7 @@ extension Engine {
         guard case .draining(let drain) = life, let deadline = drain.deadline, deadline <= now.monotonic else { return }
         if drain.step == .killing {
             let left = operations.refs.filter { !goesOnBesideStop($0) }.map { operations[$0].id }
-            return finishDrain(leftBehind: left + supervisor.starts)
+            return finishDrain(leftBehind: left + supervisor.starts + scheduler.crews.starts)
         }
         hurryDrain()
     }
@@ -104,9 +105,10 @@ extension Engine {
         case .waiting:
             life.drain?.step = .terminating
             for ref in refs { terminate(ref, .stopped) }
+            endWorkers(isKilled: false)
             let patience = max(
                 refs.compactMap { operations[$0].runs.map(\.definition.value.timeoutStop.microseconds).max() }.max()
-                    ?? 0, supervisor.patience)
+                    ?? 0, supervisor.patience, scheduler.crews.patience)
             if patience < UInt64(Int64.max / 4) { setDrainDeadline(now.monotonic + Int64(patience) + 1_000_000) }
         case .terminating, .killing:
             life.drain?.step = .killing
@@ -114,6 +116,7 @@ extension Engine {
                 terminate(ref, .stopped)
                 kill(ref)
             }
+            endWorkers(isKilled: true)
             perform(supervisor.killAll(ids: &journal.ids.lastOperation, at: now))
             setDrainDeadline(now.monotonic + Self.killPatience)
         }

@@ -144,7 +144,8 @@ extension Engine {
             (stored.isLateTold, stored.isSlowTold) = (entry.isLateTold, entry.isSlowTold)
         }
         if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
-        stored.runs = operation.runs.compactMap { run in
+        // A worker ends with this watchd, and who reads its line next may be another one.
+        stored.runs = operation.runs.filter { $0.seat == nil }.compactMap { run in
             run.pid.map { StoredRun(part: run.part, pid: $0, started: run.started) }
         }
         return stored
@@ -222,8 +223,7 @@ extension Engine {
             journal.setAside.add(stored(operation), waitingFor: id)
         }
         for run in operation.runs {
-            scheduler.giveBack(run.held)
-            giveWidth(run.queues)
+            giveBack(run)
             giveSlot(run)
         }
         leave(ref, operation, to: .pending)

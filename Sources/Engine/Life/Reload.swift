@@ -56,10 +56,12 @@ extension Engine {
         scheduler.apply(configuration.semaphores, &change)
         applyQueues(configuration.queues, &change)
         applyHandlers(configuration.handlers, &change)
+        applyCrews()
         sources.reserveCapacity(configuration.sharedSources.count)
         for definition in configuration.sharedSources { applySource(definition, &change) }
         linkGroups()
         formLines()
+        if life.hasStarted { tendCrews() }
         for index in sources.indices where sources[index].definition == nil {
             sources[index].isRemoved = !isWanted(sources[index].origin)
             releaseSourceIfUnused(index)
@@ -263,6 +265,7 @@ extension Engine {
         else { return }
         retired = retired + handlers[index].counters
         scheduler.remove(handler: index)
+        if let crew = handlers[index].crew { dismiss(crew) }
         handlers[index].groups = []
         trail.forget { $0.handler == index }
         handlers.release(index)

@@ -197,9 +197,12 @@ struct OperationTable: Sendable {
     func isAlive(_ ref: OperationRef) -> Bool { slots[ref.slot].id == ref.id }
     func isAlive(_ ticket: Ticket) -> Bool { slots[ticket.slot].turn.place == ticket.place }
 
-    /// Whether it still waits at that station; `nil`: whether it has not ended.
+    /// Whether it still waits at that station; `nil`: whether it keeps its place on a serial queue, as all do that have
+    /// not ended, but for lines that a worker has: those behind them may go to the same worker.
     func isHere(_ ticket: Ticket, _ station: Operation.Station?) -> Bool {
-        slots[ticket.slot].turn.place == ticket.place && (station == nil || slots[ticket.slot].turn.station == station)
+        guard slots[ticket.slot].turn.place == ticket.place else { return false }
+        guard let station else { return slots[ticket.slot].runs.first?.seat == nil }
+        return slots[ticket.slot].turn.station == station
     }
 
     /// No attempt has been started.

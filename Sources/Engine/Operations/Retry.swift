@@ -18,8 +18,7 @@ extension Engine {
     mutating func attemptEnded(_ ref: OperationRef, part: Int, _ verdict: Verdict) {
         guard let index = operations[ref].runs.firstIndex(where: { $0.part == part }) else { return }
         let run = operations[ref].runs[index]
-        scheduler.giveBack(run.held)
-        giveWidth(run.queues)
+        giveBack(run)
         scheduler.touch(queue: operations[ref].queue)
         let id = operations[ref].id
         guard splits.isEmpty || splits[id] == nil else { return partEnded(ref, index, part, verdict) }
@@ -48,9 +47,16 @@ extension Engine {
         backOff(ref, verdict, 0, isSameAttempt: true)
     }
 
-    /// A run gives back its places.
-    mutating func giveWidth(_ places: [Int]) {
-        for place in places {
+    /// A run gives back its semaphores and its places.
+    mutating func giveBack(_ run: Run) {
+        if let seat = run.seat {
+            for place in scheduler.give(seat, run.queues, run.held) where queues[place].isRemoved {
+                releaseQueueIfUnused(place)
+            }
+            return lineLeft(seat)
+        }
+        scheduler.giveBack(run.held)
+        for place in run.queues {
             scheduler.giveWidth(place)
             if queues[place].isRemoved { releaseQueueIfUnused(place) }
         }
@@ -64,7 +70,9 @@ extension Engine {
         let (id, policy) = (operations[ref].id, run.definition.value.retry)
         if let exit = verdict.exit, run.ending == nil, policy.preventExitStatus.contains(exit) { return nil }
         var used = attempts[id] ?? Attempts()
-        if verdict.exit == Self.temporaryFailure, run.ending == nil, used.temporary < Self.temporaryFailureLimit {
+        if verdict.wantsRetry || verdict.exit == Self.temporaryFailure, run.ending == nil,
+            used.temporary < Self.temporaryFailureLimit
+        {
             used.temporary += 1
         } else if policy.limit.map({ used.counted < $0 }) ?? true {
             used.counted += 1
@@ -99,8 +107,10 @@ extension Engine {
         (view.ended, view.nextAttempt) = (now.realtime, now.realtime + pause)
         take(verdict, into: &view)
         let target = SourceState.Target(handler: operation.handler, queue: operation.queue)
+        let wasLine = operation.runs.last?.seat != nil
         operations[ref].runs = []
         overdue.ends(ref.id)
+        if wasLine { scheduler.returnToLine(ref) }
         operations[ref].progress.isRunning = false
         loopRunEnded(ref)
         scheduler.countBarrier(ref, -1)

@@ -28,6 +28,8 @@ struct Run: Sendable {
     /// The shares of semaphores that it gives back when it ends.
     var held: [SemaphoreShare]
     var ending: Ending?
+    /// Of a line: the worker that holds it.
+    var seat: Seat?
     /// SIGKILL has been sent.
     var isKilled = false
     /// It outlived the daemon that started it.
@@ -62,4 +64,6 @@ struct Verdict: Sendable {
     var output: [UInt8] = []
     /// The run may have done its work, or not: nobody saw its end.
     var isUnknown = false
+    /// It asks for another attempt that `Retry=` does not count, as exit status 75 does.
+    var wantsRetry = false
 }

@@ -3,7 +3,7 @@ package import WatchFile
 
 /// The life of a run: what the rim says of it, and how it is ended before its time.
 extension Engine {
-    private func running(_ id: RunID) -> (ref: OperationRef, index: Int)? {
+    func running(_ id: RunID) -> (ref: OperationRef, index: Int)? {
         guard let ref = operations.ref(id: id.operation), Int(operations[ref].progress.attempt) == id.attempt,
             let index = operations[ref].runs.firstIndex(where: { $0.part == id.part })
         else { return nil }
@@ -12,6 +12,7 @@ extension Engine {
 
     mutating func runStarted(_ id: RunID, pid: Int32?) {
         if let pid, let effects = supervisor.started(id, pid: pid, at: now) { return perform(effects) }
+        if let pid, let seat = scheduler.crews.seats[id.operation] { return workerStarted(seat, pid: pid) }
         guard let (ref, index) = running(id) else {
             // It was left to the next start while it was being spawned.
             if life.isStopping { actions.append(.signal(id, number: 9, mode: .tree)) }
@@ -35,6 +36,7 @@ extension Engine {
     }
 
     mutating func runEnded(_ id: RunID, exit: Exit?, output: [UInt8], reason: String?) {
+        if let seat = scheduler.crews.seats[id.operation] { return workerEnded(seat, id, exit, reason: reason) }
         if let effects = supervisor.ended(id, exit, reason: reason, ids: &journal.ids.lastOperation, at: now) {
             return perform(effects)
         }
@@ -75,7 +77,7 @@ extension Engine {
     }
 
     /// Static: otherwise reading the run would copy the engine.
-    private static func judge(_ run: Run, _ exit: Exit?, _ reason: String?) -> Verdict {
+    static func judge(_ run: Run, _ exit: Exit?, _ reason: String?) -> Verdict {
         switch run.ending {
         case .timedOut:
             let span = run.definition.value.timeout
@@ -128,6 +130,7 @@ extension Engine {
             operations[ref].runs[index].ending == nil
         else { return endDifferently(ref, part: part, ending) }
         operations[ref].runs[index].ending = ending
+        if let seat = operations[ref].runs[index].seat { return takeBack(ref, seat, ending) }
         let definition = operations[ref].runs[index].definition.value
         signal(ref, part: part, definition.killSignal, definition.killMode)
         setDeadline(ref, part: part, after: definition.timeoutStop.microseconds)
@@ -154,6 +157,7 @@ extension Engine {
         else { return }
         operations[ref].runs[index].isKilled = true
         operations[ref].runs[index].deadline = nil
+        if let seat = operations[ref].runs[index].seat { return endWorker(seat, .deaf(operations[ref].id)) }
         signal(ref, part: part, 9, operations[ref].runs[index].definition.value.killMode)
     }
 

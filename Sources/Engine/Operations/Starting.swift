@@ -11,10 +11,12 @@ extension Engine {
         if operations[ref].turn.station == .semaphores { scheduler.unpark(ref) }
         if isFirst { beginAttempt(ref, definition.value.stride) }
         let part = nextPart(ref)
-        let run = Run(
+        let seat = scheduler.seat(for: operations.ticket(ref))
+        var run = Run(
             part: part, definition: definition, started: now.realtime, startedOn: scheduler[queue].chain,
             queues: scheduler[queue].chain, held: scheduler.take(ref))
-        scheduler.takeWidth(queue)
+        run.seat = seat
+        if let seat { scheduler.take(seat, on: queue) } else { scheduler.takeWidth(queue) }
         operations[ref].runs.append(run)
         if isFirst {
             report(ref)
@@ -65,32 +67,34 @@ extension Engine {
 
     /// Commands, mail, units and conditions go to the rim; `Log=` and `Emit=` are done here and now.
     private mutating func perform(_ ref: OperationRef, _ run: Run) {
+        if let seat = run.seat { return hand(ref, run, to: seat) }
         guard run.definition.value.isOfRim else { return act(ref, part: run.part, run.definition.value) }
-        let id = RunID(
-            operation: operations[ref].id, attempt: Int(operations[ref].progress.attempt), part: run.part)
         if run.definition.value.needsProcess { scheduler.takeSlot(realtime: now.realtime) }
-        let queue = operations[ref].queue
-        let events = events(ref, part: run.part) ?? operations[ref].entries.events
-        whenSafe(
-            ref,
-            .start(
-                StartRequest(
-                    run: id, definition: run.definition, queue: queues[queue].definition.name,
-                    qos: scheduler[queue].qos, environment: queues[queue].environment,
-                    origin: sources[operations[ref].source].origin,
-                    events: events,
-                    isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))))
+        whenSafe(ref, .start(request(ref, run)))
         if !operations[ref].record.isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
             expectEnd(ref, run.definition.value)
         }
     }
 
+    func request(_ ref: OperationRef, _ run: Run) -> StartRequest {
+        let id = RunID(
+            operation: operations[ref].id, attempt: Int(operations[ref].progress.attempt), part: run.part)
+        let queue = operations[ref].queue
+        let events = events(ref, part: run.part) ?? operations[ref].entries.events
+        return StartRequest(
+            run: id, definition: run.definition, queue: queues[queue].definition.name,
+            qos: scheduler[queue].qos, environment: queues[queue].environment,
+            origin: sources[operations[ref].source].origin,
+            events: events,
+            isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))
+    }
+
     /// Actions that the engine does itself, at once or when the conditions hold.
     mutating func act(_ ref: OperationRef, part: Int, _ definition: HandlerDefinition) {
         let events = events(ref, part: part)
         switch definition.action {
-        case .exec, .mail, .unit: break
+        case .exec, .stream, .mail, .unit: break
         case .log(let template):
             let text = template.expanded(context(ref, events).value)
             let log = Action.log(handler: definition.name, operation: operations[ref].id, text: text)

@@ -43,6 +43,7 @@ private struct LaunchText {
         case mask, nice, io, cpu, oomScore, noNewPrivileges, limit
         case user, group, supplementaryGroup, home, environmentFile, optionalEnvironmentFile, passedVariable
         case memoryMax, cpuQuota, tasksMax, cpuWeight, ioWeight
+        case acknowledgement
     }
 
     private(set) var bytes: [UInt8] = []
@@ -54,6 +55,11 @@ private struct LaunchText {
                 // No event starts it, so a specifier means nothing here.
                 for case .template(let word) in command.words { put(.word, word.expanded { _ in [] }) }
             }
+        }
+        if let stream = process.stream {
+            put(.command, [])
+            for case .template(let word) in stream.command.words { put(.word, word.expanded { _ in [] }) }
+            if stream.isAcknowledged { put(.acknowledgement, []) }
         }
         if let folder = process.workingDirectory { put(.workingDirectory, folder) }
         for variable in process.environment {

@@ -4,10 +4,17 @@ package import WatchFile
 /// Supervised processes: the engine's part. `Supervisor` decides; its effects become actions, and ends become events.
 extension Engine {
     /// Whether a run is that of a supervised process.
-    package func isSupervised(_ run: RunID) -> Bool { supervisor.isSupervised(run) }
+    package func isSupervised(_ run: RunID) -> Bool {
+        supervisor.isSupervised(run) || scheduler.crews.seats[run.operation] != nil
+    }
 
     /// Whose process a run is, and which copy, from 1; `nil`: it is no supervised process's.
     package func owner(of run: RunID) -> (source: SourceID, copy: Int)? { supervisor.owner(of: run) }
+
+    /// Of which handler a run is a worker, and which copy, from 1; `nil`: it is none.
+    package func workplace(of run: RunID) -> (handler: String, copy: Int)? {
+        scheduler.crews.seats[run.operation].map { (scheduler.crews[$0.crew].handler, $0.copy + 1) }
+    }
 
     // MARK: Effects
 

@@ -43,7 +43,7 @@ extension Scheduler {
             return .barrier(first, queue: place, isOlder: first < ticket)
         }
         if lanes[queue].rate.isFull(at: surroundings.now) { return .rate }
-        if let full = fullPlace(queue) { return .width(queue: full) }
+        if let full = fullPlace(queue, for: ticket) { return .width(queue: full) }
         return hasSlot(ticket, on: queue) ? nil : .slot
     }
 
@@ -66,7 +66,7 @@ extension Scheduler {
         if lanes[queue].rate.isWaiting { found.append(.rate) }
         if let head = serialHead(queue), head != ticket {
             found.append(.order(head))
-        } else {
+        } else if fullPlace(queue, for: ticket) != nil {
             found += lanes[queue].chain.filter { !lanes[$0].hasWidth }.map { .width(queue: $0) }
         }
         for demand in demands(ticket) {

@@ -39,6 +39,12 @@ extension Scheduler {
         self[queue].line.trim(waiting + running, in: operations, at: isSerial ? nil : .queue)
     }
 
+    /// A worker has given an operation back: on a serial queue it has its place again.
+    mutating func returnToLine(_ ref: OperationRef) {
+        let queue = operations[ref].queue
+        if lanes[queue].rules.isSerial { self[queue].line.insert(operations.ticket(ref), level: 2) }
+    }
+
     // MARK: Barriers
 
     /// Is counted before and behind the barriers of every queue it runs through.

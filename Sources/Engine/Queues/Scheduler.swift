@@ -24,6 +24,8 @@ struct Scheduler: Sendable {
         var isRestart = false
         /// `Stride=`.
         var isSplit = false
+        /// `Stream=`: its workers.
+        var crew: Int?
     }
 
     /// Conditions that hold for all queues.
@@ -38,6 +40,9 @@ struct Scheduler: Sendable {
     var operations = OperationTable()
     var keys = KeyTable()
     var semaphores = Registry<SemaphoreState>()
+    /// The workers of `Stream=` handlers.
+    var crews = CrewTable()
+    var lastRoom = 0
     var surroundings: Surroundings
     /// The process slots, and the queues that want to start a command.
     var slots: SlotLines

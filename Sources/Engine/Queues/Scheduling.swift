@@ -45,7 +45,7 @@ extension Scheduler {
         guard lanes[queue].isInUse, isOpen(queue), let ticket = candidate(queue) else { return }
         if let standing = lanes[queue].standing, standing.ticket == ticket { return }
         guard isWithinRate(queue) else { return }
-        if let full = fullPlace(queue) {
+        if let full = fullPlace(queue, for: ticket) {
             self[queue].standing = nil
             // Where nothing else runs through it, only a run of its own can end, and that wakes it anyway.
             if lanes[full].through.count > 1 { stand(queue, ticket, .target(full)) }

@@ -183,7 +183,9 @@ extension Scheduler {
     mutating func apply(_ definitions: [SemaphoreDefinition], _ change: inout ConfigurationChange) {
         let names = Set(definitions.map(\.name))
         for name in semaphores.names.sorted() where !names.contains(name) {
-            guard let index = semaphores.index(of: name), !semaphores[index].isRemoved else { continue }
+            guard let index = semaphores.index(of: name), !semaphores[index].isRemoved, !semaphores[index].isRoom else {
+                continue
+            }
             change.removed.append("semaphore/\(name)")
             semaphores[index].isRemoved = true
         }

@@ -33,6 +33,8 @@ struct SemaphoreState: Named {
     var definition: SemaphoreDefinition
     var name: String { definition.name }
     var isRemoved = false
+    /// It is the room of a handler's workers, and no section's.
+    var isRoom = false
     /// Negative after a reload that lowered `Value=`: nothing is given until enough is back.
     var available: Int
     /// The units of it that runs hold.

@@ -39,6 +39,8 @@ struct HandlerState: Named {
     var isOnceDone = false
     /// The sources (`[Group]`) whose member it is.
     var groups: [Int] = []
+    /// `Stream=`: its workers.
+    var crew: Int?
 
     var name: String { definition.value.name }
 }

@@ -11,7 +11,7 @@ extension Engine {
         linkQueues()
         for handler in handlers.indices {
             let definition = handlers[handler].definition.value
-            scheduler.define(handler: handler, scheduler.needs(of: definition))
+            scheduler.define(handler: handler, scheduler.needs(of: definition, crew: handlers[handler].crew))
         }
         scheduler.clearLines()
         let refs = operations.refs
@@ -80,10 +80,12 @@ extension Engine {
 
 extension Scheduler {
     /// The needs of a handler.
-    func needs(of definition: HandlerDefinition) -> Needs {
-        Needs(
-            semaphores: demands(of: definition), isProcess: definition.needsProcess,
-            isRestart: definition.overlap == .restart, isSplit: definition.stride != nil || definition.mostLists > 0)
+    func needs(of definition: HandlerDefinition, crew: Int?) -> Needs {
+        let room = crew.map { [SemaphoreDemand(semaphore: crews[$0].room, acquire: 1)] } ?? []
+        return Needs(
+            semaphores: demands(of: definition) + room, isProcess: definition.needsProcess,
+            isRestart: definition.overlap == .restart, isSplit: definition.stride != nil || definition.mostLists > 0,
+            crew: crew)
     }
 
     mutating func clearLines() {
@@ -92,6 +94,7 @@ extension Scheduler {
         agenda = Heap()
         parked = 0
         work.clearWide()
+        clearPlaces()
         for semaphore in semaphores.indices {
             semaphores[semaphore].lines = [:]
             semaphores[semaphore].waiting = 0
@@ -105,7 +108,11 @@ extension Scheduler {
             var places = operations[ref].runs[index].startedOn
             for place in lanes[operations[ref].queue].chain where !places.contains(place) { places.append(place) }
             operations[ref].runs[index].queues = places
-            for place in places { self[place].runsThrough += 1 }
+            guard let seat = operations[ref].runs[index].seat else {
+                for place in places { self[place].runsThrough += 1 }
+                continue
+            }
+            for place in places { takePlace(place, seat) }
         }
     }
 

@@ -58,6 +58,9 @@ extension DeadlockSearch {
         case .barrierBehind: "is a barrier behind"
         case .width(let queue): "finds all of queue \(engine.queues[queue].definition.name) taken by"
         case .slots: "finds all of MaxProcesses=\(engine.settings.maxProcesses) that it may use taken by"
+        case .semaphore(let semaphore) where engine.semaphores[semaphore].isRoom:
+            "needs a worker, all of which hold lines of"
+        case .line(_, let semaphore) where engine.semaphores[semaphore].isRoom: "waits for a worker behind"
         case .semaphore(let semaphore): "needs semaphore \(engine.semaphores[semaphore].definition.name), held by"
         case .line(_, let semaphore):
             "stands in the line of semaphore \(engine.semaphores[semaphore].definition.name) behind"

@@ -100,7 +100,8 @@ struct DeadlockSearch {
     private mutating func count(_ ref: OperationRef, _ change: Int) {
         let operation = engine.operations[ref]
         for run in operation.runs {
-            for place in run.queues { taken[place] += change }
+            // Several lines of a worker take one place; the worker's next one may be a free one.
+            if run.seat == nil { for place in run.queues { taken[place] += change } }
             for share in run.held { kept[share.semaphore] += change * share.count }
         }
         if !operation.progress.isRunning {

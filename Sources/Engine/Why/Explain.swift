@@ -229,6 +229,7 @@ extension Engine {
         _ ref: OperationRef, _ demand: SemaphoreDemand, _ lack: Scheduler.SemaphoreLack
     ) -> Explanation {
         let state = semaphores[demand.semaphore]
+        if state.isRoom { return waitForWorker(ref, lack) }
         let name = state.definition.name
         switch lack {
         case .units:
@@ -240,6 +241,17 @@ extension Engine {
             let sentence = "semaphore \(name): operation \(id) is before it in line"
             return wait(ref, .semaphore, sentence, other: id, section: "semaphore/\(name)")
         }
+    }
+
+    private func waitForWorker(_ ref: OperationRef, _ lack: Scheduler.SemaphoreLack) -> Explanation {
+        let name = handlers[operations[ref].handler].name
+        let section = "handler/\(name)"
+        if case .turn(let ahead) = lack {
+            let id = operations[ahead].id
+            return wait(ref, .worker, "a worker of \(name): operation \(id) comes first", other: id, section: section)
+        }
+        let state = handlers[operations[ref].handler].crew.map { sentence(of: scheduler.crews[$0]) } ?? "there is none"
+        return wait(ref, .worker, "a worker of \(name): \(state)", section: section)
     }
 
     private func waitForSlot(_ ref: OperationRef) -> Explanation {

@@ -45,6 +45,15 @@ struct Child: Sendable {
         var group: ControlGroup?
         /// What was passed over.
         var warnings: [String] = []
+        /// Of a worker.
+        var lines: LineEnds?
+    }
+
+    /// watchd's ends of the pipes of a worker; neither blocks.
+    struct LineEnds: Sendable {
+        var input: Int32
+        /// With `Ack=`.
+        var answers: Int32?
     }
 
     let request: StartRequest
@@ -93,14 +102,15 @@ struct Child: Sendable {
         let context = RunContext(request, host: Linux.hostName)
         let words = try words(context)
         let surroundings = try LaunchSurroundings(definition.contract)
-        let environment = ChildEnvironment.variables(
-            context, definition, queue: request.environment, surroundings, part: request.run.part,
-            instance: surroundings.identity?.user.map { instance.of(user: $0) } ?? instance.own)
+        let environment = variables(context, surroundings)
         let priority = ChildPriority(request.qos, nice: nice, io: Linux.ioPriority)
         let path = try lookUp(words[0], environment)
         var owned = Descriptors()
         defer { owned.closeAll() }
-        let input = try inputDescriptor(context, surroundings, &owned)
+        let pipes = try linePipes(&owned)
+        var isStarted = false
+        defer { if !isStarted { pipes?.ends.close() } }
+        let input = try pipes?.input ?? inputDescriptor(context, surroundings, &owned)
         let output = try outputPipe()
         if let output {
             owned.add(output.write)
@@ -112,10 +122,11 @@ struct Child: Sendable {
         let place: Containment.Place
         let spawned: SpawnedProcess
         do {
-            let descriptors = [
-                input, try open(definition.standardOutput, output?.write, 1, input, &owned),
-                try open(definition.standardError, output?.write, 2, input, &owned),
-            ]
+            let descriptors =
+                [
+                    input, try open(definition.standardOutput, output?.write, 1, input, &owned),
+                    try open(definition.standardError, output?.write, 2, input, &owned),
+                ] + (pipes?.answers.map { [$0] } ?? [])
             var specification = SpawnSpecification(
                 path: path, arguments: words, environment: environment,
                 folder: surroundings.home ?? definition.workingDirectory ?? Array("/".utf8),
@@ -136,10 +147,41 @@ struct Child: Sendable {
             if let output { FileDescriptor(owning: output.read).close() }
             throw error
         }
+        isStarted = true
         let processID = spawned.processID
         return Started(
             processID: processID, pidfd: spawned.pidfd.release(), output: output?.read,
-            group: place.group, warnings: surroundings.warnings + place.warnings)
+            group: place.group, warnings: surroundings.warnings + place.warnings, lines: pipes?.ends)
+    }
+
+    private func variables(_ context: RunContext, _ surroundings: LaunchSurroundings) -> [[UInt8]] {
+        let all = ChildEnvironment.variables(
+            context, definition, queue: request.environment, surroundings, part: request.run.part,
+            instance: surroundings.identity?.user.map { instance.of(user: $0) } ?? instance.own)
+        guard let stream = definition.stream, request.events.isEmpty else { return all }
+        return ChildEnvironment.ofWorker(all, definition.name, isAcknowledged: stream.isAcknowledged)
+    }
+
+    private typealias LinePipes = (ends: LineEnds, input: Int32, answers: Int32?)
+
+    /// Of a worker: its standard input, and with `Ack=` its descriptor 3.
+    private func linePipes(_ owned: inout Descriptors) throws -> LinePipes? {
+        guard let stream = definition.stream, request.events.isEmpty else { return nil }
+        let (inputRead, inputWrite) = try Linux.pipe().release()
+        owned.add(inputRead)
+        var ends = LineEnds(input: inputWrite)
+        do {
+            try Linux.setNonBlocking(inputWrite)
+            guard stream.isAcknowledged else { return (ends, inputRead, nil) }
+            let (answersRead, answersWrite) = try Linux.pipe().release()
+            owned.add(answersWrite)
+            ends.answers = answersRead
+            try Linux.setNonBlocking(answersRead)
+            return (ends, inputRead, answersWrite)
+        } catch {
+            ends.close()
+            throw error
+        }
     }
 
     private func unmetPath() throws -> String? {
@@ -260,6 +302,10 @@ struct Child: Sendable {
         }
         return try Linux.memfd(name: "watchd-event", text).release()
     }
+}
+
+extension Child.LineEnds {
+    func close() { for number in [input, answers].compactMap({ $0 }) { FileDescriptor(owning: number).close() } }
 }
 
 /// Descriptors to be closed together.

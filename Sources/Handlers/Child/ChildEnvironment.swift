@@ -47,6 +47,17 @@ package enum ChildEnvironment {
         return values.map { Array($0.name.utf8) + [UInt8(ascii: "=")] + $0.value }
     }
 
+    /// Of a worker, which runs before there is an operation.
+    static func ofWorker(_ variables: [[UInt8]], _ handler: String, isAcknowledged: Bool) -> [[UInt8]] {
+        let foreign = ["WATCHD_OPERATION=", "WATCHD_ATTEMPT=", "WATCHD_SOURCE="]
+        let own = ["WATCHD_HANDLER=\(handler)"] + (isAcknowledged ? ["WATCHD_ACK_FD=\(answerDescriptor)"] : [])
+        return variables.filter { variable in !foreign.contains { variable.starts(with: $0.utf8) } }
+            + own.map { Array($0.utf8) }
+    }
+
+    /// The worker's descriptor for answers.
+    static let answerDescriptor = 3
+
     /// What each variable tells.
     static let scalars: [(String, Specifier)] = [
         ("WATCHD_HANDLER", .handler), ("WATCHD_QUEUE", .queue), ("WATCHD_OPERATION", .operation),

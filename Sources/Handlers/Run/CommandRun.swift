@@ -32,6 +32,7 @@ final class CommandRun: StartedRun {
     private let onward: ((RunOutput) -> Void)?
     private let began: () -> Void
     private let ended: () -> Void
+    private let openedLines: (Child.LineEnds) -> Void
     private var isKept = false
     /// What of it is in the service manager's store.
     private var keptNames: [KeptDescriptor] = []
@@ -41,10 +42,13 @@ final class CommandRun: StartedRun {
     ///   - onward: does what the processes are only the conditions of, in its place; `nil`: nothing is left to do then.
     ///   - began: a process of it runs.
     ///   - ended: it is over, which the engine is told next.
+    ///   - openedLines: of a worker, takes the ends of its pipes over.
     init(
         _ request: StartRequest, _ environment: RunEnvironment, onward: ((RunOutput) -> Void)? = nil,
-        began: @escaping () -> Void, ended: @escaping () -> Void
+        began: @escaping () -> Void, ended: @escaping () -> Void,
+        openedLines: @escaping (Child.LineEnds) -> Void = { $0.close() }
     ) {
+        self.openedLines = openedLines
         self.request = request
         self.environment = environment
         self.onward = onward
@@ -164,6 +168,7 @@ final class CommandRun: StartedRun {
         processID = started.processID
         leaf = started.group
         if let read = started.output { capture(FileDescriptor(owning: read)) }
+        if let lines = started.lines { openedLines(lines) }
         pidfd = FileDescriptor(owning: started.pidfd)
         do throws(SystemError) {
             token = try environment.epoll.add(started.pidfd, .readable) { [unowned self] _ in exited() }

@@ -18,7 +18,7 @@ package struct RunEnvironment {
     /// The daemon's own, which Dispatch changes on its threads (Dispatch.md, fact 17).
     package let nice: Int32
     /// `WATCHD_INSTANCE` of the processes from now on: by it they are found again. `none`: they need not be.
-    package let instance: () -> InstanceName
+    package var instance: () -> InstanceName
     /// A descriptor is to be put into the service manager's store under this name. It stays the run's: to be duplicated
     /// before this returns.
     package let keep: (KeptDescriptor, Int32) -> Void
@@ -30,7 +30,7 @@ package struct RunEnvironment {
     package let handovers: Handovers
     /// A run has written these lines.
     let wrote: (RunID, [LineFramer.Line]) -> Void
-    let send: (Input) -> Void
+    var send: (Input) -> Void
 
     package init(
         core: Context, slow: Lanes, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,

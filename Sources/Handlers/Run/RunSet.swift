@@ -7,6 +7,9 @@ package import WatchFile
 package final class RunSet {
     private let environment: RunEnvironment
     private var runs: [RunID: any OngoingRun] = [:]
+    private var workers: [RunID: StreamWorker] = [:]
+    /// Workers with lines that are not on their way yet, in the order in which they got them.
+    private var unflushed: [StreamWorker] = []
     private let long: LongRuns
     private var hasGivenUp = false
     /// Ends that `bytesWritten` remembers.
@@ -40,7 +43,7 @@ package final class RunSet {
     ) -> any StartedRun {
         switch request.definition.value.action {
         // Of what the engine does, the rim only looks at the conditions.
-        case .exec, .mail, .log, .emit: CommandRun(request, environment, began: began, ended: ended)
+        case .exec, .stream, .mail, .log, .emit: CommandRun(request, environment, began: began, ended: ended)
         case .unit(let action): unitRun(request, action, began: began, ended: ended)
         }
     }
@@ -59,6 +62,49 @@ package final class RunSet {
                 runs[request.run] = run
                 run.start()
             }, began: began, ended: ended)
+    }
+
+    // MARK: Workers
+
+    package func startWorker(_ request: StartRequest) {
+        let id = request.run
+        let worker = StreamWorker(request, environment) { [unowned self] in
+            tryOneMore()
+        } ended: { [unowned self] in
+            workers[id] = nil
+            ended(id)
+        }
+        (runs[id], workers[id]) = (worker, worker)
+        if hasGivenUp { worker.giveUp() }
+        worker.start()
+    }
+
+    /// Gives a worker the line of an operation. To be followed by `flush`, when all have what is for them.
+    package func hand(_ line: StartRequest, to worker: RunID) {
+        guard let worker = workers[worker] else { return }
+        worker.hand(line)
+        noteUnflushed(worker)
+    }
+
+    package func takeBack(_ run: RunID, from worker: RunID) {
+        guard let worker = workers[worker] else { return }
+        worker.takeBack(run)
+        noteUnflushed(worker)
+    }
+
+    package func closeInput(of worker: RunID) { workers[worker]?.closeInput() }
+
+    /// Writes what workers were given since the last call, as far as their pipes take it.
+    package func flush() {
+        while !unflushed.isEmpty {
+            let workers = unflushed
+            unflushed = []
+            for worker in workers { worker.flush() }
+        }
+    }
+
+    private func noteUnflushed(_ worker: StreamWorker) {
+        if unflushed.last !== worker { unflushed.append(worker) }
     }
 
     /// The end of watchd does not wait for what cannot be started: that is told with `Input.runGivenUp`.

@@ -22,6 +22,8 @@ extension HandlerDefinition {
         let conditions = conditions.commands.map(RunStep.condition)
         switch action {
         case .exec(let commands): return conditions + commands.map(RunStep.command)
+        // Of a worker.
+        case .stream(let stream): return [.command(stream.command)]
         case .mail(let addresses): return conditions + [.mail(to: addresses)]
         case .log, .emit, .unit: return conditions
         }

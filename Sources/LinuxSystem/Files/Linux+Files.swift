@@ -52,6 +52,16 @@ extension Linux {
         try call("write") { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
     }
 
+    /// `write(2)` of what stands behind the first bytes, once.
+    package static func write(_ descriptor: Int32, _ bytes: [UInt8], from start: Int) throws(SystemError) -> Int {
+        try call("write") {
+            bytes.withUnsafeBytes { bytes in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
+                return Glibc.write(descriptor, rest.baseAddress, rest.count)
+            }
+        }
+    }
+
     /// `write(2)` until all is written; for descriptors that block.
     package static func writeAll(_ descriptor: Int32, _ bytes: some Sequence<UInt8>) throws(SystemError) {
         var rest = Array(bytes)[...]

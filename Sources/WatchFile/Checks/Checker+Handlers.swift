@@ -15,7 +15,8 @@ extension Checker {
         let entries = Entries(defaultEntries(.handler), section.entries)
         if entries.first(of: KeyTable.actionNames) == nil {
             problems.error(
-                "\(section.title) does nothing: it needs Exec=, Unit=, Log=, Emit= or Mail=", at: section.header)
+                "\(section.title) does nothing: it needs Exec=, Stream=, Unit=, Log=, Emit= or Mail=",
+                at: section.header)
         }
         addHandler(
             HandlerDraft(name: section.name, header: section.header, title: section.title, entries: entries))
@@ -47,10 +48,11 @@ extension Checker {
                 hasOwnHandler: hasAction, trigger: trigger))
     }
 
-    /// Without what a source of this kind watches by the name of an action.
+    /// Without what a source of this kind means by the name of a handler's key.
     private func actionEntries(_ entries: [Entry], kind: SectionKind) -> [Entry] {
         entries.filter {
-            !KeyTable.actionNames.contains($0.key.name) || KeyTable.isHandlerKey($0.key.name, in: kind)
+            !KeyTable.handlerNames.contains($0.key.name) || KeyTable.routeNames.contains($0.key.name)
+                || KeyTable.isHandlerKey($0.key.name, in: kind)
         }
     }
 
@@ -119,7 +121,9 @@ extension Checker {
 
     /// The commands behind the one that runs would never be started: no watchd is there to do it.
     private mutating func checkStop(of draft: HandlerDraft) {
-        guard let entry = draft.entries.entry("OnStop"), entry.value?.word == StopPolicy.leave.rawValue else { return }
+        guard !draft.isStream, let entry = draft.entries.entry("OnStop"),
+            entry.value?.word == StopPolicy.leave.rawValue
+        else { return }
         let commands = draft.commands.count + draft.entries.list("ExecCondition").count
         guard commands > 1, !entry.isDefault else { return }
         problems.error(
@@ -136,6 +140,8 @@ extension Checker {
             }
             return
         }
+        readStream(of: &draft)
+        if draft.isStream { return }
         let lines = draft.entries.list("Exec")
         draft.commands = lines.compactMap { $0.value?.command }
         if !draft.commands.isEmpty {

@@ -18,7 +18,18 @@ extension Checker {
             let handler = handlers[placement.handler]
             if areBarriers[placement.handler] { checkBarrier(placement, handler) }
             if havePriority[placement.handler] { checkPriority(placement, handler) }
+            if handler.isUnacknowledgedStream { checkDurable(placement, handler) }
         }
+    }
+
+    /// What stands in a pipe is lost with the worker, and nobody would know.
+    private mutating func checkDurable(_ placement: Placement, _ handler: HandlerDraft) {
+        guard placement.queue.isDurable, let text = placement.text ?? handler.entries.entry("Stream")?.keyText else {
+            return
+        }
+        problems.error(
+            "Stream= on a durable queue needs Ack=yes, by which a worker says what it has done: "
+                + sentence(placement, handler), at: text)
     }
 
     private mutating func checkBarrier(_ placement: Placement, _ handler: HandlerDraft) {

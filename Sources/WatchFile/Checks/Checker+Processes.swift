@@ -54,7 +54,7 @@ extension Checker {
     private mutating func command(_ section: Section, _ entries: Entries) -> SupervisedCommand? {
         guard let text = entries["Command"]?.command else { return nil }
         for item in text.items {
-            guard let specifier = item.specifierText else { continue }
+            guard let specifier = item.firstSpecifier else { continue }
             problems.error(
                 "\(specifier.shown) means nothing in Command=: no event starts it",
                 at: specifier)
@@ -78,13 +78,5 @@ extension Checker {
             return nil
         }
         return command
-    }
-}
-
-extension CommandText.Item {
-    /// The first specifier in it, or `%@`.
-    fileprivate var specifierText: SourceText? {
-        if case .everything = word { return text }
-        return specifiers.first?.text
     }
 }

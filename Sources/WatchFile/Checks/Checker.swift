@@ -51,6 +51,7 @@ struct Checker {
         checkOwners()
         checkOverlap()
         checkHandovers()
+        checkStreams()
         checkPlacements()
         checkSilence()
         checkSettling()

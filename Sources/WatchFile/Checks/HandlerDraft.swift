@@ -91,6 +91,7 @@ struct HandlerDraft {
         result.patience = patience
         result.windows = entries.windows
         result.contract = contract
+        if isStream { result.dropForeignToStreams() }
         return result
     }
 

@@ -3,6 +3,8 @@
 package enum HandlerAction: Equatable, Sendable {
     /// `Exec=`: commands, one after the other until one fails. Never empty.
     case exec([Command])
+    /// `Stream=`: workers that read lines.
+    indirect case stream(StreamAction)
     /// `Log=`: a line for the journal.
     case log(Template)
     /// `Emit=NAME [DATA]`: fires a `[Custom]` source; `data` expands to a number, `nil` is 1.
@@ -26,7 +28,7 @@ package enum HandlerAction: Equatable, Sendable {
         switch self {
         case .exec, .mail: .processes
         case .log, .emit: .engine
-        case .unit: .rim
+        case .stream, .unit: .rim
         }
     }
 }

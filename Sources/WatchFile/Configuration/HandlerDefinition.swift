@@ -72,6 +72,9 @@ package struct HandlerDefinition: Equatable, Sendable {
         self.conditions = conditions
     }
 
+    /// `Stream=`; `nil`: it is another kind of action.
+    package var stream: StreamAction? { if case .stream(let stream) = action { stream } else { nil } }
+
     /// It reads a descriptor that its source hands over with an event, and that is closed when what was made of the
     /// event has ended: there is none for a run by hand, nor for a failed operation that is to run again.
     package var needsDescriptor: Bool {
@@ -91,6 +94,9 @@ package struct Command: Hashable, Sendable {
     package static let searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
     package var words: [Word]
+
+    /// The first word.
+    package var program: Template? { if case .template(let template)? = words.first { template } else { nil } }
 
     package init(words: [Word]) { self.words = words }
 }

@@ -107,7 +107,7 @@ enum KeyTable {
     /// The keys that make an action.
     static let actions: [Key] = [
         .list("Exec", .command),
-        .later("Stream", .command),
+        .one("Stream", .command),
         .list("Unit", .unitTemplates),
         .one("Emit", .emission),
         .one("Log", .template),
@@ -117,9 +117,12 @@ enum KeyTable {
     /// The keys that say how an action runs.
     static let handler: [Key] =
         [
-            .later("Workers", .number(count)),
-            .later("Ack", .flag),
-            .later("Prefetch", .number(count)),
+            .one("Workers", .number(1...StreamAction.maximumWorkers), usual: "1"),
+            .one("Ack", .flag, usual: "no"),
+            .one("Prefetch", .number(1...StreamAction.maximumPrefetch), usual: "1"),
+            .one("IdleSec", .span(.limit), usual: "infinity"),
+            .one("RestartSec", .span(.delay), usual: "100ms"),
+            .one("RestartMaxDelaySec", .span(.limit)),
             .one("UnitAction", .choice(UnitAction.Verb.allCases.map(\.rawValue)), usual: "start"),
             .one("UnitWait", .flag, usual: "no"),
             .one("Queue", .names),
@@ -275,7 +278,7 @@ enum KeyTable {
     private static let process: [Key] = [
         .one("PIDFile", .path),
         .one("Command", .command),
-        .one("Workers", .number(1...1000), usual: "1"),
+        .one("Workers", .number(1...StreamAction.maximumWorkers), usual: "1"),
         .one("Restart", .choice(SupervisedCommand.Restart.allCases.map(\.rawValue)), usual: "no"),
         .one("RestartSec", .span(.delay), usual: "100ms"),
         .one("RestartMaxDelaySec", .span(.limit)),

@@ -15,6 +15,10 @@ struct HandlerScreen {
         facts.add("does", handler.action)
         facts.add("queue", handler.queue)
         facts.add("overlap", handler.overlap)
+        for worker in handler.workers ?? [] {
+            let title = (handler.workers?.count ?? 1) > 1 ? "worker \(worker.copy)" : "worker"
+            facts.add(title, ProcessText.worker(worker, screen))
+        }
         facts.add("running", all: running.map { OperationText.running($0, screen) })
         if let result = handler.lastResult {
             let ended = handler.lastEnded.map { ", \(screen.full($0))" } ?? ""

@@ -109,6 +109,7 @@ struct Lists {
             .init(title: "RUNNING", isNumber: true), .init(title: "LAST", isFlexible: true),
             .init(title: "ENDED", isNumber: true, rank: 1), .init(title: "DONE", isNumber: true),
             .init(title: "FAILED", isNumber: true), .init(title: "DROPPED", isNumber: true, isRare: true),
+            .init(title: "WORKERS", isFlexible: true, isRare: true),
             .init(title: "ACTION", isFlexible: true, rank: 3),
         ])
         for handler in handlers {
@@ -117,6 +118,10 @@ struct Lists {
                 handler.lastResult.map { OperationText.result($0) } ?? Styled("-"),
                 Styled(screen.ago(handler.lastEnded)),
                 number(handler.counters.done), failed(handler.counters), dropped(handler.counters),
+                Styled(
+                    (handler.workers ?? []).compactMap { worker in
+                        worker.pid.map { "\($0)" + ((worker.lines ?? 0) == 0 ? "" : " (\(worker.lines ?? 0))") }
+                    }.joined(separator: ", ")),
                 Styled(handler.action),
             ])
         }

@@ -2,6 +2,17 @@ import ControlInterface
 
 /// Supervised processes, for people.
 enum ProcessText {
+    /// `running for 2min (pid 4711), holds 2 lines: operations 17, 18`.
+    static func worker(_ worker: SupervisedProcess, _ screen: Screen) -> String {
+        if worker.state == .down, !worker.wanted { return "idle: started with the next line" }
+        guard let lines = worker.lines, lines > 0, let operations = worker.operations else {
+            return standing(worker, screen)
+        }
+        let list = operations.map(String.init).joined(separator: ", ") + (lines > operations.count ? ", …" : "")
+        let held = "holds \(Phrases.count(lines, "line")): operation\(lines == 1 ? "" : "s") \(list)"
+        return "\(held); \(standing(worker, screen))"
+    }
+
     /// `running for 2min (pid 4711), 3 restarts`.
     static func standing(_ process: SupervisedProcess, _ screen: Screen) -> String {
         let restarts =

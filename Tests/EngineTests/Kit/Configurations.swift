@@ -57,6 +57,20 @@ extension HandlerDefinition {
         return handler
     }
 
+    /// `Stream=`.
+    static func stream(
+        _ name: String, queue: String? = nil, workers: Int = 1, prefetch: Int = 1, isAcknowledged: Bool = true,
+        idle: TimeSpan = .infinity, program: String = "/bin/worker",
+        _ change: (inout HandlerDefinition) -> Void = { _ in }
+    ) -> HandlerDefinition {
+        let stream = StreamAction(
+            command: CommandWords(words: [.template(Template(literal: program))]), workers: workers,
+            prefetch: prefetch, isAcknowledged: isAcknowledged, idle: idle)
+        var handler = HandlerDefinition(name: name, action: .stream(stream), queue: queue)
+        change(&handler)
+        return handler
+    }
+
     static func log(_ name: String, _ parts: [Template.Part], queue: String? = nil) -> HandlerDefinition {
         HandlerDefinition(name: name, action: .log(Template(parts: parts)), queue: queue)
     }

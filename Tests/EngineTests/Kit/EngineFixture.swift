@@ -52,6 +52,20 @@ final class EngineFixture {
     /// What was to be written, in order.
     private(set) var writes: [StoreWrite] = []
     private(set) var adopted: [AdoptRequest] = []
+    /// Workers that were asked for and have not ended, in order.
+    private(set) var workers: [RunID] = []
+    /// Workers that get no further line.
+    private(set) var closing: Set<RunID> = []
+    /// Lines that workers hold, in order.
+    private(set) var lines: [(line: StartRequest, worker: RunID)] = []
+    /// Every line that was handed over, in order.
+    private(set) var handed: [StartRequest] = []
+    /// Lines that are to be given up.
+    private(set) var takenBack: [RunID] = []
+    /// What has happened to workers, in order.
+    private(set) var news: [WorkerNews] = []
+    /// Lines that waited for the store, which the engine is to be told of.
+    private var stored: [(run: RunID, worker: RunID)] = []
     private var lastToken: UInt64 = 0
     private let invariants = EngineInvariants()
     private var model = SchedulingModel()
@@ -80,6 +94,8 @@ final class EngineFixture {
         engine = Engine(configuration, at: now, seed: seed, host: host)
         // The model knows nothing of processes that no operation has started.
         if configuration.sources.contains(where: { $0.command != nil }) { isModelled = false }
+        // Nor of workers, whose width several operations share.
+        if configuration.handlers.contains(where: { $0.stream != nil }) { isModelled = false }
         if let state {
             engine.restore(state)
             // The model begins with an engine that is empty.
@@ -96,6 +112,10 @@ final class EngineFixture {
         let new = engine.handle(input, at: now)
         take(new)
         check(input, new)
+        while !stored.isEmpty {
+            let (run, worker) = stored.removeFirst()
+            if let pid = engine.holder(of: run, worker) { send(.handed(run, pid: pid)) }
+        }
     }
 
     private func check(_ input: Input?, _ new: [Action]) {
@@ -134,7 +154,9 @@ final class EngineFixture {
             starts.append(request)
             runs.append(request.run)
         case .signal(let run, let number, let mode):
-            #expect(runs.contains(run), "a signal to a run that is not there", sourceLocation: sourceLocation)
+            #expect(
+                runs.contains(run) || workers.contains(run), "a signal to a run that is not there",
+                sourceLocation: sourceLocation)
             signals.append("\(run.operation) \(LinuxSignal.name(number)) \(mode)")
         case .log(_, _, let text): logs.append(String(decoding: text, as: UTF8.self))
         case .reply(let token, let reply): replies[token, default: []].append(reply)
@@ -146,6 +168,25 @@ final class EngineFixture {
             runs.append(request.run)
         case .store(let write): writes.append(write)
         case .handled(_, let paths, let isStored): handled += paths.map { $0.shown + (isStored ? " stored" : "") }
+        case .startWorker(let request):
+            #expect(request.events.isEmpty && !workers.contains(request.run), sourceLocation: sourceLocation)
+            workers.append(request.run)
+        case .hand(let line, let worker):
+            #expect(
+                spawned.contains(worker) && !closing.contains(worker), "a line for a worker that takes none",
+                sourceLocation: sourceLocation)
+            lines.append((line, worker))
+            handed.append(line)
+        case .takeBack(let run, let worker):
+            #expect(lines.contains { $0.line.run == run && $0.worker == worker }, sourceLocation: sourceLocation)
+            takenBack.append(run)
+        case .closeInput(let worker):
+            #expect(workers.contains(worker) && closing.insert(worker).inserted, sourceLocation: sourceLocation)
+        case .committed(.hand(let line, let worker)):
+            if engine.holder(of: line.run, worker) != nil {
+                stored.append((line.run, worker))
+                take(.hand(line, to: worker))
+            }
         // What it waits for is safe at once.
         case .committed(let action), .stored(let action): take(action)
         }
@@ -161,6 +202,7 @@ final class EngineFixture {
         case .condition(let id, let condition, _): conditions.append((id, condition))
         case .refused(let delivery): refused.append(delivery)
         case .loop(let loop): loops.append(loop)
+        case .worker(let news): self.news.append(news)
         case .missed(let id, let count, let reason): missed.append("\(id.name) \(count): \(reason)")
         }
     }
@@ -230,6 +272,7 @@ final class EngineFixture {
 
     @discardableResult
     func reload(_ configuration: Configuration) -> Token {
+        if configuration.handlers.contains(where: { $0.stream != nil }) { isModelled = false }
         let token = newToken()
         send(.reload(configuration, token))
         return token
@@ -241,7 +284,7 @@ final class EngineFixture {
     // MARK: The rim
 
     func spawn(_ run: RunID) {
-        guard runs.contains(run), spawned.insert(run).inserted else { return }
+        guard runs.contains(run) || workers.contains(run), spawned.insert(run).inserted else { return }
         send(.runStarted(run, pid: Int32(1000 + run.operation % 1_000_000_000)))
     }
 
@@ -250,6 +293,30 @@ final class EngineFixture {
         runs.removeAll { $0 == run }
         spawned.remove(run)
         send(.runEnded(run, exit, output: Array(output.utf8), reason: reason))
+    }
+
+    /// A worker is through with lines.
+    func answer(_ runs: [RunID], _ outcome: LineAnswer.Outcome = .ok) {
+        guard let worker = lines.first(where: { line in runs.contains(line.line.run) })?.worker else {
+            Issue.record("no worker holds \(runs)", sourceLocation: sourceLocation)
+            return
+        }
+        lines.removeAll { runs.contains($0.line.run) }
+        send(.answered(worker: worker, runs.map { LineAnswer($0, outcome) }))
+    }
+
+    /// A worker has ended, with all that it held.
+    func endWorker(_ worker: RunID, _ exit: Exit? = .exited(1), reason: String? = nil) {
+        workers.removeAll { $0 == worker }
+        spawned.remove(worker)
+        lines.removeAll { $0.worker == worker }
+        send(.runEnded(worker, exit, reason: reason))
+    }
+
+    /// A worker never came to be.
+    func failWorker(toStart worker: RunID, reason: String) {
+        workers.removeAll { $0 == worker }
+        send(.runNotStarted(worker, reason: reason))
     }
 
     /// Its conditions do not hold.

@@ -10,7 +10,8 @@ struct EngineInvariants {
     func check(_ engine: Engine, armed: [Clock: Int64]) -> String? {
         let refs = engine.operations.refs
         return accounting(engine, refs) ?? bounds(engine, refs) ?? keys(engine, refs) ?? heldBack(engine)
-            ?? deadlines(engine, refs, armed) ?? tidiness(engine, refs) ?? ObstacleInvariants().check(engine)
+            ?? deadlines(engine, refs, armed) ?? WorkerInvariants().check(engine, refs) ?? tidiness(engine, refs)
+            ?? ObstacleInvariants().check(engine)
     }
 
     // MARK: Accounting
@@ -190,6 +191,11 @@ struct EngineInvariants {
         real += engine.clocks.windowEnds.values
         for index in engine.queues.indices { boot += engine.queues[index].suspensions.compactMap(\.resumesAt) }
         monotonic += refs.flatMap { engine.operations[$0].runs.compactMap(\.deadline) }
+        for crew in engine.scheduler.crews.indices {
+            for copy in engine.scheduler.crews[crew].members.indices {
+                monotonic += engine.workerDeadlines(Seat(crew: crew, copy: copy))
+            }
+        }
         if let reload = engine.life.reload { monotonic.append(reload.deadline) }
         if case .draining(let drain) = engine.life, let deadline = drain.deadline { monotonic.append(deadline) }
         for (clock, times) in [(Clock.realtime, real), (.boottime, boot), (.monotonic, monotonic)] {
