@@ -13,10 +13,11 @@ import WatchFile
 
     /// What a daemon tells that comes after one that watched `path`, with `change` made in between.
     private func told(
-        _ folder: Folder, path: String, events: PathEvents = all, isHeldFirst: Bool = false, change: () throws -> Void,
+        _ folder: Folder, path: String, events: PathEvents = all, isHeldFirst: Bool = false, isRecursive: Bool = false,
+        change: () throws -> Void,
         until: (Rim) -> Bool
     ) throws -> (facts: [PathFact], rim: Rim) {
-        let trigger = PathTrigger(paths: [folder[path].pathBytes], events: events)
+        let trigger = PathTrigger(paths: [folder[path].pathBytes], events: events, isRecursive: isRecursive)
         let before = try Rim()
         let source = before.open { PathSource($0, trigger, $1) }
         try wait(for: "the first daemon to watch") {
@@ -50,6 +51,29 @@ import WatchFile
         after.on(next) { $0.close() }
         before.on(source) { $0.close() }
         return (after.paths, after)
+    }
+
+    @Test func whatHappenedInATreeIsTold() throws {
+        try Folder.with { folder in
+            for name in ["in", "in/d", "in/d/e"] { try folder.makeFolder(name) }
+            for name in ["in/d/f", "in/d/e/gone", "in/d/e/still"] { try folder.write(name, "") }
+            let (facts, rim) = try told(
+                folder, path: "in", isRecursive: true,
+                change: {
+                    try folder.write("in/d/f", "more")
+                    try Linux.unlink(folder["in/d/e/gone"])
+                    try folder.write("in/d/e/new", "")
+                    try folder.makeFolder("in/x")
+                    try folder.makeFolder("in/x/y")
+                    try folder.write("in/x/y/z", "")
+                }, until: { rim in rim.paths.contains { $0.change == .written && $0.path.last == UInt8(ascii: "z") } })
+            let wanted = [
+                "created in/d/e/new", "created in/x", "created in/x/y", "created in/x/y/z", "deleted in/d/e/gone",
+                "written in/d/e/new", "written in/d/f", "written in/x/y/z",
+            ]
+            #expect(names(rim, folder).sorted() == wanted)
+            #expect(!facts.contains { $0.isRecovered })
+        }
     }
 
     private func names(_ rim: Rim, _ folder: Folder) -> [String] {

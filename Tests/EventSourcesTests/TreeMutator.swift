@@ -8,6 +8,9 @@ struct TreeMutator {
     private let folder: Folder
     /// Below `in`: whatever may have changed, with all that stands below it.
     private(set) var touched: Set<String> = []
+    /// Inodes that have or had several names: what happens to one name changes the time of the inode, which a
+    /// comparison takes for a change of the content at the others.
+    private(set) var linked: Set<UInt64> = []
     private var count = 0
 
     init(_ folder: Folder, seed: UInt64) {
@@ -90,6 +93,7 @@ struct TreeMutator {
         let file = random.pick(files)
         touch(file)
         touch(place)
+        if let status = try? Linux.lstat(folder["in/\(file)"]) { linked.insert(status.inode) }
         try? Linux.link(folder["in/\(file)"], to: folder["in/\(place)"])
     }
 

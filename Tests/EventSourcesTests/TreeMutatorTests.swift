@@ -41,7 +41,7 @@ import WatchFile
     /// What is wrong after these facts, where `before` has become `after`; `nil`: nothing.
     private func flaw(
         _ facts: [PathFact], _ setup: TreeSetup, _ before: [String: State], _ after: [String: State],
-        touched: Set<String>
+        _ mutator: TreeMutator
     ) -> String? {
         // The last that was told of each path: whether it is there.
         var last: [String: Bool] = [:]
@@ -61,7 +61,8 @@ import WatchFile
         for path in before.keys where after[path] == nil && last[path] != false {
             return "the end of \(path) was not told"
         }
-        for path in last.keys where !touched.contains(path) && before[path] == after[path] {
+        for path in last.keys where !mutator.touched.contains(path) && before[path] == after[path] {
+            if let inode = after[path]?.inode, mutator.linked.contains(inode) { continue }
             return "\(path) was told, and is unchanged"
         }
         return nil
@@ -82,7 +83,7 @@ import WatchFile
                     setup.rim.paths.dropFirst(seen).filter { !setup.below($0.path).hasPrefix("last") }
                 }
                 func flaw() -> String? {
-                    self.flaw(facts(), setup, before, after, touched: mutator.touched)
+                    self.flaw(facts(), setup, before, after, mutator)
                 }
                 do {
                     try wait(for: "all to be told", seconds: 10) { flaw() == nil }

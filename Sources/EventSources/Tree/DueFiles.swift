@@ -72,9 +72,11 @@ final class DueFiles {
     private func look() {
         guard !isOver else { return }
         isPlanned = false
-        let asked = Set(waiting).filter { watches[$0] == nil }
+        // In the order in which they came.
+        var known: Set<FileTree.Reference> = []
+        let asked = waiting.filter { watches[$0] == nil && known.insert($0).inserted }
         waiting = []
-        ask(Array(asked))
+        ask(asked)
     }
 
     private func ask(_ files: [FileTree.Reference]) {

@@ -38,8 +38,8 @@ package struct FileTree {
         static let isCompared = Flags(rawValue: 256)
         /// The listing that is being taken in shows it.
         static let isListed = Flags(rawValue: 512)
-        /// Its close is waited for by a watch of the file.
-        static let isWaited = Flags(rawValue: 1024)
+        /// It was moved here, and not made; of one that nobody could look at yet.
+        static let isMoved = Flags(rawValue: 1024)
 
         /// How a folder is to be listed.
         static let scan: Flags = [.isQueued, .isDeep, .isSilent, .isCompared]

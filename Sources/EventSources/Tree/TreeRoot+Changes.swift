@@ -32,7 +32,7 @@ extension TreeRoot {
         case .closedAfterWriting: closed(folder, name)
         case .modified: if events.contains(.modified) { tell(.modified, fullPath(folder, name), isFolder: false) }
         case .attributes: attributesReported(folder, name)
-        case .deleted, .movedOut: left(folder, name)
+        case .deleted, .movedOut: left(folder, name, isFolder: event.isFolder)
         case .movedIn: came(folder, name, isFolder: event.isFolder)
         case .renamed(_, let oldName):
             if let oldFolder { renamed(oldFolder, oldName, folder, name, isFolder: event.isFolder) }
@@ -63,6 +63,7 @@ extension TreeRoot {
             return
         }
         if status.kind == .folder {
+            if !hasBegun { return comesWhole(node, status, .made) }
             if tree.watch(of: node) == 0 { enqueue(node, .isDeep) }
         } else if status.kind == .regular, !hasBegun || status.changed != tree.stamp(of: node).changed {
             // The listing shows it already, or it has the number of the one before.
@@ -77,10 +78,19 @@ extension TreeRoot {
             appear(folder, name, status, .moved)
             return
         }
+        if status.kind == .folder, tree.isFolder(node), !hasBegun { return comesWhole(node, status, .moved) }
         if status.kind == .folder || tree.isFolder(node) { return take(status, at: node, isRecovered: false) }
         let isKnown = hasBegun && tree[node].inode == status.inode && tree.stamp(of: node).changed == status.changed
         tree.setStamp(status, isFresh: status.isFresh, of: node)
         if !isKnown || tree.has(.isDue, node) { tellWritten(node) }
+    }
+
+    /// A folder came after the watch began of the folder it stands in, and the first listing shows it already: what it
+    /// holds is news.
+    private func comesWhole(_ node: FileTree.ID, _ status: FileStatus, _ how: Appearance) {
+        let (folder, name) = (tree.parent(of: node), tree.name(of: node))
+        removeTree(node, isTold: false)
+        if let new = appear(folder, name, status, how) { tree.set(.isListed, new) }
     }
 
     /// - Returns: what stands there; `nil`: nothing by now, for it, or a folder above it, has been moved on. Then there
@@ -96,13 +106,9 @@ extension TreeRoot {
         }
         if isFolder, isLeftOut(fullPath(folder, name)) { return nil }
         let node = tree.insert(name, into: folder, kind: isFolder ? .folder : .unknown)
-        tree.set(.isUnseen, node)
-        if isFolder {
-            tellCreatedFolder(node)
-        } else {
-            if events.contains(.created), isNew { tell(.created, node) } else { tree.set(.isNew, node) }
-            tree.set(.isDue, node)
-        }
+        // What is gone by then is nobody's news.
+        tree.set(isFolder ? [.isUnseen, .isNew] : [.isUnseen, .isNew, .isDue], node)
+        if !isNew { tree.set(.isMoved, node) }
         doubt(node)
         return nil
     }
@@ -228,12 +234,23 @@ extension TreeRoot {
     private func takeUnseen(_ status: FileStatus, at node: FileTree.ID) {
         if status.kind == .folder, isLeftOut(fullPath(node)) { return removeTree(node) }
         tree.setStamp(status, isFresh: status.isFresh, of: node)
-        switch status.kind {
-        case .folder:
-            enqueue(node, .isDeep)
-        case .regular: addDue(node)
-        case .symbolicLink: tellWritten(node)
-        case .fifo, .socket, .characterDevice, .blockDevice, .unknown: tree.clear([.isNew, .isDue], node)
+        if status.kind == .folder {
+            tree.clear([.isNew, .isDue, .isMoved], node)
+            tellCreatedFolder(node)
+            return enqueue(node, .isDeep)
+        }
+        if events.contains(.created), tree.has(.isNew, node), !tree.has(.isMoved, node) {
+            tree.clear(.isNew, node)
+            tell(.created, node)
+        }
+        let isComplete = tree.has(.isMoved, node) || status.kind == .symbolicLink
+        tree.clear(.isMoved, node)
+        if isComplete {
+            tellWritten(node)
+        } else if status.kind == .regular {
+            addDue(node)
+        } else {
+            tree.clear([.isNew, .isDue], node)
         }
     }
 
@@ -262,10 +279,10 @@ extension TreeRoot {
 
     // MARK: What goes
 
-    private func left(_ folder: FileTree.ID, _ name: [UInt8]) {
+    private func left(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
         guard let node = tree.child(of: folder, named: name) else {
             // It went before it was listed.
-            if !hasBegun, hub.isReplaying { tell(.deleted, fullPath(folder, name), isFolder: false) }
+            if !hasBegun { tell(.deleted, fullPath(folder, name), isFolder: isFolder) }
             return
         }
         guard let status = look(fullPath(folder, name)) else { return removeTree(node) }
