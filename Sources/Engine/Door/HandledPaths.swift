@@ -36,7 +36,7 @@ extension Engine {
                 if let oldPath = fact.oldPath { paths[id, default: []].insert(oldPath) }
             }
         }
-        operations.forEach { operation in
+        operations.forEachOperation { operation in
             guard operation.record.isDurable else { return }
             note(operation.entries.events, of: sources[operation.source].origin)
         }

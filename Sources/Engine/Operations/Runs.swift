@@ -180,7 +180,7 @@ extension HandlerDefinition {
         switch action {
         case .exec(let commands): conditions.commands.count + commands.count
         case .mail: conditions.commands.count + 1
-        case .log, .emit, .unit: conditions.commands.count
+        case .log, .emit, .unit, .stream: conditions.commands.count
         }
     }
 
