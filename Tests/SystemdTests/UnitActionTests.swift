@@ -51,7 +51,7 @@ import Testing
     }
 
     private func reason(_ machine: Machine, _ handler: String) throws -> String {
-        try machine.run("watchctl", "--json", "history", handler, "--limit", "1").text
+        try machine.run("watchctl", "--json", "history", "-n", "1", handler).text
     }
 
     @Test func jobsAreDoneToldAndNeverWaitedForInVain() throws {

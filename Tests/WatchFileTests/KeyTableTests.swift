@@ -29,7 +29,11 @@ struct KeyTableTests {
         if key == "OnSlow" { lines.append("SlowSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
         let isOfWorkers = workerKeys.contains(key) && (kind == .handler || KeyTable.isHandlerKey(key, in: kind))
-        if hasAction, !["Emit", "Log", "Mail", "Stream", "Unit"].contains(key) || kind == .unit && key == "Unit" {
+        if ["UnitAction", "UnitWait"].contains(key) {
+            lines.append("Unit=a")
+        } else if hasAction,
+            !["Emit", "Log", "Mail", "Stream", "Unit"].contains(key) || kind == .unit && key == "Unit"
+        {
             lines.append(isOfWorkers ? "Stream=/bin/true" : "Exec=/bin/true")
         }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"

@@ -34,6 +34,12 @@ struct RandomConfiguration {
             result.handlers.append(handler)
         }
         for index in 0..<number(0...6) { addSource(index, to: &result, queues: queues) }
+        // There `Unit=` is what is watched.
+        let unitSources = Set(result.sources.filter { $0.id.kind == .unit }.map(\.id.name))
+        for index in result.handlers.indices where unitSources.contains(result.handlers[index].name) {
+            guard case .unit = result.handlers[index].action else { continue }
+            result.handlers[index].action = .log(Template(literal: "x"))
+        }
         for name in customs {
             let trigger = CustomTrigger(merge: CustomTrigger.Merge.allCases.randomElement(using: &generator) ?? .add)
             addRoutes(.init(.custom, name), .custom(trigger), own: nil, to: &result, queues: queues)

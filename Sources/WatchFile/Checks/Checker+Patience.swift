@@ -12,7 +12,7 @@ extension Checker {
     }
 
     private mutating func checkIsReached(_ key: String, before limit: String, _ draft: HandlerDraft) {
-        guard let entry = draft.entries.entry(key), let span = entry.value?.span,
+        guard let entry = draft.entries.entry(key), let span = entry.value?.span, span != .infinity,
             let end = draft.entries[limit]?.span, end != .infinity, end <= span
         else { return }
         // What the handler says itself is what has to be changed.

@@ -17,7 +17,7 @@ extension Checker {
     /// One warning is enough: what is missing is missing for all.
     private mutating func checkMail(_ flaw: (_ program: [UInt8]) -> String?) {
         guard !setsPath, let flaw = flaw(Array("sendmail".utf8)),
-            let mail = handlers.lazy.compactMap({ $0.entries.entry("Mail") }).first
+            let mail = handlers.lazy.compactMap({ $0.entries.list("Mail").first }).first
         else { return }
         problems.warning(
             "Mail= needs a sendmail, which \(flaw): install a mail-transport-agent, such as postfix, msmtp-mta or dma",

@@ -32,9 +32,13 @@ enum KeyTable {
             own(kind) + source
                 + (actions + handler).filter { key in
                     !(own(kind) + source).contains { $0.name == key.name }
+                        && !(kind == .unit && unitActionNames.contains(key.name))
                 }
         }
     }
+
+    /// Beside `Unit=` of a handler: that of a `[Unit]` is what it watches.
+    private static let unitActionNames: Set<String> = ["UnitAction", "UnitWait"]
 
     private static let byName: [SectionKind: [String: Key]] = Dictionary(
         uniqueKeysWithValues: SectionKind.allCases.map { kind in

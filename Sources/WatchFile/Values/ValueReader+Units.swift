@@ -37,6 +37,12 @@ extension ValueReader {
             text.template.parts = parts
             return text
         }
+        if let at = word.bytes.firstIndex(of: UInt8(ascii: "@")),
+            at + 1 == word.bytes.endIndex || word.bytes[at + 1] == UInt8(ascii: ".")
+        {
+            refuse(&problems, "is a template: behind the @ stands an instance, such as %p", at: word)
+            return nil
+        }
         guard let name = unit(word, &problems) else { return nil }
         guard !name.utf8.contains(where: { Self.globLetters.contains($0) }) else {
             refuse(&problems, "is a pattern, but a job is for one unit: write the names", at: word)
