@@ -4,7 +4,7 @@ import ProgramKit
 import Testing
 import Varlink
 
-/// Changes that real programs make in a tree, and the news of them while a handler waits (PATHS, first table).
+/// Changes that real programs make in a tree, and the news of them while a handler waits.
 @Suite("Real programs in a tree, end to end", .ownThread) struct TreeProgramTests {
     struct Row {
         var setup: String

@@ -214,7 +214,7 @@ import WatchFile
     /// Far below what the kernel takes as a path.
     @Test func foldersAsDeepAsTheyCome() throws {
         let depth = LongPart.count(700, long: 4000)
-        try TreeSetup.with([.changed]) { setup in
+        try TreeSetup.with([.changed, .created]) { setup in
             let make = """
                 import os
                 os.chdir('\(setup.folder["in"])')

@@ -67,6 +67,9 @@ extension TreeRoot {
             if tree.watch(of: node) == 0 { enqueue(node, .isDeep) }
         } else if status.kind == .regular, !hasBegun || status.changed != tree.stamp(of: node).changed {
             // The listing shows it already, or it has the number of the one before.
+            if !hasBegun, !tree.has(.isDue, node) {
+                if events.contains(.created) { tell(.created, node) } else { tree.set(.isNew, node) }
+            }
             tree.setStamp(status, isFresh: status.isFresh, of: node)
             addDue(node)
         }
