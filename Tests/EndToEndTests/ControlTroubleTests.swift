@@ -66,18 +66,49 @@ import Testing
                 next = page.next
             } while next != nil
             #expect(names == (1...count).map { "process/gone\($0)" }.sorted() + ["timer/first", "timer/last"])
-            let (reader, other) = (try RawConnection(watchd.socket), try RawConnection(watchd.socket))
-            // Whoever is slow here sees both answers: one time is enough.
-            let wasBetween = try (1...20).contains { _ in
-                try reader.send(message: #"{"method":"io.watchd.Manager.GetStatus"}"#)
-                try wait(for: "the call to be read") { reader.isTaken }
-                try other.send(message: #"{"method":"io.systemd.service.Ping"}"#)
-                _ = try other.receive()
-                let isBefore = !reader.hasInput
-                _ = try reader.receive()
-                return isBefore
-            }
-            #expect(wasBetween)
+            #expect(try letsPingBetween(#"{"method":"io.watchd.Manager.GetStatus"}"#, watchd))
+        }
+    }
+
+    @Test func manyOperationsAreListedInTurns() throws {
+        let watchFile = """
+            [Queue q]
+            Backlog=5000
+            [Handler h]
+            Queue=q
+            Exec=true
+            [Custom go]
+            Coalesce=no
+            Handler=h
+            """
+        try Watchd.run(watchFile) { watchd in
+            _ = try watchd.call(Suspend.self, Suspend.Parameters(name: "queue/q"))
+            let (count, emission) = (2_500, Emit.Parameters(name: "go"))
+            _ = try watchd.call(EmitAll.self, EmitAll.Parameters(events: Array(repeating: emission, count: count)))
+            var (ids, next) = ([Int](), Int?.none)
+            repeat {
+                let page = try watchd.call(ListOperations.self, ListOperations.Parameters(after: next))
+                ids += page.operations.map(\.id)
+                next = page.next
+            } while next != nil
+            #expect(ids.count == count && ids == Set(ids).sorted())
+            #expect(try letsPingBetween(#"{"method":"io.watchd.Manager.ListOperations"}"#, watchd))
+            #expect(try watchd.status().waiting.map(\.id) == Array(ids.prefix(20)))
+        }
+    }
+
+    /// Whether another connection is answered while a call goes on. Whoever is slow here sees both answers: one time
+    /// is enough.
+    private func letsPingBetween(_ call: String, _ watchd: Watchd) throws -> Bool {
+        let (reader, other) = (try RawConnection(watchd.socket), try RawConnection(watchd.socket))
+        return try (1...20).contains { _ in
+            try reader.send(message: call)
+            try wait(for: "the call to be read") { reader.isTaken }
+            try other.send(message: #"{"method":"io.systemd.service.Ping"}"#)
+            _ = try other.receive()
+            let isBefore = !reader.hasInput
+            _ = try reader.receive()
+            return isBefore
         }
     }
 

@@ -83,13 +83,7 @@ struct Request: Sendable {
             return .plain { runtime, done in done(.of(runtime.names(parameters))) }
         case ListOperations.fullName:
             let parameters: ListOperations.Parameters = try call.parameters()
-            return .plain { runtime, done in
-                do throws(ManagerError) {
-                    done(.of(try runtime.operations(parameters, peer.role)))
-                } catch {
-                    done(.of(error))
-                }
-            }
+            return .plain { runtime, done in runtime.operations(parameters, peer.role, done) }
         case GetOperation.fullName:
             let parameters: GetOperation.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.operation(parameters, peer.role, done) }

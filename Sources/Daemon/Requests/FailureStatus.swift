@@ -52,7 +52,7 @@ extension Runtime {
             byHandler[operation.handler, default: []].append(operation)
         }
         guard !order.isEmpty else { return [] }
-        let views = engine.handlerViews.filter { byHandler[$0.definition.name] != nil && !$0.isRemoved }
+        let views = engine.handlerViews { byHandler[$0] != nil }.filter { !$0.isRemoved }
         return order.prefix(Manager.maximumShownInStatus).compactMap { name in
             byHandler[name].flatMap { failed in
                 problem(name, failed, views.first { $0.definition.name == name }, role)

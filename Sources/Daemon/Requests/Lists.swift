@@ -16,8 +16,7 @@ extension Runtime {
             return done(.of(error))
         }
         inTurns(over: page.items, [ListSources.Source]()) { runtime, sources, views in
-            let groups = Dictionary(runtime.engine.groupViews.map { ($0.id, $0) }) { first, _ in first }
-            sources += views.map { runtime.source($0, groups[$0.id], role) }
+            sources += views.map { runtime.source($0, runtime.engine.groupView(of: $0.id), role) }
         } then: { [next = page.next] _, sources in
             done(.of(ListSources.Reply(sources: sources, next: next)))
         }
@@ -41,8 +40,10 @@ extension Runtime {
     }
 
     func handlers(_ parameters: NamedListParameters, _ role: Peer.Role) throws(ManagerError) -> ListHandlers.Reply {
-        let page = try page(of: engine.handlerViews, parameters, \.definition.name)
-        return ListHandlers.Reply(handlers: page.items.map { handler($0, role) }, next: page.next)
+        let page = try page(of: engine.handlerNames, parameters, \.self)
+        let names = Set(page.items)
+        let views = engine.handlerViews(where: names.contains).sorted { $0.definition.name < $1.definition.name }
+        return ListHandlers.Reply(handlers: views.map { handler($0, role) }, next: page.next)
     }
 
     /// The named one (`uploads`, `path/uploads`), or a page of all.
@@ -159,58 +160,10 @@ extension Runtime {
         return handler
     }
 
-    // MARK: Operations
-
-    func operations(
-        _ parameters: ListOperations.Parameters, _ role: Peer.Role
-    ) throws(ManagerError) -> ListOperations.Reply {
-        let orphans = engine.orphanViews
-        let others = Array(recent.newestFirst) + orphans
-        let queue = try parameters.queue.map { name throws(ManagerError) in
-            try known(name, "queue", engine.queueViews.map(\.definition.name) + others.map(\.queue))
-        }
-        let handler = try parameters.handler.map { name throws(ManagerError) in
-            try known(name, "handler", engine.handlerViews.map(\.definition.name) + others.map(\.handler))
-        }
-        let limit = min(max(parameters.limit ?? Manager.maximumPage, 1), Manager.maximumPage)
-        let views: [OperationView]
-        if parameters.state?.isEnded ?? false {
-            views = recent.newestFirst.reversed().filter {
-                (queue ?? $0.queue, handler ?? $0.handler) == ($0.queue, $0.handler)
-            }
-        } else {
-            let after = UInt64(clamping: parameters.after ?? 0)
-            views =
-                engine.operationViews(queue: queue, handler: handler, after: after, limit: limit + 1) { state in
-                    parameters.state.map { $0 == OperationSummary.State(state) } ?? true
-                }
-                + orphans.filter { (queue ?? $0.queue, handler ?? $0.handler) == ($0.queue, $0.handler) }
-        }
-        let wanted = views.filter { view in parameters.state.map { $0 == OperationSummary.State(view.state) } ?? true }
-        let page = Page(
-            of: wanted.sorted { $0.id < $1.id }, by: { Int($0.id) }, after: parameters.after, limit: parameters.limit)
-        let isFirst = parameters.after == nil && [nil, .pending].contains(parameters.state)
-        let sources = isFirst ? engine.sourceViews : []
-        let held = held(sources) { route in
-            (queue ?? route.queue, handler ?? route.handler) == (route.queue, route.handler)
-        }
-        return ListOperations.Reply(
-            operations: page.items.map { OperationSummary($0, role) }, held: held, next: page.next)
-    }
-
-    /// Events that wait to become operations of these routes.
-    func held(_ sources: [SourceView], to isWanted: (Route) -> Bool = { _ in true }) -> [HeldEvents] {
-        sources.compactMap { view in
-            let handlers = view.definition.routes.filter(isWanted).map(\.handler)
-            guard let wait = view.rateWait, !handlers.isEmpty else { return nil }
-            return HeldEvents(
-                source: wait.source, handlers: handlers, events: wait.events, since: wireTime(wait.since),
-                waitingFor: wait.sentence)
-        }
-    }
+    // MARK: Names
 
     /// The bare name of a queue or handler that there is, or was while what is remembered ended.
-    private func known(_ name: String, _ kind: String, _ names: [String]) throws(ManagerError) -> String {
+    func known(_ name: String, _ kind: String, _ names: [String]) throws(ManagerError) -> String {
         let bare = name.hasPrefix(kind + "/") ? String(name.dropFirst(kind.count + 1)) : name
         let meant = kind == "queue" ? QueueDefinition.aliases[bare] ?? bare : bare
         guard names.contains(meant) else {

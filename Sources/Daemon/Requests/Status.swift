@@ -13,11 +13,27 @@ extension Runtime {
         inTurns(over: engine.sourceIDs, SourceStates()) { runtime, states, views in
             runtime.add(views, to: &states, role)
         } then: { runtime, states in
-            done(.of(runtime.status(states, role)))
+            runtime.add(to: runtime.head(role), states, role, done)
         }
     }
 
-    private func status(_ sources: SourceStates, _ role: Peer.Role) -> GetStatus.Reply {
+    /// What takes longer the more there is of something stands in a turn of its own where there is much.
+    private func add(
+        to reply: GetStatus.Reply, _ sources: SourceStates, _ role: Peer.Role, _ done: @escaping Request.Completion
+    ) {
+        let parts: [@Sendable (Runtime, inout GetStatus.Reply) -> Void] = [
+            { $0.addProblems(sources, to: &$1, role) }, { $1.totals = ControlInterface.Counters($0.engine.totals) },
+            { $0.addOperations(to: &$1, role) }, { $0.addResources(to: &$1) },
+        ]
+        let isMuch = engine.sourceIDs.count + engine.entriesPending > Self.sourcesInATurn
+        inTurns(over: parts, of: isMuch ? 1 : parts.count, reply) { runtime, reply, parts in
+            for part in parts { part(runtime, &reply) }
+        } then: { _, reply in
+            done(.of(reply))
+        }
+    }
+
+    private func head(_ role: Peer.Role) -> GetStatus.Reply {
         var reply = GetStatus.Reply(
             version: Manager.softwareVersion, host: String(decoding: Linux.hostName, as: UTF8.self),
             pid: Int(Linux.processID),
@@ -25,9 +41,6 @@ extension Runtime {
             uptimeUsec: Int(Linux.now(.boottime) - engine.started.boottime), state: state)
         reply.files = role == .administrator ? files : []
         reply.sections = locations.count
-        reply.problems = problems(sources.problems, role)
-        reply.pauses = sources.pauses + queuePauses
-        reply.totals = ControlInterface.Counters(engine.totals)
         reply.processes = processesRunning
         reply.maxProcesses = engine.settings.maxProcesses
         reply.operationsPending = engine.operationsWaiting
@@ -35,22 +48,35 @@ extension Runtime {
         reply.pendingBytes = engine.loadPending.bytes
         reply.containment = parts.containment.description
         reply.maxPendingBytes = engine.settings.maxMemory
+        reply.store = store(role)
+        return reply
+    }
+
+    private func addProblems(_ sources: SourceStates, to reply: inout GetStatus.Reply, _ role: Peer.Role) {
+        let queues = engine.queueViews
+        reply.problems = problems(sources.problems, queues, role)
+        reply.pauses = sources.pauses + pauses(queues)
         reply.next = sources.next.map(\.elapse)
+        reply.held = sources.held
+    }
+
+    private func addOperations(to reply: inout GetStatus.Reply, _ role: Peer.Role) {
         let shown = Manager.maximumShownInStatus
         reply.running = engine.oldestViews(shown, running: true).map { view in
             var summary = OperationSummary(view, role)
             summary.usualUsec = usual.usual(view.handler).map { Int($0) }
             return summary
         }
-        reply.held = sources.held
         reply.waiting = engine.oldestViews(shown, running: false).map { OperationSummary($0, role) }
         reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary(settled(EndedOperation($0)), role) }
+    }
+
+    private func addResources(to reply: inout GetStatus.Reply) {
+        let shown = Manager.maximumShownInStatus
         let semaphores = engine.semaphoreViews.filter { $0.waiting > 0 || $0.available != $0.definition.value }
         reply.semaphores = semaphores.prefix(shown).map(ListSemaphores.Semaphore.init)
         let groups = engine.groupViews.filter { $0.outstanding > 0 || $0.entered > 0 }
         reply.groups = groups.prefix(shown).map(GroupState.init)
-        reply.store = store(role)
-        return reply
     }
 
     private var state: GetStatus.Reply.State {
@@ -90,8 +116,8 @@ extension Runtime {
         states.next = Array(states.next.sorted { $0.time < $1.time }.prefix(shown))
     }
 
-    private var queuePauses: [GetStatus.Pause] {
-        engine.queueViews.compactMap { view in
+    private func pauses(_ queues: [QueueView]) -> [GetStatus.Pause] {
+        queues.compactMap { view in
             view.suspensions.last.map {
                 GetStatus.Pause(
                     object: "queue/\(view.definition.name)", suspension: ControlInterface.Suspension($0),
@@ -102,10 +128,12 @@ extension Runtime {
 
     // MARK: Problems
 
-    private func problems(_ sources: [GetStatus.Problem], _ role: Peer.Role) -> [GetStatus.Problem] {
+    private func problems(
+        _ sources: [GetStatus.Problem], _ queues: [QueueView], _ role: Peer.Role
+    ) -> [GetStatus.Problem] {
         let all =
             sources + overdueProblems + failureProblems(role) + workerProblems(role)
-            + engine.queueViews.compactMap { problem($0) }
+            + queues.compactMap { problem($0) }
         let told = cancelledProblem.map { [$0] } ?? []
         return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + limits(role)
     }

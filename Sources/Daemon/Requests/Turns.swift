@@ -2,23 +2,37 @@ import Engine
 import EventSources
 import WatchFile
 
-/// Lists of sources, made in turns: however many there are, the core goes on with everything else in between.
+/// Long lists, made in turns: however much is on them, the core goes on with everything else in between.
 extension Runtime {
-    /// Sources of one turn: about a millisecond of the core.
-    private static let sourcesInATurn = 256
+    /// About a millisecond of the core each.
+    static let sourcesInATurn = 256
+    static let operationsInATurn = 128
 
-    /// Adds up the sources of `ids`. A source that goes away before its turn is left out.
+    /// Adds up items, so many in a turn. They may have gone before it is their turn.
+    func inTurns<Item: Sendable, Sum: Sendable>(
+        over items: some Sequence<Item>, of size: Int, _ sum: Sum,
+        _ add: @escaping @Sendable (Runtime, inout Sum, ArraySlice<Item>) -> Void,
+        then finish: @escaping @Sendable (Runtime, Sum) -> Void
+    ) {
+        let items = Array(items)
+        var sum = sum
+        add(self, &sum, items.prefix(size))
+        guard items.count > size else { return finish(self, sum) }
+        core.async { [bound, sum] in
+            bound.value.inTurns(over: items.dropFirst(size), of: size, sum, add, then: finish)
+        }
+    }
+
+    /// Adds up the sources of `ids` that there still are.
     func inTurns<Sum: Sendable>(
         over ids: some Sequence<SourceID>, _ sum: Sum,
         _ add: @escaping @Sendable (Runtime, inout Sum, [SourceView]) -> Void,
         then finish: @escaping @Sendable (Runtime, Sum) -> Void
     ) {
-        let ids = Array(ids)
-        var sum = sum
-        add(self, &sum, engine.sourceViews(of: ids.prefix(Self.sourcesInATurn)))
-        guard ids.count > Self.sourcesInATurn else { return finish(self, sum) }
-        core.async { [bound, sum] in
-            bound.value.inTurns(over: ids.dropFirst(Self.sourcesInATurn), sum, add, then: finish)
+        inTurns(over: ids, of: Self.sourcesInATurn, sum) { runtime, sum, ids in
+            add(runtime, &sum, runtime.engine.sourceViews(of: ids))
+        } then: { runtime, sum in
+            finish(runtime, sum)
         }
     }
 }

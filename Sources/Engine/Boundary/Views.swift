@@ -231,17 +231,26 @@ extension Engine {
         }
     }
 
+    package func operationViews(queue: String?, handler: String?, after: UInt64, limit: Int) -> [OperationView] {
+        refs(queue, handler, after, limit) { _ in true }.map { view($0) }
+    }
+
     /// At most `limit` operations that have not ended, in a state that is wanted, with an id above `after`, oldest first.
-    package func operationViews(
-        queue: String?, handler: String?, after: UInt64, limit: Int,
-        where isWanted: (OperationState) -> Bool = { _ in true }
-    ) -> [OperationView] {
+    package func operationIDs(
+        queue: String?, handler: String?, after: UInt64, limit: Int, where isWanted: (OperationState) -> Bool
+    ) -> [UInt64] {
+        refs(queue, handler, after, limit, isWanted).map(\.id)
+    }
+
+    private func refs(
+        _ queue: String?, _ handler: String?, _ after: UInt64, _ limit: Int, _ isWanted: (OperationState) -> Bool
+    ) -> [OperationRef] {
         operations.oldest(limit) { operation in
             let isUnsafe = !journal.isWorking && isStartUnsafe(operation)
             return operation.id > after && isWanted(isUnsafe ? .ready : operation.state)
                 && (queue.map { $0 == queues[operation.queue].definition.name } ?? true)
                 && (handler.map { $0 == handlers[operation.handler].name } ?? true)
-        }.map { view($0) }
+        }
     }
 
     /// Operations that have not ended and were started by the end of that one.
@@ -318,14 +327,18 @@ extension Engine {
         }
     }
 
-    package var handlerViews: [HandlerView] {
+    package var handlerNames: [String] { handlers.indices.map { handlers[$0].name } }
+
+    package var handlerViews: [HandlerView] { handlerViews { _ in true } }
+
+    package func handlerViews(where isWanted: (String) -> Bool) -> [HandlerView] {
         let unsafe = unsafeStarts
         var pids: [Int: [Int32]] = [:]
         for ref in operations.oldest(.max / 4, where: { !$0.runs.isEmpty }) {
             pids[operations[ref].handler, default: []] += operations[ref].runs.filter { $0.seat == nil }
                 .compactMap(\.pid)
         }
-        return handlers.indices.map { index in
+        return handlers.indices.filter { isWanted(handlers[$0].name) }.map { index in
             let state = handlers[index]
             return HandlerView(
                 definition: state.definition.value, isRemoved: state.isRemoved,
@@ -344,15 +357,17 @@ extension Engine {
         }
     }
 
-    package var groupViews: [GroupView] {
-        sources.indices.compactMap { index in
-            guard isGroup(index), !sources[index].isRemoved, case .source(let id) = sources[index].origin else {
-                return nil
-            }
-            let group = sources[index].group
-            return GroupView(
-                id: id, outstanding: group.outstanding, entered: group.tickets.count, lost: group.tally.lost)
+    package var groupViews: [GroupView] { sources.indices.compactMap { groupView($0) } }
+
+    /// `nil`: there is no such group.
+    package func groupView(of id: SourceID) -> GroupView? { sources.index(of: .source(id)).flatMap { groupView($0) } }
+
+    private func groupView(_ index: Int) -> GroupView? {
+        guard isGroup(index), !sources[index].isRemoved, case .source(let id) = sources[index].origin else {
+            return nil
         }
+        let group = sources[index].group
+        return GroupView(id: id, outstanding: group.outstanding, entered: group.tickets.count, lost: group.tally.lost)
     }
 
     /// None while it is suspended: then nothing of it is kept.

@@ -230,9 +230,13 @@ struct OperationTable: Sendable {
     /// The oldest for which `isWanted` holds, at most `limit`. One look at each, and no sorting but of what is kept.
     func oldest(_ limit: Int, where isWanted: (Operation) -> Bool) -> [OperationRef] {
         var kept: [OperationRef] = []
-        for (id, slot) in byID where isWanted(slots[slot]) {
+        // So many are known to be older.
+        var bound = UInt64.max
+        for (id, slot) in byID where id < bound && isWanted(slots[slot]) {
             kept.append(OperationRef(id: id, slot: slot))
-            if kept.count / 2 >= limit { kept = Array(kept.sorted().prefix(limit)) }
+            guard kept.count / 2 >= limit else { continue }
+            kept = Array(kept.sorted().prefix(limit))
+            bound = kept.last?.id ?? 0
         }
         return Array(kept.sorted().prefix(limit))
     }
