@@ -113,6 +113,9 @@ extension Manager {
         # Emit to a source that is not a [Custom] one.
         error NotCustom (name: string)
 
+        # Run with paths of a source that is neither a [Path] nor a [Custom] one.
+        error TakesNoPaths (name: string)
+
         # Run or Retry of a handler that reads a descriptor which its source hands over (Accept=yes, Framing=ready): there is none to give it.
         error NeedsDescriptor (handler: string)
 

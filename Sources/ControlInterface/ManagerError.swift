@@ -27,6 +27,8 @@ package enum ManagerError: Error, Hashable, Sendable {
     case timedOut(what: String, state: String)
     case notSuspended(name: String)
     case notCustom(name: String)
+    /// Paths were given to a source that has none in its events.
+    case takesNoPaths(name: String)
     /// A handler reads a descriptor that its source hands over, and there is none for a run by hand or again.
     case needsDescriptor(handler: String)
     /// It is no process that watchd starts itself.
@@ -80,6 +82,7 @@ package enum ManagerError: Error, Hashable, Sendable {
             Self.make("TimedOut", ["what": .string(what), "state": .string(state)])
         case .notSuspended(let name): Self.make("NotSuspended", ["name": .string(name)])
         case .notCustom(let name): Self.make("NotCustom", ["name": .string(name)])
+        case .takesNoPaths(let name): Self.make("TakesNoPaths", ["name": .string(name)])
         case .needsDescriptor(let handler): Self.make("NeedsDescriptor", ["handler": .string(handler)])
         case .notSupervised(let name): Self.make("NotSupervised", ["name": .string(name)])
         case .notUp(let name, let reason):
@@ -125,6 +128,7 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "TimedOut": self = .timedOut(what: text("what"), state: text("state"))
         case "NotSuspended": self = .notSuspended(name: text("name"))
         case "NotCustom": self = .notCustom(name: text("name"))
+        case "TakesNoPaths": self = .takesNoPaths(name: text("name"))
         case "NeedsDescriptor": self = .needsDescriptor(handler: text("handler"))
         case "NotSupervised": self = .notSupervised(name: text("name"))
         case "NotUp": self = .notUp(name: text("name"), reason: text("reason"))

@@ -117,6 +117,7 @@ package struct Daemon {
         Linux.limitArenas(2)
         // A limit is a delay: with fewer descriptors some sources would only be watched later.
         try? Linux.raiseOpenFileLimit()
+        try checkDescriptors()
         let passed = try ListenSockets.take()
         let kept = KeptDescriptors(passed)
         let listener = try ControlListener(settings: configuration.settings, passed: kept.others)
@@ -166,6 +167,19 @@ package struct Daemon {
             description: """
                 only \(had) of the \(Self.threads) threads that watchd needs can be made; raise LimitNPROC= (ulimit -u), \
                 which counts all that user \(Linux.userID) runs, or TasksMax=
+                """)
+    }
+
+    /// What it opens itself, a client and a run.
+    private static let leastDescriptors: UInt64 = 40
+
+    /// With fewer it would come up without a control socket, or wait for ever to start a handler.
+    private func checkDescriptors() throws {
+        guard let limit = try? Linux.openFileLimit().soft, limit < Self.leastDescriptors else { return }
+        throw Refusal(
+            description: """
+                only \(limit) descriptors are allowed, and watchd needs at least \(Self.leastDescriptors); raise \
+                LimitNOFILE= (ulimit -n)
                 """)
     }
 

@@ -42,6 +42,12 @@ package struct BusMessage {
         return Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
+    func unsigned() throws(Unexpected) -> UInt64 {
+        var value: UInt64 = 0
+        guard sd_bus_message_read_basic(message, BusType.unsigned, &value) > 0 else { throw Unexpected() }
+        return value
+    }
+
     func skip(_ types: String) throws(Unexpected) {
         guard sd_bus_message_skip(message, types) >= 0 else { throw Unexpected() }
     }
@@ -78,6 +84,7 @@ enum BusType {
     static let string = CChar(UInt8(ascii: "s"))
     static let objectPath = CChar(UInt8(ascii: "o"))
     static let boolean = CChar(UInt8(ascii: "b"))
+    static let unsigned = CChar(UInt8(ascii: "t"))
     static let array = CChar(UInt8(ascii: "a"))
     static let variant = CChar(UInt8(ascii: "v"))
     static let structure = CChar(UInt8(ascii: "r"))

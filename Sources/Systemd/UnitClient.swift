@@ -146,6 +146,16 @@ package final class UnitClient {
         }
     }
 
+    /// When the state of a unit has changed last, on the monotonic clock, in microseconds.
+    package func changeTime(of unit: String, _ done: @escaping (UInt64?) -> Void) {
+        property("StateChangeTimestampMonotonic", of: unit) { reply in
+            guard case .message(let message) = reply else { return done(nil) }
+            done(
+                try? message.inside(BusType.variant, "t") { () throws(BusMessage.Unexpected) in try message.unsigned() }
+            )
+        }
+    }
+
     private func property(_ name: String, of unit: String, _ reply: @escaping (Bus.Reply) -> Void) {
         guard let path = Self.path(unit: unit) else { return reply(.failure("it has no place on the bus")) }
         bus.call(

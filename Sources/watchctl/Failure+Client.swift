@@ -124,6 +124,11 @@ extension Failure {
             )
         case .notSuspended(let name): ("“\(name)” is not suspended", nil)
         case .notCustom(let name): ("“\(name)” is not a [Custom] source", "watchctl run \(name) starts its handlers")
+        case .takesNoPaths(let name):
+            (
+                "“\(name)” takes no paths: they are for a [Path], a [Custom] or a handler",
+                "watchctl run \(name) starts its handlers"
+            )
         case .needsDescriptor(let handler):
             (
                 "“\(handler)” reads a descriptor that its source hands over, and there is none to give it now",

@@ -98,7 +98,7 @@ struct DescriptionTests {
         .wouldDeadlock(chain: ["a waits for b", "b waits for a"]), .noSuchTicket(group: "group/g", ticket: 3),
         .noSuchTicket(group: "group/g", ticket: 3, isEarlier: true),
         .noSuchProcess(pid: 77), .tooManyTickets(limit: 512), .timedOut(what: "images", state: "3 wait"),
-        .notSuspended(name: "a"), .notCustom(name: "a"), .needsDescriptor(handler: "a"),
+        .notSuspended(name: "a"), .notCustom(name: "a"), .takesNoPaths(name: "a"), .needsDescriptor(handler: "a"),
         .notSupervised(name: "process/a"),
         .notUp(name: "process/a", reason: "exit 3 after 2s"), .draining,
         .notSupported(what: "plan"), .tooSlow,

@@ -53,6 +53,17 @@ import Varlink
         }
     }
 
+    @Test(arguments: [12, 24, 39]) func tooFewDescriptorsAreNamedAtTheStart(_ count: Int) throws {
+        try Folder.with { folder in
+            try folder.write("watch", "[Watchd]\nControlSocket=\(folder["s"])\nStateDirectory=\(folder["state"])\n")
+            let watchd = try Products.path("watchd")
+            let end = try Program.run(["prlimit", "--nofile=\(count):\(count)", "--", watchd, folder["watch"]])
+            #expect(end.code == 1, "\(end)")
+            #expect(end.errorText.contains("only \(count) descriptors are allowed"), "\(end)")
+            #expect(end.errorText.contains("at least 40; raise LimitNOFILE="), "\(end)")
+        }
+    }
+
     @Test func sourcesLeaveDescriptorsToTheRunsOfTheirEvents() throws {
         let names = (1...30).map { "fifo\($0)" }
         let text = names.map { "[Descriptor \($0)]\nListenFIFO=@/\($0)\nHandler=copy\n" }.joined()

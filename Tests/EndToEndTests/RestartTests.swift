@@ -355,4 +355,27 @@ import Varlink
             }
         }
     }
+
+    @Test func whatAnEarlierWatchdRanIsShownAndExplained() throws {
+        try Lives.run("[Timer t]\nOnStartupSec=1h\nExec=/bin/sh -c 'exit 3'\n\n") { lives in
+            let run = try lives.watchd.control("run", "--wait", "t")
+            #expect(run.code == 3, "\(run)")
+            lives.watchd.send(SIGTERM)
+            lives.watchd.waitForEnd()
+            try lives.start()
+            try wait(for: "FINISHED") { try !lives.watchd.status().recent.isEmpty }
+            #expect(try lives.watchd.status().recent.map(\.handler) == ["t"])
+            for name in ["t", "timer/t", "handler/t"] {
+                let steps = try lives.watchd.call(Explain.self, .init(name: name)).steps
+                #expect(steps.first?.sentence == "failed, exit 3", "\(name): \(steps)")
+            }
+            let refused = try lives.watchd.control("run", "t", "/tmp/file")
+            #expect(refused.code == 1 && refused.errorText.contains("“t” takes no paths"), "\(refused)")
+            let suspended = try lives.watchd.control("suspend", "t")
+            #expect(suspended.code == 0, "\(suspended)")
+            let last = try lives.watchd.call(Explain.self, .init(name: "timer/t")).steps.map(\.sentence)
+            #expect(last.contains("keeps what comes until it is resumed"), "\(last)")
+            #expect(!last.contains { $0.hasPrefix("armed") }, "\(last)")
+        }
+    }
 }

@@ -37,7 +37,7 @@ struct OrderTests {
         #expect(fixture.running == ["h: line:a", "h: line:b", "h: line:c"])
         fixture.endFirst()
         #expect(fixture.running == ["h: line:b", "h: line:c", "h: line:a"])
-        #expect(fixture.engine.operation(4)?.waitingFor == "2 (same key)")
+        #expect(fixture.engine.operation(4)?.waitingFor == "operation 2 (same key)")
     }
 
     @Test func onASerialQueueNobodyPassesWhoWaitsForItsKey() {

@@ -91,6 +91,12 @@ struct RunCommandTests {
         #expect(fixture.story == ["g: data:-3", "g: written:a line:l"])
     }
 
+    @Test func aSourceWhoseEventsHaveNoPathsTakesNone() {
+        let fixture = fixture()
+        #expect(error(fixture, run(fixture, "timer/report", paths: ["/w/a"])) == .takesNoPaths("timer/report"))
+        #expect(fixture.story.isEmpty)
+    }
+
     @Test func namesMustBeClear() {
         let fixture = fixture()
         #expect(

@@ -52,7 +52,7 @@ struct RunTests {
         #expect(fixture.engine.operation(1)?.pid == 1001)
         #expect(fixture.engine.handlerViews.first?.runningPIDs == [1001])
         #expect(fixture.engine.operation(2)?.state == .pending)
-        #expect(fixture.engine.operation(2)?.waitingFor == "1 (same key)")
+        #expect(fixture.engine.operation(2)?.waitingFor == "operation 1 (same key)")
         fixture.advance(seconds: 2)
         fixture.endFirst(output: "hello")
         #expect(fixture.ended[0].output == Array("hello".utf8))

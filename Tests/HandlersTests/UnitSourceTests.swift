@@ -43,6 +43,19 @@ import WatchFile
         #expect(said == ["a.service failed exit-code", "b.service failed timeout"])
     }
 
+    @Test func whatChangedBetweenTheOpeningAndTheFirstListIsTold() throws {
+        let before = UInt64(Linux.now(.monotonic))
+        let said = try said { source in
+            source.listedFirst(
+                [("old.service", .failed), ("new.service", .failed), ("up.service", .active), ("x.service", .failed)]
+            ) { unit, answer in
+                #expect(unit != "up.service", "nobody asks for this state")
+                answer(unit == "old.service" ? before - 1 : unit == "x.service" ? nil : UInt64(Linux.now(.monotonic)))
+            }
+        }
+        #expect(said == ["new.service failed exit-code"])
+    }
+
     @Test func aFailureWhoseResultIsAskedForWhenTheBusIsLostIsToldWithoutIt() throws {
         let said = try said { source in
             var answers: [(String?) -> Void] = []
@@ -57,5 +70,15 @@ import WatchFile
             said == [
                 "a.service failed -", "b.service failed -", "failed: there is no bus", "failed: there is still no bus",
             ])
+    }
+}
+
+extension UnitSource {
+    fileprivate func listedFirst(
+        _ units: [(unit: String, state: UnitChange)],
+        _ changeTime: (_ unit: String, _ answer: @escaping (UInt64?) -> Void) -> Void
+    ) {
+        saw(units)
+        began(with: units, changeTime: changeTime) { _, answer in answer("exit-code") }
     }
 }

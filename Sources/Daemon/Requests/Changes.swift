@@ -182,6 +182,7 @@ extension ManagerError {
                 .queueFull(queue: queue, backlog: backlog, bytes: bytes)
             case .notSuspended(let name): .notSuspended(name: name)
             case .notCustom(let name): .notCustom(name: name)
+            case .takesNoPaths(let name): .takesNoPaths(name: name)
             case .draining: .draining
             case .wouldDeadlock(let chain): .wouldDeadlock(chain: chain)
             case .noSuchTicket(let group, let ticket, let isEarlier):

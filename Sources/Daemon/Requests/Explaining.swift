@@ -3,6 +3,7 @@ import Engine
 import Handlers
 import LinuxSystem
 import Schedule
+import Store
 import Varlink
 import WatchFile
 
@@ -12,10 +13,51 @@ extension Runtime {
         if let id = parameters.id { return explain(operation: id, role, done) }
         do throws(ManagerError) {
             let found = try explained(parameters.name ?? "")
-            done(.of(Explain.Reply(object: found.object, steps: found.steps.map { step($0, role) })))
+            let handlers = found.steps.contains { $0.time != nil } ? [] : handlers(of: found.object)
+            earlier(handlers) { [unowned self] earlier in
+                let steps = (earlier + found.steps).map { step($0, role) }
+                done(.of(Explain.Reply(object: found.object, steps: steps)))
+            }
         } catch {
             done(.of(error))
         }
+    }
+
+    // MARK: Earlier watchds
+
+    /// Handlers of one source that are looked for in the store, and operations of each.
+    private static let earlierLimit = (handlers: 8, operations: 5)
+
+    /// Those that an explanation is about.
+    private func handlers(of object: String) -> [String] {
+        if object.hasPrefix("handler/") { return [String(object.dropFirst("handler/".count))] }
+        return SourceID(description: object).flatMap { engine.definition(of: $0) }?.routes.map(\.handler) ?? []
+    }
+
+    /// How the last operations of these handlers have ended, by the store: the engine's trail begins with its watchd.
+    private func earlier(_ handlers: [String], _ done: @escaping ([Explanation]) -> Void) {
+        guard !handlers.isEmpty, let persistence, persistence.failure == nil else { return done([]) }
+        persistence.read(
+            { reader throws(StoreError) in
+                var ended: [EndedOperation] = []
+                for handler in handlers.prefix(Self.earlierLimit.handlers) {
+                    var query = HistoryQuery()
+                    (query.handler, query.limit) = (handler, Self.earlierLimit.operations)
+                    ended += try reader.page(query).map { EndedOperation($0) }
+                }
+                return ended
+            },
+            then: { result in
+                // A store that fails is told of elsewhere.
+                done(((try? result.get()) ?? []).sorted { $0.ended < $1.ended }.map(Self.explanation))
+            })
+    }
+
+    private static func explanation(_ operation: EndedOperation) -> Explanation {
+        Explanation(
+            time: operation.ended, code: code(operation.result),
+            sentence: end(operation.result, operation.exit, operation.reason, successor: operation.successor),
+            operation: operation.id, other: operation.successor, section: "handler/\(operation.handler)")
     }
 
     // MARK: Queues, handlers, groups, semaphores

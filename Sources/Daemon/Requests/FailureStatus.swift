@@ -8,17 +8,21 @@ import WatchFile
 
 /// Failures in `GetStatus` and in the line of the service manager: all that `watchctl failed` lists.
 extension Runtime {
-    /// Reads the failures of earlier watchds, once at the start.
+    /// Reads the failures of earlier watchds, and what ended last, once at the start.
     func readFailures() {
         persistence?.read(
             { reader throws(StoreError) in
-                var query = HistoryQuery()
+                var (query, last) = (HistoryQuery(), HistoryQuery())
                 (query.isUnsettled, query.limit) = (true, OpenFailures.limit)
-                return try reader.page(query).map { EndedOperation($0) }
+                last.limit = Manager.maximumShownInStatus
+                let failures = try reader.page(query).map { EndedOperation($0) }
+                return (failures: failures, last: try reader.page(last).map { EndedOperation($0) })
             },
             then: { [unowned self] result in
                 // A store that fails is told of elsewhere.
-                for operation in (try? result.get()) ?? [] where recent.settlement(of: operation.id) == nil {
+                guard let read = try? result.get() else { return refreshStatus() }
+                recent.earlier = read.last
+                for operation in read.failures where recent.settlement(of: operation.id) == nil {
                     failures.add(operation)
                 }
                 refreshStatus()

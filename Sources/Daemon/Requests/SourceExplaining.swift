@@ -21,6 +21,12 @@ extension Runtime {
         case .armed where view.isHeld && view.suspensions.isEmpty:
             let sentence = heldText(view).map { "held back: \($0)" } ?? "held back"
             return Explanation(code: .held, sentence: sentence, section: section)
+        case .armed where !view.suspensions.isEmpty:
+            let kept = view.counters[.held]
+            let sentence =
+                kept == 0
+                ? "keeps what comes until it is resumed" : "keeps \(Self.count(kept, "event")) until it is resumed"
+            return Explanation(code: .held, sentence: sentence + last, section: section)
         case .armed:
             let limit =
                 (connectionLimit(view.id)?.sentence ?? comparisons[view.id]?.text ?? limits[view.id]).map { "; \($0)" }

@@ -68,7 +68,7 @@ extension Runtime {
             return summary
         }
         reply.waiting = engine.oldestViews(shown, running: false).map { OperationSummary($0, role) }
-        reply.recent = recent.newestFirst.prefix(shown).map { OperationSummary(settled(EndedOperation($0)), role) }
+        reply.recent = recent.newest(shown).map { OperationSummary(settled($0), role) }
     }
 
     private func addResources(to reply: inout GetStatus.Reply) {

@@ -13,6 +13,8 @@ final class RecentOperations {
     static let settledLimit = 4096
 
     private var views: [OperationView] = []
+    /// The last ones of earlier watchds, from the store: newest first.
+    var earlier: [EndedOperation] = []
     private var bytes = 0
     /// Those before it have lost their events and output.
     private var firstWhole = 0
@@ -37,6 +39,13 @@ final class RecentOperations {
 
     /// Newest first.
     var newestFirst: some Sequence<OperationView> { views.suffix(Self.limit).reversed() }
+
+    /// The newest ones, also of earlier watchds, at most `limit`.
+    func newest(_ limit: Int) -> [EndedOperation] {
+        let own = newestFirst.prefix(limit).map { EndedOperation($0) }
+        let ids = Set(own.map(\.id))
+        return own + earlier.filter { !ids.contains($0.id) }.prefix(limit - own.count)
+    }
 
     /// Everything that is still here, in no promised number: for who asks the store too.
     var all: [OperationView] { views }

@@ -163,6 +163,8 @@ package enum CommandError: Error, Equatable, Sendable {
     case queueFull(queue: String, backlog: Int, bytes: Int? = nil)
     case notSuspended(String)
     case notCustom(String)
+    /// Paths were given to a source that has none in its events.
+    case takesNoPaths(String)
     /// This handler reads a descriptor that its source hands over, and there is none for it.
     case needsDescriptor(handler: String)
     case draining

@@ -13,6 +13,7 @@ extension Engine {
         switch try resolve(command.name, among: { isRunnable($0) }) {
         case .queue, .semaphore: return
         case .source(let index):
+            guard command.paths.isEmpty || takesPaths(index) else { throw .takesNoPaths(command.name) }
             source = index
             targets = sources[index].targets
         case .handler(let handler):
@@ -51,6 +52,14 @@ extension Engine {
         }
         for case .operation(let id) in admissions { if let ref = operations.ref(id: id) { close(ref) } }
         return admissions
+    }
+
+    /// A path is an event of a source that watches some, or of one that only clients fire.
+    private func takesPaths(_ source: Int) -> Bool {
+        switch sources[source].definition?.value.trigger {
+        case .path, .custom: true
+        case .timer, .signal, .descriptor, .process, .group, .unit, nil: false
+        }
     }
 
     private func isRunnable(_ named: Named) -> Bool {

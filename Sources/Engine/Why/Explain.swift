@@ -193,7 +193,7 @@ extension Engine {
             return wait(ref, .reload, "a reload", section: "queue/\(queues[place].definition.name)")
         case .key(let first):
             let id = operations[first].id
-            return wait(ref, .key, "\(id) (same key)", other: id, section: handler)
+            return wait(ref, .key, "operation \(id) (same key)", other: id, section: handler)
         case .order(let head):
             let (id, name) = (operations[head].id, queues[operations[ref].queue].definition.name)
             let sentence =

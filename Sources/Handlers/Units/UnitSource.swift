@@ -1,10 +1,12 @@
 package import Engine
 import EventSources
+import LinuxSystem
 import Systemd
 package import WatchFile
 
-/// `[Unit]`: state changes of systemd units. It starts with the states as they are; from then on each change is told,
-/// also one that is seen only when the bus is there again. Confined to the core.
+/// `[Unit]`: state changes of systemd units, from the moment on at which the source is opened: the first list may come
+/// later, and what has changed in between is told then, as is a change that is seen only when the bus is there again.
+/// Confined to the core.
 package final class UnitSource: EventSource, UnitListener {
     /// Units of which the result is asked for at once, when it was not told.
     private static let questionLimit = 256
@@ -14,6 +16,8 @@ package final class UnitSource: EventSource, UnitListener {
     private let hub: UnitHub
     private let send: (Input) -> Void
     private var states: UnitStates
+    /// Monotonic, microseconds.
+    private let opened = Linux.now(.monotonic)
     /// Whether the states are those of some moment.
     private var isListed = false
     /// Failures that are told as soon as their result is known.
@@ -72,11 +76,38 @@ package final class UnitSource: EventSource, UnitListener {
 
     private func listed(_ units: [(name: String, state: String)], _ patterns: [String], _ client: UnitClient) {
         states.watch(patterns)
-        let changes = states.saw(all: known(units))
-        if isListed { for change in changes { changed(change.unit, change.state, result: nil, ask: client.result) } }
+        let changes = saw(known(units))
+        if isListed {
+            for change in changes { changed(change.unit, change.state, result: nil, ask: client.result) }
+        } else {
+            began(with: changes, changeTime: client.changeTime, result: client.result)
+        }
         isListed = true
         hub.answered()
         send(.source(id, condition))
+    }
+
+    /// Returns what is in another state than before.
+    @discardableResult func saw(_ units: [(unit: String, state: UnitChange)]) -> [(unit: String, state: UnitChange)] {
+        states.saw(all: units)
+    }
+
+    /// The first list: of its units some may have changed since the source was opened.
+    ///
+    /// - Parameters:
+    ///   - changeTime: asks when the state of a unit has changed last, on the monotonic clock.
+    ///   - result: asks for the result of a unit.
+    func began(
+        with units: [(unit: String, state: UnitChange)],
+        changeTime: (_ unit: String, _ answer: @escaping (UInt64?) -> Void) -> Void,
+        result: @escaping (_ unit: String, _ answer: @escaping (String?) -> Void) -> Void
+    ) {
+        for (unit, state) in units.filter({ trigger.events.contains($0.state) }).prefix(Self.questionLimit) {
+            changeTime(unit) { [weak self] time in
+                guard let self, let time, Int64(clamping: time) >= opened, states.isIn(state, unit) else { return }
+                changed(unit, state, result: nil, ask: result)
+            }
+        }
     }
 
     private func known(_ units: [(name: String, state: String)]) -> [(unit: String, state: UnitChange)] {

@@ -53,6 +53,8 @@ struct UnitStates {
         return true
     }
 
+    func isIn(_ state: UnitChange, _ unit: String) -> Bool { (states[unit] ?? .inactive) == state }
+
     /// All that are loaded now; returns those in another state than before, by their names. What a unit passed through
     /// in between is not known.
     mutating func saw(all listed: [(unit: String, state: UnitChange)]) -> [(unit: String, state: UnitChange)] {

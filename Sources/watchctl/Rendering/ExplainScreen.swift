@@ -26,12 +26,16 @@ struct ExplainScreen {
         return screen.spread(title, Styled("operation \(operation.id), ") + OperationText.brief(operation))
     }
 
+    /// Of which the sentence begins with another operation.
+    private static let namesAnother: Set<String> = ["key", "dependency"]
+
     /// The operation, where neither the head nor the sentence names it.
     private func about(_ step: Explain.Step) -> String {
         guard explanation.operation == nil, let operation = step.operation,
             !step.sentence.contains("operation \(operation) ")
         else { return "" }
-        return "\(operation): "
+        return step.time == nil && Self.namesAnother.contains(step.code)
+            ? "\(operation) waits for " : "\(operation): "
     }
 
     /// `uploads.watch:13`; the section where its place is not told.

@@ -28,8 +28,11 @@ struct StatusScreen {
         let identity =
             "watchd \(status.version)\(owner.map { " " + $0 } ?? "") on \(status.host), up since \(screen.short(status.started)) "
             + "(\(Phrases.span(microseconds: Int64(status.uptimeUsec))))"
+        let sections = Phrases.count(status.sections, "section")
+        // Whoever may only read is not told the names of files.
         let files =
-            "\(folder): \(Phrases.count(status.files.count, "file")), \(Phrases.count(status.sections, "section"))"
+            status.files.isEmpty && status.sections > 0
+            ? sections : "\(folder): \(Phrases.count(status.files.count, "file")), \(sections)"
         let now = "\(screen.local.weekday(screen.now)) \(screen.local.clock(screen.now))"
         return screen.spread(Styled(identity, .bold), Styled(files)) + screen.spread(state, Styled(now))
             + [Self.totals(status.totals), load].flatMap { Styled($0).wrapped(to: screen.width) }
