@@ -24,7 +24,8 @@ import WatchFile
         /// A life of a source.
         func live(isArmed: Bool = true, ownPaths: [[UInt8]] = [], _ body: (Life) throws -> Void) throws {
             let rim = try Rim(snapshots: store, ownPaths: ownPaths)
-            let trigger = PathTrigger(paths: [root], events: events, filter: filter, initial: initial)
+            var trigger = PathTrigger(paths: [root], events: events, filter: filter)
+            trigger.initial = initial
             let source = rim.open { PathSource($0, trigger, $1) }
             defer { rim.core.queue.sync { source.value.close() } }
             if isArmed { try rim.waitUntilArmed() }
@@ -85,8 +86,8 @@ import WatchFile
         }
 
         func reopen(_ change: (inout PathTrigger) -> Void) {
-            var trigger = PathTrigger(
-                paths: [setup.root], events: setup.events, filter: setup.filter, initial: setup.initial)
+            var trigger = PathTrigger(paths: [setup.root], events: setup.events, filter: setup.filter)
+            trigger.initial = setup.initial
             change(&trigger)
             rim.core.queue.sync { (source.value as? PathSource)?.reopen(trigger) }
         }
