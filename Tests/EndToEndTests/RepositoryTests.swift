@@ -70,7 +70,12 @@ import Testing
             // Each is a configuration of its own.
             let end = try Program.run([Products.path("watchd"), "--check", file])
             #expect(end.code == 0, "\(file): \(end)")
-            #expect(end.text + end.errorText == "", "\(file)")
+            // A program for mail is the machine's: the warning, its line and the caret.
+            var lines = (end.text + end.errorText).split(separator: "\n")
+            while let warning = lines.firstIndex(where: { $0.contains("warning: Mail= needs a sendmail") }) {
+                lines.removeSubrange(warning..<min(warning + 3, lines.count))
+            }
+            #expect(lines.isEmpty, "\(file)")
         }
     }
 

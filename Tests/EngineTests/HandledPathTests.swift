@@ -3,7 +3,7 @@ import WatchFile
 
 @testable import Engine
 
-/// When a change of a path is handled (PATHS, rule 5).
+/// When a change of a path is handled (Semantics.md, "Comparison").
 @Suite("Changes that are handled") struct HandledPathTests {
     private func fixture(
         key: KeyRule = .handler, isSuspended: Bool = false, events: PathEvents = .changed,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventSources
 
-@Suite("Tree of files") struct FileTreeTests {
+@Suite("Tree of files", .ownThread) struct FileTreeTests {
     private func status(_ kind: FileStatus.Kind, inode: UInt64) throws -> FileStatus {
         var status = try Linux.stat("/")
         (status.kind, status.inode, status.size) = (kind, inode, kind == .folder ? 4096 : Int64(inode) * 3)

@@ -377,7 +377,6 @@ import WatchFile
         }
     }
 
-    /// PATHS, rule 8.
     @Test func aReloadTellsNothingOfWhatItNewlyLetsIn() throws {
         try with { setup in
             setup.filter = PathFilter(exclude: [try PathGlob("*.tmp".pathBytes)])

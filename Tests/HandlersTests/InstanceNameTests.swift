@@ -1,9 +1,10 @@
 import LinuxSystem
+import ProgramKit
 import Testing
 
 @testable import Handlers
 
-@Suite("Names of an instance") struct InstanceNameTests {
+@Suite("Names of an instance", .ownThread) struct InstanceNameTests {
     /// The vectors of the reference implementation: key 00…0F, messages of 0 to 15 bytes 00, 01, ….
     @Test func theHashIsSipHash() {
         let key = (0..<16).map { UInt8($0) }

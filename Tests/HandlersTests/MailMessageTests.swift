@@ -1,10 +1,11 @@
 import Engine
+import ProgramKit
 import Testing
 import WatchFile
 
 @testable import Handlers
 
-@Suite("Mails") struct MailMessageTests {
+@Suite("Mails", .ownThread) struct MailMessageTests {
     private let cause = Event(id: 1, time: 0, fact: .custom(CustomFact(data: 7)))
 
     private func completion(

@@ -40,7 +40,7 @@ import Testing
         ("echo x >spool/.hidden", []),
         ("echo x >spool/backup~", []),
         ("echo x >spool/file", ["spool"]),
-        ("mv spool/backup~ spool/whole", ["spool"]),
+        ("echo x >spool/backup~; mv spool/backup~ spool/whole", ["spool"]),
     ]
 
     private func noted(_ machine: Machine, _ root: String) throws -> [String] {

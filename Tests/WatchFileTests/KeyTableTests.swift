@@ -36,6 +36,7 @@ struct KeyTableTests {
         {
             lines.append(isOfWorkers ? "Stream=/bin/true" : "Exec=/bin/true")
         }
+        if key == "Prune" { lines.append("Recursive=yes") }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
     }
 

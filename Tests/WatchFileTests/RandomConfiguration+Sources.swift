@@ -91,11 +91,12 @@ extension RandomConfiguration {
 
     private mutating func pathTrigger() -> PathTrigger {
         if number(0...3) == 0 { return systemdTrigger() }
+        let isRecursive = bool
         var trigger = PathTrigger(
             paths: Set((0..<number(1...3)).map { _ in path() }).sorted { $0.lexicographicallyPrecedes($1) },
             events: PathEvents(rawValue: UInt8(number(1...63))),
-            filter: PathFilter(include: globs(), exclude: globs()), isRecursive: bool,
-            prune: PathPrune(globs: globs()))
+            filter: PathFilter(include: globs(), exclude: globs()), isRecursive: isRecursive,
+            prune: PathPrune(globs: isRecursive ? globs() : []))
         trigger.stopsLoops = bool
         // Of a tree nothing is recorded.
         trigger.initial = trigger.isRecursive ? .none : PathTrigger.Initial.allCases[number(0...3)]

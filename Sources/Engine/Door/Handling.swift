@@ -2,7 +2,7 @@ import WatchFile
 
 /// The changes of paths that were told and are not handled yet, with the operations they wait for.
 ///
-/// A change is handled when the last of its deliveries has ended (PATHS, rule 5). The changes of one path are handled in
+/// A change is handled when the last of its deliveries has ended (Semantics.md, "Comparison"). The changes of one path are handled in
 /// the order in which they were told: what stands at a path counts as handled up to the newest change before which none
 /// is left. A change that waits for no other operation than the one before it takes its place, so that a file which is
 /// written all the while costs no more than one that was written once.

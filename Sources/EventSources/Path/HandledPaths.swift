@@ -4,7 +4,7 @@ package import WatchFile
 
 /// What was handled since it was written last: written in batches, off the way of an event.
 ///
-/// A stamp that was taken within 20 ms of a change may hide another one (PATHS, rule 4): such a path is looked at again
+/// A stamp that was taken within 20 ms of a change may hide another one (Semantics.md, "Comparison"): such a path is looked at again
 /// when it is written. If it still stands as it was told, and nothing is told of it that is not handled, its stamp is
 /// trusted from then on; else the next comparison counts it as changed. Confined to the core.
 package final class HandledPaths {

@@ -97,7 +97,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     var limit: String? { anchor?.limit }
     var isListing: Bool { listing != nil }
     /// Whether it is not known yet what stands there, as far as the source waits for it to be armed.
-    var isUnready: Bool { (listing != nil && !record.isComparing) || record.isStoring }
+    var isUnready: Bool { (listing != nil && comparison == nil && !record.isComparing) || record.isStoring }
     var isOver: Bool { anchor == nil }
 
     var isBehind: Bool {
