@@ -14,7 +14,7 @@ import Testing
     @Test func aJobThatAStopEndsIsAFailureUntilItIsForgotten() throws {
         let text = """
             [Custom job]
-            Exec=/bin/sh -c 'echo $$ >@/running; echo begun; exec sleep 1000'
+            Exec=/bin/sh -c 'echo begun; echo $$ >@/running; exec sleep 1000'
             OnFailure=mail
             [Handler mail]
             Exec=/bin/sh -c 'echo "$WATCHD_OF_HANDLER on $WATCHD_HOST $WATCHD_OUTCOME: $WATCHD_REASON" >>@/mails'

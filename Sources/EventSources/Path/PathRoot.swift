@@ -243,6 +243,8 @@ final class PathRoot: FolderObserver, WatchedPath {
             return owner.failed(error)
         case .success(let listed) where hasBegun:
             comparison = Comparison(newer: listed.newer, found: listed.found)
+            // It is armed, however long the telling takes.
+            owner.rootChanged()
             goOnComparing()
         case .success(let listed):
             hasBegun = true
