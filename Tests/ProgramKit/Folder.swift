@@ -20,14 +20,15 @@ package struct Folder: Sendable {
     package subscript(name: [UInt8]) -> [UInt8] { Array(path.utf8) + [UInt8(ascii: "/")] + name }
 
     /// Makes a file, or replaces what it says.
+    /// The last that happens to the file is its close.
     package func write(_ name: String, _ text: String, mode: UInt32 = 0o644) throws {
-        try write(Array(name.utf8), Array(text.utf8))
-        try Linux.chmod(self[name], mode)
+        try write(Array(name.utf8), Array(text.utf8), mode: mode)
     }
 
-    package func write(_ name: [UInt8], _ bytes: [UInt8]) throws {
+    package func write(_ name: [UInt8], _ bytes: [UInt8], mode: UInt32? = nil) throws {
         try Linux.open(self[name], [.writing, .creating, .truncating]).use { descriptor throws(SystemError) in
             try Linux.writeAll(descriptor, bytes)
+            if let mode { try Linux.fchmod(descriptor, mode) }
         }
     }
 
