@@ -83,6 +83,27 @@ import WatchFile
         #expect(fixture.loops == [])
     }
 
+    @Test func aFolderInWhichOthersWriteAllTheWhileIsHeldBackLessAndLess() {
+        let fixture = fixture()
+        fixture.path("p", .written, "/w/in")
+        for suspicious in [10, 20, 40] {
+            loop(fixture, suspicious)
+            #expect(fixture.running == ["h: written:out"], "\(suspicious) rounds are not enough")
+            loop(fixture, 1)
+            #expect(fixture.running == [], "held back after \(suspicious) rounds")
+            fixture.advance(seconds: 0.2)
+            fixture.path("p", .written, "/w/other")
+            #expect(fixture.running.count == 1)
+        }
+        #expect(fixture.loops == [])
+        // After a rest it is as at first.
+        fixture.endFirst()
+        fixture.advance(seconds: 61)
+        fixture.path("p", .written, "/w/in")
+        loop(fixture, 11)
+        #expect(fixture.running == [])
+    }
+
     @Test func whatIsReadALittleLateFellIntoTheRun() {
         let fixture = fixture()
         fixture.path("p", .written, "/w/in")

@@ -6,7 +6,8 @@ import WatchFile
 /// A *round* is an operation all of whose events fell into the run before it: that of the same handler by the same
 /// source or, where files have keys of their own, of the same key. After ten rounds the next operation is held back
 /// until a second after that run. An event that comes meanwhile is somebody else's, and the count begins anew; else it
-/// is a loop.
+/// is a loop. Each time that the suspicion was wrong it takes twice as many rounds to wake it again, until the handler has
+/// rested for a minute: a folder in which others write all the while is not held back every ten runs.
 struct LoopWatch: Sendable {
     struct Key: Hashable, Sendable {
         var source: Int
@@ -24,6 +25,8 @@ struct LoopWatch: Sendable {
         /// An event has come since the last start that did not fall into a run, or not into a single one.
         var hasOthers = false
         var rounds = 0
+        /// Rounds in a row that are suspicious.
+        var suspicious = LoopWatch.rounds
         /// Operations that are held back.
         var held: [OperationRef] = []
         /// Until this monotonic microsecond, once nothing runs.
@@ -35,8 +38,11 @@ struct LoopWatch: Sendable {
         }
     }
 
-    /// Rounds in a row that are suspicious.
+    /// Rounds in a row that are suspicious at first, and after however many wrong suspicions.
     static let rounds = 10
+    static let mostRounds = 10_240
+    /// After a pause as long, ten are suspicious again.
+    static let rest: Int64 = 60_000_000
     /// How long the next run is held back.
     static let patience: Int64 = 1_000_000
     /// A change written at the end of a run may be read as much later.
@@ -94,7 +100,7 @@ extension Engine {
             let isLate = state.running == 0 && now.monotonic <= state.lastEnd + LoopWatch.lateness
             if isLevel || (state.running != 1 && !isLate) {
                 beginLoopAnew(key)
-            } else if isNew, state.rounds >= LoopWatch.rounds, loops.heldBy[ref.id] == nil {
+            } else if isNew, state.rounds >= state.suspicious, loops.heldBy[ref.id] == nil {
                 hold(ref, for: key)
             }
         }
@@ -102,6 +108,9 @@ extension Engine {
 
     /// Somebody else writes too.
     private mutating func beginLoopAnew(_ key: LoopWatch.Key) {
+        if let state = loops.states[key], !state.held.isEmpty {
+            loops.states[key]?.suspicious = min(2 * state.suspicious, LoopWatch.mostRounds)
+        }
         loops.states[key]?.hasOthers = true
         loops.states[key]?.rounds = 0
         loops.found[key] = nil
@@ -119,6 +128,7 @@ extension Engine {
                 let isRound =
                     state.lastStart != 0 && operations[ref].times.made >= state.lastStart && !state.hasOthers
                 state.rounds = isRound ? state.rounds + 1 : 0
+                if now.monotonic - state.lastEnd > LoopWatch.rest { state.suspicious = LoopWatch.rounds }
                 (state.hasOthers, state.lastStart) = (false, now.monotonic)
                 if !isRound { loops.found[key] = nil }
             }
@@ -214,7 +224,7 @@ extension Engine {
         guard let key = loops.heldBy[ref.id], let state = loops.states[key] else { return nil }
         let name = handlers[key.handler].name
         let wait = state.until.map { "\(span($0 - now.monotonic)) more" } ?? "the end of \(name) and 1s more"
-        return "Loop=, \(wait): only \(name) has written here, \(LoopWatch.rounds) times in a row"
+        return "Loop=, \(wait): only \(name) has written here, \(state.suspicious) times in a row"
     }
 
     /// A loop is seen as long as it goes on, or is stopped.
