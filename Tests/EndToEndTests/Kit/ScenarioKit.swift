@@ -4,14 +4,15 @@ import ProgramKit
 /// The words of a scenario: programs for its handlers, and functions for its steps.
 enum ScenarioKit {
     /// `job NAME`: notes its begin and its end; between the two it waits until the steps say `go NAME [STATUS]`, and
-    /// ends with that status. `job NAME free` waits for nobody.
+    /// ends with that status. `job NAME free` waits for nobody. A job that opens its gate while the shell that let the
+    /// job before it go still has it open reads an end of file, and waits on.
     private static let job = """
         #!/bin/sh
         cd "${0%/*}" || exit
         [ "${2-}" = free ] || [ -p "gate.$1" ] || mkfifo "gate.$1"
         echo "begin $1" >>ran
         status=0
-        [ "${2-}" = free ] || read -r status <"gate.$1"
+        [ "${2-}" = free ] || until read -r status <"gate.$1"; do :; done
         echo "end $1" >>ran
         exit "$status"
 
