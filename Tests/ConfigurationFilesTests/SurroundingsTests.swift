@@ -54,7 +54,7 @@ import WatchFile
                 == ["error: Group=no-such-group-here: there is no such group"])
         #expect(
             found("[Handler]\nUser=no-such-user-here\n" + handler + "[Custom b]\nLog=x\n", refuses: false) == [
-                "warning: User=no-such-user-here: there is no such user now; what is to run so fails until there is"
+                "warning: User=no-such-user-here: there is no such user now; its runs fail until there is one"
             ])
     }
 

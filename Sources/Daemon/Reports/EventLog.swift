@@ -94,17 +94,17 @@ enum EventLog {
         }
     }
 
-    /// At the start: its process runs still, and is watched from now on.
+    /// At the start: its process still runs, and is watched from now on.
     static func adopted(_ request: AdoptRequest, _ logger: Logger) {
         let (handler, run) = (request.definition.value.name, request.run)
         if request.seen != nil {
             let what = request.isUnwanted ? ", but nothing asks for it any more: it is ended" : ": watched again"
             return logger.log(
-                .notice, "process/\(handler): process \(request.pid) runs still\(what)",
+                .notice, "process/\(handler): process \(request.pid) still runs\(what)",
                 [("WATCHD_SOURCE", "process/\(handler)"), ("OBJECT_PID", "\(request.pid)")])
         }
         logger.log(
-            .notice, "\(handler) \(run.operation)  runs still, process \(request.pid): watched again",
+            .notice, "\(handler) \(run.operation)  still runs, process \(request.pid): watched again",
             [
                 ("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(run.operation)"),
                 ("WATCHD_ATTEMPT", "\(run.attempt)"), ("OBJECT_PID", "\(request.pid)"),

@@ -27,7 +27,7 @@ extension Checker {
         if context.refusesUnknownAccounts {
             problems.error(message, at: word, suggestion: nearest)
         } else {
-            problems.warning("\(message) now; what is to run so fails until there is", at: word, suggestion: nearest)
+            problems.warning("\(message) now; its runs fail until there is one", at: word, suggestion: nearest)
         }
     }
 }

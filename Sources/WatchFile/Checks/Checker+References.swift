@@ -23,8 +23,9 @@ extension Checker {
 
     private mutating func check(_ name: Value.Name, _ what: String, among names: Set<String>) {
         guard !names.contains(name.string) else { return }
+        let advice = what == "handler" && name.string == "mail" ? ": write [Handler mail] with Mail=ADDRESS" : ""
         problems.error(
-            "there is no \(what) \(name.string)", at: name.text,
+            "there is no \(what) \(name.string)\(advice)", at: name.text,
             suggestion: problems.nearest(to: name.string, among: names.sorted()))
     }
 

@@ -46,7 +46,7 @@ extension Checker {
                     guard !stray.isEmpty else { continue }
                     let shown = stray.prefix(3).joined(separator: ", ") + (stray.count > 3 ? ", …" : "")
                     problems.warning(
-                        "Path= is the folder itself: nobody watches the files in its folders (\(shown)); "
+                        "Path= watches the files of the folder itself, and none in its folders (\(shown)): "
                             + "say Recursive=yes, or name each in a Path= of its own", at: entry.text)
                 }
             }

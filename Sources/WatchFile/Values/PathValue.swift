@@ -20,8 +20,8 @@ enum PathValue {
             if let glob = word.letters.first(where: { !$0.isEscaped && "*?[".utf8.contains($0.byte) }) {
                 let place = word.text[glob.origin..<glob.origin + 1]
                 problems.error(
-                    "\(place.shown) in \(key.name)= is not supported by this version; as part of a name it is "
-                        + "\\x\(String(glob.byte, radix: 16))", at: place)
+                    "\(place.shown) in \(key.name)= is not supported by this version\(filter(word, key: key)); "
+                        + "as part of a name it is \\x\(String(glob.byte, radix: 16))", at: place)
                 isValid = false
             } else if let path = normalized(word, key: key, &problems) {
                 word.warnAboutSpecifiers(key: key, &problems)
@@ -33,10 +33,21 @@ enum PathValue {
         return isValid ? paths : nil
     }
 
+    /// What to write instead of a glob in the last component of `Path=`.
+    private static func filter(_ word: Word, key: Key) -> String {
+        let text = word.text.bytes
+        guard key.name == "Path", text.first == UInt8(ascii: "/"), let slash = text.lastIndex(of: UInt8(ascii: "/")),
+            !text[..<slash].contains(where: { "*?[\\".utf8.contains($0) })
+        else { return "" }
+        let folder = slash == text.startIndex ? text[...slash] : text[..<slash]
+        return ": write Path=\(Printable.text(Array(folder))) and Include=\(Printable.text(Array(text[(slash + 1)...])))"
+    }
+
     static func normalized(_ word: Word, key: Key, _ problems: inout Problems) -> [UInt8]? {
         let bytes = word.bytes
         guard bytes.first == UInt8(ascii: "/") else {
-            problems.error("\(key.name)= needs an absolute path", at: word.text)
+            let advice = bytes.first == UInt8(ascii: "~") ? "; ~ is not expanded" : ""
+            problems.error("\(key.name)= needs an absolute path\(advice)", at: word.text)
             return nil
         }
         guard bytes.count <= maximumLength else {

@@ -18,7 +18,10 @@ extension ValueReader {
         guard let words = Word.split(text, &problems) else { return nil }
         let globs = words.map { word -> PathGlob? in
             do throws(PathGlob.Failure) {
-                return try PathGlob(letters: word.letters.map { .init(byte: $0.byte, isEscaped: $0.isEscaped) })
+                let glob = try PathGlob(
+                    letters: word.letters.map { .init(byte: $0.byte, isEscaped: $0.isEscaped) })
+                warnOfLists(word, &problems)
+                return glob
             } catch {
                 let isWithin = error.index < word.letters.count
                 problems.error(
@@ -29,6 +32,19 @@ extension ValueReader {
         }
         let valid = globs.compactMap(\.self)
         return valid.count == globs.count ? valid : nil
+    }
+
+    /// Warns of a pattern that is meant as several, as shells and other programs take it: `*.jpg,*.png`, `*.{jpg,png}`.
+    private func warnOfLists(_ word: Word, _ problems: inout Problems) {
+        let plain = word.letters.filter { !$0.isEscaped }.map(\.byte)
+        guard plain.contains(UInt8(ascii: ",")) else { return }
+        if plain.contains(UInt8(ascii: "{")), plain.contains(UInt8(ascii: "}")) {
+            problems.warning("braces and commas are plain characters here: write each pattern by itself", at: word.text)
+        } else if plain.count(where: { $0 == UInt8(ascii: "*") }) > 1 {
+            problems.warning(
+                "\(key.name)=\(word.text.shown) is one pattern, commas are plain characters: write a space between two",
+                at: word.text)
+        }
     }
 
     /// An absolute path with globs.

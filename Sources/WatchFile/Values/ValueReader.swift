@@ -100,7 +100,8 @@ struct ValueReader {
         } else {
             refuse(
                 &problems, words.count == 1 ? "is not \(words[0])" : "is not one of \(words.joined(separator: ", "))",
-                at: word, suggestion: problems.nearest(to: string, among: words + later))
+                at: word,
+                suggestion: ForeignNames.word(string, of: words) ?? problems.nearest(to: string, among: words + later))
         }
         return nil
     }
