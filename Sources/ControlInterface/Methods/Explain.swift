@@ -1,10 +1,10 @@
 import Varlink
 
 package enum Explain: ControlMethod {
-    /// Exactly one of the two.
+    /// Exactly one of the three.
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: CodingKey, CaseIterable {
-            case id, name
+            case id, name, path
         }
 
         /// An operation.
@@ -12,23 +12,30 @@ package enum Explain: ControlMethod {
         /// A queue, handler, source or semaphore.
         package var name: String?
 
+        /// Absolute; it need not exist.
+        package var path: String?
+
         package init(id: Int) { self.id = id }
 
         package init(name: String) { self.name = name }
+
+        package init(path: String) { self.path = path }
 
         package init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             id = try members.decodeIfPresent(Int.self, forKey: .id)
             name = try members.decodeIfPresent(String.self, forKey: .name)
-            guard (id == nil) != (name == nil) else {
+            path = try members.decodeIfPresent(String.self, forKey: .path)
+            guard [id != nil, name != nil, path != nil].count(where: \.self) == 1 else {
                 throw DecodingError.dataCorruptedError(
-                    forKey: id == nil ? .id : .name, in: members, debugDescription: "exactly one of id and name")
+                    forKey: id == nil ? .id : name == nil ? .path : .name, in: members,
+                    debugDescription: "exactly one of id, name and path")
             }
         }
     }
 
     package struct Reply: Codable, Equatable, Sendable {
-        /// `queue/images`, `handler/tell`; of an operation, its handler's.
+        /// `queue/images`, `handler/tell`; of an operation, its handler's; of a path, the path.
         package var object: String
         package var operation: OperationSummary?
         /// What has happened, then what holds now.

@@ -135,6 +135,23 @@ final class FollowHub {
         }
     }
 
+    /// An event that sources have told, and the handlers it is for.
+    struct ToldEvent {
+        var event: Event
+        var origin: Origin
+        var handlers: [String]
+    }
+
+    /// The events of a path that are kept, by its name or by the one it had before; the oldest first.
+    func events(ofPath path: [UInt8]) -> [ToldEvent] {
+        records.compactMap { record in
+            guard case .event(let event, let origin, let handlers) = record.content, case .path(let fact) = event.fact,
+                fact.path == path || fact.oldPath == path
+            else { return nil }
+            return ToldEvent(event: event, origin: origin, handlers: handlers)
+        }
+    }
+
     /// The last record before an instant (microseconds); 0: none of those that are kept.
     func sequence(before time: Int64) -> Int { records.last { $0.time < time }?.sequence ?? 0 }
 

@@ -11,6 +11,13 @@ import WatchFile
 extension Runtime {
     func explain(_ parameters: Explain.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         if let id = parameters.id { return explain(operation: id, role, done) }
+        if let path = parameters.path {
+            guard role == .administrator else { return done(.error(.permissionDenied)) }
+            guard path.hasPrefix("/") else { return done(.error(.invalidParameter("path"))) }
+            let normalized = Self.normalized(Array(path.utf8))
+            let steps = explain(path: normalized).map { step($0, role) }
+            return done(.of(Explain.Reply(object: normalized.printable, steps: steps)))
+        }
         do throws(ManagerError) {
             let found = try explained(parameters.name ?? "")
             let handlers = found.steps.contains { $0.time != nil } ? [] : handlers(of: found.object)

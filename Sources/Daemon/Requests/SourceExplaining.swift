@@ -13,7 +13,7 @@ extension Runtime {
         return ended + suspended(view.id) + [standing(view)] + now
     }
 
-    private func standing(_ view: SourceView) -> Explanation {
+    func standing(_ view: SourceView) -> Explanation {
         if let wait = view.rateWait, view.condition == .armed { return wait.explanation }
         let section = view.id.description
         let last = view.lastEvent.map { ", its last event came" + ago($0) } ?? ""

@@ -192,7 +192,7 @@ final class Runtime {
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
 
     /// Files that watchd writes itself: whoever watched them would hear of nothing else.
-    private var ownPaths: [[UInt8]] {
+    var ownPaths: [[UInt8]] {
         [StateDirectory.path(engine.settings), parts.listener.path].map { (try? Linux.realPath($0)) ?? $0 }
     }
 

@@ -73,6 +73,13 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case idle
     case running
     case full
+    // What became of a path, and how sources see it.
+    case told
+    case seen
+    case unseen
+    case excluded
+    case pruned
+    case notRecursive = "not-recursive"
     // How a source stands.
     case armed
     case unarmed

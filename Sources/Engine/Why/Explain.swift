@@ -29,6 +29,13 @@ extension Engine {
         return explanations { $0.handler == handler } + (now.isEmpty ? [nothing] : now)
     }
 
+    /// What was decided about events, and what became of the operations that they are in.
+    package func explain(events ids: Set<UInt64>) -> [Explanation] {
+        if ids.isEmpty { return [] }
+        let carrying = Set(trail.steps { ids.contains($0.event) && $0.operation != 0 }.map(\.operation))
+        return explanations { ids.contains($0.event) || $0.event == 0 && carrying.contains($0.operation) }
+    }
+
     /// Operations named in the explanation of a queue or a handler.
     static let explainLimit = 20
     /// Decisions of the past told in one explanation: the latest.

@@ -237,7 +237,7 @@ package final class PathProbes {
 
 extension [UInt8] {
     /// Whether it is this path, or leads through it.
-    func isAtOrBelow(_ path: [UInt8]) -> Bool {
+    package func isAtOrBelow(_ path: [UInt8]) -> Bool {
         starts(with: path) && (count == path.count || self[path.count] == UInt8(ascii: "/"))
     }
 }

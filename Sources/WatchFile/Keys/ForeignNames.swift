@@ -25,14 +25,16 @@ enum ForeignNames {
 
     /// The word of a value that means what inotify(7) and incrontab(5) call so.
     static func word(_ word: String, of words: [String]) -> String? {
-        let name = word.lowercased()
-        return events[name.hasPrefix("in_") ? String(name.dropFirst(3)) : name].flatMap { words.contains($0) ? $0 : nil }
+        let lower = word.lowercased()
+        let name = lower.hasPrefix("in_") ? String(lower.dropFirst(3)) : lower
+        return events[name].flatMap { words.contains($0) ? $0 : nil }
     }
 
     private static let events = [
         "close_write": "written", "close": "written", "write": "written", "moved_to": "renamed", "move": "renamed",
-        "moved": "renamed", "move_self": "renamed", "moved_from": "deleted", "delete": "deleted", "delete_self": "deleted",
-        "remove": "deleted", "removed": "deleted", "unlink": "deleted", "create": "created", "add": "created",
+        "moved": "renamed", "move_self": "renamed", "moved_from": "deleted", "delete": "deleted",
+        "delete_self": "deleted", "remove": "deleted", "removed": "deleted", "unlink": "deleted", "create": "created",
+        "add": "created",
         "modify": "modified", "attrib": "attributes", "chmod": "attributes", "all_events": "changed",
     ]
 

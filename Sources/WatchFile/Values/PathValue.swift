@@ -40,7 +40,8 @@ enum PathValue {
             !text[..<slash].contains(where: { "*?[\\".utf8.contains($0) })
         else { return "" }
         let folder = slash == text.startIndex ? text[...slash] : text[..<slash]
-        return ": write Path=\(Printable.text(Array(folder))) and Include=\(Printable.text(Array(text[(slash + 1)...])))"
+        let name = text[(slash + 1)...]
+        return ": write Path=\(Printable.text(Array(folder))) and Include=\(Printable.text(Array(name)))"
     }
 
     static func normalized(_ word: Word, key: Key, _ problems: inout Problems) -> [UInt8]? {

@@ -60,7 +60,7 @@ extension Verb {
     }
 
     /// The daemon has another working directory than the caller.
-    private static func absolute(_ path: String) throws(Failure) -> String {
+    static func absolute(_ path: String) throws(Failure) -> String {
         if path.hasPrefix("/") { return path }
         guard let folder = try? Linux.readlink("/proc/self/cwd"), let text = String(validating: folder, as: UTF8.self)
         else {

@@ -2,11 +2,19 @@ import ControlInterface
 
 extension Verb {
     static let explain = Verb(
-        name: "explain", operands: "NAME|ID", operandCount: 1...1,
-        summary: "say why an operation, source, queue, handler, group or semaphore stands where it stands"
+        name: "explain", operands: "NAME|ID|PATH", operandCount: 1...1,
+        summary: "say why an operation, source, queue, handler, group or semaphore stands where it stands",
+        notes: [
+            "Of a path, which begins with /, ./ or ../ and need not exist, it says which sources see it, why others do not,",
+            "and what became of its last events.",
+        ]
     ) { (invocation, session) throws(Failure) in
         let target = invocation.operands[0]
-        let parameters = Int(target).map { Explain.Parameters(id: $0) } ?? Explain.Parameters(name: target)
+        let isPath = ["/", "./", "../"].contains { target.hasPrefix($0) } || target == "." || target == ".."
+        let parameters =
+            try isPath
+            ? Explain.Parameters(path: Self.absolute(target))
+            : Int(target).map { Explain.Parameters(id: $0) } ?? Explain.Parameters(name: target)
         try session.show(Explain.self, parameters) { ExplainScreen(explanation: $0, screen: session.screen).lines }
         return .done
     }

@@ -1,0 +1,83 @@
+import ControlInterface
+import Engine
+import EventSources
+import Handlers
+import LinuxSystem
+import WatchFile
+
+/// `Explain` of a path, which need not exist: the events of it that are still known and what became of them, then
+/// which sources see it, and why others above it do not.
+extension Runtime {
+    func explain(path: [UInt8]) -> [Explanation] {
+        let told = follow.events(ofPath: path)
+        let became = engine.explain(events: Set(told.map(\.event.id)))
+        let past = (told.map { Self.explanation($0) } + became).enumerated()
+            // What an event made comes after it.
+            .sorted { ($0.element.time ?? 0, $0.offset) < ($1.element.time ?? 0, $1.offset) }
+        return past.map(\.element) + sights(of: path)
+    }
+
+    /// Without empty components, `.`, and a slash at the end; `..` goes up, as the shell has it.
+    static func normalized(_ path: [UInt8]) -> [UInt8] {
+        var components: [ArraySlice<UInt8>] = []
+        for component in path.split(separator: UInt8(ascii: "/")) where !component.elementsEqual(".".utf8) {
+            if component.elementsEqual("..".utf8) { _ = components.popLast() } else { components.append(component) }
+        }
+        let slash = UInt8(ascii: "/")
+        return components.isEmpty ? [slash] : components.reduce(into: []) { $0 += [slash] + $1 }
+    }
+
+    private static func explanation(_ told: FollowHub.ToldEvent) -> Explanation {
+        let handlers = told.handlers.isEmpty ? "nobody" : told.handlers.joined(separator: ", ")
+        let sentence = "event \(told.event.id): \(EventText.sentence(told.event)), for \(handlers)"
+        return Explanation(time: told.event.time, code: .told, sentence: sentence, section: "\(told.origin)")
+    }
+
+    // MARK: Which sources see it
+
+    private func sights(of path: [UInt8]) -> [Explanation] {
+        if ownPaths.contains(where: { path.isAtOrBelow($0) }) {
+            return [Explanation(code: .unseen, sentence: "watchd itself writes here, and no source is told of that")]
+        }
+        let steps = engine.sourceViews.filter(\.isListed).flatMap { sight(of: path, $0) }
+        if !steps.isEmpty { return steps }
+        let below = engine.sourceViews.filter(\.isListed).compactMap { view -> Explanation? in
+            guard case .path(let trigger) = view.definition.trigger,
+                let root = trigger.paths.first(where: { $0.isAtOrBelow(path) || path == [UInt8(ascii: "/")] })
+            else { return nil }
+            let section = view.id.description
+            return Explanation(code: .unseen, sentence: "\(section) sees only \(root.printable)", section: section)
+        }
+        return below.isEmpty
+            ? [Explanation(code: .unseen, sentence: "no Path= is this path or a folder above it")] : below
+    }
+
+    private func sight(of path: [UInt8], _ view: SourceView) -> [Explanation] {
+        guard case .path(let trigger) = view.definition.trigger, let sight = trigger.sight(of: path) else { return [] }
+        let section = view.id.description
+        let purpose = Self.purpose(trigger, view.definition.routes.map(\.handler))
+        let (code, why): (ReasonCode, String) =
+            switch sight {
+            case .seen(let root):
+                (.seen, "Path=\(root.printable) sees it: \(purpose)")
+            case .tooDeep(let root):
+                (.notRecursive, "Path=\(root.printable) without Recursive=yes sees only what is directly in it")
+            case .pruned(let folder, let root):
+                (.pruned, "Path=\(root.printable) does not see it: Prune= leaves out \(folder.printable)")
+            case .excluded(let glob, let root):
+                (.excluded, "Path=\(root.printable) does not tell of it: Exclude=\(glob)")
+            case .notIncluded(let root):
+                (.excluded, "Path=\(root.printable) does not tell of it: no Include= matches it")
+            }
+        let step = Explanation(code: code, sentence: "\(section): \(why)", section: section)
+        guard code == .seen else { return [step] }
+        // How it stands is of interest only where something would be told.
+        return [step] + suspended(view.id) + [standing(view)]
+    }
+
+    private static func purpose(_ trigger: PathTrigger, _ handlers: [String]) -> String {
+        let events = PathChange.allCases.filter { trigger.events.contains(PathEvents($0)) }.map(\.rawValue)
+        let verb = events.count == 1 ? "starts" : "start"
+        return "\(events.joined(separator: ", ")) \(verb) \(handlers.joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,37 @@
+/// Whether a `[Path]` is told of what becomes of a path, by its keys alone: the path need not exist.
+package enum PathSight: Equatable, Sendable {
+    /// It is, below this `Path=`.
+    case seen(root: [UInt8])
+    /// Without `Recursive=yes`, only what is directly in this `Path=` is.
+    case tooDeep(root: [UInt8])
+    /// `Prune=` leaves out this folder, which it is in.
+    case pruned(folder: [UInt8], root: [UInt8])
+    /// This glob of `Exclude=` matches it.
+    case excluded(by: PathGlob, root: [UInt8])
+    /// No glob of `Include=` matches it.
+    case notIncluded(root: [UInt8])
+}
+
+extension PathTrigger {
+    /// How a path is seen; where several `Path=` are above it, by the one that sees most. `nil`: none is.
+    ///
+    /// - Parameter path: absolute, without `.`, `..` and a slash at its end.
+    package func sight(of path: [UInt8]) -> PathSight? {
+        let sights = paths.compactMap { sight(of: path, below: $0) }
+        return sights.first { if case .seen = $0 { true } else { false } } ?? sights.first
+    }
+
+    private func sight(of path: [UInt8], below root: [UInt8]) -> PathSight? {
+        let slash = UInt8(ascii: "/")
+        let folder = root.last == slash ? root : root + [slash]
+        guard path == root || path.starts(with: folder) else { return nil }
+        if !isRecursive, path.dropFirst(folder.count).contains(slash) { return .tooDeep(root: root) }
+        let folders = path.indices.filter { $0 > root.count && path[$0] == slash }.map { Array(path[..<$0]) }
+        if let pruned = folders.first(where: { prune.prunes($0, below: root) }) {
+            return .pruned(folder: pruned, root: root)
+        }
+        if filter.lets(path, below: root) { return .seen(root: root) }
+        let glob = filter.exclude.first { !PathFilter(exclude: [$0]).lets(path, below: root) }
+        return glob.map { .excluded(by: $0, root: root) } ?? .notIncluded(root: root)
+    }
+}

@@ -1,0 +1,85 @@
+import ControlInterface
+import LinuxSystem
+import ProgramKit
+import Testing
+import Varlink
+
+/// `watchctl explain PATH`: which sources see a path, why others do not, and what became of its events.
+@Suite("Explain of paths, end to end", .ownThread) struct PathExplainTests {
+    private static let text = """
+        [Path flat]
+        Path=@/in
+        Include=*.jpg *.tmp
+        Exclude=*.tmp
+        Exec=/bin/true %@
+        [Path tree]
+        Path=@/in
+        Recursive=yes
+        Initial=none
+        Prune=.git
+        Exec=/bin/true %@
+        [Path away]
+        Path=@/not-there
+        Exec=/bin/true %@
+
+        """
+
+    private func withWatchd(_ body: (Watchd, (String) throws -> [Explain.Step]) throws -> Void) throws {
+        try Watchd.run(Self.text, prepare: { try $0.makeFolder("in") }) { watchd in
+            try wait(for: "both are armed") {
+                let sources = try watchd.call(ListSources.self, .init()).sources
+                return sources.count(where: { $0.state == .armed }) == 2
+            }
+            try body(watchd) { try watchd.call(Explain.self, .init(path: watchd.folder[$0])).steps }
+        }
+    }
+
+    @Test func whatWasToldAndWhatBecameOfItComesFirst() throws {
+        try withWatchd { watchd, steps in
+            try watchd.folder.write("in/a.jpg", "x")
+            try wait(for: "both have run") {
+                try steps("in/a.jpg").count(where: { $0.code == "ended" }) == 2
+            }
+            let found = try steps("in/a.jpg")
+            let past = found.filter { $0.time != nil }
+            #expect(past.first?.code == "told")
+            #expect(past.count(where: { $0.code == "told" }) == 2, "\(past)")
+            #expect(past.first?.sentence.contains("written \(watchd.folder["in/a.jpg"])") == true, "\(past)")
+            let now = found.filter { $0.time == nil }
+            #expect(now.map(\.code) == ["seen", "armed", "seen", "armed"], "\(now)")
+            #expect(now.first?.section == "path/flat" && now.first?.line != nil, "\(now)")
+        }
+    }
+
+    @Test func whyItIsNotToldIsNamed() throws {
+        try withWatchd { watchd, steps in
+            func codes(_ path: String) throws -> [String] { try steps(path).map(\.code) }
+            #expect(try codes("in/a.tmp") == ["excluded", "seen", "armed"])
+            #expect(try codes("in/a.png") == ["excluded", "seen", "armed"])
+            #expect(try codes("in/sub/a.jpg") == ["not-recursive", "seen", "armed"])
+            #expect(try codes("in/.git/index") == ["not-recursive", "pruned"])
+            #expect(try codes("not-there/a") == ["seen", "unarmed"])
+            #expect(try codes("elsewhere") == ["unseen"])
+            #expect(try codes("state/watchd.db") == ["unseen"])
+            // Folders above see what is below them.
+            #expect(try codes("in/../in/./a.tmp") == ["excluded", "seen", "armed"])
+            let above = try steps("")
+            #expect(above.count == 3 && above.allSatisfy { $0.code == "unseen" && $0.section != nil }, "\(above)")
+        }
+    }
+
+    @Test func itIsAskedForByAnOperandWithASlashInFront() throws {
+        try withWatchd { watchd, _ in
+            let end = try watchd.control("explain", watchd.folder["in/a.tmp"])
+            #expect(end.code == 0 && end.text.contains("Exclude=*.tmp"), "\(end)")
+            let other = try watchd.control("explain", "in/a.tmp")
+            #expect(other.code == 1 && other.errorText.contains("no queue, handler, source"), "\(other)")
+        }
+    }
+
+    @Test func aRelativePathIsNoPath() throws {
+        try withWatchd { watchd, _ in
+            #expect(throws: ClientError.self) { try watchd.call(Explain.self, .init(path: "in/a.tmp")) }
+        }
+    }
+}
