@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -67,6 +68,16 @@ int clinux_threads_to_be_had(int count) {
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
     sem_destroy(&barrier);
     return started;
+}
+
+long clinux_file_system_type(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (long)status.f_type : -1;
+}
+
+long clinux_file_system_type_of(int descriptor) {
+    struct statfs status;
+    return fstatfs(descriptor, &status) == 0 ? (long)status.f_type : -1;
 }
 
 int clinux_chmod_place(int descriptor, unsigned mode) {

@@ -8,6 +8,7 @@ extension LoadContext {
         lookUpOwners()
         programFlaw = { Self.flaw(ofProgram: $0) }
         filledSubfolders = { Self.filledSubfolders(of: $0) }
+        isMissing = { Self.isMissing($0) }
     }
 
     // MARK: Programs
@@ -30,6 +31,16 @@ extension LoadContext {
     }
 
     // MARK: Folders
+
+    /// What cannot be looked at may be there.
+    private static func isMissing(_ path: [UInt8]) -> Bool {
+        do throws(SystemError) {
+            _ = try Linux.lstat(path)
+            return false
+        } catch {
+            return [.noSuchFile, .notFolder].contains(error.errno)
+        }
+    }
 
     /// More are not looked into.
     private static let mostFolders = 100

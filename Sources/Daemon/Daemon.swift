@@ -75,6 +75,8 @@ package struct Daemon {
         case .warnings:
             context.lookAround()
             context.refusesUnknownAccounts = false
+            // Its source says so.
+            context.isMissing = nil
         }
         var result = WatchFile.load(texts, context: context)
         result.diagnostics = diagnostics + result.diagnostics

@@ -42,6 +42,9 @@ package struct LoadContext: Sendable {
     /// warn. `nil`: not known.
     package var filledSubfolders: (@Sendable ([UInt8]) -> [String])?
 
+    /// Whether nothing stands at a path. `nil`: nobody looks.
+    package var isMissing: (@Sendable ([UInt8]) -> Bool)?
+
     package init(
         processors: Int, localZone: TimeZoneRules = .utc, now: Int64? = nil,
         zone: @escaping @Sendable (String) -> TimeZoneRules? = { _ in nil }

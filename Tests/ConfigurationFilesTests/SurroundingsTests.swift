@@ -34,6 +34,17 @@ import WatchFile
         }
     }
 
+    @Test func aPathThatIsMissingIsWarnedOfUnlessItIsMade() throws {
+        try withTemporaryFolder { folder in
+            try Linux.mkdir("\(folder)/in", mode: 0o755)
+            let waits = "does not exist: watchd waits until somebody makes it (MakeDirectory=yes makes a folder)"
+            #expect(warnings("[Path p]\nPath=\(folder)/in \(folder)/inn\nLog=x\n") == ["\(folder)/inn \(waits)"])
+            #expect(warnings("[Path p]\nPathChanged=\(folder)/inn\nLog=x\n") == ["\(folder)/inn \(waits)"])
+            #expect(warnings("[Path p]\nPath=\(folder)/inn\nMakeDirectory=yes\nLog=x\n") == [])
+            #expect(warnings("[Path p]\nPathExists=\(folder)/inn\nLog=x\n") == [])
+        }
+    }
+
     @Test func aUserOrGroupThatIsMissingIsAnErrorWithTheNearestName() {
         func found(_ text: String, refuses: Bool = true) -> [String] {
             var context = LoadContext(processors: 1)

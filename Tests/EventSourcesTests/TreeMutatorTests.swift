@@ -2,6 +2,7 @@ import Dispatch
 import Engine
 import LinuxSystem
 import ProgramKit
+import Schedule
 import SeedKit
 import Testing
 import WatchFile
@@ -69,7 +70,15 @@ import WatchFile
     }
 
     @Test(arguments: Seeds.range(4, long: 150)) func theLastStateOfEveryChangedPathIsTold(seed: UInt64) throws {
-        try TreeSetup.with([.created, .written, .deleted, .renamed]) { setup in
+        try run(seed)
+    }
+
+    @Test(arguments: Seeds.range(4, long: 50)) func theSameWhereNothingIsWatched(seed: UInt64) throws {
+        try run(seed, polling: PathTrigger.Polling(isAlways: true, interval: .milliseconds(5)))
+    }
+
+    private func run(_ seed: UInt64, polling: PathTrigger.Polling = PathTrigger.Polling()) throws {
+        try TreeSetup.with([.created, .written, .deleted, .renamed], polling: polling) { setup in
             var mutator = TreeMutator(setup.folder, seed: seed)
             var random = SeededGenerator(seed: seed &+ 1_000_000)
             for round in 0..<12 {
@@ -88,6 +97,8 @@ import WatchFile
                 do {
                     try wait(for: "all to be told", seconds: 10) { flaw() == nil }
                     try setup.settle()
+                    // What somebody wrote at the last look is told at the next.
+                    if polling.isAlways { try setup.settle() }
                     if let flaw = flaw() { throw TimedOut(description: flaw) }
                 } catch {
                     let told = facts().map { setup.text($0) }.joined(separator: "\n")

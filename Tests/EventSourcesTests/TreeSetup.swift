@@ -16,15 +16,17 @@ struct TreeSetup {
 
     static func with(
         _ events: PathEvents = .changed, prune: [String] = [], filter: PathFilter = PathFilter(),
-        before: (Folder) throws -> Void = { _ in }, _ body: (TreeSetup) throws -> Void
+        polling: PathTrigger.Polling = PathTrigger.Polling(), before: (Folder) throws -> Void = { _ in },
+        _ body: (TreeSetup) throws -> Void
     ) throws {
         try Folder.with { folder in
             for name in ["in", "out"] { try folder.makeFolder(name) }
             try before(folder)
             let globs = try prune.map { try PathGlob(Array($0.utf8)) }
-            let trigger = PathTrigger(
+            var trigger = PathTrigger(
                 paths: [folder["in"].pathBytes], events: events, filter: filter, isRecursive: true,
                 prune: PathPrune(globs: globs))
+            trigger.polling = polling
             try Rim.with {
                 PathSource($0, trigger, $1)
             } then: { rim, source in

@@ -75,6 +75,8 @@ extension ConfigurationPrinter {
             }
             flag("MakeDirectory", trigger.directoryMode != nil, default: false)
             trigger.directoryMode.map { key("DirectoryMode", "0" + String($0, radix: 8)) }
+            key("Poll", trigger.polling.isAlways ? "yes" : "auto")
+            key("PollSec", trigger.polling.interval.description)
             if trigger.joinsAll { key("Join", "all") }
             key("Loop", trigger.stopsLoops ? "stop" : "warn")
             globs("Prune", trigger.prune.globs)

@@ -49,6 +49,11 @@ int clinux_chmod_place(int descriptor, unsigned mode);
 /// `fchownat(2)` AT_EMPTY_PATH: also of a descriptor that was opened with O_PATH.
 int clinux_chown_place(int descriptor, unsigned user, unsigned group);
 
+/// `statfs(2)`: the magic number of the file system.
+long clinux_file_system_type(const char *_Nonnull path);
+/// `fstatfs(2)`: the same.
+long clinux_file_system_type_of(int descriptor);
+
 int clinux_pipe2(int ends[_Nonnull 2], int flags);
 /// Without waiting, whatever the pipes say.
 ssize_t clinux_tee(int from, int to, size_t limit);

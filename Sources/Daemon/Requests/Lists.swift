@@ -105,7 +105,7 @@ extension Runtime {
             case .waiting(let reason), .failed(let reason, _): source.reason = reason
             case .armed:
                 let silence = view.silence?.isTold == true ? silenceText(view) : nil
-                source.reason = source.reason ?? comparisons[view.id]?.text ?? limits[view.id] ?? silence
+                source.reason = source.reason ?? comparisons[view.id]?.text ?? limits[view.id]?.limit.text ?? silence
             case .opening, .closed: break
             }
         }

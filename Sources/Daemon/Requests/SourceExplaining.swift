@@ -29,8 +29,8 @@ extension Runtime {
             return Explanation(code: .held, sentence: sentence + last, section: section)
         case .armed:
             let limit =
-                (connectionLimit(view.id)?.sentence ?? comparisons[view.id]?.text ?? limits[view.id]).map { "; \($0)" }
-                ?? ""
+                (connectionLimit(view.id)?.sentence ?? comparisons[view.id]?.text ?? limits[view.id]?.limit.text)
+                .map { "; \($0)" } ?? ""
             let silence = silenceText(view).map { "; \($0)" } ?? ""
             return Explanation(code: .armed, sentence: "armed\(next(view))\(last)\(silence)\(limit)", section: section)
         case .failed(let reason, let retryAt):

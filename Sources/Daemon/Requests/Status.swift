@@ -173,6 +173,7 @@ extension Runtime {
             if let loop = view.loop { return problem(loop) }
             if view.isHeld { return heldProblem(view, since) }
             return connectionLimit(view.id).flatMap { problem(view.id, $0) } ?? comparisonProblem(view.id, role)
+                ?? limitProblem(view.id, role)
         }
     }
 
@@ -201,6 +202,15 @@ extension Runtime {
             object: id.description, since: wireTime(comparison.since),
             problem: role == .administrator ? comparison.text : "comparing with what was handled before",
             action: "what has changed is told when it is found")
+    }
+
+    /// What is not watched for want of something is compared instead.
+    private func limitProblem(_ id: SourceID, _ role: Peer.Role) -> GetStatus.Problem? {
+        guard let (limit, since) = limits[id], limit.isShortage else { return nil }
+        return GetStatus.Problem(
+            object: id.description, since: wireTime(since),
+            problem: role == .administrator ? limit.text : "something it needs is used up",
+            action: "heals by itself when there is more")
     }
 
     /// Workers that have ended, or could not be started, and are started again.

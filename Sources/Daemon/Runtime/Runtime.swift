@@ -96,7 +96,7 @@ final class Runtime {
     var gaps: [SourceID: Int64] = [:]
 
     /// Why sources that are armed see less than they are asked to.
-    var limits: [SourceID: String] = [:]
+    var limits: [SourceID: (limit: SourceLimit, since: Int64)] = [:]
 
     /// Sources that READY still waits for, and whether they must be armed.
     var untried: [SourceID: Bool] = [:]
@@ -165,7 +165,7 @@ final class Runtime {
                 comparing: { [unowned self] in compares($0, $1) },
                 log: { [logger] in EventLog.line($1, of: $0, logger) },
                 warn: { [logger] in logger.log(.warning, "\($0): \($1)", [("WATCHD_SOURCE", $0.description)]) },
-                limited: { [unowned self] in limits[$0] = $1 },
+                limited: { [unowned self] in isLimited($0, $1) },
                 unitSource: { UnitSource($0, $1, units, send: send) },
                 ownFolders: [StateDirectory.path(engine.settings)], send: send),
             stored: kept.takeSources(), passed: kept.takePassed(), ownSignals: [1, 2, 15]
@@ -194,6 +194,10 @@ final class Runtime {
     /// Files that watchd writes itself: whoever watched them would hear of nothing else.
     var ownPaths: [[UInt8]] {
         [StateDirectory.path(engine.settings), parts.listener.path].map { (try? Linux.realPath($0)) ?? $0 }
+    }
+
+    private func isLimited(_ id: SourceID, _ limit: SourceLimit?) {
+        limits[id] = limit.map { ($0, limits[id]?.since ?? Linux.now(.realtime)) }
     }
 
     private func compares(_ id: SourceID, _ text: String?) {

@@ -37,6 +37,14 @@ package struct FolderSnapshot: Sendable, Equatable {
             isFresh = isFresh(at: Linux.now(.realtime))
         }
 
+        /// Where the kernel makes what is read, neither times nor numbers say anything of it (`proc(5)`).
+        ///
+        /// - Parameter content: a hash of what is in it, where that is compared.
+        init(generated status: FileStatus, content: Int64 = 0) {
+            self.init(status)
+            (inode, size, modified, changed, isFresh, isRegular) = (1, content, 0, 0, false, false)
+        }
+
         /// Something that stands nowhere.
         static let nothing = Stamp(inode: 0, size: 0, modified: 0, changed: 0, isFolder: false)
 
@@ -98,8 +106,9 @@ package struct FolderSnapshot: Sendable, Equatable {
 
     /// Lists a folder; one that is not there is empty. May take long: not on `watchd.core`.
     ///
+    /// - Parameter isGenerated: the kernel makes what is read there: entries only come and go.
     /// - Throws: where it cannot be known what stands there (no descriptor is free, no permission, a disk that fails).
-    package init(listing folder: [UInt8]) throws(SystemError) {
+    package init(listing folder: [UInt8], isGenerated: Bool = false) throws(SystemError) {
         let names: [FolderEntry]
         do throws(SystemError) {
             names = try Linux.readFolder(folder)
@@ -108,14 +117,39 @@ package struct FolderSnapshot: Sendable, Equatable {
         }
         for entry in names {
             let path = folder + (folder.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
-            if let status = try Self.status(path) { entries[entry.name] = Stamp(status) }
+            guard let status = try Self.status(path) else { continue }
+            entries[entry.name] = isGenerated ? Stamp(generated: status) : Stamp(status)
         }
     }
 
     /// A path that is not a folder, under its own name.
-    package init(of path: [UInt8]) throws(SystemError) {
+    ///
+    /// - Parameter isGenerated: the kernel makes what is read there: the content is compared.
+    package init(of path: [UInt8], isGenerated: Bool = false) throws(SystemError) {
         let name = Array(path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...])
-        if let status = try Self.status(path), status.kind != .folder { entries[name] = Stamp(status) }
+        guard let status = try Self.status(path), status.kind != .folder else { return }
+        let content = isGenerated && status.kind == .regular ? Self.hashOfContent(path) : 0
+        entries[name] = isGenerated ? Stamp(generated: status, content: content) : Stamp(status)
+    }
+
+    /// As much of a file that the kernel makes is compared.
+    private static let mostGenerated = 65_536
+
+    /// FNV-1a; 0 for one that cannot be read.
+    private static func hashOfContent(_ path: [UInt8]) -> Int64 {
+        let content = (try? Linux.open(path, [.reading, .nonBlocking, .noFollow]))?.use { file in
+            try? Linux.readPrefix(file, atMost: mostGenerated)
+        }
+        guard let content = content ?? nil else { return 0 }
+        let hash = content.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        return Int64(bitPattern: hash)
+    }
+
+    /// Takes over the numbers that the same entries had, where those say nothing.
+    mutating func takeNumbers(of older: FolderSnapshot) {
+        for (name, stamp) in older.entries where entries[name]?.isFolder == stamp.isFolder {
+            entries[name]?.inode = stamp.inode
+        }
     }
 
     private static func status(_ path: [UInt8]) throws(SystemError) -> FileStatus? {

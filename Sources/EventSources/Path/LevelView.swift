@@ -27,6 +27,8 @@ struct LevelView: Equatable, Sendable {
     private(set) var matches: [[UInt8]] = []
     private(set) var stamps: [[UInt8]: Stamp] = [:]
     private(set) var places: Set<Place> = []
+    /// Why the kernel does not tell of every change there: a sentence.
+    private(set) var silence: String?
 
     /// As many matches of a glob are told at most.
     static let mostMatches = 1000
@@ -44,6 +46,8 @@ struct LevelView: Equatable, Sendable {
                 try walk(Self.components(path)) { (view, path) throws(SystemError) in try view.addFolder(path) }
             }
         }
+        let names = Set(places.map(\.folder)).compactMap { (try? FileSystemType(of: $0))?.silentName }
+        silence = names.min().map { "on \($0) the kernel does not tell of every change" }
     }
 
     func isSame(as other: LevelView?) -> Bool { matches == other?.matches && stamps == other?.stamps }

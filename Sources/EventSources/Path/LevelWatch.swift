@@ -10,9 +10,6 @@ import WatchFile
 /// followed by the next one at once, any other by a pause that doubles, unless somebody else changes something
 /// meanwhile. Confined to its context.
 final class LevelWatch: FolderObserver {
-    /// Microseconds from look to look where a folder on the way cannot be watched.
-    private static let interval = 30_000_000
-
     let levels: PathLevels
     private let id: SourceID
     private let environment: SourceEnvironment
@@ -23,7 +20,13 @@ final class LevelWatch: FolderObserver {
     private var seen: LevelView?
     private var unchanged = 0
     private var retry: Retry
-    private var poll = Retry(first: interval, longest: interval)
+    private var poll: Retry
+    /// `Poll=` and `PollSec=`
+    let polling: PathTrigger.Polling
+    /// Why less is seen than there may be: a sentence.
+    private(set) var limit: String?
+    /// A folder is not watched for want of something.
+    private(set) var isBlind = false
     private var isLooking = false
     /// Something has happened since the look began.
     private var isDirty = false
@@ -49,6 +52,8 @@ final class LevelWatch: FolderObserver {
         self.environment = environment
         self.owner = owner
         retry = Self.retry(levels)
+        polling = owner.polling
+        poll = Retry(first: owner.pollInterval, longest: owner.pollInterval)
     }
 
     private static func retry(_ levels: PathLevels) -> Retry {
@@ -97,17 +102,19 @@ final class LevelWatch: FolderObserver {
             poll.schedule(on: environment.core) { [weak self] in self?.look() }
             tell(poll.condition(error.reason))
         case .success(let view):
-            let isArmed = watch(view.places)
+            let isArmed = watch(view)
             if isDirty || !isArmed { return look() }
             decide(view)
         }
     }
 
     /// False: something was newly watched, and may have changed before.
-    private func watch(_ places: Set<LevelView.Place>) -> Bool {
+    private func watch(_ view: LevelView) -> Bool {
+        let places = polling.isAlways ? [] : view.places
         for place in Set(watches.keys).subtracting(places) { unwatch(place) }
         var isNew = false
-        var isBlind = false
+        var limit = polling.isAlways ? nil : view.silence
+        isBlind = false
         for place in places where watches[place] == nil {
             do throws(SystemError) {
                 let mask: InotifyMask = [
@@ -120,10 +127,18 @@ final class LevelWatch: FolderObserver {
             } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
                 // What is missing here is noticed in the folder above.
             } catch {
-                isBlind = true
+                limit = error.reason
+                isBlind = error.leavesUnwatched
             }
         }
-        if isBlind { poll.schedule(on: environment.core) { [weak self] in self?.look() } }
+        if polling.isAlways || limit != nil {
+            poll.schedule(id, levels.conditions.map(\.path), environment) { [weak self] in self?.look() }
+        }
+        limit = limit.map { "looked at every \(owner.pollSpan): \($0)" }
+        if limit != self.limit {
+            self.limit = limit
+            owner.rootChanged()
+        }
         return !isNew
     }
 

@@ -14,34 +14,43 @@ final class NewFiles {
     private let hub: InotifyHub
     private let path: ([UInt8]) -> [UInt8]
     private let unchanged: () -> Int
-    private let beside: (@escaping @Sendable () -> [Writers], @escaping ([Writers]) -> Void) -> Void
-    private let completed: ([UInt8]) -> Void
-    /// With the watch of the file itself, where somebody writes it.
-    private var names: [[UInt8]: FileWatch?] = [:]
+    private let pause: () -> Int?
+    private let beside: (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void
+    private let completed: ([UInt8], FileStatus?) -> Void
+    private var names: [[UInt8]: Waiting] = [:]
     private var isPlanned = false
+
+    private struct Waiting {
+        /// Of the file itself, where somebody writes it.
+        var watch: FileWatch?
+        var seen: FileAnswer.Seen?
+    }
 
     /// - Parameters:
     ///   - path: of an entry.
     ///   - unchanged: microseconds, where no lease can be had: unchanged for so long, a file is complete.
+    ///   - pause: microseconds after which a file that somebody writes is asked again; `nil`: it is watched.
     ///   - beside: does work beside the core, and comes back with what it gives.
-    ///   - completed: told of each file that nobody writes any more, unless `remove` came first.
+    ///   - completed: told of each file that nobody writes any more, and how it stood then, unless `remove` came first.
     init(
         hub: InotifyHub, path: @escaping ([UInt8]) -> [UInt8], unchanged: @escaping () -> Int = { NewFiles.unchanged },
-        beside: @escaping (@escaping @Sendable () -> [Writers], @escaping ([Writers]) -> Void) -> Void,
-        completed: @escaping ([UInt8]) -> Void
+        pause: @escaping () -> Int? = { nil },
+        beside: @escaping (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void,
+        completed: @escaping ([UInt8], FileStatus?) -> Void
     ) {
         self.hub = hub
         self.path = path
         self.unchanged = unchanged
+        self.pause = pause
         self.beside = beside
         self.completed = completed
     }
 
-    var watchCount: Int { names.values.count { $0 != nil } }
+    var watchCount: Int { names.values.count { $0.watch != nil } }
 
     func add(_ name: [UInt8]) {
         remove(name)
-        names[name] = .some(nil)
+        names[name] = Waiting()
         guard !isPlanned else { return }
         isPlanned = true
         hub.after(Self.moment) { [weak self] in
@@ -51,57 +60,63 @@ final class NewFiles {
 
     func remove(_ name: [UInt8]) {
         if names.isEmpty { return }
-        names.removeValue(forKey: name)??.cancel()
+        names.removeValue(forKey: name)?.watch?.cancel()
     }
 
     func removeAll() {
-        for watch in names.values { watch?.cancel() }
+        for waiting in names.values { waiting.watch?.cancel() }
         names = [:]
     }
 
     /// Everything that has happened was told, so that most have been closed by now.
     private func look() {
         isPlanned = false
-        ask(names.filter { $1 == nil }.map(\.key))
+        ask(names.filter { $1.watch == nil }.map(\.key))
     }
 
-    private func ask(_ asked: [[UInt8]]) {
+    private func ask(_ names: [[UInt8]]) {
+        let asked = names.filter { self.names[$0] != nil }
         guard !asked.isEmpty else { return }
         let paths = asked.map(path)
-        beside({ paths.map(Linux.writers) }) { [weak self] writers in
-            for (name, writers) in zip(asked, writers) { self?.answered(name, writers) }
+        beside({ paths.map(FileAnswer.init) }) { [weak self] answers in
+            for (name, answer) in zip(asked, answers) { self?.answered(name, answer) }
         }
     }
 
-    private func answered(_ name: [UInt8], _ writers: Writers) {
-        guard let watch = names[name] else { return }
-        switch writers {
+    private func answered(_ name: [UInt8], _ answer: FileAnswer) {
+        guard let waiting = names[name] else { return }
+        switch answer.writers {
         // Its close was reported before, and is told first.
-        case .none: hub.whenCaughtUp { [weak self] in self?.complete(name) }
-        case .some where watch == nil: wait(for: name)
+        case .none: hub.whenCaughtUp { [weak self] in self?.complete(name, answer.status) }
+        case .some where waiting.watch == nil: if let pause = pause() { askLater(name, pause) } else { wait(for: name) }
         case .some: break
         case .unknown:
-            let before = try? Linux.lstat(path(name))
-            hub.after(unchanged()) { [weak self] in
-                guard let self else { return }
-                if let before, (try? Linux.lstat(path(name))) == before { complete(name) } else { ask([name]) }
+            guard let seen = waiting.seen, let status = answer.status, seen.status == status else {
+                names[name]?.seen = FileAnswer.Seen(answer)
+                return askLater(name, unchanged())
             }
+            // Else it is asked for another reason.
+            if Linux.now(.monotonic) - seen.since >= unchanged() { complete(name, status) }
         }
+    }
+
+    private func askLater(_ name: [UInt8], _ pause: Int) {
+        hub.after(pause) { [weak self] in self?.ask([name]) }
     }
 
     private func wait(for name: [UInt8]) {
         let watch = (try? Linux.open(path(name), [.pathOnly, .noFollow]))?.use { file in
             FileWatch(file, [.closedAfterWriting], hub: hub) { [weak self] in self?.ask([name]) }
         }
-        guard let watch = watch ?? nil else { return hub.after(Self.unchanged) { [weak self] in self?.ask([name]) } }
-        names[name] = .some(watch)
+        guard let watch = watch ?? nil else { return askLater(name, Self.unchanged) }
+        names[name]?.watch = watch
         // It may have been closed before it was watched.
         ask([name])
     }
 
-    private func complete(_ name: [UInt8]) {
-        guard let watch = names.removeValue(forKey: name) else { return }
-        watch?.cancel()
-        completed(name)
+    private func complete(_ name: [UInt8], _ status: FileStatus?) {
+        guard let waiting = names.removeValue(forKey: name) else { return }
+        waiting.watch?.cancel()
+        completed(name, status)
     }
 }

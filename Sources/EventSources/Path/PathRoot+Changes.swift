@@ -55,6 +55,10 @@ extension PathRoot {
 
     /// - Parameter isOlder: than the snapshot, which shows what it did already, though nobody was told.
     func take(_ event: FolderEvent, isOlder: Bool = false) {
+        if look?.isGenerated == true {
+            isDirty = true
+            return
+        }
         if owner.isHeld {
             if isOlder || hub.isReplaying { unlist(event) }
             isDirty = true
@@ -105,12 +109,13 @@ extension PathRoot {
         if status.kind == .symbolicLink { tell(.written, name, isNew: !events.contains(.created)) }
     }
 
-    private func closed(_ name: [UInt8], isOlder: Bool, isRecovered: Bool = false) {
+    /// - Parameter status: how it stood; `nil`: that is looked at.
+    private func closed(_ name: [UInt8], isOlder: Bool, isRecovered: Bool = false, _ status: FileStatus? = nil) {
         newFiles.remove(name)
         // It was closed before it went.
         guard !gone.contains(name) else { return }
         let (old, isNew) = (snapshot.entries[name], isUntold(name))
-        _ = remember(name)
+        _ = remember(name, status)
         guard let new = snapshot.entries[name], !new.isRecovered else { return }
         // Whoever had it open for writing has not written.
         if let old, isSettled, !isOlder, !hub.isReplaying, old.isTold(as: new) { return }
@@ -118,7 +123,7 @@ extension PathRoot {
     }
 
     /// Nobody writes a file any more whose close was not reported here.
-    func completed(_ name: [UInt8]) {
+    func completed(_ name: [UInt8], _ status: FileStatus?) {
         let isAwaited = awaited.contains(name)
         guard !isOver, isAwaited || snapshot.entries[name]?.isOpen == true else { return }
         if isListing { return newFiles.add(name) }
@@ -127,7 +132,8 @@ extension PathRoot {
             return
         }
         awaited.remove(name)
-        closed(name, isOlder: false, isRecovered: isAwaited)
+        // Where it may hang, it is not looked at again.
+        closed(name, isOlder: false, isRecovered: isAwaited, mayHang ? status : nil)
     }
 
     /// The snapshot takes them over, unless it has to show that the content is still to be told.
@@ -205,8 +211,8 @@ extension PathRoot {
 
     /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told. What is
     /// gone again by now is told nevertheless, and so its going is due as well.
-    private func remember(_ name: [UInt8]) -> FileStatus? {
-        guard let status = try? Linux.lstat(fullPath(name)) else {
+    private func remember(_ name: [UInt8], _ known: FileStatus? = nil) -> FileStatus? {
+        guard let status = try? known ?? Linux.lstat(fullPath(name)) else {
             snapshot.entries[name] = .nothing
             return nil
         }

@@ -183,11 +183,7 @@ extension PathRoot {
     // MARK: What is stored
 
     /// The root as it stands now.
-    private var identity: RootIdentity {
-        guard let status = try? Linux.lstat(path) else { return .missing }
-        let born = (try? Linux.open(path, [.pathOnly, .noFollow]))?.use { Linux.birthTime($0) } ?? 0
-        return RootIdentity(device: status.device, inode: status.inode, born: born)
-    }
+    private var identity: RootIdentity { RootIdentity(path, try? Linux.lstat(path)) }
 
     /// What stands there counts as handled from now on.
     func storeAll(_ rows: [(path: [UInt8], state: PathState)]) {
@@ -215,7 +211,8 @@ extension PathRoot {
     }
 
     private func noteIdentity() {
-        let now = identity
+        // Where it may hang, it is not looked at again.
+        let now = mayHang ? look?.identity ?? identity : identity
         guard record.identity != now || record.hasSeenInstead else { return }
         (record.identity, record.hasSeenInstead) = (now, false)
         owner.snapshots?.complete(path, of: owner.id, SnapshotRoot(now))

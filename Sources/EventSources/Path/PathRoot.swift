@@ -30,8 +30,13 @@ final class PathRoot: FolderObserver, WatchedPath {
     /// The first listing is where the source begins: its differences are no events, unless it is compared with what was
     /// handled before.
     var hasBegun = false
-    /// A limit leaves it without a watch: what stood there when that began is known, and is compared in the end.
-    private var isBlind = false
+    /// The limit that leaves it without a watch (`PathRoot+Polling.swift`).
+    var blindness: SystemError?
+    private(set) lazy var polling = PollClock(hub) { [unowned self] in poll() }
+    /// What the last listing has seen of it.
+    var look: PathLook?
+    /// What stood there when it was watched.
+    private(set) var watched: FileStatus?
     /// A folder that came while nobody watched is told as a whole, once.
     private var hasTakenWhole = false
     /// Everything that happened before its first listing is told: a stamp shows what was told by now.
@@ -46,13 +51,14 @@ final class PathRoot: FolderObserver, WatchedPath {
     var exchanged: Set<NamePair> = []
     private(set) lazy var newFiles = NewFiles(
         hub: hub, path: { [unowned self] in fullPath($0) }, unchanged: { [unowned self] in owner.unchanged },
+        pause: { [unowned self] in owner.pauseOfWriters },
         beside: { [unowned self] work, then in
             owner.beside { () throws(SystemError) in
                 work()
             } then: {
                 then((try? $0.get()) ?? [])
             }
-        }, completed: { [weak self] in self?.completed($0) })
+        }, completed: { [weak self] in self?.completed($0, $1) })
 
     struct NamePair: Hashable {
         var from: [UInt8]
@@ -71,6 +77,37 @@ final class PathRoot: FolderObserver, WatchedPath {
         var found: [FolderSnapshot.Found] = []
         /// Of the first one, to be stored.
         var rows: [(path: [UInt8], state: PathState)] = []
+        var look: PathLook
+    }
+
+    /// What a lane needs for a listing.
+    private struct Request: Sendable {
+        var path: [UInt8]
+        var isFolder: Bool
+        /// What stands there is not known by watching it.
+        var looksItself: Bool
+        var old: FolderSnapshot?
+        var trustsFresh: Bool
+        var isStored: Bool
+
+        func list() throws(SystemError) -> Listed {
+            let look = try PathLook(path)
+            let isFolder = looksItself ? look.isFolder ?? isFolder : isFolder
+            let newer =
+                try isFolder
+                ? FolderSnapshot(listing: path, isGenerated: look.isGenerated)
+                : FolderSnapshot(of: path, isGenerated: look.isGenerated)
+            var listed = Listed(newer: newer, look: look)
+            // Nothing of a file is comparable with a folder.
+            if let old = isFolder == self.isFolder ? old : old.map({ _ in FolderSnapshot() }) {
+                if look.fileSystem?.hasLastingNumbers == false { listed.newer.takeNumbers(of: old) }
+                listed.found = old.found(to: listed.newer, trustsFresh: trustsFresh) {
+                    PathRoot.fullPath($0, below: path, isFolder: isFolder)
+                }
+            }
+            if isStored { listed.rows = listed.newer.rows(isFolder: isFolder) }
+            return listed
+        }
     }
 
     /// Differences told in one turn of the core.
@@ -94,7 +131,7 @@ final class PathRoot: FolderObserver, WatchedPath {
 
     var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) + newFiles.watchCount }
     var isRecursive: Bool { false }
-    var limit: String? { anchor?.limit }
+    var limit: String? { silence ?? anchor?.limit }
     var isListing: Bool { listing != nil }
     /// Whether it is not known yet what stands there, as far as the source waits for it to be armed.
     var isUnready: Bool { (listing != nil && comparison == nil && !record.isComparing) || record.isStoring }
@@ -134,20 +171,22 @@ final class PathRoot: FolderObserver, WatchedPath {
         if isDirty || comparison != nil || !isUnbroken { list() }
     }
 
-    private func watch() throws(SystemError) {
+    func watch() throws(SystemError) {
+        if owner.polls {
+            stopFolder()
+            anchor?.disarm()
+            blindness = nil
+            lookAtPath()
+            return planPolling()
+        }
         do throws(SystemError) {
             try watchAll()
-            isBlind = false
+            blindness = nil
+            planPolling()
         } catch {
-            if error.leavesUnwatched { goBlind() }
-            throw error
+            guard error.leavesUnwatched else { throw error }
+            goBlind(error)
         }
-    }
-
-    private func goBlind() {
-        if !isBlind { owner.isBlind(path) }
-        isBlind = true
-        if !hasBegun, !isListing { list() }
     }
 
     private func watchAll() throws(SystemError) {
@@ -170,8 +209,11 @@ final class PathRoot: FolderObserver, WatchedPath {
         }
     }
 
-    private func lookAtPath() {
-        let status = try? Linux.lstat(path)
+    private func lookAtPath() { take(try? Linux.lstat(path)) }
+
+    /// What stands at the path now.
+    func take(_ status: FileStatus?) {
+        watched = status
         exists = status != nil
         guard let status else { return }
         // A file in the place of a folder, or the other way round: nothing of the old is comparable.
@@ -182,12 +224,13 @@ final class PathRoot: FolderObserver, WatchedPath {
     func disarm() {
         listing = nil
         newFiles.removeAll()
+        polling.stop()
         stopFolder()
         anchor?.disarm()
         anchor = nil
     }
 
-    private func stopFolder() {
+    func stopFolder() {
         if let folder { hub.unwatch(folder, for: self) }
         folder = nil
     }
@@ -216,18 +259,12 @@ final class PathRoot: FolderObserver, WatchedPath {
         if let listing, !hasBegun || listing.isNewer { carried = listing.events }
         listing = Listing(number: lastListing, events: carried, isNewer: !hasBegun || hub.isReplaying)
         carried = []
-        let (path, isFolder, number) = (path, isFolder, lastListing)
-        let (old, trustsFresh) = (hasBegun ? snapshot : nil, !record.isComparing)
-        let isStored = !hasBegun && record.state == .kept
+        let number = lastListing
+        let request = Request(
+            path: path, isFolder: isFolder, looksItself: isUnwatched, old: hasBegun ? snapshot : nil,
+            trustsFresh: !record.isComparing, isStored: !hasBegun && record.state == .kept)
         owner.beside { () throws(SystemError) in
-            var listed = Listed(newer: try isFolder ? FolderSnapshot(listing: path) : FolderSnapshot(of: path))
-            if let old {
-                listed.found = old.found(to: listed.newer, trustsFresh: trustsFresh) {
-                    Self.fullPath($0, below: path, isFolder: isFolder)
-                }
-            }
-            if isStored { listed.rows = listed.newer.rows(isFolder: isFolder) }
-            return listed
+            try request.list()
         } then: { [weak self] result in
             self?.listed(result, number)
         }
@@ -241,6 +278,7 @@ final class PathRoot: FolderObserver, WatchedPath {
             isDirty = true
             if listing.isNewer { carried = listing.events }
             return owner.failed(error)
+        case .success(let listed) where !take(listed.look): break
         case .success(let listed) where hasBegun:
             comparison = Comparison(newer: listed.newer, found: listed.found)
             // It is armed, however long the telling takes.
@@ -277,6 +315,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         for event in listing.events where anchor != nil { take(event, isOlder: listing.isNewer) }
         guard anchor != nil else { return }
         forgetGone()
+        tryToWatch()
         if listing.hasOverflowed || isDirty { list() } else { compared() }
         owner.rootChanged()
     }
@@ -360,6 +399,11 @@ final class PathRoot: FolderObserver, WatchedPath {
     }
 
     private func keepOrTake(_ event: FolderEvent) {
+        // What is read there says what has changed.
+        if look?.isGenerated == true {
+            if isListing { isDirty = true } else { list() }
+            return
+        }
         guard listing != nil else { return take(event) }
         // The kernel has a bound of its own for what waits to be read (`fs.inotify.max_queued_events`).
         if listing?.events.count ?? 0 < Self.eventsWhileListing || hub.isReplaying {

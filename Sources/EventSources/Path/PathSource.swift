@@ -21,6 +21,8 @@ package final class PathSource: EventSource {
     private var ownPaths: [[UInt8]] = []
     /// What was said last of comparisons.
     private var comparison: String?
+    /// It was said that paths have no watch.
+    private var isBlind = false
 
     package init(_ id: SourceID, _ trigger: PathTrigger, _ environment: SourceEnvironment) {
         self.id = id
@@ -32,6 +34,14 @@ package final class PathSource: EventSource {
 
     /// Microseconds: unchanged for so long, a file of which nobody knows whether it is being written is complete.
     var unchanged: Int { trigger.settle.map { Int(clamping: $0.quiet.microseconds) } ?? NewFiles.unchanged }
+
+    var polling: PathTrigger.Polling { trigger.polling }
+    var polls: Bool { polling.isAlways }
+    /// Microseconds.
+    var pollInterval: Int { Int(clamping: min(polling.interval.microseconds, UInt64(Int.max / 4))) }
+    /// Microseconds from look to look at whether a file is being written; `nil`: that is watched.
+    var pauseOfWriters: Int? { polls ? min(pollInterval, NewFiles.unchanged) : nil }
+    var pollSpan: String { polling.interval.brief }
 
     var core: Context { environment.core }
     var initial: PathTrigger.Initial { trigger.initial }
@@ -111,7 +121,7 @@ package final class PathSource: EventSource {
         findHolders()
         for root in roots { root.initialChanged() }
         for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger) } }
-        if levels?.levels != trigger.levels {
+        if levels?.levels != trigger.levels || levels?.polling != trigger.polling {
             levels?.close()
             openLevels()
         } else {
@@ -249,13 +259,6 @@ package final class PathSource: EventSource {
         environment.send(.source(id, .failed("\(reason) (sysctl fs.inotify.max_queued_events)")))
     }
 
-    /// A path is not watched for want of something: what changes there is compared later, and nobody knows what came
-    /// and went in between.
-    func isBlind(_ path: [UInt8]) {
-        environment.warn(id, "\(path.printable) cannot be watched for now; it is compared when it can")
-        environment.send(.gap(id, 1))
-    }
-
     func warn(_ sentence: String) { environment.warn(id, sentence) }
 
     func failed(_ error: SystemError) {
@@ -269,12 +272,32 @@ package final class PathSource: EventSource {
     /// The store has lost what it had.
     func storeAgain() { for root in roots { root.storeAgain() } }
 
+    /// Paths that a limit leaves without a watch: a sentence.
+    private var blindness: String? {
+        let blind = roots.filter { $0.blindness != nil }
+        guard let first = blind.first, let error = first.blindness else { return nil }
+        if first.isRecursive { return first.limit }
+        let others = blind.count > 1 ? " and \(blind.count - 1) more" : ""
+        return "\(first.path.printable)\(others) compared every \(pollSpan): \(error.reason)"
+    }
+
+    private func sayLimit() {
+        let blindness = blindness
+        // A tree says it itself, as its parts come and go.
+        if let blindness, !isBlind, !trigger.isRecursive { environment.warn(id, blindness) }
+        isBlind = blindness != nil
+        let isShortage = isBlind || levels?.isBlind ?? false
+        let text = blindness ?? roots.lazy.compactMap(\.limit).first ?? levels?.limit
+        environment.limited(id, text.map { SourceLimit($0, isShortage: isShortage) })
+    }
+
     /// Says where the source stands.
     func rootChanged() {
         let comparison = roots.lazy.compactMap(\.comparisonText).first
         if comparison != self.comparison { environment.comparing(id, comparison) }
         self.comparison = comparison
         if roots.contains(where: \.isUnready) { return }
+        sayLimit()
         if let failure {
             environment.send(.source(id, retry.condition(failure.reason)))
         } else if let missing = roots.first(where: { !$0.exists }) {
@@ -283,7 +306,6 @@ package final class PathSource: EventSource {
         } else {
             retry.reset()
             if let condition = levels?.condition { return environment.send(.source(id, condition)) }
-            environment.limited(id, roots.lazy.compactMap(\.limit).first)
             environment.send(.source(id, .armed))
         }
     }

@@ -9,6 +9,8 @@ protocol WatchedPath: AnyObject {
     var watchCount: Int { get }
     /// Why less is seen than there may be: a sentence.
     var limit: String? { get }
+    /// The limit that leaves it without a watch of its own.
+    var blindness: SystemError? { get }
     /// It is not known yet what stands there.
     var isListing: Bool { get }
     /// Whether there may be changes that are not told yet.
@@ -41,6 +43,7 @@ protocol WatchedPath: AnyObject {
 /// One of which nothing is recorded.
 extension WatchedPath {
     var isUnready: Bool { isListing }
+    var blindness: SystemError? { nil }
     var isRecorded: Bool { false }
     var comparisonText: String? { nil }
     func initialChanged() {}

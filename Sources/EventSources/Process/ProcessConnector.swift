@@ -270,7 +270,7 @@ final class ProcessConnector {
         for id in listeners.keys where armed.contains(id) && warned[id, default: []].insert(why).inserted {
             let sentence = "\(why.rawValue); such processes are counted as lost"
             environment.warn(id, sentence)
-            if why == .notAllowed { environment.limited(id, sentence) }
+            if why == .notAllowed { environment.limited(id, SourceLimit(sentence)) }
         }
     }
 

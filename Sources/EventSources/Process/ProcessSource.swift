@@ -54,7 +54,7 @@ package final class ProcessSource: EventSource {
     private func arm() {
         do throws(SystemError) {
             _ = try anchor?.arm([.closedAfterWriting, .modified])
-            if let limit = anchor?.limit { environment.limited(id, limit) }
+            if let limit = anchor?.limit { environment.limited(id, SourceLimit(limit)) }
             look()
         } catch {
             failed(error.reason)

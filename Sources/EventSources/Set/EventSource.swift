@@ -90,7 +90,7 @@ package struct SourceEnvironment {
     /// A warning about a source.
     let warn: (SourceID, String) -> Void
     /// Why a source, armed, sees less than it is asked to, from now on until it is closed; `nil`: it does not any more.
-    let limited: (SourceID, String?) -> Void
+    let limited: (SourceID, SourceLimit?) -> Void
     /// What is read goes through it.
     let buffer = ReadBuffer()
     /// Gives an input to the engine.
@@ -108,7 +108,7 @@ package struct SourceEnvironment {
         comparing: @escaping (SourceID, String?) -> Void = { _, _ in },
         log: @escaping (SourceID, [UInt8]) -> Void = { _, _ in },
         warn: @escaping (SourceID, String) -> Void = { _, _ in },
-        limited: @escaping (SourceID, String?) -> Void = { _, _ in },
+        limited: @escaping (SourceID, SourceLimit?) -> Void = { _, _ in },
         unitSource: @escaping (SourceID, UnitTrigger) -> (any EventSource)? = { _, _ in nil },
         ownFolders: Set<[UInt8]> = [],
         send: @escaping (Input) -> Void

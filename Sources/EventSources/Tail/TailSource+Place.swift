@@ -27,7 +27,7 @@ extension TailSource {
     }
 
     func linksFollowed() {
-        if let limit = links?.limit { environment.limited(id, limit) }
+        if let limit = links?.limit { environment.limited(id, SourceLimit(limit)) }
         let failure = links?.failure
         defer { linkFailure = failure }
         guard let failure, failure != linkFailure else { return }

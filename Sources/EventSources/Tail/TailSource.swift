@@ -113,7 +113,7 @@ package final class TailSource: EventSource {
     private func arm() {
         do throws(SystemError) {
             _ = try anchor?.arm([.modified, .closedAfterWriting, .attributes])
-            if let limit = anchor?.limit { environment.limited(id, limit) }
+            if let limit = anchor?.limit { environment.limited(id, SourceLimit(limit)) }
             followLinks()
             look()
         } catch {

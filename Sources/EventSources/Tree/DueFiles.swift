@@ -12,12 +12,14 @@ final class DueFiles {
     private let hub: InotifyHub
     private let path: (FileTree.Reference) -> [UInt8]?
     private let unchanged: () -> Int
-    private let beside: (@escaping @Sendable () -> [Writers], @escaping ([Writers]) -> Void) -> Void
-    private let completed: (FileTree.Reference) -> Void
+    private let pause: () -> Int?
+    private let beside: (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void
+    private let completed: (FileTree.Reference, FileStatus?) -> Void
     private var waiting: [FileTree.Reference] = []
     private var isPlanned = false
     private var isOver = false
     private var watches: [FileTree.Reference: FileWatch] = [:]
+    private var seen: [FileTree.Reference: FileAnswer.Seen] = [:]
 
     private struct Question {
         var file: FileTree.Reference
@@ -27,16 +29,19 @@ final class DueFiles {
     /// - Parameters:
     ///   - path: of a file that is still due; `nil`: it is not any more.
     ///   - unchanged: microseconds, where no lease can be had: unchanged for so long, a file is complete.
+    ///   - pause: microseconds after which a file that somebody writes is asked again; `nil`: it is watched.
     ///   - beside: does work beside the core, and comes back with what it gives.
-    ///   - completed: told of each file that nobody writes any more, while it is due.
+    ///   - completed: told of each file that nobody writes any more, and how it stood then, while it is due.
     init(
         hub: InotifyHub, path: @escaping (FileTree.Reference) -> [UInt8]?, unchanged: @escaping () -> Int,
-        beside: @escaping (@escaping @Sendable () -> [Writers], @escaping ([Writers]) -> Void) -> Void,
-        completed: @escaping (FileTree.Reference) -> Void
+        pause: @escaping () -> Int? = { nil },
+        beside: @escaping (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void,
+        completed: @escaping (FileTree.Reference, FileStatus?) -> Void
     ) {
         self.hub = hub
         self.path = path
         self.unchanged = unchanged
+        self.pause = pause
         self.beside = beside
         self.completed = completed
     }
@@ -50,6 +55,7 @@ final class DueFiles {
 
     /// It is not due any more, or another file.
     func forget(_ file: FileTree.Reference) {
+        if !seen.isEmpty { seen[file] = nil }
         if watches.isEmpty { return }
         watches.removeValue(forKey: file)?.cancel()
     }
@@ -57,7 +63,7 @@ final class DueFiles {
     func close() {
         isOver = true
         for watch in watches.values { watch.cancel() }
-        (watches, waiting) = ([:], [])
+        (watches, waiting, seen) = ([:], [], [:])
     }
 
     private func plan() {
@@ -88,34 +94,39 @@ final class DueFiles {
             rest = rest.dropFirst(Self.batch)
             guard !questions.isEmpty else { continue }
             let paths = questions.map(\.path)
-            beside({ paths.map(Linux.writers) }) { [weak self] writers in
+            beside({ paths.map(FileAnswer.init) }) { [weak self] answers in
                 // What was reported before the answers is told first.
                 self?.hub.whenCaughtUp {
-                    for (question, writers) in zip(questions, writers) { self?.answered(question, writers) }
+                    for (question, answer) in zip(questions, answers) { self?.answered(question, answer) }
                 }
             }
         }
     }
 
-    private func answered(_ question: Question, _ writers: Writers) {
+    private func answered(_ question: Question, _ answer: FileAnswer) {
         let file = question.file
         guard !isOver, let now = path(file) else { return }
         // It was another one's answer, perhaps.
         guard now == question.path else { return add(file) }
-        switch writers {
-        case .none:
-            forget(file)
-            completed(file)
-        case .some: if watches[file] == nil { wait(for: question) }
+        switch answer.writers {
+        case .none: complete(file, answer)
+        case .some where watches[file] == nil:
+            guard let pause = pause() else { return wait(for: question) }
+            hub.after(pause) { [weak self] in self?.add(file) }
+        case .some: break
         case .unknown:
-            let before = try? Linux.statusOfAny(now)
-            hub.after(unchanged()) { [weak self] in
-                guard let self, !isOver, let now = path(file) else { return }
-                guard let after = try? Linux.statusOfAny(now), after == before else { return add(file) }
-                forget(file)
-                completed(file)
+            guard let before = seen[file], let status = answer.status, before.status == status else {
+                seen[file] = FileAnswer.Seen(answer)
+                return hub.after(unchanged()) { [weak self] in self?.ask([file]) }
             }
+            // Else it is asked for another reason.
+            if Linux.now(.monotonic) - before.since >= unchanged() { complete(file, answer) }
         }
+    }
+
+    private func complete(_ file: FileTree.Reference, _ answer: FileAnswer) {
+        forget(file)
+        completed(file, answer.status)
     }
 
     private func wait(for question: Question) {

@@ -76,10 +76,11 @@ extension TreeRoot {
         // Reports that were too many to be kept: once more.
         case .listed where isScanOutdated: enqueue(folder, how)
         case .listed(let entries):
+            noteFileSystem(of: folder, listing.fileSystem)
             if next == 0 { for child in tree.children(of: folder) { tree.clear(.isListed, child) } }
             while next < entries.count {
                 guard left > 0 else { return false }
-                take(entries[next], folder, how)
+                take(entries[next], folder, how, listing.fileSystem)
                 next += 1
                 left -= 1
             }
@@ -89,7 +90,9 @@ extension TreeRoot {
         return true
     }
 
-    private func take(_ entry: TreeScan.Entry, _ folder: FileTree.ID, _ how: FileTree.Flags) {
+    private func take(
+        _ entry: TreeScan.Entry, _ folder: FileTree.ID, _ how: FileTree.Flags, _ fileSystem: FileSystemType?
+    ) {
         let child = tree.child(of: folder, named: entry.name)
         if let child { tree.set(.isListed, child) }
         if isTouched(folder, entry.name) {
@@ -106,10 +109,12 @@ extension TreeRoot {
             if let new = appear(folder, entry.name, entry.status, appearance) { tree.set(.isListed, new) }
             return
         }
-        compare(child, with: entry, how)
+        compare(child, with: entry, how, fileSystem)
     }
 
-    private func compare(_ child: FileTree.ID, with entry: TreeScan.Entry, _ how: FileTree.Flags) {
+    private func compare(
+        _ child: FileTree.ID, with entry: TreeScan.Entry, _ how: FileTree.Flags, _ fileSystem: FileSystemType?
+    ) {
         let isRecovered = how.contains(.isCompared)
         let status = entry.status
         guard !tree.has(.isUnseen, child), tree.kind(of: child) == status.kind,
@@ -118,7 +123,10 @@ extension TreeRoot {
             take(status, at: child, isRecovered: isRecovered)
             return
         }
-        let (old, new) = (tree.stamp(of: child), FolderSnapshot.Stamp(status))
+        var (old, new) = (tree.stamp(of: child), FolderSnapshot.Stamp(status))
+        if fileSystem?.hasLastingNumbers == false { old.inode = new.inode }
+        // Neither times nor numbers say anything there.
+        if fileSystem?.isGenerated == true { (old, new) = (new, new) }
         if status.kind == .folder {
             if how.contains(.isDeep) || tree.watch(of: child) == 0 {
                 enqueue(child, how.union(.isDeep))
@@ -150,7 +158,7 @@ extension TreeRoot {
     private func watch(_ folder: FileTree.ID, _ listing: TreeScan.Listing) {
         let old = tree.watch(of: folder)
         guard let watch = listing.watch else {
-            if let error = listing.unwatched { cannotSee(folder, error) }
+            if let error = listing.unwatched { cannotSee(folder, error) } else { sees(folder) }
             return
         }
         sees(folder)

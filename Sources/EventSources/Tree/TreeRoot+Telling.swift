@@ -90,11 +90,14 @@ extension TreeRoot {
     }
 
     /// Nobody writes a file any more whose close was not reported.
-    func completed(_ file: FileTree.Reference) {
+    ///
+    /// - Parameter known: how it stood then.
+    func completed(_ file: FileTree.Reference, _ known: FileStatus?) {
         guard !isOver, let id = tree.id(file), tree.has(.isDue, id) else { return }
         // Its close is reported to its folder as well; or the folder is compared.
         if leavesForLater(tree.parent(of: id)) { return }
-        guard let status = look(fullPath(id)) else { return doubt(id) }
+        // Where nothing is watched it may hang, and is not looked at again.
+        guard let status = owner.polls ? known : look(fullPath(id)) else { return doubt(id) }
         guard status.kind != .folder else { return doubt(id) }
         tree.setStamp(status, isFresh: status.isFresh, of: id)
         tellWritten(id)

@@ -14,9 +14,6 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private static let foldersPerScan = 256
     /// Names kept while a scan goes on; beyond, it is made once more.
     private static let touchedLimit = 65_536
-    /// Microseconds between two looks at folders that cannot be watched or read: the first one, and the longest.
-    static let firstPoll = 1_000_000
-    private let longestPoll: Int
     /// Microseconds in which a folder that came and goes again is nobody's news, where its coming is not.
     private static let fleeting = 2_000_000
 
@@ -31,7 +28,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// A folder and its path, as long as no folder is moved.
     var lastPlace: (folder: FileTree.Reference, path: [UInt8])?
     private var anchor: PathAnchor?
-    private var anchorFailure: SystemError?
+    private(set) var anchorFailure: SystemError?
     private(set) var isOver = false
     /// Everything was listed once, which is where the source begins.
     private(set) var hasBegun = false
@@ -54,12 +51,19 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var looks: [FileTree.Reference] = []
     /// Folders of which nothing was taken in while the source is held.
     private var dirty: Set<FileTree.Reference> = []
-    private var isRootDirty = false
+    var isRootDirty = false
     /// Folders that cannot be watched, or read.
-    private var blind: [FileTree.Reference: SystemError] = [:]
-    private var pollDelay = TreeRoot.firstPoll
-    private var isPollPlanned = false
+    var blind: [FileTree.Reference: SystemError] = [:]
+    /// Folders of file systems, by name, where the kernel does not tell of every change.
+    var silent: [FileTree.Reference: String] = [:]
+    var pollDelay = TreeRoot.firstPoll
+    var isPollPlanned = false
+    /// A round has begun.
+    var isPolling = false
+    /// `Poll=yes` when it was armed last.
+    private var polled: Bool
     private var toldLimit: String?
+    private var toldTrouble: String?
     /// Told when the source is not held any more.
     var outbox: [PathFact] = []
     /// Folders that came, and nobody was told.
@@ -69,13 +73,14 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var exchanged: Set<Exchange> = []
     private(set) lazy var due = DueFiles(
         hub: hub, path: { [unowned self] in duePath($0) }, unchanged: { [unowned self] in owner.unchanged },
+        pause: { [unowned self] in owner.pauseOfWriters },
         beside: { [unowned self] work, then in
             owner.beside { () throws(SystemError) in
                 work()
             } then: {
                 then((try? $0.get()) ?? [])
             }
-        }, completed: { [weak self] in self?.completed($0) })
+        }, completed: { [weak self] in self?.completed($0, $1) })
 
     struct Exchange: Hashable {
         var from: FileTree.Reference
@@ -84,10 +89,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
         var toName: [UInt8]
     }
 
-    /// - Parameter longestPoll: microseconds between two looks at what cannot be watched.
-    init(_ path: [UInt8], _ trigger: PathTrigger, hub: InotifyHub, owner: PathSource, longestPoll: Int = 30_000_000) {
+    init(_ path: [UInt8], _ trigger: PathTrigger, hub: InotifyHub, owner: PathSource) {
         self.path = path
-        self.longestPoll = longestPoll
+        polled = trigger.polling.isAlways
         events = trigger.events(of: path)
         prune = trigger.prune
         self.hub = hub
@@ -96,23 +100,17 @@ final class TreeRoot: WatchedPath, TreeObserver {
     }
 
     var isRecursive: Bool { true }
-    var watchCount: Int { (anchor?.watchCount ?? 0) + tree.folderCount - blind.count + due.watchCount }
+    var watchCount: Int {
+        owner.polls ? 0 : (anchor?.watchCount ?? 0) + tree.folderCount - blind.count + due.watchCount
+    }
     var isListing: Bool { !hasBegun }
 
     var isBehind: Bool {
         !dirty.isEmpty || isRootDirty || !outbox.isEmpty || (hasBegun && (isScanning || !queue.isEmpty))
     }
 
-    var limit: String? {
-        if let anchorFailure { return "what becomes of \(path.printable) itself is not seen: \(anchorFailure.reason)" }
-        guard let (reference, error) = blind.min(by: { $0.key.id < $1.key.id }) else { return anchor?.limit }
-        let place = tree.id(reference).map { fullPath($0).printable } ?? path.printable
-        let others = blind.count > 1 ? " and \(blind.count - 1) more" : ""
-        let span = "\(longestPoll / 1_000_000)s"
-        return error.leavesUnwatched
-            ? "\(place)\(others) compared every \(span): \(error.reason)"
-            : "\(place)\(others) cannot be read, tried again every \(span): \(error.errno)"
-    }
+    var limit: String? { trouble ?? silence ?? anchor?.limit }
+    var blindness: SystemError? { anchorFailure ?? blind.values.first { $0.leavesUnwatched } }
 
     var mask: InotifyMask {
         var mask: InotifyMask = [.created, .deleted, .movedFrom, .movedTo, .closedAfterWriting]
@@ -134,6 +132,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         armAnchor()
         lookAtRoot()
         pump()
+        planPoll()
     }
 
     func rearm(for trigger: PathTrigger) throws(SystemError) {
@@ -143,14 +142,26 @@ final class TreeRoot: WatchedPath, TreeObserver {
             oldPrune = old
             dropPruned()
         }
+        let wasPolled = polled
+        polled = trigger.polling.isAlways
+        if polled, !wasPolled {
+            giveUpWatches(of: tree)
+            (blind, silent) = ([:], [:])
+            for id in folders { tree.setWatch(0, of: id) }
+        }
         try arm()
         goOn()
         guard let root = tree.root, tree.isFolder(root), hasBegun else { return }
-        if !mask.isSubset(of: oldMask) || prune != old { enqueue(root, [.isDeep, .isCompared]) }
+        if !mask.isSubset(of: oldMask) || prune != old || polled != wasPolled { enqueue(root, [.isDeep, .isCompared]) }
         pump()
     }
 
-    private func armAnchor() {
+    func armAnchor() {
+        if owner.polls {
+            anchor?.disarm()
+            anchorFailure = nil
+            return
+        }
         do throws(SystemError) {
             let isFile = tree.root.map { !tree.isFolder($0) } ?? true
             _ = try anchor?.arm(isFile ? mask : [])
@@ -198,12 +209,17 @@ final class TreeRoot: WatchedPath, TreeObserver {
             isRootDirty = true
             return
         }
+        take(Swift.Result { () throws(SystemError) in try Self.rootStatus(path) })
+    }
+
+    /// What is known of the root's own path.
+    func take(_ result: Swift.Result<FileStatus?, SystemError>) {
         isRootDirty = false
-        do throws(SystemError) {
-            let status = try rootStatus()
+        switch result {
+        case .success(let status):
             exists = status != nil
             take(root: status)
-        } catch {
+        case .failure(let error):
             // Nobody knows whether it is there.
             exists = false
             isRootDirty = true
@@ -212,7 +228,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     }
 
     /// `nil`: nothing stands there. A link that leads nowhere stands for itself.
-    private func rootStatus() throws(SystemError) -> FileStatus? {
+    static func rootStatus(_ path: [UInt8]) throws(SystemError) -> FileStatus? {
         do throws(SystemError) {
             return try Linux.statusOfAny(path, follows: true)
         } catch  where error.isOfNothing {
@@ -235,7 +251,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         pump()
     }
 
-    private var folders: [FileTree.ID] {
+    var folders: [FileTree.ID] {
         guard let root = tree.root else { return [] }
         return ([root] + tree.below(root)).filter(tree.isFolder)
     }
@@ -258,7 +274,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         let folders = dirty
         dirty = []
         for folder in folders { if let id = tree.id(folder) { enqueue(id, [.isCompared]) } }
-        if isRootDirty { lookAtRoot() }
+        if isRootDirty { if owner.polls { poll() } else { lookAtRoot() } }
         pump()
     }
 
@@ -291,11 +307,11 @@ final class TreeRoot: WatchedPath, TreeObserver {
         guard !requests.isEmpty else { return settle() }
         isScanning = true
         (touched, touchedCount) = ([:], 0)
-        let inotify: Swift.Result<Int32, SystemError>
-        do throws(SystemError) {
-            inotify = .success(try hub.beginScan().release())
-        } catch {
-            inotify = .failure(error)
+        var inotify: Swift.Result<Int32, SystemError>?
+        if owner.polls {
+            hub.beginArming()
+        } else {
+            inotify = Swift.Result { () throws(SystemError) in try hub.beginScan().release() }
         }
         let scan = TreeScan(requests: requests, mask: mask, prune: prune, root: path, inotify: inotify)
         owner.beside { () throws(SystemError) in
@@ -318,9 +334,11 @@ final class TreeRoot: WatchedPath, TreeObserver {
             owner.rootChanged()
         }
         let limit = limit
+        let trouble = trouble
+        if trouble != toldTrouble, let trouble { owner.warn(trouble) }
+        toldTrouble = trouble
         guard limit != toldLimit else { return }
         toldLimit = limit
-        if let limit { owner.warn(limit) }
         owner.rootChanged()
     }
 
@@ -363,6 +381,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         let reference = tree.reference(id)
         touched[id] = nil
         blind[reference] = nil
+        silent[reference] = nil
         due.forget(reference)
     }
 
@@ -394,6 +413,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     // MARK: What is in doubt
 
     func doubt(_ id: FileTree.ID) {
+        // The next round finds it.
+        if owner.polls { return }
         doubts.insert(tree.reference(id))
         planDoubts()
     }
@@ -412,37 +433,6 @@ final class TreeRoot: WatchedPath, TreeObserver {
         let all = doubts
         (doubts, looks) = ([], [])
         for reference in all { if let id = tree.id(reference) { lookAgain(id) } }
-        pump()
-    }
-
-    // MARK: Polling
-
-    func cannotSee(_ folder: FileTree.ID, _ error: SystemError) { blind[tree.reference(folder)] = error }
-    func sees(_ folder: FileTree.ID) { if !blind.isEmpty { blind[tree.reference(folder)] = nil } }
-
-    private func planPoll() {
-        guard !blind.isEmpty || anchorFailure != nil else {
-            pollDelay = Self.firstPoll
-            return
-        }
-        guard !isPollPlanned else { return }
-        isPollPlanned = true
-        hub.after(pollDelay) { [weak self] in self?.poll() }
-        pollDelay = min(2 * pollDelay, longestPoll)
-    }
-
-    private func poll() {
-        isPollPlanned = false
-        guard !isOver else { return }
-        if anchorFailure != nil {
-            armAnchor()
-            lookAtRoot()
-        }
-        for folder in blind.keys {
-            guard let id = tree.id(folder) else { continue }
-            if !leavesForLater(id) { enqueue(id, [.isCompared]) }
-        }
-        planPoll()
         pump()
     }
 }

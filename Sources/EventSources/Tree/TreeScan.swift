@@ -43,6 +43,8 @@ struct TreeScan: Sendable {
         var watch: Int32?
         /// Why it has no watch.
         var unwatched: SystemError?
+        /// `nil`: it cannot be known.
+        var fileSystem: FileSystemType?
     }
 
     /// Entries after which a scan comes back: what is taken in at once, and kept in memory until then.
@@ -53,8 +55,8 @@ struct TreeScan: Sendable {
     var prune: PathPrune
     /// The root, which may be a symbolic link.
     var root: [UInt8]
-    /// A copy, which is closed in the end; or why there is none.
-    var inotify: Result<Int32, SystemError>
+    /// A copy, which is closed in the end; or why there is none. `nil`: nothing is to be watched.
+    var inotify: Result<Int32, SystemError>?
 
     private struct Task {
         var place: Place
@@ -64,7 +66,7 @@ struct TreeScan: Sendable {
     }
 
     func run() -> [Listing] {
-        defer { if case .success(let number) = inotify { FileDescriptor(owning: number).close() } }
+        defer { if case .success(let number)? = inotify { FileDescriptor(owning: number).close() } }
         var tasks = requests.reversed().map {
             Task(
                 place: .folder($0.folder, $0.how), inode: $0.inode, path: $0.path, isDeep: $0.how.contains(.isDeep))
@@ -92,6 +94,7 @@ struct TreeScan: Sendable {
             try Linux.openFolder(task.path, follows: task.path == root).use { folder throws(SystemError) in
                 guard try Linux.fstat(folder).inode == task.inode else { return }
                 watch(folder, &listing)
+                listing.fileSystem = try? FileSystemType(ofOpen: folder)
                 listing.outcome = .listed(try entries(of: folder, task.path))
             }
         } catch {
@@ -101,6 +104,7 @@ struct TreeScan: Sendable {
     }
 
     private func watch(_ folder: Int32, _ listing: inout Listing) {
+        guard let inotify else { return }
         do throws(SystemError) {
             listing.watch = try Linux.inotifyAdd(try inotify.get(), folder: folder, mask.union(.adding))
         } catch {

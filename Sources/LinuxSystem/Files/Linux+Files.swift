@@ -93,6 +93,17 @@ extension Linux {
         }
     }
 
+    /// Reads an open file to its end, or so many bytes of it.
+    package static func readPrefix(_ descriptor: Int32, atMost limit: Int) throws(SystemError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let part = try read(descriptor, atMost: min(limit - bytes.count, 65_536))
+            if part.isEmpty { break }
+            bytes += part
+        }
+        return bytes
+    }
+
     /// `fstat(2)`.
     package static func fstat(_ descriptor: Int32) throws(SystemError) -> FileStatus {
         var status = Glibc.stat()

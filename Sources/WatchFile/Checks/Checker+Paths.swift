@@ -45,8 +45,10 @@ extension Checker {
     mutating func checkSystemdPaths() {
         for source in sources where source.id.kind == .path {
             guard let first = source.entries.first(of: Self.systemdPathKeys) else { continue }
-            for name in ["Path", "Events"] {
-                guard let entry = source.entries.entry(name), !entry.isDefault else { continue }
+            for name in ["Path", "Events", "Recursive"] {
+                guard let entry = source.entries.entry(name), !entry.isDefault, entry.value?.flag != false else {
+                    continue
+                }
                 problems.error(
                     "\(first.key.name)= says itself what is told: it cannot stand beside \(name)=, write it in a section of its own",
                     at: entry.keyText)

@@ -53,6 +53,21 @@ extension Checker {
         }
     }
 
+    /// Warns of what is not there to be watched, unless watchd makes it.
+    mutating func checkMissingPaths() {
+        guard let isMissing = context.isMissing else { return }
+        for source in sources {
+            guard case .path(let trigger)? = source.trigger, trigger.directoryMode == nil else { continue }
+            for entry in ["Path", "PathChanged", "PathModified"].flatMap({ source.entries.list($0) }) {
+                for path in (entry.value?.paths ?? []) + (entry.value?.path.map { [$0] } ?? []) where isMissing(path) {
+                    problems.warning(
+                        "\(String(decoding: path, as: UTF8.self)) does not exist: watchd waits until somebody makes it "
+                            + "(MakeDirectory=yes makes a folder)", at: entry.text)
+                }
+            }
+        }
+    }
+
     private static func paths(_ trigger: Trigger) -> [[UInt8]] {
         if case .path(let trigger) = trigger { trigger.paths } else { [] }
     }

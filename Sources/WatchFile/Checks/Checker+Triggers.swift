@@ -40,13 +40,16 @@ extension Checker {
                 include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
                 exclude: entries.list("Exclude").flatMap { $0.value?.globs ?? [] }))
         takeSystemdPaths(entries, into: &trigger)
+        trigger.polling.isAlways = entries["Poll"]?.word == "yes"
+        trigger.polling.interval = entries["PollSec"]?.span ?? trigger.polling.interval
         trigger.joinsAll = entries["Join"]?.word == "all"
         trigger.settle = settle(entries)
         if entries["MakeDirectory"]?.flag ?? false {
             trigger.directoryMode = entries["DirectoryMode"]?.number.map { UInt32($0) } ?? 0o755
         }
         trigger.stopsLoops = entries["Loop"]?.word == "stop"
-        trigger.isRecursive = entries["Recursive"]?.flag ?? false
+        // The keys of systemd are about the folder itself.
+        trigger.isRecursive = trigger.ownEvents.isEmpty && entries["Recursive"]?.flag ?? false
         trigger.prune = PathPrune(globs: entries.list("Prune").flatMap { $0.value?.globs ?? [] })
         trigger.initial = entries["Initial"]?.word.flatMap(PathTrigger.Initial.init) ?? .changed
         if trigger.isRecursive, let initial = entries.entry("Initial"), trigger.initial != .none {

@@ -65,6 +65,7 @@ struct Checker {
         checkAccounts()
         checkPrograms()
         checkSubfolders()
+        checkMissingPaths()
         if !problems.hasError { checkUnstarted() }
         return Configuration(
             settings: settings, queues: queues, semaphores: semaphores, handlers: handlers.compactMap(\.definition),

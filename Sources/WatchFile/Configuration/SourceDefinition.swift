@@ -147,6 +147,19 @@ package struct PathTrigger: Equatable, Sendable {
         case changed
     }
 
+    /// What stands there is compared again and again.
+    package struct Polling: Equatable, Sendable {
+        /// `Poll=yes`: nothing is watched. Else where the kernel does not tell of every change, or watches are used up.
+        package var isAlways: Bool
+        /// `PollSec=`: from look to look.
+        package var interval: TimeSpan
+
+        package init(isAlways: Bool = false, interval: TimeSpan = .seconds(30)) {
+            self.isAlways = isAlways
+            self.interval = interval
+        }
+    }
+
     /// Absolute, without a trailing slash (but for `/`), without `.` and `..` components. Empty only where there are
     /// conditions.
     package var paths: [[UInt8]]
@@ -158,6 +171,7 @@ package struct PathTrigger: Equatable, Sendable {
     package var levels: PathLevels?
     package var filter: PathFilter
     package var initial = Initial.changed
+    package var polling = Polling()
     /// `nil`: an operation is submitted at once.
     package var settle: SettleRule?
     /// `Join=all`: an operation is submitted when something of each of the paths has changed.

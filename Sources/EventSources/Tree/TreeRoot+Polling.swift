@@ -1,0 +1,109 @@
+import LinuxSystem
+
+/// Folders that are compared again and again: those that cannot be watched or read, those where the kernel does not
+/// tell of every change, and all of them with `Poll=yes`.
+///
+/// A round looks at the root beside the core, and then scans: a file system that hangs holds up its source alone.
+extension TreeRoot {
+    /// Microseconds to the first look at folders that cannot be watched or read; later pauses double.
+    static let firstPoll = 1_000_000
+
+    /// Microseconds between two looks.
+    var longestPoll: Int { owner.pollInterval }
+
+    func cannotSee(_ folder: FileTree.ID, _ error: SystemError) { blind[tree.reference(folder)] = error }
+    func sees(_ folder: FileTree.ID) { if !blind.isEmpty { blind[tree.reference(folder)] = nil } }
+
+    /// What leaves a part of it without a watch, or unread: a sentence.
+    var trouble: String? {
+        if let anchorFailure {
+            return
+                "what becomes of \(path.printable) itself is compared every \(owner.pollSpan): \(anchorFailure.reason)"
+        }
+        guard let (reference, error) = blind.min(by: { $0.key.id < $1.key.id }) else { return nil }
+        let place = self.place(reference, of: blind.count)
+        return error.leavesUnwatched
+            ? "\(place) compared every \(owner.pollSpan): \(error.reason)"
+            : "\(place) cannot be read, tried again every \(owner.pollSpan): \(error.errno)"
+    }
+
+    /// Where the kernel does not tell of every change: a sentence.
+    var silence: String? {
+        guard !owner.polls, let (reference, name) = silent.min(by: { $0.key.id < $1.key.id }) else { return nil }
+        let place = self.place(reference, of: silent.count)
+        return "\(place) compared every \(owner.pollSpan): on \(name) the kernel does not tell of every change"
+    }
+
+    private func place(_ reference: FileTree.Reference, of count: Int) -> String {
+        let others = count > 1 ? " and \(count - 1) more" : ""
+        return (tree.id(reference).map { fullPath($0).printable } ?? path.printable) + others
+    }
+
+    /// Only the topmost folder of a file system is kept.
+    func noteFileSystem(of folder: FileTree.ID, _ type: FileSystemType?) {
+        let reference = tree.reference(folder)
+        guard let name = type?.silentName, !owner.polls else {
+            if !silent.isEmpty { silent[reference] = nil }
+            return
+        }
+        var above = folder
+        while above != tree.root, above != FileTree.holder {
+            above = tree.parent(of: above)
+            if silent[tree.reference(above)] == name { return }
+        }
+        silent[reference] = name
+    }
+
+    // MARK: Rounds
+
+    func planPoll() {
+        guard owner.polls || !blind.isEmpty || !silent.isEmpty || anchorFailure != nil else {
+            pollDelay = Self.firstPoll
+            return
+        }
+        if blind.isEmpty, anchorFailure == nil { pollDelay = longestPoll }
+        guard !isPollPlanned, !isOver else { return }
+        isPollPlanned = true
+        hub.after(min(pollDelay, longestPoll)) { [weak self] in
+            self?.isPollPlanned = false
+            self?.poll()
+        }
+        pollDelay = min(2 * pollDelay, longestPoll)
+    }
+
+    func poll() {
+        guard !isOver, !isPolling else { return }
+        isPolling = true
+        owner.beside { [path] () throws(SystemError) in
+            try Self.rootStatus(path)
+        } then: { [weak self] result in
+            self?.polled(result)
+        }
+    }
+
+    private func polled(_ result: Swift.Result<FileStatus?, SystemError>) {
+        isPolling = false
+        guard !isOver else { return }
+        defer { planPoll() }
+        if owner.isHeld, hasBegun {
+            isRootDirty = true
+            for folder in folders(toPoll: result) { _ = leavesForLater(folder) }
+            return
+        }
+        if anchorFailure != nil { armAnchor() }
+        take(result)
+        for folder in folders(toPoll: result) {
+            enqueue(folder, hasBegun ? [.isDeep, .isCompared] : [.isDeep, .isSilent])
+        }
+        for folder in blind.keys { if let id = tree.id(folder) { enqueue(id, [.isCompared]) } }
+        pump()
+        owner.rootChanged()
+    }
+
+    /// Each with everything below it.
+    private func folders(toPoll result: Swift.Result<FileStatus?, SystemError>) -> [FileTree.ID] {
+        guard case .success = result else { return [] }
+        if owner.polls { return tree.root.map { tree.isFolder($0) ? [$0] : [] } ?? [] }
+        return silent.keys.compactMap { tree.id($0) }
+    }
+}
