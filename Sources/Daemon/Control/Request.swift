@@ -49,6 +49,7 @@ struct Request: Sendable {
         case ListOperations.fullName: ["queue", "handler"]
         case EnterGroup.fullName, LeaveGroup.fullName: ["group"]
         case Wait.fullName: ["queue", "group"]
+        case Submit.fullName: ["queue"]
         case Run.fullName, ListHistory.fullName, GetOutput.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]
         case Explain.fullName: ["queue", "handler", "source", "group", "semaphore", "process"]
@@ -99,8 +100,20 @@ struct Request: Sendable {
         case Wait.fullName:
             let parameters: Wait.Parameters = try call.parameters()
             return .waiting { runtime, ancestry, done in runtime.wait(parameters, peer, ancestry, done) }
+        case Submit.fullName:
+            let parameters: Submit.Parameters = try call.parameters()
+            return submit(parameters, peer)
         default: return try change(call, peer)
         }
+    }
+
+    /// A long command is read here, not on the core; who may give it, the queue says.
+    private static func submit(_ parameters: Submit.Parameters, _ peer: Peer) -> Work {
+        let submission = Swift.Result { () throws(ManagerError) in try Submission(parameters, peer) }
+        guard parameters.wait == true else {
+            return .plain { runtime, done in runtime.submit(submission, peer, nil, done) }
+        }
+        return .waiting { runtime, ancestry, done in runtime.submit(submission, peer, ancestry, done) }
     }
 
     private static func list<Reply: Encodable & Sendable>(
