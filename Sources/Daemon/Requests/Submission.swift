@@ -1,5 +1,6 @@
 import ControlInterface
 import Engine
+import EventSources
 import FoundationEssentials
 import LinuxSystem
 import Schedule
@@ -18,8 +19,9 @@ struct Submission: Sendable {
         var fact = CommandFact(
             bytes.command, environment: try Self.variables(bytes.environment), folder: bytes.folder,
             mask: try Self.mask(parameters.umask), user: try Self.user(parameters.user, peer))
-        (fact.name, fact.key) = (parameters.name, parameters.key.map { Array($0.utf8) })
+        (fact.name, fact.key) = (parameters.name, parameters.key.map { Self.key($0, peer) })
         (fact.isBarrier, fact.priority) = (parameters.barrier ?? false, try Self.priority(parameters.priority))
+        try Self.checkManners(fact, peer)
         let spans = [parameters.timeoutUsec, parameters.inUsec].compactMap(\.self)
         if spans.contains(where: { $0 < 0 }) { throw .refused(reason: "a span is not negative") }
         if let timeout = parameters.timeoutUsec {
@@ -122,6 +124,16 @@ struct Submission: Sendable {
 
     // MARK: The rest
 
+    /// Those who may not do everything have keys of their own, or one user could keep the commands of another waiting.
+    private static func key(_ key: String, _ peer: Peer) -> [UInt8] {
+        Array((peer.role == .administrator ? key : "\(peer.userID)/\(key)").utf8)
+    }
+
+    private static func checkManners(_ fact: CommandFact, _ peer: Peer) throws(ManagerError) {
+        guard peer.role == .reader, fact.isBarrier || fact.priority > .normal else { return }
+        throw .refused(reason: "only root and the group watchd put barriers and higher priorities before others")
+    }
+
     private static func mask(_ mask: Int?) throws(ManagerError) -> UInt32 {
         guard let mask else { return 0o022 }
         guard (0...0o777).contains(mask) else { throw .refused(reason: "umask is between 0 and 0777") }
@@ -174,10 +186,41 @@ struct Submission: Sendable {
 extension Runtime {
     /// - Parameter ancestry: of a client that waits.
     func submit(
+        _ submission: Swift.Result<Submission, ManagerError>, on queue: String, _ peer: Peer, _ ancestry: Ancestry?,
+        _ done: @escaping Request.Completion
+    ) {
+        guard peer.role == .administrator else {
+            // Whoever may not is told nothing else.
+            guard let who = engine.submitters(ofQueue: queue) else { return done(.error(.permissionDenied)) }
+            return isAmong(who, peer) { [unowned self] isAllowed in
+                guard isAllowed else { return done(.error(.permissionDenied)) }
+                take(submission, peer, ancestry, done)
+            }
+        }
+        take(submission, peer, ancestry, done)
+    }
+
+    /// A group is looked up beside the core; who is in it, the kernel has said.
+    private func isAmong(
+        _ submitters: QueueDefinition.Submitters, _ peer: Peer, _ done: @escaping (Bool) -> Void
+    ) {
+        let groups = Set((peer.groups ?? []) + [peer.groupID])
+        switch submitters {
+        case .users: done(true)
+        case .group(let name):
+            if let number = UInt32(name) { return done(groups.contains(number)) }
+            let finish = QueueBound(done, to: core)
+            slow.submit("the group \(name)") { [core] in
+                let number = (try? Linux.groupID(named: name)) ?? nil
+                core.async { finish.value(number.map(groups.contains) ?? false) }
+            }
+        }
+    }
+
+    private func take(
         _ submission: Swift.Result<Submission, ManagerError>, _ peer: Peer, _ ancestry: Ancestry?,
         _ done: @escaping Request.Completion
     ) {
-        guard peer.role == .administrator else { return done(.error(.permissionDenied)) }
         switch submission {
         case .failure(let error): done(.of(error))
         case .success(let submission):
