@@ -51,6 +51,55 @@ extension Manager {
           reason: ?string
         )
 
+        # Start a command of the caller's on a queue. It runs as the process that calls, as far as the kernel tells who that is
+        # (user, group and supplementary groups), and is an operation like others: of the handler @command, and its caller's
+        # own. On a durable queue, and with a time, it is stored before the reply, and survives restart and reboot.
+        method Submit(
+          # The queue.
+          queue: string,
+          # The program and its arguments. A name without a slash is looked for in PATH, as the user that it runs as.
+          command: []string,
+          # NAME=VALUE each, above the environment of the queue. No names that begin with WATCHD_.
+          environment: ?[]string,
+          # An absolute path, entered as the user that it runs as; / if it is missing.
+          directory: ?string,
+          # The bits that files are made without, 0 to 511; 18 (022) if it is missing.
+          umask: ?int,
+          # Each string of command and environment, and directory, is Base64 of bytes that need not be UTF-8.
+          base64: ?bool,
+          # For people, in place of the command line.
+          name: ?string,
+          # Operations of one key never run at the same time, and keep their order.
+          key: ?string,
+          # Operations that have to end first, however they end.
+          after: ?[]int,
+          # Not before this time; at most one of at and in_usec.
+          at: ?string,
+          # Not before so much time is over on the wall clock.
+          in_usec: ?int,
+          # Attempts after the first failure; 0 if it is missing.
+          retry: ?int,
+          # Each attempt is ended after so long.
+          timeout_usec: ?int,
+          # Wait for all that was submitted before it on its concurrent queue, run alone, then let the rest go on.
+          barrier: ?bool,
+          # Among the ready operations of a concurrent queue: very-low, low, normal, high, very-high.
+          priority: ?string,
+          # Run as this user instead; for root and the group watchd.
+          user: ?string,
+          # Reply only when it has ended.
+          wait: ?bool
+        ) -> (
+          # Its id; missing if the queue has dropped it.
+          operation: ?int,
+          # With wait, or if it was dropped: how it ended.
+          result: ?OperationResult,
+          # With wait.
+          exit_status: ?int,
+          # Why it was not done.
+          reason: ?string
+        )
+
         # Suspend a source or queue once more. What runs goes on.
         method Suspend(
           # The source or queue.

@@ -125,6 +125,12 @@ extension Manager {
         # This version cannot do it.
         error NotSupported (what: string)
 
+        # What is asked for cannot be taken in as it is.
+        error Refused (
+          # A sentence.
+          reason: string
+        )
+
         # The last reply of a Follow whose client did not read. Follow again, since the last sequence number that was read.
         error TooSlow ()
 

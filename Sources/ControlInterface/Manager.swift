@@ -9,7 +9,7 @@ package enum Manager {
     package static let methods: [any ControlMethod.Type] = [
         GetStatus.self, ListSources.self, ListQueues.self, ListSemaphores.self, ListHandlers.self, ListOperations.self,
         ListNames.self, ListHistory.self, GetOperation.self, GetOutput.self, Explain.self, Emit.self, EmitAll.self,
-        Run.self,
+        Run.self, Submit.self,
         Suspend.self, Resume.self, Signal.self,
         EnterGroup.self, LeaveGroup.self, Cancel.self, Retry.self, Forget.self, Wait.self, Reload.self, Stop.self,
         Start.self, StopProcess.self, Restart.self, Follow.self,

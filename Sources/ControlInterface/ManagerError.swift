@@ -37,6 +37,8 @@ package enum ManagerError: Error, Hashable, Sendable {
     case notUp(name: String, reason: String)
     case draining
     case notSupported(what: String)
+    /// What is asked for cannot be taken in as it is. A sentence.
+    case refused(reason: String)
     /// The last reply of a `Follow` whose client does not read.
     case tooSlow
 
@@ -89,6 +91,7 @@ package enum ManagerError: Error, Hashable, Sendable {
             Self.make("NotUp", ["name": .string(name), "reason": .string(reason)])
         case .draining: Self.make("Draining")
         case .notSupported(let what): Self.make("NotSupported", ["what": .string(what)])
+        case .refused(let reason): Self.make("Refused", ["reason": .string(reason)])
         case .tooSlow: Self.make("TooSlow")
         }
     }
@@ -134,6 +137,7 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "NotUp": self = .notUp(name: text("name"), reason: text("reason"))
         case "Draining": self = .draining
         case "NotSupported": self = .notSupported(what: text("what"))
+        case "Refused": self = .refused(reason: text("reason"))
         case "TooSlow": self = .tooSlow
         default: return nil
         }

@@ -55,6 +55,10 @@ package struct Engine: Sendable {
     var overdue = Overdue()
     /// `Join=all`: the roots of which something has changed, of operations that wait for others.
     var joins: [UInt64: Set<[UInt8]>] = [:]
+    /// Of operations that are commands of clients.
+    var commands: [UInt64: SubmittedCommand] = [:]
+    /// Their handler, from the first one on.
+    var commandHandler: Int?
     /// `Loop=`.
     var loops = LoopWatch()
     var trail = Trail()

@@ -143,6 +143,7 @@ extension Failure {
                 "what it had accepted before: watchctl history, and watchctl operations after the next start"
             )
         case .notSupported(let what): ("not supported by this version: \(what)", nil)
+        case .refused(let reason): (reason, nil)
         case .tooSlow:
             (
                 "watchd has cut this client off because it did not read",

@@ -11,7 +11,7 @@ enum Watchctl {
         // What is no invocation may still ask for JSON.
         var isJSON = Linux.arguments.contains(Array(Option.json.rawValue.utf8))
         do throws(Failure) {
-            let invocation = try Invocation(arguments: try arguments())
+            let invocation = try invocation()
             isJSON = invocation.has(.json)
             exit(try run(invocation).rawValue)
         } catch {
@@ -41,13 +41,21 @@ enum Watchctl {
         return try invocation.verb.run(invocation, session)
     }
 
-    /// Names travel as UTF-8: what is not must not be replaced silently.
-    private static func arguments() throws(Failure) -> [String] {
-        let arguments = Linux.arguments.map { String(validating: $0, as: UTF8.self) }
-        if arguments.contains(nil) {
-            throw .usage("an argument is not UTF-8", help: "such names cannot be given to watchctl")
+    /// Names travel as UTF-8: what is not must not be replaced silently. The command of `run --queue` may be any bytes.
+    private static func invocation() throws(Failure) -> Invocation {
+        let bytes = Linux.arguments
+        let isText = bytes.map { String(validating: $0, as: UTF8.self) != nil }
+        let refusal = Failure.usage("an argument is not UTF-8", help: "such names cannot be given to watchctl")
+        var invocation: Invocation
+        do throws(Failure) {
+            invocation = try Invocation(arguments: bytes.map { String(decoding: $0, as: UTF8.self) })
+        } catch {
+            throw isText.contains(false) ? refusal : error
         }
-        return arguments.compactMap(\.self)
+        invocation.bytes = bytes
+        let others = invocation.isSubmission ? isText.dropLast(invocation.operands.count) : isText[...]
+        if others.contains(false) { throw refusal }
+        return invocation
     }
 
     private static func socketPath() -> ControlSocketPath {

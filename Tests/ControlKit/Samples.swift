@@ -70,6 +70,10 @@ package enum Samples {
                     ? .init(operations: [5, 6], result: .failed, exitStatus: 12, reason: "no space")
                     : .init(operations: [5])),
             Sample(
+                Submit.self, isFull ? everyWish : .init(queue: "images", command: ["true"]),
+                isFull
+                    ? .init(operation: 5, result: .failed, exitStatus: 12, reason: "no space") : .init(operation: 5)),
+            Sample(
                 Suspend.self,
                 isFull ? .init(name: "images", reason: "pg upgrade", until: now) : .init(name: "images"),
                 .init(name: "queue/images", suspended: 1)),
@@ -96,6 +100,16 @@ package enum Samples {
     }
 
     /// All of them but `name`, with which `handler` and `source` cannot stand.
+    private static let everyWish: Submit.Parameters = {
+        var parameters = Submit.Parameters(queue: "images", command: ["bHM=", "/w=="])
+        (parameters.environment, parameters.directory, parameters.umask) = (["QT0x"], "L3Nydg==", 0o077)
+        (parameters.base64, parameters.name, parameters.key) = (true, "list", "disk")
+        (parameters.after, parameters.at, parameters.inUsec) = ([4711], now, 5_000_000)
+        (parameters.retry, parameters.timeoutUsec, parameters.barrier) = (3, 60_000_000, true)
+        (parameters.priority, parameters.user, parameters.wait) = ("high", "backup", true)
+        return parameters
+    }()
+
     private static let everyFilter: ListHistory.Parameters = {
         var parameters = ListHistory.Parameters(unsettled: true, limit: 10, after: "1763654645123456-4712")
         parameters.handler = "backup"

@@ -1,4 +1,5 @@
 import Engine
+import Schedule
 import SeedKit
 import WatchFile
 
@@ -68,7 +69,7 @@ extension SeededGenerator {
     }
 
     private mutating func fact(_ depth: Int) -> Fact {
-        switch upTo(depth < 5 ? 10 : 9) {
+        switch upTo(depth < 5 ? 11 : 10) {
         case 0: return .timer(scheduled: number())
         case 1:
             return .signal(
@@ -104,6 +105,7 @@ extension SeededGenerator {
                 UnitFact(unit: name(), change: pick(UnitChange.allCases), result: optional { $0.name() }))
         case 8: return .finalizer
         case 9: return .silence(SilenceFact(silent: number(), isOver: chance(50)))
+        case 10: return .command(command())
         default:
             return .completion(
                 CompletionFact(
@@ -112,6 +114,21 @@ extension SeededGenerator {
                     output: content(),
                     cause: event(depth: depth + 1), causeOrigin: origin()))
         }
+    }
+
+    private mutating func command() -> CommandFact {
+        let credentials = UserCredentials(
+            user: UInt32(truncatingIfNeeded: next()), group: UInt32(truncatingIfNeeded: next()),
+            groups: list(4) { UInt32(truncatingIfNeeded: $0.next()) })
+        var command = CommandFact(
+            [content()] + list(3) { $0.content() },
+            environment: list(3) { EnvironmentVariable(name: $0.name(), value: $0.content()) }, folder: content(),
+            mask: UInt32(upTo(0o777)), user: chance(50) ? .named(name()) : .credentials(credentials))
+        (command.name, command.key) = (optional { $0.name() }, optional { $0.content() })
+        (command.notBefore, command.retries) = (optional { Int64($0.upTo(1 << 40)) }, upTo(1000))
+        command.timeout = optional { TimeSpan(microseconds: UInt64($0.upTo(1 << 40))) } ?? .infinity
+        (command.isBarrier, command.priority) = (chance(50), pick(OperationPriority.allCases))
+        return command
     }
 
     private mutating func origin() -> Origin {

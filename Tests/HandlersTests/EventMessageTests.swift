@@ -62,6 +62,17 @@ import WatchFile
         try expect(
             .group(GroupFact(ran: 1, failed: 1, failures: [failure])),
             "\"failures\":[{\"handler\":\"h\",\"of\":4,\"reason\":\"exit", kind: "group", event: "finished")
+        var command = CommandFact(
+            ["ls", "-l"].map { Array($0.utf8) }, environment: [.init(name: "SECRET", value: [1])], folder: [0x2F],
+            user: .credentials(UserCredentials(user: 7, group: 8)))
+        command.name = "list"
+        try expect(
+            .command(command), "\"command\":[\"ls\",\"-l\"] \"name\":\"list\" \"directory\":\"/\" \"user\":\"7\"",
+            kind: "command", event: "submitted")
+        #expect(try !object(.command(command)).contains("SECRET"))
+        command.arguments.append([0xFF])
+        try expect(
+            .command(command), "\"command_base64\":[\"bHM=\",\"LWw=\",\"/w==\"]", kind: "command", event: "submitted")
         try expect(.finalizer, "\"source\":\"it\"", kind: "finalizer", event: "finished")
     }
 

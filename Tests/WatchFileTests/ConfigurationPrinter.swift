@@ -75,6 +75,11 @@ struct ConfigurationPrinter {
         queue.rateLimit.map { key("RateLimit", rate($0)) }
         environment(queue.environment)
         queue.finalizer.map { key("Finalizer", $0) }
+        switch queue.submitters {
+        case .users: key("Submit", "users")
+        case .group(let name): key("Submit", "group:\(name)")
+        case nil: break
+        }
     }
 
     mutating func alias(_ queue: String) -> String {

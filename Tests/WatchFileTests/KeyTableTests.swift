@@ -105,6 +105,7 @@ struct KeyTableTests {
         case .netlink: "route 1361"
         case .pressure: "memory some 150ms 2s"
         case .pattern: "^(a|b)[0-9]{1,3}$"
+        case .submitters: "group:4711"
         case .mode: "0640"
         case .calendar: "Mon..Fri 02:30"
         case .cron: "30 2 * * 1-5"

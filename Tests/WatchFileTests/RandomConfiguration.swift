@@ -97,7 +97,9 @@ struct RandomConfiguration {
             name: name, kind: kind, qos: QoS(rawValue: name) ?? .default, backlog: number(1...1_000_000_000),
             backlogBytes: bool ? number(1...1 << 20) << 20 : number(1...1 << 40),
             overflow: QueueDefinition.Overflow.allCases.randomElement(using: &generator) ?? .block, isSuspended: bool,
-            rateLimit: maybe { $0.rateLimit() }, environment: environment(), finalizer: maybe { "h\($0.number(0...2))" }
+            rateLimit: maybe { $0.rateLimit() }, environment: environment(),
+            finalizer: maybe { "h\($0.number(0...2))" },
+            submitters: maybe { $0.bool ? .users : .group($0.bool ? "adm" : "4711") }
         )
     }
 

@@ -11,6 +11,9 @@ struct Peer: Sendable {
 
     let userID: UInt32
     let processID: Int32
+    let groupID: UInt32
+    /// The supplementary ones; `nil`: the kernel does not tell them.
+    let groups: [UInt32]?
     let role: Role
     /// Counts the connections of this daemon.
     let connection: Int
@@ -21,8 +24,10 @@ struct Peer: Sendable {
         let credentials = try Linux.peerCredentials(socket)
         userID = credentials.userID
         processID = credentials.processID
-        let groups = (try? Linux.peerGroups(socket)) ?? []
-        let isMember = group.map { credentials.groupID == $0 || groups.contains($0) } ?? false
+        groupID = credentials.groupID
+        let groups = try? Linux.peerGroups(socket)
+        self.groups = groups
+        let isMember = group.map { credentials.groupID == $0 || groups?.contains($0) ?? false } ?? false
         role = userID == 0 || userID == Linux.effectiveUserID || isMember ? .administrator : .reader
     }
 

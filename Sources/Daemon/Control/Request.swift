@@ -49,6 +49,7 @@ struct Request: Sendable {
         case ListOperations.fullName: ["queue", "handler"]
         case EnterGroup.fullName, LeaveGroup.fullName: ["group"]
         case Wait.fullName: ["queue", "group"]
+        case Submit.fullName: ["queue"]
         case Run.fullName, ListHistory.fullName, GetOutput.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]
         case Explain.fullName: ["queue", "handler", "source", "group", "semaphore", "process"]
@@ -86,20 +87,45 @@ struct Request: Sendable {
             return .plain { runtime, done in runtime.operations(parameters, peer.role, done) }
         case GetOperation.fullName:
             let parameters: GetOperation.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.operation(parameters, peer.role, done) }
+            return .plain { runtime, done in
+                runtime.role(of: peer, for: parameters.id) { runtime.operation(parameters, $0, done) }
+            }
         case GetOutput.fullName:
             let parameters: GetOutput.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.output(parameters, peer.role, done) }
+            return .plain { runtime, done in
+                runtime.role(of: peer, for: parameters.id) { runtime.output(parameters, $0, done) }
+            }
         case ListHistory.fullName:
             let parameters: ListHistory.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.history(parameters, peer.role, done) }
         case Explain.fullName:
             let parameters: Explain.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.explain(parameters, peer.role, done) }
+            return .plain { runtime, done in
+                runtime.role(of: peer, for: parameters.id) { runtime.explain(parameters, $0, done) }
+            }
         case Wait.fullName:
             let parameters: Wait.Parameters = try call.parameters()
             return .waiting { runtime, ancestry, done in runtime.wait(parameters, peer, ancestry, done) }
+        case Submit.fullName:
+            let parameters: Submit.Parameters = try call.parameters()
+            return submit(parameters, peer)
+        case Cancel.fullName:
+            let parameters: Cancel.Parameters = try call.parameters()
+            return .plain { runtime, done in
+                runtime.forOwner(of: parameters.id, peer, done) { runtime.cancel(parameters, done) }
+            }
         default: return try change(call, peer)
+        }
+    }
+
+    /// A long command is read here, not on the core; who may give it, the queue says.
+    private static func submit(_ parameters: Submit.Parameters, _ peer: Peer) -> Work {
+        let submission = Swift.Result { () throws(ManagerError) in try Submission(parameters, peer) }
+        guard parameters.wait == true else {
+            return .plain { runtime, done in runtime.submit(submission, on: parameters.queue, peer, nil, done) }
+        }
+        return .waiting { runtime, ancestry, done in
+            runtime.submit(submission, on: parameters.queue, peer, ancestry, done)
         }
     }
 
@@ -174,9 +200,6 @@ struct Request: Sendable {
         case Start.fullName: return try steer(.start, call, peer)
         case StopProcess.fullName: return try steer(.stop, call, peer)
         case Restart.fullName: return try steer(.restart, call, peer)
-        case Cancel.fullName:
-            let parameters: Cancel.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.cancel(parameters, done) }
         case ControlInterface.Retry.fullName:
             let target: FailedTarget = try call.parameters()
             return .plain { runtime, done in runtime.retry(target, done) }

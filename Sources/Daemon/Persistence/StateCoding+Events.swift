@@ -15,6 +15,7 @@ extension Fact {
         case .line(let line):
             48 + line.bytes.count + (line.peer?.utf8.count ?? 0) + line.captures.reduce(0) { $0 + $1.count + 8 }
         case .custom(let custom): 48 + (custom.payload?.count ?? 0)
+        case .command(let command): 128 + command.size
         case .completion(let completion):
             104 + completion.output.count + (completion.reason?.utf8.count ?? 0) + completion.cause.fact.room
         }
@@ -44,6 +45,9 @@ extension ByteWriter {
         case .completion(let completion): put(completion)
         case .unit(let unit): put(unit)
         case .finalizer: put(byte: 13)
+        case .command(let command):
+            put(byte: 16)
+            put(command)
         case .silence(let silence):
             put(byte: silence.isOver ? 11 : 10)
             put(silence.silent)
@@ -202,6 +206,7 @@ extension ByteReader {
         case 13: .finalizer
         case 14: .completion(try completion(depth: depth, hasReason: true))
         case 15: .group(try groupWithFailures())
+        case 16: .command(try command())
         default: throw DamagedBytes()
         }
     }

@@ -122,3 +122,15 @@ extension UnitChange: StateNumber {
         }
     }
 }
+
+extension OperationPriority: StateNumber {
+    var stateNumber: UInt8 {
+        switch self {
+        case .veryLow: 1
+        case .low: 2
+        case .normal: 3
+        case .high: 4
+        case .veryHigh: 5
+        }
+    }
+}

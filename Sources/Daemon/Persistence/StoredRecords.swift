@@ -109,7 +109,8 @@ extension HistoryRow {
 
     init(_ view: OperationView) {
         let result = view.result ?? .done
-        let events = result.isFailure ? view.events : view.events.suffix(Self.eventLimit)
+        // What has not failed does not run again: nobody needs what a command had in its environment.
+        let events = result.isFailure ? view.events : view.events.suffix(Self.eventLimit).map(\.withoutSecrets)
         self.init(
             id: view.id, handler: view.handler, queue: view.queue, source: view.origin.description,
             result: result.rawValue, reason: view.reason, exitStatus: view.exit?.status, signal: view.exit?.signal,
@@ -118,6 +119,16 @@ extension HistoryRow {
             isRedelivered: view.isRedelivered, successor: view.successor,
             cause: view.cause(.administrator),
             events: StateCoding.encode(Array(events)), output: view.output)
+    }
+}
+
+extension Event {
+    fileprivate var withoutSecrets: Event {
+        guard case .command(var command) = fact else { return self }
+        command.environment = []
+        var event = self
+        event.fact = .command(command)
+        return event
     }
 }
 

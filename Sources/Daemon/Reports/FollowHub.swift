@@ -289,6 +289,7 @@ extension Event {
         case .line(let fact): fact.bytes.count + 200
         case .unit(let fact): fact.unit.utf8.count + 200
         case .custom(let fact): (fact.payload?.count ?? 0) + 200
+        case .command(let fact): fact.size + 200
         case .completion(let fact): fact.output.count + (fact.reason?.utf8.count ?? 0) + fact.cause.size
         case .group(let fact): fact.failures.reduce(200) { $0 + $1.handler.utf8.count + $1.reason.utf8.count + 40 }
         case .timer, .signal, .process, .finalizer, .silence: 200

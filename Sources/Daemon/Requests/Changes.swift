@@ -34,13 +34,7 @@ extension Runtime {
             case .operations(let ids): done(.of(Run.Reply(operations: ids.map(Int.init))))
             case .ran(let view):
                 var reply = Run.Reply(operations: [Int(view.id)], result: view.result.map(OperationSummary.Result.init))
-                reply.reason = view.reason
-                switch view.exit {
-                case .exited(let code): reply.exitStatus = Int(code)
-                case .signaled(let number):
-                    reply.reason = [LinuxSignal.name(number), view.reason].compactMap { $0 }.joined(separator: ", ")
-                case nil: break
-                }
+                (reply.exitStatus, reply.reason) = (view.exit.wire.status, view.endReason)
                 done(.of(reply))
             case .refused(let result, let reason):
                 done(.of(Run.Reply(operations: [], result: OperationSummary.Result(result), reason: reason)))
@@ -193,6 +187,7 @@ extension ManagerError {
             case .badCount(let count): .notSupported(what: "a count of \(count)")
             case .storeFailing(let reason): .storeFailing(reason: reason)
             case .notSupported(let what): .notSupported(what: what)
+            case .refused(let reason): .refused(reason: reason)
             }
     }
 }

@@ -236,11 +236,24 @@ extension Runtime {
 
     // MARK: Steps
 
+    /// What a client's command is called that a step is about.
+    private func commandTitle(_ explanation: Explanation) -> String? {
+        guard explanation.section == "handler/\(CommandFact.handlerName)", let id = explanation.operation else {
+            return nil
+        }
+        let events = engine.operation(id)?.events ?? recent.all.first { $0.id == id }?.events
+        guard case .command(let fact) = events?.last?.fact else { return nil }
+        return fact.title
+    }
+
     private func step(_ explanation: Explanation, _ role: Peer.Role) -> Explain.Step {
         var step = Explain.Step(
             time: explanation.time.map(wireTime), code: explanation.code.rawValue,
             sentence: role == .administrator || explanation.namesNothingElse
                 ? explanation.sentence : explanation.code.rawValue)
+        if role == .administrator, explanation.code == .submitted, let title = commandTitle(explanation) {
+            step.sentence += ": \(title)"
+        }
         step.operation = explanation.operation.map(Int.init)
         step.other = explanation.other.map(Int.init)
         step.section = explanation.section

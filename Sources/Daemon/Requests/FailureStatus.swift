@@ -75,11 +75,14 @@ extension Runtime {
         let one = isLast ? "its last run failed" : "a run failed"
         let what = failed.count == 1 ? one : "\(failed.count) runs failed, the last"
         // Neither a handler nor a descriptor comes back for a retry.
-        let verb = view?.definition.needsDescriptor ?? true ? "forget" : "retry"
+        let isAgain = name == CommandFact.handlerName || view?.definition.needsDescriptor == false
+        let verb = isAgain ? "retry" : "forget"
         return GetStatus.Problem(
             object: "handler/\(name)", since: wireTime(last.ended),
             problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),
-            action: view == nil ? "it is in no watch file any more" : "runs again with the next event",
+            action: name == CommandFact.handlerName
+                ? "kept until it is tried again or forgotten"
+                : view == nil ? "it is in no watch file any more" : "runs again with the next event",
             help: failed.count == 1
                 ? "watchctl output \(last.id) · watchctl \(verb) \(last.id)"
                 : "watchctl failed \(name) · watchctl \(verb) \(name)")

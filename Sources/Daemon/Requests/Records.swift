@@ -144,6 +144,7 @@ extension OperationView {
         case .path(let fact): return fact.path.printable
         case .completion(let fact):
             return "\(origin.name) \(fact.operation) \(fact.result?.rawValue ?? fact.outcome.rawValue)"
+        case .command(let fact): return fact.title
         case .timer, .signal, .line, .process, .unit, .custom, .group, .finalizer, .silence:
             return "\(origin), \(EventText.sentence(newest))"
         }

@@ -181,6 +181,8 @@ package enum CommandError: Error, Equatable, Sendable {
     /// It could not be kept safe, as a durable queue has to.
     case storeFailing(String)
     case notSupported(String)
+    /// It cannot be taken in as it is. A sentence.
+    case refused(String)
 }
 
 /// What a reload changed, by full names.

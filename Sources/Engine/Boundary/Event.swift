@@ -79,13 +79,14 @@ package enum Fact: Equatable, Sendable {
     case finalizer
     indirect case completion(CompletionFact)
     case silence(SilenceFact)
+    indirect case command(CommandFact)
 
     /// The number by which a source is told that all that was made of it has ended.
     package var handover: UInt64? {
         switch self {
         case .line(let line): line.handover
         case .path(let path): path.handover
-        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .completion, .silence: nil
+        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .completion, .silence, .command: nil
         }
     }
 
@@ -103,6 +104,7 @@ package enum Fact: Equatable, Sendable {
         case .finalizer: "finalizer"
         case .completion: "completion"
         case .silence: "silence"
+        case .command: "command"
         }
     }
 
@@ -119,6 +121,7 @@ package enum Fact: Equatable, Sendable {
         case .group, .finalizer: "finished"
         case .completion(let completion): completion.outcome.rawValue
         case .silence(let silence): silence.isOver ? "sound" : "silence"
+        case .command: "submitted"
         }
     }
 }

@@ -96,6 +96,8 @@ package enum Command: Sendable {
     /// not wait for room that could only come after that.
     case emit([Emission], caller: UInt64? = nil)
     case run(RunCommand)
+    /// A command for a queue.
+    indirect case submit(SubmitCommand)
     /// `until`: wall clock, microseconds.
     case suspend(name: String, by: String, reason: String?, until: Int64?)
     case resume(name: String)
@@ -146,6 +148,31 @@ extension Command {
         package init(name: String, fact: CustomFact) {
             self.name = name
             self.fact = fact
+        }
+    }
+
+    package struct SubmitCommand: Sendable {
+        package var queue: String
+        package var fact: CommandFact
+        /// Operations that have to end first, however they end.
+        package var after: [UInt64]
+        /// Microseconds until its time, where it has none yet.
+        package var delay: Int64?
+        /// Answer when it has ended.
+        package var waits: Bool
+        /// The operation of whose run the client is a part.
+        package var caller: UInt64?
+
+        package init(
+            queue: String, _ fact: CommandFact, after: [UInt64] = [], delay: Int64? = nil, waits: Bool = false,
+            caller: UInt64? = nil
+        ) {
+            self.queue = queue
+            self.fact = fact
+            self.after = after
+            self.delay = delay
+            self.waits = waits
+            self.caller = caller
         }
     }
 

@@ -103,7 +103,7 @@ extension Fact {
             case .unitState: return Array(fact.change.rawValue.utf8)
             default: return []
             }
-        case .group, .finalizer, .silence: return []
+        case .group, .finalizer, .silence, .command: return []
         case .completion(let fact):
             switch specifier {
             case .result: return Array((fact.result?.rawValue ?? "").utf8)
@@ -121,7 +121,7 @@ extension Fact {
         case .path(let fact): [fact.path]
         case .line(let fact): [fact.bytes]
         case .completion(let fact): fact.cause.fact.words
-        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .silence: []
+        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .silence, .command: []
         }
     }
 }

@@ -311,6 +311,13 @@ extension Engine {
         )
     }
 
+    /// `Submit=` of the queue that a name means, if there is one.
+    package func submitters(ofQueue name: String) -> QueueDefinition.Submitters? {
+        let named = try? resolve(name) { if case .queue = $0 { true } else { false } }
+        guard case .queue(let queue) = named, !queues[queue].isRemoved else { return nil }
+        return queues[queue].definition.submitters
+    }
+
     package var queueViews: [QueueView] {
         let unsafe = unsafeStarts
         return queues.indices.map { index in

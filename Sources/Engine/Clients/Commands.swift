@@ -8,6 +8,7 @@ extension Engine {
             switch command {
             case .emit(let emissions, let caller): try emit(emissions, caller: caller, token)
             case .run(let command): try run(command, token)
+            case .submit(let command): try submit(command, token)
             case .suspend(let name, let by, let reason, let until):
                 try suspend(name, by: by, reason: reason, until: until)
                 reply(token, .done, isSafe: false)

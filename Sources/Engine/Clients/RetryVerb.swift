@@ -6,6 +6,13 @@ extension Engine {
         guard life.isOpen else { throw .draining }
         var drafts: [(stored: StoredOperation, target: SourceState.Target)] = []
         for stored in failed {
+            if stored.handler == CommandFact.handlerName {
+                _ = needCommandHandler()
+                // Nowhere else, where other limits may hold.
+                guard let queue = queues.index(of: stored.queue), !queues[queue].isRemoved else {
+                    throw .noSuchName(stored.queue, nearest: nil)
+                }
+            }
             guard var target = target(handler: stored.handler) else { throw .noSuchName(stored.handler, nearest: nil) }
             if let queue = queues.index(of: stored.queue), !queues[queue].isRemoved { target.queue = queue }
             drafts.append((stored, target))

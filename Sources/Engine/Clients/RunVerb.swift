@@ -64,7 +64,9 @@ extension Engine {
 
     private func isRunnable(_ named: Named) -> Bool {
         switch named {
-        case .source, .handler: true
+        case .source: true
+        // A command comes with what it is.
+        case .handler(let handler): handler != commandHandler
         case .queue, .semaphore: false
         }
     }

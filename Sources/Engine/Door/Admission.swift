@@ -87,6 +87,17 @@ extension Engine {
         return admissions.map(\.admission)
     }
 
+    /// Brings the one delivery of an event that is its caller's own to its place, in an operation of its own.
+    mutating func admitAlone(
+        _ event: Event, source: Int, _ target: SourceState.Target, _ dependencies: Dependencies
+    ) -> Admission {
+        let newest = journal.ids.lastOperation
+        actions.append(.report(.event(event, sources[source].origin, handlers: handlerNames([target]))))
+        let admission = admit(event, source: source, target, dependencies, 0, isCounted: false, behind: newest)
+        noteReached(admission)
+        return admission
+    }
+
     /// Brings a delivery to its place: into an operation, or to its end.
     private mutating func admit(
         _ event: Event, source: Int, _ target: SourceState.Target, _ dependencies: Dependencies, _ depth: Int,

@@ -8,6 +8,9 @@ extension Engine {
         if handlers[target.handler].definition.value.constraints.once != nil {
             return [KeyTable.Name(handler: target.handler, bytes: [])]
         }
+        if case .command(let fact) = event.fact {
+            return fact.key.map { [KeyTable.Name(handler: target.handler, bytes: $0)] } ?? []
+        }
         switch sources[source].key {
         case .none:
             return []

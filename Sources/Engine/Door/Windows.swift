@@ -30,13 +30,13 @@ extension Engine {
         holdingWindow(source: operations[ref].source, handler: operations[ref].handler)
     }
 
-    /// True: it waits until a window is over.
+    /// True: it waits until a window is over, or for its time.
     mutating func waitsForWindow(_ ref: OperationRef) -> Bool {
-        guard let open = holdingWindow(ref) else {
+        guard let end = timeLeft(ref).map({ now.realtime + $0 }) ?? holdingWindow(ref)?.until else {
             clocks.holdNoMore(ref.id)
             return false
         }
-        if let time = clocks.hold(ref.id, until: open.until) { deadlines.add(.submission(ref), .realtime, at: time) }
+        if let time = clocks.hold(ref.id, until: end) { deadlines.add(.submission(ref), .realtime, at: time) }
         return true
     }
 

@@ -117,7 +117,7 @@ extension Engine {
 
     private mutating func applyHandlers(_ definitions: [HandlerDefinition], _ change: inout ConfigurationChange) {
         let names = Set(definitions.map(\.name))
-        for name in handlers.names.sorted() where !names.contains(name) {
+        for name in handlers.names.sorted() where !names.contains(name) && name != CommandFact.handlerName {
             guard let index = handlers.index(of: name), !handlers[index].isRemoved else { continue }
             change.removed.append("handler/\(name)")
             handlers[index].isRemoved = true

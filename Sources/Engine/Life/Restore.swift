@@ -56,6 +56,7 @@ extension Engine {
     /// Puts it into the tables. `nil`: there is no place for it; it is kept until there is.
     private mutating func restore(_ stored: StoredOperation, keepsPlace: Bool) -> OperationRef? {
         guard operations.ref(id: stored.id) == nil else { return nil }
+        if stored.handler == CommandFact.handlerName { _ = needCommandHandler() }
         // Who waits for one that has no place waits with it.
         guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved,
             let queue = queues.index(of: stored.queue), !queues[queue].isRemoved,
@@ -142,7 +143,7 @@ extension Engine {
         let (handler, queue, source) = (draft.handler, draft.queue, draft.source)
         let target = SourceState.Target(handler: handler, queue: queue)
         let (load, deliveries) = (draft.entries.load, draft.entries.deliveries)
-        let definition = handlers[handler].definition
+        let definition = takeDefinition(of: draft)
         let hasStarted = draft.progress.hasStarted
         apply(definition, to: &draft)
         let isOpen = !draft.isClosed
@@ -162,7 +163,7 @@ extension Engine {
     // MARK: What had started
 
     private mutating func restoreAttempt(_ ref: OperationRef, _ stored: StoredOperation) {
-        let definition = handlers[operations[ref].handler].definition
+        let definition = definition(of: ref)
         var runs = stored.runs
         // As it was split at its first start, whatever the watch file says by now: its parts may run.
         if let stride = stored.stride, operations[ref].entries.count > stride {

@@ -7,7 +7,7 @@ import WatchFile
 extension Engine {
     /// Its definition when it was started, or as it would be started next.
     private func stopPolicy(_ ref: OperationRef) -> StopPolicy? {
-        let definition = operations[ref].runs.last?.definition ?? handlers[operations[ref].handler].definition
+        let definition = operations[ref].runs.last?.definition ?? self.definition(of: ref)
         return definition.value.onStop
     }
 

@@ -67,6 +67,7 @@ extension Engine {
         for ready in scheduler.remove(ref) { reportReady(ready) }
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }
+        if !commands.isEmpty { commands[operation.id] = nil }
         overdue.forget(operation.id)
         journal.forget(operation.id)
         if !dependencies.isEmpty { dependencies.forget(ref) }

@@ -6,7 +6,7 @@ extension Engine {
     /// Starts the next run of an operation for which everything is there.
     mutating func start(_ ref: OperationRef) {
         let queue = operations[ref].queue
-        let definition = handlers[operations[ref].handler].definition
+        let definition = definition(of: ref)
         let isFirst = !operations[ref].progress.isRunning
         if operations[ref].turn.station == .semaphores { scheduler.unpark(ref) }
         if isFirst { beginAttempt(ref, definition.value.stride) }
@@ -36,7 +36,7 @@ extension Engine {
             close(ref)
             overdue.begins(ref.id)
             scheduler.noteRestarts(behind: ref)
-            let definition = handlers[operations[ref].handler].definition.value
+            let definition = definition(of: ref).value
             let fitting = ArgumentSpace.stride(operations[ref].entries, definition)
             let stride = [stride, fitting].compactMap { $0 }.min()
             if let stride, operations[ref].entries.count > stride { split(ref, stride) }

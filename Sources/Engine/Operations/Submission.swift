@@ -6,9 +6,9 @@ import WatchFile
 extension Engine {
     /// Makes an operation of a delivery; it is submitted as soon as nothing keeps it.
     mutating func insert(_ draft: consuming Operation, _ names: [KeyTable.Name]) -> OperationRef {
-        let definition = handlers[draft.handler].definition
         let (handler, source, queue, isClosed) = (draft.handler, draft.source, draft.queue, draft.isClosed)
         draft.id = takeOperationID()
+        let definition = takeDefinition(of: draft)
         draft.times.submitted = now.realtime
         draft.times.made = now.monotonic
         draft.record.isDurable = isDurable(draft)
@@ -29,8 +29,9 @@ extension Engine {
         return ref
     }
 
-    /// A finalizer belongs to its queue's end, not to a next start.
+    /// A finalizer belongs to its queue's end, not to a next start. What has a time waits for it across restarts.
     private func isDurable(_ draft: Operation) -> Bool {
+        if !commands.isEmpty, commands[draft.id]?.notBefore != nil { return true }
         guard queues[draft.queue].definition.isDurable || life.drain?.keepsAll == true else { return false }
         if case .finalizer = sources[draft.source].origin { return false }
         return true
@@ -68,7 +69,7 @@ extension Engine {
     /// Monotonic microsecond by which it has to start (`StartTimeoutSec=`), counted from its delay on, or from when its
     /// key is quiet.
     func startDeadline(_ ref: OperationRef) -> Int64? {
-        let definition = handlers[operations[ref].handler].definition
+        let definition = definition(of: ref)
         let timeout = definition.value.constraints.startTimeout.microseconds
         guard timeout < UInt64(Int64.max / 4) else { return nil }
         let delay = Int64(clamping: definition.value.constraints.delay.microseconds)

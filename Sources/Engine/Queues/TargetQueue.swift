@@ -32,7 +32,7 @@ extension Engine {
 
     /// An operation takes the new definitions of its handler and queue.
     private mutating func redefine(_ ref: OperationRef) {
-        let definition = handlers[operations[ref].handler].definition
+        let definition = definition(of: ref)
         // Of one that is tried again, too.
         operations[ref].turn.level = level(definition, on: operations[ref].queue)
         if !operations[ref].progress.hasStarted {

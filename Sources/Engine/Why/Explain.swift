@@ -155,6 +155,9 @@ extension Engine {
         } else if left > 0 {
             waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section))
         }
+        if let left = timeLeft(ref) {
+            waits.append(wait(ref, .delay, "its time, \(span(left)) more", section: section))
+        }
         if let sentence = joinSentence(ref) {
             let source = sources[operations[ref].source].origin.description
             waits.append(wait(ref, .join, sentence, section: source))

@@ -24,9 +24,15 @@ package struct LaunchSurroundings: Sendable {
     package private(set) var warnings: [String] = []
 
     package init(_ contract: ProcessContract) throws(LaunchFailure) {
-        let account = try Self.account(contract)
-        identity = try Self.identity(contract, account)
-        if contract.user != nil, let account { inherited = Self.variables(of: account) }
+        let account: Account?
+        if let credentials = contract.credentials {
+            account = try Self.account(of: credentials)
+            identity = try Self.identity(credentials)
+        } else {
+            account = try Self.account(contract)
+            identity = try Self.identity(contract, account)
+        }
+        if contract.user != nil || contract.credentials != nil, let account { inherited = Self.variables(of: account) }
         for name in contract.passedEnvironment {
             guard let value = Linux.environment(name) else { continue }
             inherited.append(EnvironmentVariable(name: name, value: value))
@@ -55,6 +61,31 @@ package struct LaunchSurroundings: Sendable {
         } catch {
             throw LaunchFailure(reason: "User=\(user) cannot be looked up: \(error)")
         }
+    }
+
+    /// Whoever has no account any more has no right to anything.
+    private static func account(of credentials: UserCredentials) throws(LaunchFailure) -> Account {
+        do throws(SystemError) {
+            if let account = try Linux.account(of: credentials.user) { return account }
+        } catch {
+            throw LaunchFailure(reason: "user \(credentials.user) cannot be looked up: \(error)")
+        }
+        throw LaunchFailure(reason: "there is no user \(credentials.user)")
+    }
+
+    private static func identity(
+        _ credentials: UserCredentials
+    ) throws(LaunchFailure) -> ProcessAttributes.Identity? {
+        let own = Linux.effectiveUserID
+        guard own == 0 else {
+            if credentials.user == own { return nil }
+            throw LaunchFailure(
+                reason: "it is to run as user \(credentials.user), which watchd, running as user \(own), cannot become")
+        }
+        let isOwn = credentials.user == own && credentials.group == Linux.effectiveGroupID
+        if isOwn, Set(credentials.groups) == Set(Linux.groups) { return nil }
+        return ProcessAttributes.Identity(
+            user: credentials.user, group: credentials.group, groups: credentials.groups)
     }
 
     private static func group(_ name: String, _ key: String) throws(LaunchFailure) -> UInt32 {

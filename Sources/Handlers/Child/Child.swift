@@ -104,7 +104,7 @@ struct Child: Sendable {
         let surroundings = try LaunchSurroundings(definition.contract)
         let environment = variables(context, surroundings)
         let priority = ChildPriority(request.qos, nice: nice, io: Linux.ioPriority)
-        let path = try lookUp(words[0], environment)
+        let paths = try lookUp(words[0], environment)
         var owned = Descriptors()
         defer { owned.closeAll() }
         let pipes = try linePipes(&owned)
@@ -128,7 +128,7 @@ struct Child: Sendable {
                     try open(definition.standardError, output?.write, 2, input, &owned),
                 ] + (pipes?.answers.map { [$0] } ?? [])
             var specification = SpawnSpecification(
-                path: path, arguments: words, environment: environment,
+                path: paths[0], arguments: words, environment: environment,
                 folder: surroundings.home ?? definition.workingDirectory ?? Array("/".utf8),
                 descriptors: descriptors, nice: priority.nice, ioPriority: priority.io)
             specification.take(definition.contract, surroundings)
@@ -138,7 +138,7 @@ struct Child: Sendable {
                     let file = try Linux.open(group.file("cgroup.procs"), .writing)
                     specification.attributes.controlGroup = owned.add(file)
                 }
-                spawned = try Linux.spawn(specification)
+                spawned = try start(specification, from: paths)
             } catch {
                 try? place.group?.remove()
                 throw error
@@ -214,19 +214,51 @@ struct Child: Sendable {
         return words
     }
 
-    /// A name without a slash is looked for in `PATH`, as `execvp(3)` does.
-    private func lookUp(_ name: [UInt8], _ environment: [[UInt8]]) throws -> [UInt8] {
-        if name.contains(UInt8(ascii: "/")) { return name }
-        let prefix = Array("PATH=".utf8)
-        let path = environment.first { $0.starts(with: prefix) }?.dropFirst(prefix.count) ?? []
-        for folder in path.split(separator: UInt8(ascii: ":")) {
-            let candidate = Array(folder) + [UInt8(ascii: "/")] + name
-            if (try? Linux.access(candidate, .executing)) != nil { return candidate }
+    /// Where a program may be: a name without a slash is looked for in `PATH`, as `execvp(3)` does. Never empty.
+    ///
+    /// A client's command is looked for by the client's own rights: each place is tried by the child (`start`).
+    private func lookUp(_ name: [UInt8], _ environment: [[UInt8]]) throws -> [[UInt8]] {
+        if name.contains(UInt8(ascii: "/")) { return [name] }
+        let path = Self.path(in: environment)
+        let candidates = path.split(separator: UInt8(ascii: ":")).prefix(Self.mostPlaces).map { folder in
+            Array(folder) + [UInt8(ascii: "/")] + name
         }
-        let shown = String(decoding: path, as: UTF8.self)
-        var reason = "\(name.printable): no such command in PATH=\(shown)"
+        guard definition.contract.credentials == nil else {
+            if candidates.isEmpty { throw notFound(name, path) }
+            return candidates
+        }
+        for candidate in candidates where (try? Linux.access(candidate, .executing)) != nil { return [candidate] }
+        throw notFound(name, path)
+    }
+
+    /// Folders of `PATH` that are looked through.
+    private static let mostPlaces = 128
+
+    private static func path(in environment: [[UInt8]]) -> ArraySlice<UInt8> {
+        let prefix = Array("PATH=".utf8)
+        return environment.first { $0.starts(with: prefix) }?.dropFirst(prefix.count) ?? []
+    }
+
+    private func notFound(_ name: [UInt8], _ path: ArraySlice<UInt8>) -> Failure {
+        var reason = "\(name.printable): no such command in PATH=\(Array(path.prefix(1000)).printable)"
         if case .mail = definition.steps[step] { reason += "; \(MailMessage.advice)" }
-        throw Failure(reason: reason)
+        return Failure(reason: reason)
+    }
+
+    /// The first of several places where there is something that may be executed.
+    private func start(_ specification: SpawnSpecification, from paths: [[UInt8]]) throws -> SpawnedProcess {
+        if paths.count == 1 { return try Linux.spawn(specification) }
+        var specification = specification
+        var denied: SpawnError?
+        for path in paths {
+            specification.path = path
+            let failure: SpawnError
+            do throws(SpawnError) { return try Linux.spawn(specification) } catch { failure = error }
+            guard failure.isOfPlace else { throw failure }
+            if failure.errno == .accessDenied { denied = denied ?? failure }
+        }
+        if let denied { throw denied }
+        throw notFound(specification.arguments[0], Self.path(in: specification.environment))
     }
 
     // MARK: Standard input, output, error
@@ -321,6 +353,13 @@ private struct Descriptors {
     mutating func add(_ descriptor: consuming FileDescriptor) -> Int32 { add(descriptor.release()) }
 
     func closeAll() { for number in numbers { FileDescriptor(owning: number).close() } }
+}
+
+extension SpawnError {
+    /// Another folder of `PATH` may have it, as `execvp(3)` goes on.
+    fileprivate var isOfPlace: Bool {
+        step == .execute && [.noSuchFile, .notFolder, .accessDenied].contains(errno)
+    }
 }
 
 extension Pipe {

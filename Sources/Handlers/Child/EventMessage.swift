@@ -69,6 +69,8 @@ package enum EventMessage {
             case senderUID = "sender_uid"
             case senderExecutable = "sender_executable"
             case pathBase64 = "path_base64"
+            case command, name, directory, user
+            case commandBase64 = "command_base64"
             case oldPath = "old_path"
             case oldPathBase64 = "old_path_base64"
             case lineBase64 = "line_base64"
@@ -120,6 +122,12 @@ package enum EventMessage {
         var cancelled: Int?
         var lost: Int?
         var failures: [Failure]?
+        /// Of a client's command, its environment being nobody's concern.
+        var command: [String]?
+        var commandBase64: [String]?
+        var name: String?
+        var directory: String?
+        var user: String?
 
         init(_ event: Event, _ origin: Origin) {
             id = event.id
@@ -148,6 +156,7 @@ package enum EventMessage {
             case .unit(let fact): (unit, unitState, result) = (fact.unit, fact.change.rawValue, fact.result)
             case .silence(let fact): silent = fact.silent
             case .custom(let fact): data = fact.data
+            case .command(let fact): take(fact)
             case .group(let fact):
                 (ran, failed, cancelled) = (fact.ran, fact.failed, fact.cancelled)
                 lost = fact.lost > 0 ? fact.lost : nil
@@ -181,6 +190,18 @@ package enum EventMessage {
             oldPathBase64 = fact.oldPath.flatMap(base64)
             recovered = fact.isRecovered ? true : nil
             replaced = fact.hasReplaced ? true : nil
+        }
+
+        private mutating func take(_ fact: CommandFact) {
+            command = fact.arguments.map(text)
+            if fact.arguments.contains(where: { base64($0) != nil }) {
+                commandBase64 = fact.arguments.map { Data($0).base64EncodedString() }
+            }
+            (name, directory) = (fact.name, text(fact.folder))
+            switch fact.user {
+            case .credentials(let credentials): user = "\(credentials.user)"
+            case .named(let name): user = name
+            }
         }
 
         /// The reported run, and the scalars of what it was about.

@@ -52,6 +52,7 @@ package enum EventText {
             "\(group.ran) ran, \(group.failed) failed, \(group.cancelled) cancelled"
                 + (group.lost > 0 ? ", \(group.lost) lost" : "")
         case .finalizer: "the queue is finished"
+        case .command(let command): command.title
         case .completion(let completion):
             "operation \(completion.operation) \(completion.result?.rawValue ?? completion.outcome.rawValue)"
         case .silence(let silence):
@@ -64,6 +65,31 @@ package enum EventText {
         case .exited(let code): "exit \(code)"
         case .signaled(let number): LinuxSignal.name(number)
         }
+    }
+}
+
+extension CommandFact {
+    /// Bytes of a command line that people are shown.
+    private static let longestTitle = 500
+
+    /// What people call it: its name, or else its command line, as a shell would take it.
+    package var title: String {
+        if let name { return Array(name.utf8).printable }
+        var title = ""
+        for argument in arguments {
+            let left = Self.longestTitle - title.utf8.count
+            guard left > 0 else { return title + " …" }
+            let word = Self.quoted(Array(argument.prefix(left)).printable(doublingBackslashes: false))
+            title += (title.isEmpty ? "" : " ") + word + (argument.count > left ? "…" : "")
+        }
+        return title
+    }
+
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.unicodeScalars.allSatisfy { scalar in
+            scalar.properties.isAlphabetic || "0123456789_@%+=:,./-".unicodeScalars.contains(scalar)
+        }
+        return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
     }
 }
 

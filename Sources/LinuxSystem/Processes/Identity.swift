@@ -36,6 +36,15 @@ extension Linux {
     /// `malloc_trim(3)`: gives free memory back to the kernel. Takes milliseconds where much was used.
     package static func trimMemory() { clinux_trim_memory() }
 
+    /// The bits that files are made without (`umask(2)`), as `/proc/self/status` tells them; `nil`: it does not.
+    package static var fileModeMask: UInt32? {
+        let text = (try? readFile("/proc/self/status", limit: 1 << 16)) ?? []
+        let line = text.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "Umask:".utf8) }
+        return line.flatMap {
+            UInt32(String(decoding: $0.dropFirst(6).drop { $0 == 9 || $0 == 32 }, as: UTF8.self), radix: 8)
+        }
+    }
+
     /// The environment of this process, `NAME=VALUE` each.
     package static func environment() -> [[UInt8]] { strings(clinux_environment()) }
 

@@ -45,6 +45,7 @@ extension Checker {
         queue.rateLimit = entries["RateLimit"]?.rate
         queue.environment = entries.list("Environment").flatMap { $0.value?.environment ?? [] }
         queue.finalizer = entries["Finalizer"]?.names.first?.string
+        queue.submitters = entries["Submit"]?.submitters
         return queue
     }
 

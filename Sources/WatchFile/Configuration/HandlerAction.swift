@@ -14,6 +14,11 @@ package enum HandlerAction: Equatable, Sendable {
     /// `Unit=`: jobs of the service manager.
     case unit(UnitAction)
 
+    /// One command, its words as they are.
+    package static func exec(literally words: [[UInt8]]) -> HandlerAction {
+        .exec([Command(words: words.map { .template(Template(parts: [.literal($0)])) })])
+    }
+
     /// Who performs an action, once the conditions of its handler hold.
     package enum Performer: Equatable, Sendable {
         /// At once, while it decides.

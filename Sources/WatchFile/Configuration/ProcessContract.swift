@@ -29,8 +29,24 @@ package struct ProcessContract: Equatable, Sendable {
     package var limits: [ResourceLimit] = []
     /// `MemoryMax=` to `IOWeight=`.
     package var resources = ResourceControl()
+    /// Of a command that a client has submitted: it runs as this user with these groups, and no others.
+    package var credentials: UserCredentials?
 
     package init() {}
+}
+
+/// User and groups as the kernel knows them of a client.
+package struct UserCredentials: Hashable, Sendable {
+    package var user: UInt32
+    package var group: UInt32
+    /// The supplementary ones.
+    package var groups: [UInt32]
+
+    package init(user: UInt32, group: UInt32, groups: [UInt32] = []) {
+        self.user = user
+        self.group = group
+        self.groups = groups
+    }
 }
 
 /// What the `Command=` of a `[Descriptor]` is started with: the keys that handlers have too.

@@ -37,12 +37,20 @@ package struct QueueDefinition: Equatable, Sendable {
     package var environment: [EnvironmentVariable]
     /// `Finalizer=`: the handler that runs when the queue is removed or at stop, after its last operation.
     package var finalizer: String?
+    /// `Submit=`: who may put commands on it, besides those who may do everything; `nil`: nobody.
+    package var submitters: Submitters?
+
+    package enum Submitters: Equatable, Sendable {
+        case users
+        /// A name or a number.
+        case group(String)
+    }
 
     package init(
         name: String, kind: Kind = .serial, qos: QoS = .default, target: String? = nil, backlog: Int = 10_000,
         backlogBytes: Int = 64 << 20, overflow: Overflow = .block, isSuspended: Bool = false, isDurable: Bool = false,
         rateLimit: RateLimit? = nil,
-        environment: [EnvironmentVariable] = [], finalizer: String? = nil
+        environment: [EnvironmentVariable] = [], finalizer: String? = nil, submitters: Submitters? = nil
     ) {
         self.name = name
         self.kind = kind
@@ -56,6 +64,7 @@ package struct QueueDefinition: Equatable, Sendable {
         self.rateLimit = rateLimit
         self.environment = environment
         self.finalizer = finalizer
+        self.submitters = submitters
     }
 
     /// The queues that always exist: `main`, which is serial, and the global concurrent ones.

@@ -103,6 +103,8 @@ enum ValueType {
     case netlink
     /// `RESOURCE some|full STALL WINDOW`.
     case pressure
+    /// `users`, or `group:NAME`.
+    case submitters
     /// A POSIX extended regular expression: the whole value.
     case pattern
     case mode

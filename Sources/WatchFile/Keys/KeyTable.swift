@@ -106,6 +106,7 @@ enum KeyTable {
         .one("Durable", .flag, usual: "no"),
         .list("Environment", .environment),
         .one("Finalizer", .names),
+        .one("Submit", .submitters),
     ]
 
     /// The keys that make an action.

@@ -36,6 +36,7 @@ enum Value {
     case netlink(NetlinkFamily)
     case pressure(PressureLimit)
     case pattern([UInt8])
+    case submitters(QueueDefinition.Submitters)
 
     /// A reference, and where it stands.
     struct Name {
@@ -102,5 +103,6 @@ extension Value {
     var window: CalendarWindow? { if case .window(let value) = self { value } else { nil } }
     var netlink: NetlinkFamily? { if case .netlink(let value) = self { value } else { nil } }
     var pressure: PressureLimit? { if case .pressure(let value) = self { value } else { nil } }
+    var submitters: QueueDefinition.Submitters? { if case .submitters(let value) = self { value } else { nil } }
     var pattern: [UInt8]? { if case .pattern(let value) = self { value } else { nil } }
 }

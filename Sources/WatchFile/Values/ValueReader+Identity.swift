@@ -24,6 +24,22 @@ extension ValueReader {
         return string
     }
 
+    /// Before the name of a group.
+    static let groupPrefix = "group:"
+
+    /// `users`, or `group:NAME`.
+    func submitters(_ problems: inout Problems) -> QueueDefinition.Submitters? {
+        if text.string == "users" { return .users }
+        guard text.bytes.starts(with: Self.groupPrefix.utf8), text.bytes.count > Self.groupPrefix.utf8.count else {
+            refuse(
+                &problems, "is not one of users, group:NAME",
+                suggestion: problems.nearest(to: text.string, among: ["users"]))
+            return nil
+        }
+        let name = text[text.bytes.startIndex + Self.groupPrefix.utf8.count..<text.bytes.endIndex]
+        return account(name, &problems).map { .group($0) }
+    }
+
     /// An absolute path, or `~`.
     func folder(_ problems: inout Problems) -> [UInt8]? {
         text.bytes.elementsEqual(Self.home) ? Self.home : PathValue.read(text, key: key, &problems)

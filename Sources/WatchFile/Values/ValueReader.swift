@@ -59,6 +59,7 @@ struct ValueReader {
         case .netlink: return netlink(&problems).map(Value.netlink)
         case .pressure: return pressure(&problems).map(Value.pressure)
         case .pattern: return pattern(&problems).map(Value.pattern)
+        case .submitters: return submitters(&problems).map(Value.submitters)
         case .mode: return mode(&problems).map(Value.number)
         case .calendar: return calendar(text, &problems).map(Value.calendar)
         case .cron: return cron(&problems).map(Value.cron)

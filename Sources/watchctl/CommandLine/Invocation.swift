@@ -6,7 +6,11 @@ struct Invocation {
     var verb: Verb
     /// The values of the options; of those without one, an empty text.
     var options: [Option: String] = [:]
+    /// All values of an option, in their order.
+    var values: [Option: [String]] = [:]
     var operands: [String] = []
+    /// The arguments as they were given, byte for byte.
+    var bytes: [[UInt8]] = []
     /// No verb was given.
     var isBare = false
 
@@ -27,6 +31,12 @@ struct Invocation {
         guard var last = failures.popLast() else { return }
         last.details = failures.flatMap { $0.details + [$0.message] } + last.details
         throw last
+    }
+
+    /// The operands byte for byte, where they stand together at the end, as a command does.
+    var operandBytes: [[UInt8]] {
+        let tail = Array(bytes.suffix(operands.count))
+        return tail.map { String(decoding: $0, as: UTF8.self) } == operands ? tail : operands.map { Array($0.utf8) }
     }
 
     /// - Throws: a usage error unless the option's value is a whole number.
@@ -51,7 +61,9 @@ struct Invocation {
     /// How long any reply may take, in ms, where the command line says so; for ever is `.max`. A verb with a time-out
     /// of its own gives that to the daemon.
     func limit() throws(Failure) -> Int? {
-        guard !verb.options.contains(.timeout), let span = try span(.timeout) else { return nil }
+        guard !verb.options.contains(.timeout), !verb.hasOwnTimeout(options), let span = try span(.timeout) else {
+            return nil
+        }
         guard span > .zero else { throw .usage("--timeout takes a span longer than 0") }
         return span == .infinity ? .max : Int(clamping: (span.microseconds - 1) / 1000 + 1)
     }
@@ -63,10 +75,10 @@ extension Invocation {
     /// - Throws: a usage error.
     init(arguments: [String]) throws(Failure) {
         var words: [String] = []
-        var options: [Option: String] = [:]
+        var (options, values): ([Option: String], [Option: [String]]) = ([:], [:])
         var rest = arguments[...]
         while let argument = rest.popFirst() {
-            if argument != "--", Self.beginsCommand(words) {
+            if argument != "--", Self.beginsCommand(words, options) {
                 words += [argument] + rest
                 break
             }
@@ -86,17 +98,18 @@ extension Invocation {
                     throw .usage("\(option.rawValue) needs a value: \(option.rawValue) \(option.value ?? "")")
                 }
                 options[option] = value
+                values[option, default: []].append(value)
             }
         }
         let name = words.first ?? Verb.status.name
         self.init(
-            verb: try Verb.named(name), options: options, operands: Array(words.dropFirst()),
+            verb: try Verb.named(name), options: options, values: values, operands: Array(words.dropFirst()),
             isBare: words.isEmpty)
         try check()
     }
 
-    private static func beginsCommand(_ words: [String]) -> Bool {
-        Verb.all.first { $0.name == words.first }?.beginsCommand(words) ?? false
+    private static func beginsCommand(_ words: [String], _ options: [Option: String]) -> Bool {
+        Verb.all.first { $0.name == words.first }?.beginsCommand(words, options) ?? false
     }
 
     /// The option that an argument names, and the value that it carries.

@@ -32,6 +32,16 @@ enum Option: String, CaseIterable {
     case copy = "--copy"
     case output = "--output"
     case mdoc = "--mdoc"
+    case key = "--key"
+    case after = "--after"
+    case at = "--at"
+    case delay = "--in"
+    case retries = "--retry"
+    case name = "--name"
+    case environment = "--env"
+    case barrier = "--barrier"
+    case priority = "--priority"
+    case user = "--user"
 
     /// Those of every verb.
     static let global: Set<Option> = [.socket, .timeout, .json, .noColor, .help, .version]
@@ -40,20 +50,24 @@ enum Option: String, CaseIterable {
     var value: String? {
         switch self {
         case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .quiet, .raw, .mdoc,
-            .output:
+            .output, .barrier:
             nil
         case .socket: "PATH"
-        case .duration, .timeout: "SPAN"
+        case .duration, .timeout, .delay: "SPAN"
         case .pid: "PID"
-        case .reason: "TEXT"
-        case .data, .count, .iterations, .attempt, .copy: "N"
+        case .reason, .name, .key: "TEXT"
+        case .data, .count, .iterations, .attempt, .copy, .retries: "N"
         case .payload: "JSON"
         case .since: "WHEN"
-        case .until, .baseTime: "TIME"
+        case .until, .baseTime, .at: "TIME"
         case .daylightSaving: "run|skip"
         case .queue: "QUEUE"
         case .handler: "HANDLER"
         case .state: "STATE"
+        case .after: "ID"
+        case .environment: "NAME=VALUE"
+        case .priority: "very-low|low|normal|high|very-high"
+        case .user: "USER"
         }
     }
 
@@ -79,7 +93,7 @@ enum Option: String, CaseIterable {
         case .plan: "only say what would change"
         case .verbose: "name what would stay as it is, too"
         case .quiet: "print nothing about the watch files: the log of watchd says it"
-        case .queue: "only those on this queue"
+        case .queue: "only those on this queue; (with run) run a command on it"
         case .handler: "only those of this handler"
         case .pid: "stay in the group until this process ends, such as $$; without it, the parent of watchctl"
         case .timeout:
@@ -87,7 +101,19 @@ enum Option: String, CaseIterable {
         case .raw: "only what it wrote, byte for byte"
         case .attempt: "of this attempt, from 1; without it of the last one"
         case .copy: "of this copy of a process, from 1; without it of the first one"
-        case .output: "also what runs and processes write, line by line"
+        case .output:
+            "also what runs and processes write, line by line; (with run) what the command writes"
+        case .key: "commands of one key never run at the same time, and keep their order"
+        case .after: "wait for the end of this operation; may be given several times"
+        case .at: "not before this time, such as 14:30, “tomorrow 08:00” or “2026-11-20 14:30”"
+        case .delay: "not before so much time is over, such as 2h"
+        case .retries: "try so many times more when it fails"
+        case .name: "what people are shown in place of the command"
+        case .environment:
+            "set this in its environment; NAME alone: as it is here; may be given several times"
+        case .barrier: "wait for all before it on a concurrent queue, run alone, then let the rest go on"
+        case .priority: "among those that are ready on a concurrent queue"
+        case .user: "run it as this user; for root and the group watchd"
         case .mdoc: "print the options and verbs as a part of watchctl(1), in the language of mdoc(7)"
         case .iterations: "how many elapses; 1 without it"
         case .baseTime: "begin after this time, not now"

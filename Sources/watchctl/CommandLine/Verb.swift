@@ -4,10 +4,15 @@ struct Verb: Sendable {
     /// Its operands, as the help shows them.
     var operands = ""
     var operandCount: ClosedRange<Int> = 0...0
+    /// Options and operands in short, where there are too many for one line.
+    var brief: String?
     /// Besides those of every verb.
     var options: [Option] = []
-    /// Whether the words so far, the verb first, are followed by a command: nothing of that is an option.
-    var beginsCommand: @Sendable ([String]) -> Bool = { _ in false }
+    /// Whether the words so far, the verb first, are followed by a command (or by the rest of one): nothing of that is
+    /// an option.
+    var beginsCommand: @Sendable ([String], [Option: String]) -> Bool = { _, _ in false }
+    /// Whether `--timeout` is for the daemon, not how long its replies may take.
+    var hasOwnTimeout: @Sendable ([Option: String]) -> Bool = { _ in false }
     /// What `NAME` among the operands means, and `ID`.
     var names = NameKind.names
     var ids = NameKind.operations
@@ -30,6 +35,7 @@ struct Verb: Sendable {
 
     /// `emit [--data N] [--payload JSON] NAME`.
     var synopsis: String {
+        if let brief { return "\(name) \(brief)" }
         let options = options.map { option in "[\(option.rawValue)\(option.value.map { " " + $0 } ?? "")]" }
         return ([name] + options + (operands.isEmpty ? [] : [operands])).joined(separator: " ")
     }

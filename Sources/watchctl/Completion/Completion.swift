@@ -19,7 +19,9 @@ extension Option {
         case .queue: .names(.queues)
         case .handler: .names(.handlers)
         case .state: .words(OperationText.stateNames)
-        case .daylightSaving: .words(value?.split(separator: "|").map(String.init) ?? [])
+        case .daylightSaving, .priority: .words(value?.split(separator: "|").map(String.init) ?? [])
+        case .after: .names(.pending)
+        case .at: .words(["tomorrow"])
         case .since, .until: .words(["today", "yesterday"])
         default: nil
         }

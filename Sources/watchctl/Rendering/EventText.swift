@@ -15,6 +15,9 @@ enum EventText {
         var words = [text("event") ?? text("kind") ?? "event"]
         if let old = text("old_path") { words.append("\(old) →") }
         words += ["path", "line", "signal", "unit"].compactMap(text)
+        if case .array(let command) = members["command"] {
+            words.append(text("name") ?? command.compactMap(\.string).joined(separator: " "))
+        }
         if let pid = text("pid") { words.append("pid \(pid)") }
         if let status = text("exit_status") { words.append("exit \(status)") }
         if let sender = text("sender_pid") { words.append("from pid \(sender)") }

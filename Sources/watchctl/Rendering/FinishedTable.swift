@@ -44,9 +44,10 @@ struct FinishedTable {
         return rows
     }
 
-    /// There is nothing to say of it but that it went well.
+    /// There is nothing to say of it but that it went well. Of commands each is another one.
     private static func mayFold(_ operation: OperationSummary) -> Bool {
-        operation.result == .done && operation.attempt <= 1 && !operation.redelivered
+        operation.handler != Submit.handlerName && operation.result == .done && operation.attempt <= 1
+            && !operation.redelivered
     }
 
     private func cells(_ row: Row) -> [Styled] {

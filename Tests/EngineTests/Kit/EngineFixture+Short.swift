@@ -178,6 +178,8 @@ extension Event {
         case .process(let fact): return "exit:\(fact.pid)"
         case .unit(let fact): return "\(fact.change.rawValue):\(fact.unit)"
         case .finalizer: return "finalizer"
+        case .command(let fact):
+            return fact.arguments.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
         case .silence(let fact): return fact.isOver ? "sound" : "silence"
         case .group(let fact): return "group:\(fact.ran)/\(fact.failed)/\(fact.cancelled)"
         case .custom(let fact):

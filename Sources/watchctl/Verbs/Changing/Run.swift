@@ -3,14 +3,22 @@ import LinuxSystem
 
 extension Verb {
     static let run = Verb(
-        name: "run", operands: "NAME [PATH…]", operandCount: 1...Int.max, options: [.wait],
-        names: .runnable,
-        changes: true, summary: "start a handler, or the handlers of a source, now; for these paths",
+        name: "run", operands: "NAME [PATH…] | COMMAND…", operandCount: 1...Int.max,
+        brief: "[--wait] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…", options: [.wait] + submissionOptions,
+        beginsCommand: { words, options in options[.queue] != nil && words.count > 1 },
+        hasOwnTimeout: { $0[.queue] != nil }, names: .runnable, changes: true,
+        summary: "start a handler, or the handlers of a source (for these paths), or a command on a queue",
         notes: [
             "--wait prints what it wrote, on standard error how it ended, and ends with its exit status.",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
+            "With --queue a COMMAND runs there, as who calls, in this folder, with this umask and PATH; its number is printed.",
+            "--timeout is then how long each attempt of it may run; without --queue the other options mean nothing.",
         ]
     ) { (invocation, session) throws(Failure) in
+        if invocation.isSubmission { return try submit(invocation, session) }
+        if let alien = submissionOptions.first(where: invocation.has) {
+            throw .usage("\(alien.rawValue) is for a command: run --queue QUEUE [OPTION…] -- COMMAND…")
+        }
         let name = invocation.operands[0]
         let paths = try invocation.operands.dropFirst().map(absolute)
         let waits = invocation.has(.wait)
@@ -25,24 +33,30 @@ extension Verb {
         _ name: String, _ parameters: Run.Parameters, _ session: Session
     ) throws(Failure) -> ExitCode {
         let reply = try session.reply(Run.self, parameters, taking: nil)
-        for id in reply.operations {
-            // A short history may have forgotten it.
-            guard let operation = try? session.reply(GetOperation.self, .init(id: id)).operation else { continue }
-            let (text, base64) = (operation.output, operation.outputBase64)
-            if session.screen.isTerminal {
-                session.print(RunText.lines(text, base64) ?? [])
-            } else {
-                session.writeBytes(RunText.bytes(text, base64))
-            }
-        }
+        for id in reply.operations { showOutput(of: id, session) }
         session.remark(sentence(name, reply).rendered(coloured: session.screen.isColoured) + "\n")
         return code(reply)
     }
 
+    static func showOutput(of id: Int, _ session: Session) {
+        // A short history may have forgotten it.
+        guard let operation = try? session.reply(GetOperation.self, .init(id: id)).operation else { return }
+        let (text, base64) = (operation.output, operation.outputBase64)
+        if session.screen.isTerminal {
+            session.print(RunText.lines(text, base64) ?? [])
+        } else {
+            session.writeBytes(RunText.bytes(text, base64))
+        }
+    }
+
     private static func code(_ reply: Run.Reply) -> ExitCode {
         guard !reply.operations.isEmpty, let result = reply.result else { return .failed }
+        return code(result, reply.exitStatus)
+    }
+
+    static func code(_ result: OperationSummary.Result, _ exitStatus: Int?) -> ExitCode {
         if result == .done { return .done }
-        return reply.exitStatus.flatMap { $0 == 0 ? nil : ExitCode(rawValue: Int32($0)) } ?? .failed
+        return exitStatus.flatMap { $0 == 0 ? nil : ExitCode(rawValue: Int32($0)) } ?? .failed
     }
 
     private static func sentence(_ name: String, _ reply: Run.Reply) -> Styled {

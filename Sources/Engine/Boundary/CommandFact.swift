@@ -1,0 +1,76 @@
+package import Schedule
+package import WatchFile
+
+/// A command that a client has submitted to a queue (`watchctl run --queue`), with everything it needs to run, now or
+/// after a restart.
+///
+/// All of them are operations of one handler that watchd itself has; each brings its own definition (`definition`).
+package struct CommandFact: Equatable, Sendable {
+    /// Whose process it becomes.
+    package enum User: Hashable, Sendable {
+        /// The client's own, as the kernel tells them.
+        case credentials(UserCredentials)
+        /// `--user`: a name, looked up at each start.
+        case named(String)
+    }
+
+    /// The handler. A watch file cannot have one of this name.
+    package static let handlerName = "@command"
+
+    /// Never empty; the first is a path, or a name that is looked for in `PATH` as the user it runs as.
+    package var arguments: [[UInt8]]
+    package var environment: [EnvironmentVariable]
+    /// An absolute path.
+    package var folder: [UInt8]
+    /// The bits that files are made without.
+    package var mask: UInt32
+    package var user: User
+    /// For people; `nil`: the command itself says enough.
+    package var name: String?
+    /// Others of the same key wait for it, on whatever queue.
+    package var key: [UInt8]?
+    /// Not before this microsecond of the wall clock.
+    package var notBefore: Int64?
+    /// Attempts after the first failure.
+    package var retries = 0
+    /// Of each attempt.
+    package var timeout = TimeSpan.infinity
+    package var isBarrier = false
+    package var priority = OperationPriority.normal
+
+    package init(
+        _ arguments: [[UInt8]], environment: [EnvironmentVariable] = [], folder: [UInt8] = [UInt8(ascii: "/")],
+        mask: UInt32 = 0o022, user: User
+    ) {
+        self.arguments = arguments
+        self.environment = environment
+        self.folder = folder
+        self.mask = mask
+        self.user = user
+    }
+
+    /// As if a watch file had it.
+    var definition: HandlerDefinition {
+        var definition = HandlerDefinition(name: Self.handlerName, action: .exec(literally: arguments))
+        definition.workingDirectory = folder
+        definition.environment = environment
+        definition.standardInput = .null
+        definition.retry.limit = retries
+        definition.timeout = timeout
+        definition.constraints.isBarrier = isBarrier
+        definition.constraints.priority = priority
+        definition.contract.mask = mask
+        switch user {
+        case .credentials(let credentials): definition.contract.credentials = credentials
+        case .named(let name): definition.contract.user = name
+        }
+        return definition
+    }
+
+    /// Bytes that it takes up.
+    package var size: Int {
+        let variables = environment.reduce(0) { $0 + $1.name.utf8.count + $1.value.count + 48 }
+        return arguments.reduce(variables) { $0 + $1.count + 32 } + folder.count + (name?.utf8.count ?? 0)
+            + (key?.count ?? 0)
+    }
+}
