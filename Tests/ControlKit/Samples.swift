@@ -291,6 +291,7 @@ package enum Samples {
         operation.durable = true
         operation.redelivered = true
         operation.settled = true
+        operation.used = resourcesUsed
         return operation
     }()
 
@@ -339,6 +340,9 @@ package enum Samples {
         id: 4803, handler: "sync", queue: "net", source: nil, state: .pending, entries: 31, deliveries: 31,
         cause: "path/data, 31 changes", submitted: "2026-11-20T09:46:02.000000Z")
 
+    package static let resourcesUsed = ResourcesUsed(
+        .process, cpuUsec: 1_500_000, peakMemoryBytes: 12_345_678, readBytes: 4096, writtenBytes: 8192)
+
     package static let detail: OperationDetail = {
         var detail = OperationDetail(
             summary: completeOperation, events: [event], eventsOmitted: 3,
@@ -350,6 +354,7 @@ package enum Samples {
                     run.exitStatus = 12
                     run.signal = "SIGKILL"
                     run.reason = "rsync: connection refused"
+                    run.used = resourcesUsed
                     return run
                 }()
             ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])

@@ -105,6 +105,7 @@ extension OperationSummary {
         pid = view.pid.map(Int.init)
         (exitStatus, signal) = view.exit.wire
         reason = role == .administrator ? view.reason : nil
+        used = ResourcesUsed(view.usage)
         (durable, redelivered) = (view.isDurable, view.isRedelivered)
     }
 }
@@ -198,6 +199,7 @@ extension OperationRun {
         ended = view.ended.map(wireTime)
         result = view.result.map(OperationSummary.Result.init)
         (exitStatus, signal) = view.exit.wire
+        used = ResourcesUsed(view.usage)
         reason = role == .administrator ? view.reason : nil
     }
 }

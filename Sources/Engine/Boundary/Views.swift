@@ -41,6 +41,8 @@ package struct OperationView: Sendable {
     package var pid: Int32?
     package var exit: Exit?
     package var output: [UInt8] = []
+    /// Of its last attempt, as far as its runs have ended.
+    package var usage = ResourceUsage()
     package var isDurable = false
     /// A client started it with `Run`.
     package var isByHand = false
@@ -405,7 +407,10 @@ extension Engine {
         view.isByHand = operation.descent.isByHand
         view.isRedelivered = operation.progress.isRedelivered || view.events.contains(where: \.isRepeated)
         view.isStored = operation.record.isStored
-        if let split = splits[operation.id] { (view.parts, view.partsEnded) = (split.count, split.ended) }
+        if let split = splits[operation.id] {
+            (view.parts, view.partsEnded, view.usage) = (split.count, split.ended, split.usage)
+        }
+        for run in operation.runs where !run.usage.isInitial { view.usage.add(run.usage.value) }
         guard !isEnding else { return view }
         view.dependencies = dependencies.dependencies(of: operation.id)
         if operation.turn.station == .backingOff {

@@ -7,6 +7,8 @@ struct OperationScreen {
     private static let eventsShown = 20
     /// Lines of its output, the last ones; `watchctl output` has all that is kept.
     private static let linesShown = 20
+    /// Runs, the last ones, whose resources are told.
+    private static let usagesShown = 10
 
     let operation: OperationDetail
     let screen: Screen
@@ -87,7 +89,17 @@ struct OperationScreen {
             ])
         }
         let hint = Styled("watchctl output \(summary.id) --attempt N: what an earlier run wrote", .dim)
-        return table.lines(width: screen.width) + (operation.runs.count > 1 ? [hint] : [])
+        let used = operation.runs.suffix(Self.usagesShown).compactMap(Self.used).flatMap {
+            Styled($0, .dim).wrapped(to: screen.width)
+        }
+        return table.lines(width: screen.width) + used + (operation.runs.count > 1 ? [hint] : [])
+    }
+
+    /// `run 3 used 1.5s of CPU, …`.
+    private static func used(_ run: OperationRun) -> String? {
+        guard let used = run.used, let text = OperationText.used(used) else { return nil }
+        let whose = used.counted == .process ? " (without a cgroup: its process and what that has waited for)" : ""
+        return "run \(run.attempt) used \(text)\(whose)"
     }
 
     private var consequences: [Styled] {
