@@ -62,6 +62,8 @@ extension Manager {
           redelivered: bool,
           # Of a failed one: it was tried again (successor) or forgotten.
           settled: ?bool,
+          # The members of semaphores that its runs hold, by the name of the semaphore.
+          acquired: ?[string][]string,
           # Of its last run that has ended.
           used: ?ResourcesUsed
         )
@@ -110,6 +112,7 @@ extension Manager {
           durable: ?bool,
           redelivered: bool,
           settled: ?bool,
+          acquired: ?[string][]string,
           used: ?ResourcesUsed,
           # As handlers are told them; at most 1000, the newest.
           events: []object,

@@ -181,6 +181,8 @@ package enum Samples {
     package static let semaphore: ListSemaphores.Semaphore = {
         var semaphore = ListSemaphores.Semaphore(name: "archive", value: 2, available: 0, waiting: 3)
         (semaphore.file, semaphore.line) = ("/etc/watchd/archive.watch", 1)
+        semaphore.members = ["left", "right"]
+        semaphore.holders = [.init(operation: 4711, handler: "backup", count: 2, members: ["left", "right"])]
         return semaphore
     }()
 
@@ -292,6 +294,7 @@ package enum Samples {
         operation.redelivered = true
         operation.settled = true
         operation.used = resourcesUsed
+        operation.acquired = ["archive": ["left", "right"]]
         return operation
     }()
 

@@ -27,7 +27,8 @@ struct OperationScreen {
             ("Queue", summary.queue), ("Source", summary.source), ("Key", summary.key), ("Cause", summary.cause),
             ("Submitted", screen.full(summary.submitted)), ("Started", summary.started.map(screen.full)),
             ("Ended", summary.ended.map(screen.full)), ("Took", summary.tookUsec.map { OperationText.took($0) }),
-            ("Pid", summary.pid.map(String.init)), ("Waits for", summary.waitingFor), ("Reason", summary.reason),
+            ("Pid", summary.pid.map(String.init)), ("Holds", holds),
+            ("Waits for", summary.waitingFor), ("Reason", summary.reason),
             ("Depends on", dependencies), ("Next try", summary.nextAttempt.map { screen.ahead($0) }),
             ("Parts", summary.parts.map { "\(summary.partsEnded ?? 0) of \($0) done" }),
             ("Followed by", summary.successor.map { "operation \($0)" }),
@@ -42,6 +43,12 @@ struct OperationScreen {
         var table = Table([.init(title: ""), .init(title: "", isFlexible: true)])
         for case (let name, let value?) in facts { table.add([Styled(name, .dim), Styled(value)]) }
         return screen.spread(title, state) + table.lines(width: screen.width, indent: 2, titled: false)
+    }
+
+    /// `gpu 0 2, port 8080`.
+    private var holds: String? {
+        guard let acquired = summary.acquired, !acquired.isEmpty else { return nil }
+        return acquired.sorted { $0.key < $1.key }.map { ([$0] + $1).joined(separator: " ") }.joined(separator: ", ")
     }
 
     /// What was done about a failure.
