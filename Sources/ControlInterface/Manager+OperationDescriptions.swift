@@ -61,7 +61,11 @@ extension Manager {
           # A run of it may have happened before.
           redelivered: bool,
           # Of a failed one: it was tried again (successor) or forgotten.
-          settled: ?bool
+          settled: ?bool,
+          # The members of semaphores that its runs hold, by the name of the semaphore.
+          acquired: ?[string][]string,
+          # Of its last run that has ended.
+          used: ?ResourcesUsed
         )
 
         # Events that wait for RateLimit= of their source, and are no operation yet.
@@ -108,6 +112,8 @@ extension Manager {
           durable: ?bool,
           redelivered: bool,
           settled: ?bool,
+          acquired: ?[string][]string,
+          used: ?ResourcesUsed,
           # As handlers are told them; at most 1000, the newest.
           events: []object,
           # How many more there are.
@@ -138,7 +144,19 @@ extension Manager {
           result: ?OperationResult,
           exit_status: ?int,
           signal: ?string,
-          reason: ?string
+          reason: ?string,
+          # Once it has ended, where it had processes.
+          used: ?ResourcesUsed
+        )
+
+        # What the processes of a run have used together: bytes of memory at the most, bytes from and to disks.
+        type ResourcesUsed (
+          # cgroup: all of them; process: the first one and those that were waited for.
+          counted: (cgroup, process),
+          cpu_usec: ?int,
+          peak_memory_bytes: ?int,
+          read_bytes: ?int,
+          written_bytes: ?int
         )
 
 

@@ -128,10 +128,17 @@ extension Manager {
           available: int,
           # Operations that stand in its line.
           waiting: int,
+          # Members= of the watch file.
+          members: ?[]string,
+          # Runs that hold units of it, the oldest operation first; at most 100.
+          holders: []SemaphoreHolder,
           # Where its section stands.
           file: ?string,
           line: ?int
         )
+
+        # A run that holds units of a semaphore, and their names, where they have some.
+        type SemaphoreHolder (operation: int, handler: string, count: int, members: ?[]string)
 
         # Why something waits, or did or did not run.
         type Step (

@@ -166,6 +166,8 @@ package struct Engine: Sendable {
             answered(worker, answers)
         case .workerIsBroken(let worker, let reason):
             workerIsBroken(worker, reason)
+        case .runUsed(let run, let usage):
+            runUsed(run, usage)
         case .runIsLong(let run):
             runIsLong(run)
         case .store(let condition):

@@ -55,6 +55,8 @@ struct DescriptionTests {
     @Test func itsCasesAreThoseOfTheTypes() {
         #expect(text.types["OperationState"] == .cases(OperationSummary.State.allCases.map(\.rawValue)))
         #expect(text.types["OperationResult"] == .cases(OperationSummary.Result.allCases.map(\.rawValue)))
+        let counted = member("counted", of: text.types["ResourcesUsed"])
+        #expect(counted == .cases(ResourcesUsed.Counted.allCases.map(\.rawValue)))
         #expect(member("state", of: text.types["Store"]) == .cases(GetStatus.Store.State.allCases.map(\.rawValue)))
         #expect(
             member("state", of: text.types["Source"]) == .cases(ListSources.Source.State.allCases.map(\.rawValue)))

@@ -195,6 +195,8 @@ package enum Samples {
     package static let semaphore: ListSemaphores.Semaphore = {
         var semaphore = ListSemaphores.Semaphore(name: "archive", value: 2, available: 0, waiting: 3)
         (semaphore.file, semaphore.line) = ("/etc/watchd/archive.watch", 1)
+        semaphore.members = ["left", "right"]
+        semaphore.holders = [.init(operation: 4711, handler: "backup", count: 2, members: ["left", "right"])]
         return semaphore
     }()
 
@@ -305,6 +307,8 @@ package enum Samples {
         operation.durable = true
         operation.redelivered = true
         operation.settled = true
+        operation.used = resourcesUsed
+        operation.acquired = ["archive": ["left", "right"]]
         return operation
     }()
 
@@ -353,6 +357,9 @@ package enum Samples {
         id: 4803, handler: "sync", queue: "net", source: nil, state: .pending, entries: 31, deliveries: 31,
         cause: "path/data, 31 changes", submitted: "2026-11-20T09:46:02.000000Z")
 
+    package static let resourcesUsed = ResourcesUsed(
+        .process, cpuUsec: 1_500_000, peakMemoryBytes: 12_345_678, readBytes: 4096, writtenBytes: 8192)
+
     package static let detail: OperationDetail = {
         var detail = OperationDetail(
             summary: completeOperation, events: [event], eventsOmitted: 3,
@@ -364,6 +371,7 @@ package enum Samples {
                     run.exitStatus = 12
                     run.signal = "SIGKILL"
                     run.reason = "rsync: connection refused"
+                    run.used = resourcesUsed
                     return run
                 }()
             ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])

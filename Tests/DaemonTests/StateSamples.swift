@@ -159,7 +159,13 @@ extension SeededGenerator {
         operation.stride = optional { 1 + $0.upTo(500) }
         operation.left = optional { $0.number() }
         operation.settleLeft = optional { $0.number() }
-        operation.runs = list(3) { StoredRun(part: $0.upTo(500), pid: $0.int32(), started: $0.number()) }
+        operation.runs = list(3) { samples in
+            var run = StoredRun(part: samples.upTo(500), pid: samples.int32(), started: samples.number())
+            run.acquired =
+                samples.chance(30)
+                ? samples.list(3) { AcquiredMembers(semaphore: $0.name(), members: $0.list(3) { $0.name() }) } : []
+            return run
+        }
         return operation
     }
 

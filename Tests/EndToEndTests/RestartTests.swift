@@ -169,6 +169,29 @@ import Varlink
         }
     }
 
+    @Test func whatEachAttemptHasUsedIsKept() throws {
+        let text = "[Custom c]\nExec=/bin/sh -c 'exit 3'\nRetry=1\nRetrySec=1ms\n"
+        try Lives.run(text) { lives in
+            func usages() throws -> [ResourcesUsed?] {
+                try lives.watchd.call(GetOperation.self, .init(id: 1)).operation.runs.map(\.used)
+            }
+            try lives.watchd.emit("c")
+            try wait(for: "its end") {
+                try lives.watchd.call(GetOperation.self, .init(id: 1)).operation.summary.ended != nil
+            }
+            let before = try usages()
+            #expect(before.count == 2 && before.allSatisfy { $0?.cpuUsec ?? 0 > 0 }, "\(before)")
+            let shown = try lives.watchd.control("show", "1").text
+            #expect(
+                shown.contains("run 1 used ") && shown.contains("run 2 used ") && shown.contains(" of CPU"), "\(shown)")
+            lives.stop()
+            try lives.start()
+            #expect(try usages() == before)
+            let listed = try lives.watchd.call(ListHistory.self, .init()).operations
+            #expect(listed.first?.used == before.last)
+        }
+    }
+
     @Test(arguments: [SIGKILL, SIGTERM]) func onceMeansOnceInAllLives(_ signal: Int32) throws {
         let text = "[Custom first]\nExec=@/job\nOnce=ever\nKey=none\nCoalesce=no\nOverlap=parallel\n"
         try Lives.run(text) { lives in

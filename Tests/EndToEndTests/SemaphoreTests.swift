@@ -1,4 +1,5 @@
 import ControlInterface
+import LinuxSystem
 import ProgramKit
 import Testing
 import Varlink
@@ -49,6 +50,55 @@ import Varlink
             #expect(try watchd.control("signal", "spare", "0").code == 2)
             #expect(try watchd.control("signal", "spare", "4").text == "spare: 7 free\n")
             #expect(try watchd.error(ListSemaphores.self, .init(name: "x"))?.name == "io.watchd.Manager.NoSuchName")
+        }
+    }
+
+    // MARK: Members
+
+    private static func lending(_ members: String) -> String {
+        """
+        [Semaphore card]
+        Members=\(members)
+        [Queue q]
+        Type=concurrent
+        Width=4
+        [Custom one]
+        Exec=/bin/sh -c 'echo "$0 $WATCHD_ACQUIRED_CARD" >>@/ran; read x <@/gate' %{acquired:card}
+        Queue=q
+        Key=none
+        Coalesce=no
+        Acquire=card
+
+        """
+    }
+
+    private func held(_ watchd: Watchd) throws -> [[String]] {
+        try watchd.call(ListSemaphores.self, .init()).semaphores.first?.holders.map { $0.members ?? [] } ?? []
+    }
+
+    /// Where a run is too young to be stored, its environment says what it holds.
+    @Test func whoWasLentAMemberKeepsItOverAKill() throws {
+        try Lives.run(Self.lending("c a b"), prepare: { try Linux.mkfifo($0["gate"], mode: 0o600) }) { lives in
+            try lives.watchd.emit("one")
+            try wait(for: "the first one") { lives.folder.lines("ran").count == 1 }
+            try lives.watchd.emit("one")
+            try wait(for: "the second one") { lives.folder.lines("ran").count == 2 }
+            #expect(lives.folder.lines("ran") == ["c c", "a a"])
+            lives.kill()
+            try lives.start()
+            #expect(try held(lives.watchd) == [["c"], ["a"]])
+            try lives.watchd.emit("one")
+            try wait(for: "the third one") { lives.folder.lines("ran").count == 3 }
+            #expect(lives.folder.lines("ran").last == "b b")
+            let screen = try lives.watchd.control("semaphores").text
+            #expect(screen.contains("one: c") && screen.contains("one: b"), "\(screen)")
+            #expect(try lives.watchd.control("show", "1").text.contains("Holds      card c"))
+            #expect(try lives.watchd.control("explain", "semaphore/card").text.contains("c held by operation 1 (one)"))
+            #expect(try lives.watchd.control("signal", "card").errorText.contains("whose Members= are lent"))
+            let gate = try Linux.open(lives.folder["gate"], .writing).release()
+            defer { FileDescriptor(owning: gate).close() }
+            try Linux.writeAll(gate, "\n\n\n".utf8)
+            try wait(for: "all to be back") { try held(lives.watchd).isEmpty }
         }
     }
 }

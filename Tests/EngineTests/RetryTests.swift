@@ -83,6 +83,25 @@ struct RetryTests {
         #expect(fixture.results == ["h done"] && fixture.ended.first?.attempt == 2)
     }
 
+    @Test func whatAnAttemptHasUsedIsReportedWithIt() {
+        func used(_ time: UInt64, memory: UInt64?) -> ResourceUsage {
+            var usage = ResourceUsage()
+            (usage.processorTime, usage.peakMemory) = (time, memory)
+            return usage
+        }
+        let fixture = fixture(.times(1, after: 10))
+        fixture.line("f", "1")
+        fixture.use(fixture.runs[0], used(5, memory: 100))
+        fixture.endFirst(.exited(3))
+        #expect(fixture.retried.map(\.usage) == [used(5, memory: 100)])
+        #expect(fixture.engine.operation(1)?.usage.isKnown == false)
+        fixture.advance(seconds: 12)
+        fixture.use(fixture.runs[0], used(7, memory: nil))
+        fixture.use(RunID(operation: 9, attempt: 1), used(9, memory: nil))
+        fixture.endFirst()
+        #expect(fixture.ended.map(\.usage) == [used(7, memory: nil)])
+    }
+
     @Test func onAConcurrentQueueItFreesItsPlaceAndKeepsItsKey() {
         let fixture = fixture(.times(1, after: 10), .handler)
         fixture.line("f", "1")

@@ -45,6 +45,93 @@ struct SemaphoreTests {
         fixture.semaphore(name)?.available
     }
 
+    // MARK: Members
+
+    /// `one` takes one of `gpu`, `two` takes two of it.
+    private func lending(_ members: [String]) -> Configuration {
+        .of(
+            queues: [.concurrent("q", width: 8)], semaphores: [SemaphoreDefinition(name: "gpu", members: members)],
+            handlers: [
+                .exec("one") { $0.constraints.acquire("gpu", 1) }, .exec("two") { $0.constraints.acquire("gpu", 2) },
+            ], sources: ["one", "two"].map { .fifo($0, to: $0, on: "q") })
+    }
+
+    private func acquired(_ fixture: EngineFixture) -> [String] { fixture.starts.map { $0.acquired.first?.text ?? "" } }
+
+    @Test func aRunIsLentMembersThatNobodyElseHolds() {
+        let fixture = EngineFixture(lending(["10", "9", "b", "a"]))
+        lines(fixture, ("two", "1"), ("one", "2"), ("two", "3"), ("one", "4"))
+        #expect(acquired(fixture) == ["9 10", "b"], "nobody passes the older one")
+        #expect(available(fixture, "gpu") == 1)
+        #expect(fixture.semaphore("gpu")?.holders.map(\.members) == [["9", "10"], ["b"]])
+        #expect(fixture.engine.operation(1)?.acquired == [AcquiredMembers(semaphore: "gpu", members: ["9", "10"])])
+        fixture.end(fixture.runs[1])
+        #expect(acquired(fixture) == ["9 10", "b", "a b"])
+        fixture.endFirst()
+        #expect(acquired(fixture).last == "10")
+        fixture.endAll()
+        #expect(available(fixture, "gpu") == 4 && fixture.semaphore("gpu")?.holders.isEmpty == true)
+    }
+
+    @Test func aMemberThatGoesAwayStaysHeldAndIsNotGivenOutAgain() {
+        let fixture = EngineFixture(lending(["0", "1"]))
+        lines(fixture, ("one", "1"), ("one", "2"))
+        #expect(acquired(fixture) == ["0", "1"])
+        fixture.reload(lending(["1", "2"]))
+        #expect(available(fixture, "gpu") == 1)
+        lines(fixture, ("one", "3"), ("one", "4"))
+        #expect(acquired(fixture) == ["0", "1", "2"])
+        fixture.endFirst()
+        #expect(acquired(fixture).count == 3 && available(fixture, "gpu") == 0, "0 is no member any more")
+        fixture.endFirst()
+        #expect(acquired(fixture) == ["0", "1", "2", "1"])
+        fixture.endAll()
+        #expect(available(fixture, "gpu") == 2)
+    }
+
+    @Test func unitsMayGetNamesAndLoseThem() {
+        var plain = lending([])
+        plain.semaphores = [.of("gpu", 2)]
+        let fixture = EngineFixture(plain)
+        lines(fixture, ("one", "1"))
+        fixture.reload(lending(["a", "b"]))
+        #expect(available(fixture, "gpu") == 1, "what has no name counts for one of them")
+        lines(fixture, ("one", "2"), ("one", "3"))
+        #expect(acquired(fixture) == ["", "a"])
+        fixture.endFirst()
+        #expect(acquired(fixture) == ["", "a", "b"] && available(fixture, "gpu") == 0)
+        fixture.reload(plain)
+        #expect(available(fixture, "gpu") == 0)
+        fixture.endAll()
+        #expect(available(fixture, "gpu") == 2)
+    }
+
+    @Test func whoIsAdoptedKeepsItsMembers() {
+        let fixture = EngineFixture(lending(["0", "1", "2"]))
+        lines(fixture, ("one", "1"), ("two", "2"))
+        fixture.endFirst()
+        fixture.send(.runStarted(fixture.runs[0], pid: 77))
+        fixture.send(.runIsLong(fixture.runs[0]))
+        var state = DurableTests.state(fixture.writes, ended: fixture.ended, runsGoOn: true)
+        #expect(state.operations.flatMap(\.runs).map(\.acquired) == [[.init(semaphore: "gpu", members: ["1", "2"])]])
+        state.operations[0].isExecuting = true
+        let again = EngineFixture(lending(["2", "0", "3"]), restoring: state)
+        #expect(again.adopted.count == 1 && available(again, "gpu") == 2)
+        #expect(again.semaphore("gpu")?.holders.map(\.members) == [["1", "2"]])
+        lines(again, ("two", "3"))
+        #expect(acquired(again) == ["0 3"])
+        again.end(RunID(operation: state.operations[0].id, attempt: 1))
+        #expect(available(again, "gpu") == 1)
+    }
+
+    @Test func nobodyGivesAMemberByHand() {
+        let fixture = EngineFixture(lending(["0"]))
+        let error = fixture.error(fixture.command(.signal(semaphore: "gpu", count: 1)))
+        #expect(
+            error == .notSupported("giving units by hand of semaphore gpu, whose Members= are lent to runs"))
+        #expect(available(fixture, "gpu") == 1)
+    }
+
     // MARK: Acquire
 
     @Test func noMoreHoldASemaphoreThanItsValueOverAllQueues() {

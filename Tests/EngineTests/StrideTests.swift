@@ -50,6 +50,20 @@ struct StrideTests {
         #expect(fixture.counters(handler: "h")?[.done] == 5)
     }
 
+    @Test func whatItsPartsHaveUsedIsAddedUp() {
+        let fixture = fixture(5)
+        fixture.resume("q")
+        for (index, run) in fixture.runs.enumerated() {
+            var usage = ResourceUsage()
+            (usage.processorTime, usage.peakMemory) = (UInt64(10 + index), UInt64(100 - index))
+            usage.isOfProcess = index == 1
+            fixture.use(run, usage)
+        }
+        while !fixture.runs.isEmpty { fixture.endFirst() }
+        let usage = fixture.ended.first?.usage
+        #expect(usage?.processorTime == 33 && usage?.peakMemory == 100 && usage?.isOfProcess == true)
+    }
+
     @Test func whatFitsIsNotSplit() {
         let fixture = fixture(2)
         fixture.resume("q")

@@ -76,6 +76,7 @@ extension Containment {
                 try wait(for: "the end") { rim.ended[run.run] != nil }
                 #expect(rim.ended[run.run]?.exit == .exited(0))
                 #expect(rim.output(of: run.run).contains("/run-7-1\n"))
+                #expect(rim.used[run.run]?.isOfProcess == false && rim.used[run.run]?.processorTime ?? 0 > 0)
                 #expect(!isAlive(folder))
                 #expect(containment.runs.isEmpty)
             }

@@ -1,6 +1,7 @@
 import LinuxSystem
 import ProgramKit
 import Testing
+import WatchFile
 
 @testable import Handlers
 
@@ -25,7 +26,9 @@ struct ManualTests {
     @Test func everyVariableIsInIt() {
         let names = Self.names("Ev")
         for (name, _) in ChildEnvironment.scalars { #expect(names.contains(name), "\(name)") }
-        let others: Set<String> = ["WATCHD_PART", "WATCHD_INSTANCE"]
+        let acquired = SemaphoreDefinition.variable("name")
+        #expect(names.contains(acquired))
+        let others: Set<String> = ["WATCHD_PART", "WATCHD_INSTANCE", acquired]
         let known = Set(ChildEnvironment.scalars.map { $0.0 }).union(others)
         for name in names where name.hasPrefix("WATCHD_") { #expect(known.contains(name), "\(name) is not set") }
     }

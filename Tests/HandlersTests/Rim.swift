@@ -125,6 +125,13 @@ final class Rim: Sendable {
         return skipped
     }
 
+    /// What runs have used; told before their ends.
+    var used: [RunID: ResourceUsage] {
+        var used: [RunID: ResourceUsage] = [:]
+        for case .runUsed(let run, let usage) in said.inputs.withLock({ $0 }) { used[run] = usage }
+        return used
+    }
+
     /// Runs that never came to be, with the reason.
     var notStarted: [RunID: String] {
         var notStarted: [RunID: String] = [:]

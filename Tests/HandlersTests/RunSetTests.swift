@@ -35,6 +35,20 @@ import WatchFile
         }
     }
 
+    @Test func withoutACgroupItsProcessAndWhatThatWaitedForAreCounted() throws {
+        try Rim.with { rim in
+            let run = RunID(operation: 1, attempt: 1)
+            rim.start(request(run, "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sh -c 'exit 3'"))
+            try wait(for: "its end") { rim.ended[run] != nil }
+            let used = try #require(rim.used[run])
+            #expect(used.isOfProcess && used.processorTime ?? 0 > 1000 && used.bytesWritten != nil, "\(used)")
+            let none = RunID(operation: 2, attempt: 1)
+            rim.start(request(none, "kill -KILL $$"))
+            try wait(for: "its end") { rim.ended[none] != nil }
+            #expect(rim.used[none]?.isOfProcess == true)
+        }
+    }
+
     @Test func theQueuesEnvironmentReachesTheCommand() throws {
         try Rim.with { rim in
             let run = RunID(operation: 1, attempt: 4)

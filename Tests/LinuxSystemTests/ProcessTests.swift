@@ -47,6 +47,29 @@ import Testing
         }
     }
 
+    @Test func whatAChildHasUsedIsToldWithItsEnd() throws {
+        let own = { (try? Linux.readFile("/proc/self/status", limit: 1 << 16)) ?? [] }
+        let mark = String(decoding: own(), as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let kibibytes = Int(mark?.split(separator: " ").dropFirst().first ?? "") ?? 0
+        let bytes = (kibibytes + (64 << 10)) * 1024
+        let script = "x=$(head -c \(bytes) /dev/zero | tr '\\0' a); [ ${#x} = \(bytes) ]; exit"
+        try withChild(script) { process, pidfd, end throws in
+            #expect(try Linux.reap(pidfd) == nil)
+            end()
+            #expect(try Linux.poll(pidfd, .readable, timeout: 60_000).contains(.readable))
+            let (status, used) = try #require(try Linux.reap(pidfd))
+            #expect(status == .exited(0) && used.processorTime > 1000)
+            #expect(used.peakMemory ?? 0 >= UInt64(bytes), "\(used) \(bytes)")
+        }
+        // No more than what this process has: the kernel counts that as the child's.
+        try withChild("exit 0") { process, pidfd, end throws in
+            end()
+            #expect(try Linux.poll(pidfd, .readable, timeout: 60_000).contains(.readable))
+            let reaped = try #require(try Linux.reap(pidfd))
+            #expect(reaped.used.peakMemory == nil)
+        }
+    }
+
     @Test func aSignalThatKilledAChildIsTold() throws {
         try withChild("exit 0") { process, pidfd, end throws in
             try Linux.pidfdSendSignal(pidfd, SIGTERM)

@@ -98,9 +98,15 @@ import Testing
     @Test func whatBelongsToARecordGoesWithIt() throws {
         try Folder.with { folder in
             let store = try Store.open(folder)
-            try store.commit([.attempt(AttemptRow(operation: 1, attempt: 1, ended: 1, output: [1, 2]))])
-            try store.commit((1...40).map { .record(record($0)) })
+            var attempt = AttemptRow(operation: 1, attempt: 1, ended: 1, output: [1, 2])
+            attempt.usage = UsageRow(isOfProcess: false, memory: 4096)
+            try store.commit([.attempt(attempt)])
+            var first = record(1)
+            first.usage = UsageRow(isOfProcess: true, processor: 9)
+            try store.commit([.record(first)] + (2...40).map { .record(record($0)) })
             let reader = try HistoryReader.open(folder)
+            let found = try reader.record(1)
+            #expect(found?.row.usage == first.usage && found?.attempts.map(\.usage) == [attempt.usage])
             #expect(try reader.record(1)?.attempts.count == 1)
             #expect(try reader.output(of: 1, attempt: 1) == [1, 2])
             while try store.trim(HistoryLimits(records: 10, age: .max), now: 0) {}
@@ -108,6 +114,7 @@ import Testing
             #expect(try reader.output(of: 1, attempt: 1) == nil)
             try store.commit([.record(record(1))])
             #expect(try HistoryReader.open(folder).record(1)?.attempts.isEmpty == true)
+            #expect(try HistoryReader.open(folder).record(1)?.row.usage == nil)
         }
     }
 

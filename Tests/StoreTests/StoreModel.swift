@@ -155,7 +155,7 @@ struct RandomChanges {
         clock += Int64(random.pick([0, 0, 1, 50, -30]))
         let result = random.pick(Self.results)
         lastID += random.chance(50) ? 1 : 0
-        return HistoryRow(
+        var row = HistoryRow(
             id: random.chance(80) ? lastID : someID(), handler: "h\(random.upTo(3))", queue: "q",
             source: "path/\(random.upTo(2))", result: result, reason: random.chance(20) ? "why" : nil,
             exitStatus: random.chance(50) ? Int32(random.upTo(255)) : nil, signal: random.chance(10) ? 9 : nil,
@@ -164,12 +164,24 @@ struct RandomChanges {
             successor: random.chance(10) ? lastID : nil, isSettled: result == "failed" && random.chance(30),
             cause: random.chance(50) ? "\"a\" was written" : "", events: random.chance(80) ? bytes(200) : nil,
             output: random.chance(30) ? bytes(500) : nil)
+        row.usage = usage()
+        return row
+    }
+
+    private mutating func usage() -> UsageRow? {
+        guard random.chance(50) else { return nil }
+        return UsageRow(
+            isOfProcess: random.chance(50), memory: random.chance(50) ? Int64(random.upTo(1 << 30)) : nil,
+            processor: Int64(random.upTo(1 << 20)), read: random.chance(50) ? .max : nil,
+            written: random.chance(50) ? 0 : nil)
     }
 
     private mutating func attempt() -> AttemptRow {
-        AttemptRow(
+        var row = AttemptRow(
             operation: someID(), attempt: 1 + random.upTo(3), reason: random.chance(50) ? "why" : nil,
             exitStatus: 1, signal: nil, started: random.chance(50) ? clock : nil, ended: clock + 1,
             output: random.chance(30) ? bytes(500) : nil)
+        row.usage = usage()
+        return row
     }
 }

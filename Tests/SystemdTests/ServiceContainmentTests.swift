@@ -53,8 +53,15 @@ import Testing
                 "\(status)")
             #expect(try machine.run("watchctl", "status").text.contains("processes in cgroups,"))
             try waitForEnd(machine, of: [handler, escaped])
+            let shown = try machine.run("watchctl", "--json", "show", "1").text
+            #expect(shown.contains("\"cpu_usec\":"), "\(shown)")
+            let screen = try machine.run("watchctl", "show", "1").text
+            #expect(
+                screen.contains("run 1 used ") && screen.contains(" of CPU") && !screen.contains("cgroup:"), "\(screen)"
+            )
             #expect(try machine.run("systemctl", "restart", "watchd.service").code == 0)
             #expect(try machine.property("ActiveState") == "active")
+            #expect(try machine.run("watchctl", "--json", "show", "1").text.contains("\"cpu_usec\":"), "from the store")
         }
     }
 

@@ -14,7 +14,12 @@ struct ConfigurationPrinter {
         for queue in configuration.queues { section(queue) }
         for semaphore in configuration.semaphores {
             line("[Semaphore \(semaphore.name)]")
-            key("Value", "\(semaphore.value)")
+            if semaphore.members.isEmpty {
+                key("Value", "\(semaphore.value)")
+            } else {
+                key("Members", semaphore.members[0])
+                if semaphore.members.count > 1 { key("Members", semaphore.members.dropFirst().joined(separator: " ")) }
+            }
         }
         let sources = Set(configuration.sources.map(\.id.name))
         for handler in configuration.handlers where !sources.contains(handler.name) {

@@ -90,7 +90,8 @@ struct ManualTests {
         for spelling in letters + Specifier.byName.keys.map({ "%{\($0)}" }) + ["%@", "%%", "%1"] {
             #expect(words.contains(spelling), "\(spelling)")
         }
-        let known = Set(Specifier.byName.keys.map { "%{\($0)}" })
+        #expect(words.contains("%{\(Specifier.acquiredPrefix)NAME}"))
+        let known = Set(Specifier.byName.keys.map { "%{\($0)}" } + ["%{\(Specifier.acquiredPrefix)NAME}"])
         for word in words where word.hasPrefix("%{") { #expect(known.contains(word), "\(word) is none") }
     }
 

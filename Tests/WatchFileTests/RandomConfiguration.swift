@@ -22,7 +22,11 @@ struct RandomConfiguration {
             result.queues.append(queue)
         }
         result.semaphores = (0..<number(0...3)).map {
-            SemaphoreDefinition(name: "s_\($0)", value: bool ? number(0...5) : number(0...1_000_000_000))
+            if number(0...2) == 0 {
+                return SemaphoreDefinition(
+                    name: "s_\($0)", members: Array(["0", "10", "/dev/a", "b:1", "ü%p"].prefix(number(1...5))))
+            }
+            return SemaphoreDefinition(name: "s_\($0)", value: bool ? number(0...5) : number(0...1_000_000_000))
         }
         let queues = result.queues.map(\.name)
         let customs = (0..<number(0...2)).map { "c.\($0)" }
@@ -228,7 +232,7 @@ struct RandomConfiguration {
         for semaphore in result.semaphores {
             let most = semaphore.value == 0 ? 1_000_000_000 : semaphore.value
             let count = SemaphoreCount(name: semaphore.name, count: number(1...most))
-            switch number(0...3) {
+            switch semaphore.members.isEmpty ? number(0...3) : number(0...1) * 3 {
             case 0: handler.constraints.acquires.append(count)
             case 1: handler.constraints.consumes.append(count)
             case 2: handler.constraints.releases.append(count)

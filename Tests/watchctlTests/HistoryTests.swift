@@ -59,6 +59,18 @@ struct HistoryTests: VerbTesting {
         return screen.rendered(HistoryScreen(history: reply, isUnfolded: isUnfolded, screen: screen).lines)
     }
 
+    @Test func whatRunsHaveUsedIsToldWhereThereIsRoom() throws {
+        let used = Self.operations.prefix(2).map { operation in
+            var operation = operation
+            operation.used = ResourcesUsed(.cgroup, cpuUsec: 700_000, peakMemoryBytes: 5_000_000 + operation.id)
+            return operation
+        }
+        let wide = try text(used, width: 120)
+        #expect(wide.contains("CPU") && wide.contains(" 1.4s ") && wide.contains("5.0 MB"), "\(wide)")
+        #expect(try text(used, width: 60).contains("CPU") == false)
+        #expect(try text(Array(Self.operations.prefix(2)), width: 120).contains("MEMORY") == false)
+    }
+
     @Test func daysHaveHeadingsAndRunsThatWentWellShareALine() throws {
         #expect(
             try text(Self.operations, next: "x") == """

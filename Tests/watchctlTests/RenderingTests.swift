@@ -39,8 +39,8 @@ struct RenderingTests {
                   -          thumbnail  -          30s  RateLimit=1/1min, 30s more: 12 events of path/uploads
                   3 more: watchctl operations
 
-                SEMAPHORES  FREE  VALUE  WAITING
-                  archive      0      2        3
+                SEMAPHORES  FREE  VALUE  WAITING  HELD BY
+                  archive      0      2        3  4711 backup: left right
 
                 GROUPS          OPERATIONS  ENTERED
                   group/deploy           2        1
@@ -260,6 +260,8 @@ struct RenderingTests {
                 semaphore/archive                                               0 free
                   defined  /etc/watchd/archive.watch:1
                   value    2
+                  members  left right
+                  held by  4711 backup: left right
                   in line  3 operations
                   used by  operation 2 runs
 
@@ -317,8 +319,8 @@ struct RenderingTests {
         let plain = ListSemaphores.Semaphore(name: "licences", value: 1000, available: 1000)
         #expect(
             try text(Lists(screen: screen()).semaphores([Samples.semaphore, plain])) == """
-                SEMAPHORE   FREE  VALUE  WAITING
-                archive        0      2        3
+                SEMAPHORE   FREE  VALUE  WAITING  HELD BY
+                archive        0      2        3  4711 backup: left right
                 licences   1 000  1 000        0
 
                 """)
@@ -395,6 +397,7 @@ struct RenderingTests {
                   Ended        02:32:30, 7h ago
                   Took         41s
                   Pid          4242
+                  Holds        archive left right
                   Waits for    4709 (same handler)
                   Reason       rsync: connection refused
                   Depends on   4708
@@ -412,6 +415,8 @@ struct RenderingTests {
 
                 RUN  STARTED   ENDED      PID  RESULT          REASON
                   3  02:31:49  02:32:30  4242  FAILED SIGKILL  rsync: connection refused
+                run 3 used 1.5s of CPU, 12.3 MB of memory at most, read 4.1 kB, wrote 8.2 kB
+                (without a cgroup: its process and what that has waited for)
 
                 STARTED 4712
 

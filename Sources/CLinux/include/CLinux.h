@@ -112,6 +112,14 @@ int clinux_pidfd_send_signal(int pidfd, int signal);
 /// WNOHANG; `status` is the exit code or the signal.
 int clinux_waitid_pidfd(int pidfd, int options, int *_Nonnull code, int *_Nonnull status);
 
+/// Of `struct rusage`: microseconds of processors, and bytes; `peak_memory` 0: not known.
+struct clinux_usage {
+    uint64_t processor_usec, peak_memory, read, written;
+};
+
+/// The same with WEXITED and WNOHANG, and what the child and those that it has waited for have used (`getrusage(2)`).
+int clinux_reap_pidfd(int pidfd, int *_Nonnull code, int *_Nonnull status, struct clinux_usage *_Nonnull used);
+
 /// `struct pidfd_info` of linux/pidfd.h in its first version (64 bytes).
 struct clinux_pidfd_info {
     uint64_t mask;

@@ -1,7 +1,7 @@
 /// One attempt of an operation.
 package struct OperationRun: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey {
-        case attempt, pid, started, ended, result, signal, reason
+        case attempt, pid, started, ended, result, signal, reason, used
         case exitStatus = "exit_status"
     }
 
@@ -14,6 +14,8 @@ package struct OperationRun: Codable, Equatable, Sendable {
     package var exitStatus: Int?
     package var signal: String?
     package var reason: String?
+    /// Once it has ended, where it had processes.
+    package var used: ResourcesUsed?
 
     /// What is not named here is `nil` at first.
     package init(attempt: Int, pid: Int? = nil, started: String) {

@@ -16,7 +16,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case id, handler, queue, source, key, state, result, entries, deliveries, cause, submitted, started, ended
-        case attempt, pid, signal, reason, dependencies, successor, parts, durable, redelivered, settled
+        case attempt, pid, signal, reason, dependencies, successor, parts, durable, redelivered, settled, used, acquired
         case waitingFor = "waiting_for"
         case waitReason = "wait_reason"
         case nextAttempt = "next_attempt"
@@ -71,6 +71,10 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var redelivered = false
     /// Of a failed one: it was tried again (`successor`) or forgotten.
     package var settled: Bool?
+    /// The members of semaphores that its runs hold, by the name of the semaphore.
+    package var acquired: [String: [String]]?
+    /// Of its last run that has ended.
+    package var used: ResourcesUsed?
 
     /// What is not named here is `nil` or empty at first.
     package init(

@@ -9,7 +9,8 @@ extension ByteWriter {
                 operation.merge != nil, operation.notBefore != nil, operation.isExecuting, operation.isRedelivered,
                 operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
                 operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil,
-                operation.isOwn, operation.settleLeft != nil, operation.isLateTold, operation.isSlowTold))
+                operation.isOwn, operation.settleLeft != nil, operation.isLateTold, operation.isSlowTold,
+                operation.runs.contains { !$0.acquired.isEmpty }))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -28,6 +29,15 @@ extension ByteWriter {
         if let stride = operation.stride { put(stride) }
         if let left = operation.left { put(left) }
         if let left = operation.settleLeft { put(left) }
+        guard operation.runs.contains(where: { !$0.acquired.isEmpty }) else { return }
+        for run in operation.runs {
+            put(UInt64(run.acquired.count))
+            for acquired in run.acquired {
+                put(acquired.semaphore)
+                put(UInt64(acquired.members.count))
+                for member in acquired.members { put(member) }
+            }
+        }
     }
 
     private mutating func putLists(_ operation: StoredOperation) {
@@ -63,7 +73,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0xFFFF)
+        let bits = try flags(0x1FFFF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -81,7 +91,23 @@ extension ByteReader {
         operation.left = try signed(if: bits & 0x800 != 0)
         operation.settleLeft = try signed(if: bits & 0x2000 != 0)
         operation.take(bits)
+        guard bits & 0x10000 != 0 else { return operation }
+        for index in operation.runs.indices {
+            operation.runs[index].acquired = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in
+                try reader.acquired()
+            }
+        }
+        // Who has none does not say so.
+        guard operation.runs.contains(where: { !$0.acquired.isEmpty }) else { throw DamagedBytes() }
         return operation
+    }
+
+    private mutating func acquired() throws(DamagedBytes) -> AcquiredMembers {
+        let name = try text()
+        let members = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.text() }
+        let acquired = AcquiredMembers(semaphore: name, members: members)
+        guard acquired.members == members else { throw DamagedBytes() }
+        return acquired
     }
 
     private mutating func dependency() throws(DamagedBytes) -> StoredDependency {

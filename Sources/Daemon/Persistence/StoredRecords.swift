@@ -119,6 +119,7 @@ extension HistoryRow {
             isRedelivered: view.isRedelivered, successor: view.successor,
             cause: view.cause(.administrator),
             events: StateCoding.encode(Array(events)), output: view.output)
+        usage = UsageRow(view.usage)
     }
 }
 
@@ -138,6 +139,29 @@ extension AttemptRow {
             operation: view.id, attempt: view.attempt, reason: view.reason, exitStatus: view.exit?.status,
             signal: view.exit?.signal,
             started: view.started, ended: view.ended ?? view.submitted, output: view.output)
+        usage = UsageRow(view.usage)
+    }
+}
+
+extension UsageRow {
+    /// `nil`: nothing is known.
+    fileprivate init?(_ usage: ResourceUsage) {
+        guard usage.isKnown else { return nil }
+        func number(_ value: UInt64?) -> Int64? { value.map { Int64(clamping: $0) } }
+        self.init(
+            isOfProcess: usage.isOfProcess, memory: number(usage.peakMemory), processor: number(usage.processorTime),
+            read: number(usage.bytesRead),
+            written: number(usage.bytesWritten))
+    }
+}
+
+extension ResourceUsage {
+    init(_ row: UsageRow?) {
+        self.init()
+        isOfProcess = row?.isOfProcess ?? false
+        func number(_ value: Int64?) -> UInt64? { value.map { UInt64(clamping: $0) } }
+        (peakMemory, processorTime) = (number(row?.memory), number(row?.processor))
+        (bytesRead, bytesWritten) = (number(row?.read), number(row?.written))
     }
 }
 

@@ -37,6 +37,8 @@ struct EndedOperation: Sendable {
     var isOutputForgotten = false
     /// Those before the last, the first one first.
     var attempts: [Attempt] = []
+    /// Of the last one.
+    var usage = ResourceUsage()
 
     /// One that failed and was followed by another.
     struct Attempt: Sendable {
@@ -46,6 +48,7 @@ struct EndedOperation: Sendable {
         var ended: Int64?
         var exit: Exit?
         var reason: String?
+        var usage = ResourceUsage()
     }
 
     /// Where it stands in the history, newest first.
@@ -80,6 +83,7 @@ extension EndedOperation {
             events: view.events, hasAllEvents: view.events.count >= view.entries, output: view.output,
             attempts: attempts.map(Attempt.init))
         isOutputForgotten = !hasAllEvents
+        usage = view.usage
     }
 
     /// From the store.
@@ -96,6 +100,7 @@ extension EndedOperation {
             hasAllEvents: events.map { $0.count >= row.entries } ?? false, output: row.output ?? [],
             attempts: attempts.map(Attempt.init))
         isOutputForgotten = row.output == nil
+        usage = ResourceUsage(row.usage)
     }
 }
 
@@ -103,13 +108,14 @@ extension EndedOperation.Attempt {
     init(_ view: OperationView) {
         self.init(
             number: view.attempt, pid: view.pid, started: view.started, ended: view.ended, exit: view.exit,
-            reason: view.reason)
+            reason: view.reason, usage: view.usage)
     }
 
     init(_ row: AttemptRow) {
         self.init(
             number: row.attempt, started: row.started, ended: row.ended,
-            exit: Exit(status: row.exitStatus, signal: row.signal), reason: row.reason)
+            exit: Exit(status: row.exitStatus, signal: row.signal), reason: row.reason,
+            usage: ResourceUsage(row.usage))
     }
 }
 

@@ -19,6 +19,7 @@ extension OperationSummary {
         tookUsec = operation.started.map { Int(operation.ended - $0) }
         pid = operation.pid.map { Int($0) }
         (exitStatus, signal) = operation.exit.wire
+        used = ResourcesUsed(operation.usage)
         durable = operation.isDurable
         redelivered = operation.isRedelivered
         if operation.result.isFailure { settled = operation.isSettled }
@@ -64,6 +65,7 @@ extension OperationRun {
         ended = attempt.ended.map(wireTime)
         result = .failed
         (exitStatus, signal) = attempt.exit.wire
+        used = ResourcesUsed(attempt.usage)
         if role == .administrator { reason = attempt.reason }
     }
 
@@ -74,6 +76,19 @@ extension OperationRun {
         ended = wireTime(operation.ended)
         result = OperationSummary.Result(operation.result)
         (exitStatus, signal) = operation.exit.wire
+        used = ResourcesUsed(operation.usage)
         if role == .administrator { reason = operation.reason }
+    }
+}
+
+extension ResourcesUsed {
+    /// `nil`: nobody has counted it.
+    init?(_ usage: ResourceUsage) {
+        guard usage.isKnown else { return nil }
+        func number(_ value: UInt64?) -> Int? { value.map { Int(clamping: $0) } }
+        self.init(
+            usage.isOfProcess ? .process : .cgroup, cpuUsec: number(usage.processorTime),
+            peakMemoryBytes: number(usage.peakMemory), readBytes: number(usage.bytesRead),
+            writtenBytes: number(usage.bytesWritten))
     }
 }

@@ -149,9 +149,15 @@ extension Runtime {
         }
         let isShort = view.waiting > 0 || view.available <= 0
         let line = "\(view.waiting) operation\(view.waiting == 1 ? "" : "s") in line"
+        let definition = view.definition
+        let whole = definition.members.isEmpty ? "Value=\(definition.value)" : "\(definition.value) Members="
+        let held = view.holders.filter { !$0.members.isEmpty }.map { holder in
+            "\(holder.members.joined(separator: " ")) held by operation \(holder.operation) (\(holder.handler))"
+        }
+        let holders = held.isEmpty ? "" : "; " + held.joined(separator: ", ")
         let state = Explanation(
             code: isShort ? .full : operations.isEmpty ? .idle : .running,
-            sentence: "\(view.available) free of Value=\(view.definition.value), \(line)",
+            sentence: "\(view.available) free of \(whole), \(line)\(holders)",
             section: section)
         return [state] + operations
     }

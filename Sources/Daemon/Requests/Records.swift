@@ -45,7 +45,15 @@ extension ListSemaphores.Semaphore {
     init(_ view: SemaphoreView) {
         self.init(
             name: view.definition.name, value: view.definition.value, available: view.available, waiting: view.waiting)
+        members = view.definition.members.isEmpty ? nil : view.definition.members
+        holders = view.holders.prefix(Self.holdersTold).map {
+            .init(
+                operation: Int($0.operation), handler: $0.handler, count: $0.count,
+                members: $0.members.isEmpty ? nil : $0.members)
+        }
     }
+
+    private static let holdersTold = 100
 }
 
 extension GroupState {
@@ -105,6 +113,10 @@ extension OperationSummary {
         pid = view.pid.map(Int.init)
         (exitStatus, signal) = view.exit.wire
         reason = role == .administrator ? view.reason : nil
+        used = ResourcesUsed(view.usage)
+        if !view.acquired.isEmpty {
+            acquired = Dictionary(view.acquired.map { ($0.semaphore, $0.members) }) { $0 + $1 }
+        }
         (durable, redelivered) = (view.isDurable, view.isRedelivered)
     }
 }
@@ -199,6 +211,7 @@ extension OperationRun {
         ended = view.ended.map(wireTime)
         result = view.result.map(OperationSummary.Result.init)
         (exitStatus, signal) = view.exit.wire
+        used = ResourcesUsed(view.usage)
         reason = role == .administrator ? view.reason : nil
     }
 }

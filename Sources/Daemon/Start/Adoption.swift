@@ -47,7 +47,8 @@ struct Adoption {
             } else if own.contains(where: { $0.pid == run.pid }) {
                 runs.append(run)
             } else if hasSeveralCommands, let next = own.min(by: { $0.started < $1.started }) {
-                runs.append(StoredRun(part: run.part, pid: next.pid, started: run.started))
+                run.pid = next.pid
+                runs.append(run)
             } else if AdoptableProcess.isZombie(run.pid, startedAt: run.started) {
                 // How it ended is known.
                 runs.append(run)
@@ -61,9 +62,20 @@ struct Adoption {
         where !operation.runs.contains(where: { $0.part == process.run.part })
             && !runs.contains(where: { $0.part == process.run.part })
         {
-            runs.append(StoredRun(part: process.run.part, pid: process.pid, started: process.started))
+            runs.append(run(process))
         }
         return runs
+    }
+
+    /// One that was too young to be stored; the members of semaphores that it holds stand in its environment.
+    private func run(_ process: AdoptableProcess) -> StoredRun {
+        var run = StoredRun(part: process.run.part, pid: process.pid, started: process.started)
+        run.acquired = configuration.semaphores.filter { !$0.members.isEmpty }.compactMap { semaphore in
+            process.acquired[SemaphoreDefinition.variable(semaphore.name)].map { text in
+                AcquiredMembers(semaphore: semaphore.name, members: text.split(separator: " ").map(String.init))
+            }
+        }
+        return run
     }
 
     /// Nothing is known of it but what its environment says.
@@ -76,7 +88,7 @@ struct Adoption {
         operation.isExecuting = true
         operation.isClosed = true
         operation.isDurable = false
-        operation.runs = [StoredRun(part: process.run.part, pid: process.pid, started: process.started)]
+        operation.runs = [run(process)]
         operation.events = [Event(id: 0, time: process.started, fact: .custom(CustomFact(data: 1)))]
         return operation
     }

@@ -62,6 +62,8 @@ package struct StartRequest: Sendable {
     package var events: [Event]
     /// A run of this operation may have happened before.
     package var isRedelivered = false
+    /// The members of semaphores that it holds.
+    package var acquired: [AcquiredMembers] = []
 }
 
 /// A process to be watched again.

@@ -39,6 +39,8 @@ package enum Input: Sendable {
     case answered(worker: RunID, [LineAnswer])
     /// A worker cannot be used any more, though it runs: it is ended. What it did, as the end of a sentence.
     case workerIsBroken(RunID, String)
+    /// What the processes of a run have used together; its end is told next.
+    case runUsed(RunID, ResourceUsage)
     /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
     case runIsLong(RunID)
     case store(StoreCondition)

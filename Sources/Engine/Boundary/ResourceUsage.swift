@@ -1,5 +1,9 @@
-/// What all processes of a run have used together. `nil`: nobody has counted it.
-package struct ResourceUsage: Equatable, Sendable {
+/// What the processes of a run have used together. `nil`: nobody has counted it.
+package struct ResourceUsage: Equatable, HasInitialValue, Sendable {
+    static let initial = ResourceUsage()
+
+    /// Counted of the first process of a command and of those that were waited for; else of all, by their cgroup.
+    package var isOfProcess = false
     /// Bytes of memory at its highest.
     package var peakMemory: UInt64?
     /// Microseconds of processors.
@@ -12,12 +16,13 @@ package struct ResourceUsage: Equatable, Sendable {
 
     package var isKnown: Bool { self != ResourceUsage() }
 
-    /// Of one run behind the other.
+    /// Of one command, or part, behind the other: the memory is that of the largest.
     package mutating func add(_ later: ResourceUsage) {
         func sum(_ left: UInt64?, _ right: UInt64?) -> UInt64? {
             guard let left, let right else { return left ?? right }
             return left &+ right
         }
+        isOfProcess = isOfProcess || later.isOfProcess
         peakMemory = [peakMemory, later.peakMemory].compactMap { $0 }.max()
         processorTime = sum(processorTime, later.processorTime)
         bytesRead = sum(bytesRead, later.bytesRead)

@@ -16,6 +16,8 @@ package struct RunContext: Sendable {
     package var isRedelivered: Bool
     /// The name of this machine.
     package var host: [UInt8]
+    /// The members of semaphores that the run holds.
+    package var acquired: [AcquiredMembers] = []
 
     package init(
         handler: String, queue: String, operation: UInt64, attempt: Int, origin: Origin, events: [Event],
@@ -36,6 +38,7 @@ package struct RunContext: Sendable {
             handler: request.definition.value.name, queue: request.queue, operation: request.run.operation,
             attempt: request.run.attempt, origin: request.origin, events: request.events,
             isRedelivered: request.isRedelivered, host: host)
+        acquired = request.acquired
     }
 
     /// What a specifier expands to; nothing where it does not apply.
@@ -52,6 +55,7 @@ package struct RunContext: Sendable {
         case .event: Array((events.last?.fact.eventName ?? "").utf8)
         case .time: Array(events.last.map { Timestamp(microseconds: $0.time).description }?.utf8 ?? "".utf8)
         case .host: host
+        case .acquired(let name): Array((acquired.first { $0.semaphore == name }?.text ?? "").utf8)
         case .ofHandler: Array((origin.completedHandler ?? "").utf8)
         default: events.last.map { $0.fact.value(specifier) } ?? []
         }

@@ -115,6 +115,8 @@ package struct StoredRun: Equatable, Sendable {
     package var pid: Int32
     /// Wall clock, microseconds.
     package var started: Int64
+    /// The members of semaphores that it holds.
+    package var acquired: [AcquiredMembers] = []
 
     package init(part: Int, pid: Int32, started: Int64) {
         self.part = part

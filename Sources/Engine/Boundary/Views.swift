@@ -41,6 +41,10 @@ package struct OperationView: Sendable {
     package var pid: Int32?
     package var exit: Exit?
     package var output: [UInt8] = []
+    /// The members of semaphores that its runs hold.
+    package var acquired: [AcquiredMembers] = []
+    /// Of its last attempt, as far as its runs have ended.
+    package var usage = ResourceUsage()
     package var isDurable = false
     /// A client started it with `Run`.
     package var isByHand = false
@@ -160,6 +164,17 @@ package struct SemaphoreView: Sendable {
     package var available: Int
     /// Operations that stand in its line.
     package var waiting: Int
+    /// The oldest operation first.
+    package var holders: [SemaphoreHolder] = []
+}
+
+/// A run that holds units of a semaphore.
+package struct SemaphoreHolder: Equatable, Sendable {
+    package var operation: UInt64
+    package var handler: String
+    package var count: Int
+    /// Their names, where they have some.
+    package var members: [String]
 }
 
 package struct GroupView: Sendable {
@@ -356,11 +371,22 @@ extension Engine {
     }
 
     package var semaphoreViews: [SemaphoreView] {
-        semaphores.indices.filter { !semaphores[$0].isRoom }.map { index in
+        var holders: [Int: [SemaphoreHolder]] = [:]
+        if semaphores.indices.contains(where: { !semaphores[$0].isRoom && semaphores[$0].held > 0 }) {
+            for ref in operations.oldest(.max / 4, where: { !$0.runs.isEmpty }) {
+                for share in operations[ref].runs.flatMap(\.held) {
+                    holders[share.semaphore, default: []].append(
+                        SemaphoreHolder(
+                            operation: ref.id, handler: handlers[operations[ref].handler].name, count: share.count,
+                            members: share.members))
+                }
+            }
+        }
+        return semaphores.indices.filter { !semaphores[$0].isRoom }.map { index in
             let state = semaphores[index]
             return SemaphoreView(
                 definition: state.definition, isRemoved: state.isRemoved, available: state.available,
-                waiting: state.waiting)
+                waiting: state.waiting, holders: holders[index] ?? [])
         }
     }
 
@@ -412,8 +438,12 @@ extension Engine {
         view.isByHand = operation.descent.isByHand
         view.isRedelivered = operation.progress.isRedelivered || view.events.contains(where: \.isRepeated)
         view.isStored = operation.record.isStored
-        if let split = splits[operation.id] { (view.parts, view.partsEnded) = (split.count, split.ended) }
+        if let split = splits[operation.id] {
+            (view.parts, view.partsEnded, view.usage) = (split.count, split.ended, split.usage)
+        }
+        for run in operation.runs where !run.usage.isInitial { view.usage.add(run.usage.value) }
         guard !isEnding else { return view }
+        view.acquired = scheduler.members(of: operation.runs.flatMap(\.held))
         view.dependencies = dependencies.dependencies(of: operation.id)
         if operation.turn.station == .backingOff {
             view.nextAttempt = now.realtime + operation.times.wakeUp - now.monotonic

@@ -165,6 +165,10 @@ extension Engine {
 
     mutating func signal(semaphore name: String, count: Int) throws(CommandError) -> Int {
         guard case .semaphore(let semaphore) = try resolve(name, among: \.isSemaphore) else { return 0 }
+        guard semaphores[semaphore].definition.members.isEmpty else {
+            throw .notSupported(
+                "giving units by hand of semaphore \(semaphores[semaphore].name), whose Members= are lent to runs")
+        }
         guard count >= 1, scheduler.give(semaphore, count) else { throw .badCount(count) }
         // Those who wait take theirs first.
         settle()

@@ -146,7 +146,11 @@ extension Engine {
         if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
         // A worker ends with this watchd, and who reads its line next may be another one.
         stored.runs = operation.runs.filter { $0.seat == nil }.compactMap { run in
-            run.pid.map { StoredRun(part: run.part, pid: $0, started: run.started) }
+            run.pid.map { pid in
+                var stored = StoredRun(part: run.part, pid: pid, started: run.started)
+                stored.acquired = scheduler.members(of: run.held)
+                return stored
+            }
         }
         return stored
     }

@@ -203,7 +203,8 @@ extension Engine {
         for stored in runs {
             var run = Run(
                 part: stored.part, phase: .running(pid: stored.pid), definition: definition, started: stored.started,
-                startedOn: scheduler[queue].chain, queues: scheduler[queue].chain, held: scheduler.take(ref))
+                startedOn: scheduler[queue].chain, queues: scheduler[queue].chain,
+                held: scheduler.take(ref, known: stored.acquired))
             run.isAdopted = true
             operations[ref].runs.append(run)
             scheduler.takeSlot(realtime: now.realtime)

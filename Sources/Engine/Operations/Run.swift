@@ -34,6 +34,8 @@ struct Run: Sendable {
     var isKilled = false
     /// It outlived the daemon that started it.
     var isAdopted = false
+    /// Once its processes have ended.
+    var usage = Rare<ResourceUsage>()
     /// Monotonic microsecond of the next step of its end (time-out, then SIGKILL).
     var deadline: Int64?
 

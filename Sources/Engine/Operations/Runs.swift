@@ -29,6 +29,11 @@ extension Engine {
         if operations[ref].record.isDurable { expectEnd(ref, definition) }
     }
 
+    mutating func runUsed(_ id: RunID, _ usage: ResourceUsage) {
+        guard usage.isKnown, let (ref, index) = running(id) else { return }
+        operations[ref].runs[index].usage.value = usage
+    }
+
     mutating func runIsLong(_ id: RunID) {
         guard let (ref, _) = running(id) else { return }
         operations[ref].record.isLong = true

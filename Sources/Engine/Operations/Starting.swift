@@ -82,12 +82,14 @@ extension Engine {
             operation: operations[ref].id, attempt: Int(operations[ref].progress.attempt), part: run.part)
         let queue = operations[ref].queue
         let events = events(ref, part: run.part) ?? operations[ref].entries.events
-        return StartRequest(
+        var request = StartRequest(
             run: id, definition: run.definition, queue: queues[queue].definition.name,
             qos: scheduler[queue].qos, environment: queues[queue].environment,
             origin: sources[operations[ref].source].origin,
             events: events,
             isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))
+        request.acquired = scheduler.members(of: run.held)
+        return request
     }
 
     /// Actions that the engine does itself, at once or when the conditions hold.
@@ -96,24 +98,26 @@ extension Engine {
         switch definition.action {
         case .exec, .stream, .mail, .unit: break
         case .log(let template):
-            let text = template.expanded(context(ref, events).value)
+            let text = template.expanded(context(ref, part, events).value)
             let log = Action.log(handler: definition.name, operation: operations[ref].id, text: text)
             // Before it is stored as done: rather twice than never.
             if operations[ref].record.isDurable { actions.append(log) } else { whenSafe(ref, log) }
             attemptEnded(ref, part: part, Verdict(result: .done))
         case .emit(let name, let data):
-            emit(ref, part: part, into: name, data: data.map { $0.expanded(context(ref, events).value) })
+            emit(ref, part: part, into: name, data: data.map { $0.expanded(context(ref, part, events).value) })
         }
     }
 
-    private func context(_ ref: OperationRef, _ events: [Event]?) -> RunContext {
+    private func context(_ ref: OperationRef, _ part: Int, _ events: [Event]?) -> RunContext {
         let operation = operations[ref]
         let events = events ?? operation.entries.events
-        return RunContext(
+        var context = RunContext(
             handler: handlers[operation.handler].name, queue: queues[operation.queue].definition.name,
             operation: operation.id, attempt: Int(operation.progress.attempt), origin: sources[operation.source].origin,
             events: events, isRedelivered: operation.progress.isRedelivered || events.contains(where: \.isRepeated),
             host: hostName)
+        context.acquired = operation.runs.first { $0.part == part }.map { scheduler.members(of: $0.held) } ?? []
+        return context
     }
 
     private mutating func emit(_ ref: OperationRef, part: Int, into name: String, data text: [UInt8]?) {

@@ -37,6 +37,8 @@ extension Engine {
             startNoMore(ref, verdict.result)
         }
         guard operations[ref].runs.count == 1, operations[ref].progress.toStart == 0 else {
+            let usage = operations[ref].runs[index].usage.value
+            splits[id]?.usage.add(usage)
             operations[ref].runs.remove(at: index)
             return
         }
@@ -49,6 +51,7 @@ extension Engine {
         split.waiting = split.failed.sorted(by: >)
         split.failed = []
         split.failure = nil
+        split.usage = ResourceUsage()
         split.started = now.realtime
         splits[id] = split
         return Int32(split.waiting.count)
@@ -69,6 +72,8 @@ struct Split: Sendable {
     var failure: Verdict?
     /// Of a part, in whatever attempt, whose conditions did not hold.
     var skipped: Verdict?
+    /// Of parts of this attempt that have ended.
+    var usage = ResourceUsage()
     /// When the first part of this attempt was started: wall clock, microseconds.
     var started: Int64
 

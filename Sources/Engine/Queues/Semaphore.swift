@@ -139,24 +139,36 @@ extension Scheduler {
     // MARK: Taking and giving
 
     /// Takes what a run needs. Returns what it gives back at its end.
-    mutating func take(_ ref: OperationRef) -> [SemaphoreShare] {
+    ///
+    /// - Parameter known: the members that it holds already; `nil`: it gets some.
+    mutating func take(_ ref: OperationRef, known: [AcquiredMembers]? = nil) -> [SemaphoreShare] {
         defer { operations[ref].progress.hasConsumed = true }
         let demands = needs[operations[ref].handler].semaphores
         guard !demands.isEmpty else { return [] }
-        for demand in demands {
-            semaphores[demand.semaphore].available -= demand.need(operations[ref])
-            semaphores[demand.semaphore].held += demand.acquire
+        for demand in demands { semaphores[demand.semaphore].available -= demand.need(operations[ref]) }
+        return demands.filter { $0.acquire > 0 }.map { demand in
+            let name = semaphores[demand.semaphore].name
+            let own = known.map { held in held.first { $0.semaphore == name }?.members ?? [] }
+            let members = semaphores[demand.semaphore].take(demand.acquire, known: own)
+            return SemaphoreShare(
+                semaphore: demand.semaphore, count: demand.acquire,
+                members: AcquiredMembers(semaphore: name, members: members).members)
         }
-        return demands.filter { $0.acquire > 0 }.map { SemaphoreShare(semaphore: $0.semaphore, count: $0.acquire) }
     }
 
     mutating func giveBack(_ shares: [SemaphoreShare]) {
         for share in shares {
-            semaphores[share.semaphore].available += share.count
-            semaphores[share.semaphore].held -= share.count
+            semaphores[share.semaphore].giveBack(share.count, share.members)
             areSemaphoresMoved = true
             if !restarting.isEmpty { areRestartsMoved = true }
             releaseSemaphoreIfUnused(share.semaphore)
+        }
+    }
+
+    /// The names of what a run holds.
+    func members(of shares: [SemaphoreShare]) -> [AcquiredMembers] {
+        shares.filter { !$0.members.isEmpty }.map {
+            AcquiredMembers(semaphore: semaphores[$0.semaphore].name, members: $0.members)
         }
     }
 
@@ -168,8 +180,9 @@ extension Scheduler {
         }
     }
 
-    /// Returns false if there would be more than can be counted.
+    /// Returns false if there would be more than can be counted, or than there are names.
     mutating func give(_ semaphore: Int, _ count: Int) -> Bool {
+        guard semaphores[semaphore].definition.members.isEmpty else { return false }
         let (sum, overflows) = semaphores[semaphore].available.addingReportingOverflow(count)
         guard !overflows, sum <= Engine.semaphoreLimit else { return false }
         semaphores[semaphore].available = sum
@@ -202,8 +215,8 @@ extension Scheduler {
                 change.changed.append("semaphore/\(definition.name)")
             }
             semaphores[index].isRemoved = false
-            semaphores[index].definition = definition
-            semaphores[index].available += definition.value - old.value
+            semaphores[index].redefine(definition)
+            areSemaphoresMoved = true
         }
     }
 

@@ -15,6 +15,28 @@ struct SemaphoreDemand: Equatable, Sendable {
 struct SemaphoreShare: Equatable, Sendable {
     var semaphore: Int
     var count: Int
+    /// Its names, where units have some: sorted.
+    var members: [String] = []
+}
+
+/// The members of a semaphore that a run holds: sorted.
+package struct AcquiredMembers: Equatable, Sendable {
+    package var semaphore: String
+    package var members: [String]
+
+    package init(semaphore: String, members: [String]) {
+        self.semaphore = semaphore
+        self.members = members.sorted(by: Self.isBefore)
+    }
+
+    /// `0 2`.
+    package var text: String { members.joined(separator: " ") }
+
+    /// Numbers by what they say, others by their bytes.
+    private static func isBefore(_ left: String, _ right: String) -> Bool {
+        if let left = UInt64(left), let right = UInt64(right) { return left < right }
+        return left.utf8.lexicographicallyPrecedes(right.utf8)
+    }
 }
 
 /// A counted resource, and the operations that wait for it.
@@ -39,11 +61,48 @@ struct SemaphoreState: Named {
     var available: Int
     /// The units of it that runs hold.
     var held = 0
+    /// Of these, the ones that have names, by how many runs hold each: one, unless what was found running says otherwise.
+    private var taken: [String: Int] = [:]
     var lines: [Place: TicketLine] = [:]
     var waiting = 0
 
     init(_ definition: SemaphoreDefinition) {
         self.definition = definition
         available = definition.value
+    }
+
+    /// The first free ones become a run's. `known`: those that it has already, whatever the watch file says by now.
+    mutating func take(_ count: Int, known: [String]? = nil) -> [String] {
+        held += count
+        let members = known ?? Array(definition.members.filter { taken[$0] == nil }.prefix(count))
+        for member in members { taken[member, default: 0] += 1 }
+        countMembers()
+        return members
+    }
+
+    mutating func giveBack(_ count: Int, _ members: [String]) {
+        held -= count
+        available += count
+        for member in members {
+            let left = (taken[member] ?? 1) - 1
+            taken[member] = left > 0 ? left : nil
+        }
+        countMembers()
+    }
+
+    /// What runs hold stays theirs, a member that the new definition has no more too; it is given to nobody then.
+    mutating func redefine(_ new: SemaphoreDefinition) {
+        let old = definition
+        definition = new
+        available = old.members.isEmpty ? available + new.value - old.value : new.value - held
+        countMembers()
+    }
+
+    /// Where units have names, so many can be given as have one that nobody holds; a run that has none of its names
+    /// counts for one of them.
+    private mutating func countMembers() {
+        guard !definition.members.isEmpty else { return }
+        let unnamed = held - taken.values.reduce(0, +)
+        available = definition.members.count { taken[$0] == nil } - max(0, unnamed)
     }
 }

@@ -17,6 +17,8 @@ package struct AdoptableProcess: Equatable, Sendable {
     package var userID: UInt32
     /// Its cgroup says which run it is, which nobody else can make it say.
     package var isContained = false
+    /// The members of semaphores that it was lent, by variable.
+    package var acquired: [String: String] = [:]
     /// Wall clock, microseconds; as exact as the clock, and to the hundredth of a second.
     package var started: Int64
 
@@ -139,6 +141,10 @@ package struct AdoptableProcess: Equatable, Sendable {
         self.handler = handler ?? ""
         self.queue = queue ?? ""
         (source, kind) = (value("SOURCE") ?? "", value("KIND") ?? "")
+        for variable in variables where variable.starts(with: SemaphoreDefinition.variablePrefix.utf8) {
+            let parts = String(decoding: variable, as: UTF8.self).split(separator: "=", maxSplits: 1)
+            if parts.count == 2 { acquired[String(parts[0])] = String(parts[1]) }
+        }
         self.pid = pid
         userID = user
         started = Linux.now(.realtime) - Linux.now(.boottime) + place.started

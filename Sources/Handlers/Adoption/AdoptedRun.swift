@@ -15,6 +15,7 @@ final class AdoptedRun: OngoingRun {
     private var group: ProcessGroup?
     private var leaf: ControlGroup?
     private var leafEnd: LeafEnd?
+    private var usage = ResourceUsage()
     private var isEnding = false
     /// It had ended before it was found.
     private var hadEnded = false
@@ -146,7 +147,8 @@ final class AdoptedRun: OngoingRun {
     private func ended(_ exit: Exit?, in leaf: ControlGroup) {
         let end = LeafEnd(
             leaf, of: name, in: environment, ends: definition.killMode == .tree, kills: !isEnding
-        ) { [weak self] _ in
+        ) { [weak self] usage in
+            self?.usage = usage
             self?.finish(exit)
         }
         leafEnd = end
@@ -160,6 +162,7 @@ final class AdoptedRun: OngoingRun {
         let end = output?.runEnded().end ?? []
         let (known, reason) = judged(exit)
         ended()
+        if usage.isKnown { environment.send(.runUsed(request.run, usage)) }
         environment.send(.runEnded(request.run, known, output: end, reason: reason))
     }
 

@@ -40,6 +40,9 @@ package enum ChildEnvironment {
                 values.append((name, value))
             }
         }
+        for acquired in context.acquired {
+            values.append((SemaphoreDefinition.variable(acquired.semaphore), Array(acquired.text.utf8)))
+        }
         if let (address, port) = context.remote {
             values.removeAll { $0.name == "REMOTE_ADDR" || $0.name == "REMOTE_PORT" }
             values += [("REMOTE_ADDR", Array(address)), ("REMOTE_PORT", Array(port))]

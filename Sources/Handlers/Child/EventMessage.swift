@@ -9,7 +9,10 @@ package enum EventMessage {
     package static func line(_ context: RunContext) throws -> [UInt8] {
         let head = Head(
             id: context.operation, handler: context.handler, queue: context.queue, attempt: context.attempt,
-            redelivered: context.isRedelivered)
+            redelivered: context.isRedelivered,
+            acquired: context.acquired.isEmpty
+                ? nil
+                : Dictionary(context.acquired.map { ($0.semaphore, $0.members) }) { first, _ in first })
         var text = try encode(head)
         text.removeLast()
         text += Array(",\"events\":[".utf8)
@@ -44,6 +47,8 @@ package enum EventMessage {
         var queue: String
         var attempt: Int
         var redelivered: Bool
+        /// By the name of the semaphore.
+        var acquired: [String: [String]]?
     }
 
     /// Of a group: one of its operations that failed.

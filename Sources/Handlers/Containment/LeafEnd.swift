@@ -68,12 +68,12 @@ final class LeafEnd {
     }
 
     private func looked(_ found: ResourceUsage, _ events: Int32?) {
+        usage = found.isKnown ? found : usage
         if isOver || watch != nil {
             if let events { FileDescriptor(owning: events).close() }
             if !isOver, events == nil { finish() }
             return
         }
-        usage = found.isKnown ? found : usage
         guard let events else { return finish() }
         guard ends else {
             FileDescriptor(owning: events).close()

@@ -24,6 +24,8 @@ final class CommandRun: StartedRun {
     private var leafEnd: LeafEnd?
     /// Of its commands that have ended.
     private var usage = ResourceUsage()
+    /// Its cgroup has told of the command that has just ended.
+    private var isCounted = false
     /// A signal was sent, or is to be as soon as there is a process: no further command is started.
     private var ending: (signal: Int32, mode: KillMode)?
     /// It is not tried again.
@@ -230,6 +232,7 @@ final class CommandRun: StartedRun {
         ) { [weak self] used in
             guard let self else { return }
             usage.add(used)
+            isCounted = used.isKnown
             (self.leaf, leafEnd) = (nil, nil)
             reap()
         }
@@ -242,8 +245,10 @@ final class CommandRun: StartedRun {
         group = nil
         let status: ExitStatus
         do throws(SystemError) {
-            guard let ended = try Linux.wait(number) else { return }
-            status = ended
+            guard let ended = try Linux.reap(number) else { return }
+            status = ended.status
+            if !isCounted { usage.add(ResourceUsage(ended.used)) }
+            isCounted = false
         } catch {
             return finish(nil, reason: "\(error)", isStarted: true)
         }
@@ -295,6 +300,7 @@ final class CommandRun: StartedRun {
 
     private func skipped(_ reason: String) {
         ended()
+        if usage.isKnown { environment.send(.runUsed(request.run, usage)) }
         environment.send(.runSkipped(request.run, output: outputSoFar.end, reason: reason))
     }
 
@@ -305,6 +311,7 @@ final class CommandRun: StartedRun {
         pidfd.take()?.close()
         ended()
         if isStarted || step > 0 {
+            if usage.isKnown { environment.send(.runUsed(request.run, usage)) }
             environment.send(.runEnded(request.run, exit, output: outputSoFar.end, reason: reason))
         } else {
             environment.send(.runNotStarted(request.run, reason: reason ?? "unknown"))

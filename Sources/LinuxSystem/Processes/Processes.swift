@@ -30,6 +30,23 @@ package struct PidfdInfo: Hashable, Sendable {
     package var exit: ExitStatus?
 }
 
+/// What `getrusage(2)` tells of a process that has ended, and of its children that were waited for.
+package struct ProcessUsage: Hashable, Sendable {
+    /// Microseconds.
+    package var processorTime: UInt64
+    /// Bytes: of that one of them that had the most. `nil`: no more than this process has had itself, which the kernel
+    /// takes for theirs.
+    package var peakMemory: UInt64?
+    /// Bytes from and to block devices.
+    package var bytesRead: UInt64
+    package var bytesWritten: UInt64
+
+    fileprivate init(_ used: clinux_usage) {
+        (processorTime, peakMemory) = (used.processor_usec, used.peak_memory == 0 ? nil : used.peak_memory)
+        (bytesRead, bytesWritten) = (used.read, used.written)
+    }
+}
+
 extension Linux {
     /// `pidfd_open(2)`: a descriptor of a process, ours or not, readable when it has ended. ESRCH: no such process;
     /// EINVAL: not a process (a thread, or not a positive number).
@@ -90,11 +107,24 @@ extension Linux {
         while true { if let status = try wait(pidfd, options: 0) { return status } }
     }
 
+    /// As `wait`, with what the child and those that it has waited for have used.
+    package static func reap(_ pidfd: Int32) throws(SystemError) -> (status: ExitStatus, used: ProcessUsage)? {
+        var code: Int32 = 0
+        var status: Int32 = 0
+        var used = clinux_usage()
+        try call("waitid") { clinux_reap_pidfd(pidfd, &code, &status, &used) }
+        return exitStatus(code, status).map { ($0, ProcessUsage(used)) }
+    }
+
     private static func wait(_ pidfd: Int32, options: Int32) throws(SystemError) -> ExitStatus? {
         var code: Int32 = 0
         var status: Int32 = 0
         try call("waitid") { clinux_waitid_pidfd(pidfd, WEXITED | options, &code, &status) }
-        return switch Int(code) {
+        return exitStatus(code, status)
+    }
+
+    private static func exitStatus(_ code: Int32, _ status: Int32) -> ExitStatus? {
+        switch Int(code) {
         case 0: nil
         case Int(CLD_EXITED): .exited(status)
         default: .signaled(status, core: Int(code) == Int(CLD_DUMPED))

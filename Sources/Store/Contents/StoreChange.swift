@@ -80,6 +80,8 @@ package struct HistoryRow: Equatable, Sendable {
     package var events: [UInt8]?
     /// The end of what it wrote. `nil` where it was not asked for or is no longer kept.
     package var output: [UInt8]?
+    /// Of its last attempt; `nil` also where it was not asked for.
+    package var usage: UsageRow?
 
     package init(
         id: UInt64, handler: String, queue: String, source: String, result: String, reason: String? = nil,
@@ -122,6 +124,7 @@ package struct AttemptRow: Equatable, Sendable {
     package var ended: Int64
     /// The end of what it wrote. `nil` where it was not asked for.
     package var output: [UInt8]?
+    package var usage: UsageRow?
 
     package init(
         operation: UInt64, attempt: Int, reason: String? = nil, exitStatus: Int32? = nil, signal: Int32? = nil,

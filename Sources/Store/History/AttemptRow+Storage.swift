@@ -16,6 +16,11 @@ extension AttemptRow {
             $0.bind(7, ended)
         }
         try recordOutput(database, &totals)
+        if let usage {
+            try usage.record(of: operation, attempt, database)
+        } else {
+            try UsageRow.remove(of: operation, from: attempt, upTo: attempt, database)
+        }
     }
 
     private func removeOldest(_ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
@@ -24,6 +29,7 @@ extension AttemptRow {
             $0.bind(1, operation)
             $0.bind(2, attempt - Self.limitPerOperation)
         }
+        try UsageRow.remove(of: operation, from: 1, upTo: attempt - Self.limitPerOperation, database)
     }
 
     private func recordOutput(_ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
@@ -43,6 +49,7 @@ extension AttemptRow {
     static func remove(of operation: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
         try removeOutputs(of: operation, database, &totals)
         try database.run("DELETE FROM attempt WHERE operation = ?1") { $0.bind(1, operation) }
+        try UsageRow.remove(of: operation, database)
     }
 
     /// Removes the outputs of attempts whose numbers lie between these.

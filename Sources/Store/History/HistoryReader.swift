@@ -30,7 +30,11 @@ package final class HistoryReader {
             guard var row = try HistoryRow.with(id, database) else { return nil }
             try row.readEvents(database)
             try row.readOutput(database)
-            return (row, try AttemptRow.all(of: id, database))
+            var attempts = try AttemptRow.all(of: id, database)
+            let usages = try UsageRow.all(of: id, database)
+            row.usage = usages[UsageRow.last]
+            for index in attempts.indices { attempts[index].usage = usages[attempts[index].attempt] }
+            return (row, attempts)
         }
     }
 

@@ -58,7 +58,10 @@ extension HistoryRow {
     ) throws(StoreError) -> [HistoryRow] {
         var rows: [HistoryRow] = []
         for position in positions {
-            if let row = try with(position.id, database) { rows.append(row) }
+            guard var row = try with(position.id, database) else { continue }
+            row.usage = try UsageRow.all(
+                of: position.id, from: UsageRow.last, upTo: UsageRow.last, database)[UsageRow.last]
+            rows.append(row)
         }
         return rows
     }

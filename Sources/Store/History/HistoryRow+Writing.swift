@@ -12,6 +12,7 @@ extension HistoryRow {
         }
         try row.insertEvents(database)
         try row.insertOutput(database)
+        try usage?.record(of: id, UsageRow.last, database)
         totals.recorded(row)
     }
 
@@ -80,6 +81,7 @@ extension HistoryRow {
         try database.run("DELETE FROM history WHERE id = ?1") { $0.bind(1, id) }
         try removeEvents(id, database, &totals)
         try removeOutput(id, database, &totals)
+        try UsageRow.remove(of: id, from: UsageRow.last, upTo: UsageRow.last, database)
     }
 
     static func removeEvents(_ id: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {

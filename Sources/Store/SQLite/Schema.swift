@@ -4,7 +4,14 @@ package enum Schema {
     /// `wtcd`: how `file(1)`, and we, know whose file it is.
     static let applicationID: Int64 = 0x7774_6364
 
-    package static let migrations = [first, sourcesOfHandlers, outputsOfAttempts, snapshotsOfPaths]
+    package static let migrations = [first, sourcesOfHandlers, outputsOfAttempts, snapshotsOfPaths, usageOfAttempts]
+
+    /// What the processes of an attempt have used together; attempt 0: the last one of an operation that has ended.
+    private static let usageOfAttempts = """
+        CREATE TABLE attempt_usage (
+            operation INTEGER NOT NULL, attempt INTEGER NOT NULL, of_process INTEGER NOT NULL, memory INTEGER,
+            processor INTEGER, read INTEGER, written INTEGER, PRIMARY KEY (operation, attempt)) WITHOUT ROWID;
+        """
 
     /// What was handled of the paths of a source: a row for each of its roots, and one for each path below it, relative
     /// to the root. A root without its `about` is not complete.

@@ -98,7 +98,7 @@ extension Checker {
         handlers.append(draft)
     }
 
-    private mutating func checkLength(of key: String, _ entries: Entries) {
+    mutating func checkLength(of key: String, _ entries: Entries) {
         var count = 0
         for entry in entries.list(key) {
             count += (entry.value?.names.count ?? 0) + (entry.value?.counts.count ?? 0)

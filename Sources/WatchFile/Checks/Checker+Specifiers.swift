@@ -2,6 +2,12 @@
 extension Checker {
     mutating func checkSpecifiers() {
         for source in sources {
+            for located in source.keySpecifiers {
+                guard case .acquired = located.specifier else { continue }
+                problems.error(
+                    "\(located.text.shown) cannot be in Key=: a run is lent members when it starts, and has its key before",
+                    at: located.text)
+            }
             let ambiguous = ambiguousSpecifiers(of: source)
             if ambiguous.isEmpty { continue }
             for index in source.routes.compactMap({ handlerIndices[$0.handler] }) {

@@ -113,11 +113,31 @@ package struct RateLimit: Equatable, Sendable {
 /// `[Semaphore NAME]`: a counted resource.
 package struct SemaphoreDefinition: Equatable, Sendable {
     package var name: String
-    /// `Value=`: what there is at the start, at least 0.
+    /// `Value=`: what there is at the start, at least 0. With members it is their number.
     package var value: Int
+    /// `Members=`: the names of its units, each of which is held by one run at most. Empty: they are only counted.
+    package var members: [String] = []
 
     package init(name: String, value: Int) {
         self.name = name
         self.value = value
     }
+
+    package init(name: String, members: [String]) {
+        self.init(name: name, value: members.count)
+        self.members = members
+    }
+
+    /// The environment variable that tells a run the members it holds: `WATCHD_ACQUIRED_GPU`.
+    package static func variable(_ name: String) -> String {
+        variablePrefix
+            + String(
+                decoding: name.uppercased().utf8.map { byte in
+                    let isWord =
+                        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                    return isWord ? byte : UInt8(ascii: "_")
+                }, as: UTF8.self)
+    }
+
+    package static let variablePrefix = "WATCHD_ACQUIRED_"
 }

@@ -51,4 +51,6 @@ package enum Specifier: Hashable, Sendable {
     case time, scheduled, attempt, count, peer
     /// The name of this machine.
     case host
+    /// `%{acquired:NAME}`: the members of a semaphore that the run holds.
+    case acquired(String)
 }

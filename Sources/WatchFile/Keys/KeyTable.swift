@@ -56,7 +56,7 @@ enum KeyTable {
         switch kind {
         case .watchd: watchd
         case .queue: queue
-        case .semaphore: [.one("Value", .number(0...count.upperBound))]
+        case .semaphore: [.one("Value", .number(0...count.upperBound)), .list("Members", .members)]
         case .group: [.list("Members", .names)]
         case .handler: []
         case .timer: timer

@@ -6,6 +6,7 @@ extension Specifier {
         case .lastComponent: "%f"
         case .relativePath: "%r"
         case .capture(let number): "%\(number)"
+        case .acquired(let name): "%{\(Self.acquiredPrefix)\(name)}"
         default: "%{\(Self.byName.first { $0.value == self }?.key ?? "")}"
         }
     }
@@ -24,7 +25,17 @@ extension Specifier {
         "unit": .unit, "unit_state": .unitState, "host": .host,
     ]
 
-    static let longestName = byName.keys.map(\.utf8.count).max() ?? 0
+    /// Before the name of a semaphore.
+    static let acquiredPrefix = "acquired:"
+
+    /// What stands in braces; `nil`: that means nothing.
+    static func named(_ name: String) -> Specifier? {
+        if let found = byName[name] { return found }
+        guard name.hasPrefix(acquiredPrefix), name.utf8.count > acquiredPrefix.utf8.count else { return nil }
+        return .acquired(String(name.dropFirst(acquiredPrefix.count)))
+    }
+
+    static let longestName = acquiredPrefix.utf8.count + 64
 
     /// Text that whoever caused the event chose, or that may name a file: it must never be run as code.
     var isForeignText: Bool {
@@ -32,7 +43,7 @@ extension Specifier {
         case .path, .lastComponent, .relativePath, .capture, .oldPath, .folder, .line, .peer, .reason, .outcome, .unit:
             true
         case .source, .handler, .queue, .operation, .kind, .event, .data, .signal, .pid, .exitStatus, .result, .time,
-            .scheduled, .attempt, .count, .ofHandler, .unitState, .host:
+            .scheduled, .attempt, .count, .ofHandler, .unitState, .host, .acquired:
             false
         }
     }

@@ -81,11 +81,11 @@ private struct TemplateParser {
         position = end + 1
         let name = String(decoding: word.letters[start + 2..<end].map(\.byte), as: UTF8.self)
         let text = word.source(of: start..<position)
-        if let specifier = Specifier.byName[name] {
+        if let specifier = Specifier.named(name) {
             append(specifier, at: text)
             return true
         }
-        let nearest = problems.nearest(to: name, among: Specifier.byName.keys.sorted())
+        let nearest = problems.nearest(to: name, among: Specifier.byName.keys.sorted() + ["acquired:NAME"])
         problems.error("unknown specifier \(text.shown)", at: text, suggestion: nearest.map { "%{\($0)}" })
         return false
     }

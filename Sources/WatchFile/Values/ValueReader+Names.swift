@@ -29,4 +29,15 @@ extension ValueReader {
         }
         return Value.Name(string: word.string, text: word)
     }
+
+    /// A word for people and programs, such as `0`, `/dev/ttyUSB0` or `node-3:1`.
+    func member(_ word: SourceText, _ problems: inout Problems) -> Value.Name? {
+        guard word.bytes.count <= Self.longestMember else {
+            refuse(&problems, "is longer than \(Self.longestMember) bytes", at: word)
+            return nil
+        }
+        return Value.Name(string: word.string, text: word)
+    }
+
+    private static let longestMember = 128
 }

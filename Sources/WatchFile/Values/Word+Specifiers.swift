@@ -7,7 +7,7 @@ extension Word {
                 continue
             }
             let name = String(decoding: bytes[start + 2..<end], as: UTF8.self)
-            guard Specifier.byName[name] != nil else { continue }
+            guard Specifier.named(name) != nil else { continue }
             problems.warning(
                 "specifiers are not expanded in \(key.name)=; commands find the event in their environment",
                 at: source(of: start..<end + 1))

@@ -6,6 +6,8 @@ struct FinishedTable {
     let screen: Screen
     /// Runs of one handler that went well one after the other share a line.
     var isFolding = true
+    /// With what each has used, where there is room.
+    var isOfResources = false
 
     /// Operations that share a line: one, or several that went well.
     private struct Row {
@@ -22,7 +24,8 @@ struct FinishedTable {
         var table = Table([
             .init(title: "FINISHED"), .init(title: "ID"), .init(title: "HANDLER", yields: true),
             .init(title: "RESULT", isFlexible: true), .init(title: "TOOK", isNumber: true, rank: 1),
-            .init(title: "TRY", isNumber: true, rank: 2), .init(title: "CAUSE", isFlexible: true),
+            .init(title: "TRY", isNumber: true, rank: 2), .init(title: "CPU", isNumber: true, rank: 4, isRare: true),
+            .init(title: "MEMORY", isNumber: true, rank: 3, isRare: true), .init(title: "CAUSE", isFlexible: true),
         ])
         for row in rows { table.add(cells(row)) }
         let lines = table.lines(width: screen.width)
@@ -59,8 +62,20 @@ struct FinishedTable {
             Styled(newest.handler),
             count > 1 ? OperationText.result(newest) + Styled(", \(count) times") : OperationText.ended(newest),
             Styled(OperationText.took(took.isEmpty ? nil : took.reduce(0, +))),
-            Styled(OperationText.attempt(newest)), Styled(count > 1 ? cause(row) : OperationText.cause(newest)),
+            Styled(OperationText.attempt(newest)), Styled(processorTime(row)), Styled(memory(row)),
+            Styled(count > 1 ? cause(row) : OperationText.cause(newest)),
         ]
+    }
+
+    private func processorTime(_ row: Row) -> String {
+        let times = row.operations.compactMap(\.used?.cpuUsec)
+        return isOfResources && !times.isEmpty ? OperationText.processorTime(times.reduce(0, +)) : ""
+    }
+
+    /// Of the largest.
+    private func memory(_ row: Row) -> String {
+        let largest = row.operations.compactMap(\.used?.peakMemoryBytes).max()
+        return isOfResources ? largest.map(Phrases.bytes) ?? "" : ""
     }
 
     /// `path/uploads, 11 events  (--all: each)`.

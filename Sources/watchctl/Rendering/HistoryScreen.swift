@@ -11,7 +11,7 @@ struct HistoryScreen {
         guard !history.operations.isEmpty else {
             return [Styled("Nothing of that kind has ended, or it is no longer kept.")]
         }
-        let table = FinishedTable(screen: screen, isFolding: !isUnfolded)
+        let table = FinishedTable(screen: screen, isFolding: !isUnfolded, isOfResources: true)
         return table.lines(history.operations) + screen.flow(footer, .dim)
     }
 

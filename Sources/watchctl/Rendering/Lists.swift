@@ -91,13 +91,14 @@ struct Lists {
         var table = Table([
             .init(title: title, isFlexible: true), .init(title: "FREE", isNumber: true),
             .init(title: "VALUE", isNumber: true), .init(title: "WAITING", isNumber: true),
+            .init(title: "HELD BY", isFlexible: true, isRare: true),
         ])
         for semaphore in semaphores {
             let isShort = semaphore.available <= 0 && semaphore.waiting > 0
             table.add([
                 Styled(indent + semaphore.name),
                 Styled(Phrases.count(semaphore.available), isShort ? .yellow : .plain), number(semaphore.value),
-                number(semaphore.waiting),
+                number(semaphore.waiting), Styled(SemaphoreScreen.holders(semaphore).joined(separator: "; ")),
             ])
         }
         return table

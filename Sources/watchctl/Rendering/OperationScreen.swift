@@ -7,6 +7,8 @@ struct OperationScreen {
     private static let eventsShown = 20
     /// Lines of its output, the last ones; `watchctl output` has all that is kept.
     private static let linesShown = 20
+    /// Runs, the last ones, whose resources are told.
+    private static let usagesShown = 10
 
     let operation: OperationDetail
     let screen: Screen
@@ -25,7 +27,8 @@ struct OperationScreen {
             ("Queue", summary.queue), ("Source", summary.source), ("Key", summary.key), ("Cause", summary.cause),
             ("Submitted", screen.full(summary.submitted)), ("Started", summary.started.map(screen.full)),
             ("Ended", summary.ended.map(screen.full)), ("Took", summary.tookUsec.map { OperationText.took($0) }),
-            ("Pid", summary.pid.map(String.init)), ("Waits for", summary.waitingFor), ("Reason", summary.reason),
+            ("Pid", summary.pid.map(String.init)), ("Holds", holds),
+            ("Waits for", summary.waitingFor), ("Reason", summary.reason),
             ("Depends on", dependencies), ("Next try", summary.nextAttempt.map { screen.ahead($0) }),
             ("Parts", summary.parts.map { "\(summary.partsEnded ?? 0) of \($0) done" }),
             ("Followed by", summary.successor.map { "operation \($0)" }),
@@ -40,6 +43,12 @@ struct OperationScreen {
         var table = Table([.init(title: ""), .init(title: "", isFlexible: true)])
         for case (let name, let value?) in facts { table.add([Styled(name, .dim), Styled(value)]) }
         return screen.spread(title, state) + table.lines(width: screen.width, indent: 2, titled: false)
+    }
+
+    /// `gpu 0 2, port 8080`.
+    private var holds: String? {
+        guard let acquired = summary.acquired, !acquired.isEmpty else { return nil }
+        return acquired.sorted { $0.key < $1.key }.map { ([$0] + $1).joined(separator: " ") }.joined(separator: ", ")
     }
 
     /// What was done about a failure.
@@ -87,7 +96,17 @@ struct OperationScreen {
             ])
         }
         let hint = Styled("watchctl output \(summary.id) --attempt N: what an earlier run wrote", .dim)
-        return table.lines(width: screen.width) + (operation.runs.count > 1 ? [hint] : [])
+        let used = operation.runs.suffix(Self.usagesShown).compactMap(Self.used).flatMap {
+            Styled($0, .dim).wrapped(to: screen.width)
+        }
+        return table.lines(width: screen.width) + used + (operation.runs.count > 1 ? [hint] : [])
+    }
+
+    /// `run 3 used 1.5s of CPU, …`.
+    private static func used(_ run: OperationRun) -> String? {
+        guard let used = run.used, let text = OperationText.used(used) else { return nil }
+        let whose = used.counted == .process ? " (without a cgroup: its process and what that has waited for)" : ""
+        return "run \(run.attempt) used \(text)\(whose)"
     }
 
     private var consequences: [Styled] {

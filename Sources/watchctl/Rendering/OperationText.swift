@@ -93,4 +93,19 @@ enum OperationText {
     static func took(_ microseconds: Int?) -> String {
         microseconds.map { Phrases.span(microseconds: Int64($0)) } ?? "-"
     }
+    /// `1.5s of CPU, 12 MB of memory at most, read 4.1 kB, wrote 8.2 kB`; `nil`: nothing is known.
+    static func used(_ used: ResourcesUsed) -> String? {
+        let parts = [
+            used.cpuUsec.map { "\(processorTime($0)) of CPU" },
+            used.peakMemoryBytes.map { "\(Phrases.bytes($0)) of memory at most" },
+            used.readBytes.map { "read \(Phrases.bytes($0))" }, used.writtenBytes.map { "wrote \(Phrases.bytes($0))" },
+        ].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    /// To the tenth of a second below three.
+    static func processorTime(_ microseconds: Int) -> String {
+        let time = Int64(microseconds)
+        return time < 1_000_000 ? Phrases.span(microseconds: time) : Phrases.delay(microseconds: time)
+    }
 }

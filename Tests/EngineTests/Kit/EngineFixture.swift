@@ -321,6 +321,9 @@ final class EngineFixture {
         send(.runNotStarted(worker, reason: reason))
     }
 
+    /// What its processes have used, which is told before its end.
+    func use(_ run: RunID, _ usage: ResourceUsage) { send(.runUsed(run, usage)) }
+
     /// Its conditions do not hold.
     func skip(_ run: RunID, reason: String) {
         runs.removeAll { $0 == run }

@@ -209,6 +209,10 @@ extension SchedulingModel {
         for (name, view) in semaphores where !view.isRemoved && view.available != free[name, default: 0] {
             return "semaphore \(name) says \(view.available) are free, \(free[name, default: 0]) are"
         }
+        for name in Set(lent.values.flatMap { $0 }.map(\.semaphore)) {
+            let members = lentMembers(name)
+            if Set(members).count < members.count { return "a member of \(name) is lent twice: \(members)" }
+        }
         return nil
     }
 

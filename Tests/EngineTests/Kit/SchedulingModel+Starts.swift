@@ -62,6 +62,7 @@ extension SchedulingModel {
         let isFirst = items[id]?.hasStarted != true
         for (semaphore, count) in needs(definition, hasConsumed: !isFirst) { free[semaphore, default: 0] -= count }
         if isFirst { firstStarts.append(id) }
+        if !request.acquired.isEmpty { lent[request.run] = request.acquired }
         runs[request.run] = ActiveRun(
             id: request.run, queue: request.queue, definition: definition,
             chain: Set(chain),

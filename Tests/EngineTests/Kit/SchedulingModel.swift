@@ -92,6 +92,8 @@ struct SchedulingModel {
     var lastReloadAt: Int64 = 0
     /// The first starts of operations in this batch, in order.
     var firstStarts: [UInt64] = []
+    /// The members of semaphores that runs hold.
+    var lent: [RunID: [AcquiredMembers]] = [:]
     private var given: (semaphore: String, count: Int)?
     private var group: (name: String, isEntering: Bool)?
 
@@ -139,10 +141,23 @@ struct SchedulingModel {
             source.settle.map { found[source.origin] = Int64(clamping: min($0.longest.microseconds, 1 << 59)) }
         }
         for (name, view) in semaphores {
-            let before = old[name].flatMap { $0.isRemoved && !view.isRemoved ? nil : $0.definition.value }
+            let before = old[name].flatMap {
+                ($0.isRemoved && !view.isRemoved) || !$0.definition.members.isEmpty ? nil : $0.definition.value
+            }
             free[name] =
                 before.map { (free[name] ?? 0) + view.definition.value - $0 } ?? view.definition.value - held(name)
+            if !view.definition.members.isEmpty { free[name] = freeMembers(view.definition) }
         }
+    }
+
+    /// Those that nobody holds, less what is held without a name.
+    private func freeMembers(_ definition: SemaphoreDefinition) -> Int {
+        let taken = lentMembers(definition.name)
+        return definition.members.count { !taken.contains($0) } - (held(definition.name) - taken.count)
+    }
+
+    func lentMembers(_ semaphore: String) -> [String] {
+        lent.values.flatMap { $0 }.filter { $0.semaphore == semaphore }.flatMap(\.members)
     }
 
     /// Beyond the limit nothing is kept.
@@ -164,7 +179,16 @@ struct SchedulingModel {
         switch input {
         case .runEnded(let run, _, _, _), .runNotStarted(let run, _), .runSkipped(let run, _, _):
             guard let ended = runs.removeValue(forKey: run) else { return }
-            for share in ended.definition.constraints.acquires { free[share.name, default: 0] += share.count }
+            let members = lent.removeValue(forKey: run) ?? []
+            for share in ended.definition.constraints.acquires {
+                if let definition = semaphores[share.name]?.definition, !definition.members.isEmpty {
+                    // One that the watch file does not have any more is free for nobody.
+                    let own = members.first { $0.semaphore == share.name }?.members
+                    free[share.name, default: 0] += own?.count { definition.members.contains($0) } ?? share.count
+                } else {
+                    free[share.name, default: 0] += share.count
+                }
+            }
         case .command(.signal(let name, let count), _): given = (name, count)
         case .command(.enterGroup(let name), _): group = (name, true)
         case .command(.leaveGroup(let name, _), _): group = (name, false)

@@ -11,4 +11,11 @@ extension ResourceUsage {
         bytesRead = group.sum("rbytes", in: "io.stat")
         bytesWritten = group.sum("wbytes", in: "io.stat")
     }
+    /// Of a command without a cgroup.
+    init(_ used: ProcessUsage) {
+        self.init()
+        isOfProcess = true
+        (peakMemory, processorTime) = (used.peakMemory, used.processorTime)
+        (bytesRead, bytesWritten) = (used.bytesRead, used.bytesWritten)
+    }
 }
