@@ -75,6 +75,7 @@ extension ConfigurationPrinter {
             }
             flag("MakeDirectory", trigger.directoryMode != nil, default: false)
             trigger.directoryMode.map { key("DirectoryMode", "0" + String($0, radix: 8)) }
+            flag("FollowSymlinks", trigger.followsLinks, default: false)
             key("Poll", trigger.polling.isAlways ? "yes" : "auto")
             key("PollSec", trigger.polling.interval.description)
             if trigger.joinsAll { key("Join", "all") }

@@ -68,7 +68,7 @@ struct KeyTableTests {
         return switch key.type {
         case .globs: "*.x **/y/*"
         case .pathPattern: "/a/*/[b]?"
-        case .flag, .noFlag: "no"
+        case .flag: "no"
         case .number(let range): "\(range.upperBound)"
         case .numberOrInfinity: "infinity"
         case .signed(let range): "\(range.lowerBound)"

@@ -98,6 +98,7 @@ extension RandomConfiguration {
             filter: PathFilter(include: globs(), exclude: globs()), isRecursive: isRecursive,
             prune: PathPrune(globs: isRecursive ? globs() : []))
         trigger.stopsLoops = bool
+        trigger.followsLinks = !isRecursive && bool
         trigger.polling = PathTrigger.Polling(isAlways: bool, interval: span(from: 1000))
         // Of a tree nothing is recorded.
         trigger.initial = trigger.isRecursive ? .none : PathTrigger.Initial.allCases[number(0...3)]

@@ -6,9 +6,9 @@ struct FileAnswer: Sendable {
     /// `nil`: it is not there, or that cannot be known.
     let status: FileStatus?
 
-    init(_ path: [UInt8]) {
-        writers = Linux.writers(of: path)
-        status = try? Linux.statusOfAny(path)
+    init(_ path: [UInt8], follows: Bool = false) {
+        writers = Linux.writers(of: path, follows: follows)
+        status = try? Linux.statusOfAny(path, follows: follows)
     }
 
     /// How a file of which nobody knows whether it is being written stood, and since when.

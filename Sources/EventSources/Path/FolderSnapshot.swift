@@ -101,14 +101,18 @@ package struct FolderSnapshot: Sendable, Equatable {
     }
 
     package var entries: [[UInt8]: Stamp] = [:]
+    /// Symbolic links that stand for what they lead to.
+    var links: Set<[UInt8]> = []
 
     package init() {}
 
     /// Lists a folder; one that is not there is empty. May take long: not on `watchd.core`.
     ///
-    /// - Parameter isGenerated: the kernel makes what is read there: entries only come and go.
+    /// - Parameters:
+    ///   - isGenerated: the kernel makes what is read there: entries only come and go.
+    ///   - follows: symbolic links stand for what they lead to.
     /// - Throws: where it cannot be known what stands there (no descriptor is free, no permission, a disk that fails).
-    package init(listing folder: [UInt8], isGenerated: Bool = false) throws(SystemError) {
+    package init(listing folder: [UInt8], isGenerated: Bool = false, follows: Bool = false) throws(SystemError) {
         let names: [FolderEntry]
         do throws(SystemError) {
             names = try Linux.readFolder(folder)
@@ -117,17 +121,23 @@ package struct FolderSnapshot: Sendable, Equatable {
         }
         for entry in names {
             let path = folder + (folder.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
-            guard let status = try Self.status(path) else { continue }
+            guard var status = try Self.status(path) else { continue }
+            if follows, status.kind == .symbolicLink {
+                links.insert(entry.name)
+                status = PathRoot.followed(status, path)
+            }
             entries[entry.name] = isGenerated ? Stamp(generated: status) : Stamp(status)
         }
     }
 
-    /// A path that is not a folder, under its own name.
+    /// A path that is not a folder, or leads to none, under its own name.
     ///
     /// - Parameter isGenerated: the kernel makes what is read there: the content is compared.
     package init(of path: [UInt8], isGenerated: Bool = false) throws(SystemError) {
         let name = Array(path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...])
-        guard let status = try Self.status(path), status.kind != .folder else { return }
+        guard let status = try Self.status(path).map({ PathRoot.followed($0, path) }), status.kind != .folder else {
+            return
+        }
         let content = isGenerated && status.kind == .regular ? Self.hashOfContent(path) : 0
         entries[name] = isGenerated ? Stamp(generated: status, content: content) : Stamp(status)
     }
@@ -137,7 +147,7 @@ package struct FolderSnapshot: Sendable, Equatable {
 
     /// FNV-1a; 0 for one that cannot be read.
     private static func hashOfContent(_ path: [UInt8]) -> Int64 {
-        let content = (try? Linux.open(path, [.reading, .nonBlocking, .noFollow]))?.use { file in
+        let content = (try? Linux.open(path, [.reading, .nonBlocking]))?.use { file in
             try? Linux.readPrefix(file, atMost: mostGenerated)
         }
         guard let content = content ?? nil else { return 0 }
@@ -163,11 +173,13 @@ package struct FolderSnapshot: Sendable, Equatable {
     /// The same, with whether somebody may still write what was found. May take long: not on `watchd.core`.
     ///
     /// - Parameter path: of an entry.
-    func found(to newer: FolderSnapshot, trustsFresh: Bool, path: ([UInt8]) -> [UInt8]) -> [Found] {
+    func found(
+        to newer: FolderSnapshot, trustsFresh: Bool, follows: Bool = false, path: ([UInt8]) -> [UInt8]
+    ) -> [Found] {
         differences(to: newer, trustsFresh: trustsFresh).map { name, difference in
             let mayBeWritten = difference == .appeared || difference == .contentChanged
             let isRegular = newer.entries[name]?.isRegular ?? false
-            let isBeingWritten = mayBeWritten && isRegular && Linux.writers(of: path(name)) != .none
+            let isBeingWritten = mayBeWritten && isRegular && Linux.writers(of: path(name), follows: follows) != .none
             return Found(name: name, difference: difference, isBeingWritten: isBeingWritten)
         }
     }

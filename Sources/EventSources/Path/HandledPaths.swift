@@ -107,9 +107,15 @@ package final class HandledPaths {
     }
 
     private func look(at entries: Entries, _ root: Root) {
-        let paths = entries.filter { $0.value.isFresh }.map { ($0.key, Self.full($0.key, below: root.path)) }
+        let paths = entries.filter { $0.value.isFresh }.map {
+            ($0.key, Self.full($0.key, below: root.path), $0.value.inode)
+        }
         slow.submit(root.id.description, inOrder: true) { [core, bound] in
-            let found = paths.map { ($0.0, (try? Linux.lstat($0.1)).map { FolderSnapshot.Stamp($0).state }) }
+            let found = paths.map { key, path, inode in
+                // What a link that is followed leads to was told.
+                let status = (try? Linux.lstat(path)).map { $0.inode == inode ? $0 : PathRoot.followed($0, path) }
+                return (key, status.map { FolderSnapshot.Stamp($0).state })
+            }
             core.async { bound.value.looked(Dictionary(found) { $1 }, root) }
         }
     }

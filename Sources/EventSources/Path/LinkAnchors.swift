@@ -5,14 +5,20 @@ import LinuxSystem
 final class LinkAnchors {
     private let path: [UInt8]
     private let hub: InotifyHub
+    private let mask: InotifyMask
     private let changed: () -> Void
     private var anchors: [[UInt8]: PathAnchor] = [:]
     private var unwatched: [[UInt8]: SystemError] = [:]
 
-    /// - Parameter changed: called on the context after something happened at a link, or where one leads.
-    init(_ path: [UInt8], hub: InotifyHub, changed: @escaping () -> Void) {
+    /// - Parameters:
+    ///   - mask: what happens to the end of the way, besides its coming and going.
+    ///   - changed: called on the context after something happened at a link, or where one leads.
+    init(
+        _ path: [UInt8], hub: InotifyHub, mask: InotifyMask = [.modified, .attributes], changed: @escaping () -> Void
+    ) {
         self.path = path
         self.hub = hub
+        self.mask = mask
         self.changed = changed
     }
 
@@ -55,7 +61,7 @@ final class LinkAnchors {
             anchors[place] ?? PathAnchor(place, hub: hub) { [weak self] change in self?.happened(at: place, change) }
         anchors[place] = anchor
         do throws(SystemError) {
-            _ = try anchor.arm([.modified, .attributes])
+            _ = try anchor.arm(mask)
             unwatched[place] = nil
         } catch {
             unwatched[place] = error

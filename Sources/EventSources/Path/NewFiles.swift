@@ -14,6 +14,7 @@ final class NewFiles {
     private let hub: InotifyHub
     private let path: ([UInt8]) -> [UInt8]
     private let unchanged: () -> Int
+    private let follows: () -> Bool
     private let pause: () -> Int?
     private let beside: (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void
     private let completed: ([UInt8], FileStatus?) -> Void
@@ -29,18 +30,20 @@ final class NewFiles {
     /// - Parameters:
     ///   - path: of an entry.
     ///   - unchanged: microseconds, where no lease can be had: unchanged for so long, a file is complete.
+    ///   - follows: whether a path may be a symbolic link.
     ///   - pause: microseconds after which a file that somebody writes is asked again; `nil`: it is watched.
     ///   - beside: does work beside the core, and comes back with what it gives.
     ///   - completed: told of each file that nobody writes any more, and how it stood then, unless `remove` came first.
     init(
         hub: InotifyHub, path: @escaping ([UInt8]) -> [UInt8], unchanged: @escaping () -> Int = { NewFiles.unchanged },
-        pause: @escaping () -> Int? = { nil },
+        follows: @escaping () -> Bool = { false }, pause: @escaping () -> Int? = { nil },
         beside: @escaping (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void,
         completed: @escaping ([UInt8], FileStatus?) -> Void
     ) {
         self.hub = hub
         self.path = path
         self.unchanged = unchanged
+        self.follows = follows
         self.pause = pause
         self.beside = beside
         self.completed = completed
@@ -78,7 +81,8 @@ final class NewFiles {
         let asked = names.filter { self.names[$0] != nil }
         guard !asked.isEmpty else { return }
         let paths = asked.map(path)
-        beside({ paths.map(FileAnswer.init) }) { [weak self] answers in
+        let follows = follows()
+        beside({ paths.map { FileAnswer($0, follows: follows) } }) { [weak self] answers in
             for (name, answer) in zip(asked, answers) { self?.answered(name, answer) }
         }
     }
@@ -105,7 +109,8 @@ final class NewFiles {
     }
 
     private func wait(for name: [UInt8]) {
-        let watch = (try? Linux.open(path(name), [.pathOnly, .noFollow]))?.use { file in
+        let flags: OpenOptions = follows() ? [.pathOnly] : [.pathOnly, .noFollow]
+        let watch = (try? Linux.open(path(name), flags))?.use { file in
             FileWatch(file, [.closedAfterWriting], hub: hub) { [weak self] in self?.ask([name]) }
         }
         guard let watch = watch ?? nil else { return askLater(name, Self.unchanged) }

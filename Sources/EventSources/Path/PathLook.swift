@@ -11,12 +11,12 @@ struct PathLook: Sendable {
 
     init(_ path: [UInt8]) throws(SystemError) {
         do throws(SystemError) {
-            status = try Linux.lstat(path)
+            status = PathRoot.followed(try Linux.lstat(path), path)
         } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
             status = nil
         }
         identity = RootIdentity(path, status)
-        // A symbolic link is what stands in its folder.
+        // A symbolic link that leads nowhere is what stands in its folder.
         let isLink = status?.kind == .symbolicLink
         let end = isLink ? path.lastIndex(of: UInt8(ascii: "/")) ?? 0 : path.count
         fileSystem = FileSystemType.nearest(to: end > 0 ? Array(path[..<end]) : [UInt8(ascii: "/")])
@@ -46,7 +46,7 @@ extension RootIdentity {
             self = .missing
             return
         }
-        let born = (try? Linux.open(path, [.pathOnly, .noFollow]))?.use { Linux.birthTime($0) } ?? 0
+        let born = (try? Linux.open(path, [.pathOnly]))?.use { Linux.birthTime($0) } ?? 0
         self.init(device: status.device, inode: status.inode, born: born)
     }
 }

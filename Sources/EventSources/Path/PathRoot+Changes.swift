@@ -75,6 +75,7 @@ extension PathRoot {
             newFiles.remove(name)
             guard gone.remove(name) == nil, !stands(name) else { return }
             let wasNew = isUntold(name)
+            leaveLink(name)
             snapshot.entries[name] = nil
             if !wasNew { tell(.deleted, name) }
         case .movedIn:
@@ -157,6 +158,7 @@ extension PathRoot {
         let (hasToldOld, hasToldNew, wasNew) = (gone.remove(oldName) != nil, stands(name), isUntold(oldName))
         let hasReplaced = snapshot.entries[name] != nil && !hasToldNew
         gone.remove(name)
+        leaveLink(oldName)
         snapshot.entries[oldName] = nil
         _ = remember(name)
         if hasToldOld, hasToldNew { return }
@@ -212,18 +214,24 @@ extension PathRoot {
     /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told. What is
     /// gone again by now is told nevertheless, and so its going is due as well.
     private func remember(_ name: [UInt8], _ known: FileStatus? = nil) -> FileStatus? {
-        guard let status = try? known ?? Linux.lstat(fullPath(name)) else {
+        let path = fullPath(name)
+        guard let status = try? known ?? Linux.lstat(path) else {
+            leaveLink(name)
             snapshot.entries[name] = .nothing
             return nil
         }
-        let stamp = FolderSnapshot.Stamp(status)
+        if status.kind == .symbolicLink { followEntry(name) } else { leaveLink(name) }
+        let stamp = FolderSnapshot.Stamp(followsEntries ? Self.followed(status, path) : status)
         if let old = snapshot.entries[name], old.isRecovered, old.isSameContent(as: stamp) { return status }
         snapshot.entries[name] = stamp
         return status
     }
 
     private func stamp(_ name: [UInt8]) -> FolderSnapshot.Stamp? {
-        (try? Linux.lstat(fullPath(name))).map { FolderSnapshot.Stamp($0) }
+        let path = fullPath(name)
+        return (try? Linux.lstat(path)).map {
+            FolderSnapshot.Stamp(followsEntries ? Self.followed($0, path) : $0)
+        }
     }
 
     /// Whether what stands there now was told by a comparison, and nothing has happened to it since.

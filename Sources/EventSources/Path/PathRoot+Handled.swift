@@ -183,7 +183,7 @@ extension PathRoot {
     // MARK: What is stored
 
     /// The root as it stands now.
-    private var identity: RootIdentity { RootIdentity(path, try? Linux.lstat(path)) }
+    private var identity: RootIdentity { RootIdentity(path, (try? Linux.lstat(path)).map { Self.followed($0, path) }) }
 
     /// What stands there counts as handled from now on.
     func storeAll(_ rows: [(path: [UInt8], state: PathState)]) {

@@ -22,7 +22,7 @@ extension PathRoot {
     var mayHang: Bool { isUnwatched || silence != nil }
 
     func planPolling() {
-        if isUnwatched || silence != nil {
+        if isUnwatched || silence != nil || linkFailure != nil {
             polling.start(every: owner.pollInterval, first: blindness == nil ? nil : Self.firstTry)
         } else {
             polling.stop()

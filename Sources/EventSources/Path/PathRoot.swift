@@ -35,6 +35,9 @@ final class PathRoot: FolderObserver, WatchedPath {
     private(set) lazy var polling = PollClock(hub) { [unowned self] in poll() }
     /// What the last listing has seen of it.
     var look: PathLook?
+    /// Of the path itself, where it is a symbolic link, and of entries that are followed (`PathRoot+Links.swift`).
+    var rootLink: LinkAnchors?
+    var links: [[UInt8]: LinkAnchors] = [:]
     /// What stood there when it was watched.
     private(set) var watched: FileStatus?
     /// A folder that came while nobody watched is told as a whole, once.
@@ -51,7 +54,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     var exchanged: Set<NamePair> = []
     private(set) lazy var newFiles = NewFiles(
         hub: hub, path: { [unowned self] in fullPath($0) }, unchanged: { [unowned self] in owner.unchanged },
-        pause: { [unowned self] in owner.pauseOfWriters },
+        follows: { [unowned self] in followsEntries }, pause: { [unowned self] in owner.pauseOfWriters },
         beside: { [unowned self] work, then in
             owner.beside { () throws(SystemError) in
                 work()
@@ -84,6 +87,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     private struct Request: Sendable {
         var path: [UInt8]
         var isFolder: Bool
+        var follows: Bool
         /// What stands there is not known by watching it.
         var looksItself: Bool
         var old: FolderSnapshot?
@@ -95,13 +99,14 @@ final class PathRoot: FolderObserver, WatchedPath {
             let isFolder = looksItself ? look.isFolder ?? isFolder : isFolder
             let newer =
                 try isFolder
-                ? FolderSnapshot(listing: path, isGenerated: look.isGenerated)
+                ? FolderSnapshot(listing: path, isGenerated: look.isGenerated, follows: follows)
                 : FolderSnapshot(of: path, isGenerated: look.isGenerated)
             var listed = Listed(newer: newer, look: look)
             // Nothing of a file is comparable with a folder.
             if let old = isFolder == self.isFolder ? old : old.map({ _ in FolderSnapshot() }) {
                 if look.fileSystem?.hasLastingNumbers == false { listed.newer.takeNumbers(of: old) }
-                listed.found = old.found(to: listed.newer, trustsFresh: trustsFresh) {
+                let follows = follows || !isFolder
+                listed.found = old.found(to: listed.newer, trustsFresh: trustsFresh, follows: follows) {
                     PathRoot.fullPath($0, below: path, isFolder: isFolder)
                 }
             }
@@ -129,9 +134,15 @@ final class PathRoot: FolderObserver, WatchedPath {
         anchor = PathAnchor(path, hub: hub) { [weak self] in self?.anchorChanged($0) }
     }
 
-    var watchCount: Int { (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) + newFiles.watchCount }
+    var watchCount: Int {
+        let ofLinks = links.values.reduce(rootLink?.watchCount ?? 0) { $0 + $1.watchCount }
+        return (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) + newFiles.watchCount + ofLinks
+    }
     var isRecursive: Bool { false }
-    var limit: String? { silence ?? anchor?.limit }
+    var limit: String? {
+        let ofLinks = linkFailure.map { "where links lead is compared every \(owner.pollSpan): \($0.reason)" }
+        return silence ?? ofLinks ?? anchor?.limit
+    }
     var isListing: Bool { listing != nil }
     /// Whether it is not known yet what stands there, as far as the source waits for it to be armed.
     var isUnready: Bool { (listing != nil && comparison == nil && !record.isComparing) || record.isStoring }
@@ -174,6 +185,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     func watch() throws(SystemError) {
         if owner.polls {
             stopFolder()
+            leaveLinks()
             anchor?.disarm()
             blindness = nil
             lookAtPath()
@@ -198,6 +210,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         lookAtPath()
         // A folder's own entry only comes and goes; a file's changes are told by the folder it stands in.
         _ = try anchor.arm(exists && isFolder ? [] : mask)
+        try followRoot()
         lookAtPath()
         if exists, isFolder {
             do throws(SystemError) {
@@ -209,7 +222,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         }
     }
 
-    private func lookAtPath() { take(try? Linux.lstat(path)) }
+    private func lookAtPath() { take((try? Linux.lstat(path)).map { Self.followed($0, path) }) }
 
     /// What stands at the path now.
     func take(_ status: FileStatus?) {
@@ -225,6 +238,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         listing = nil
         newFiles.removeAll()
         polling.stop()
+        leaveLinks()
         stopFolder()
         anchor?.disarm()
         anchor = nil
@@ -261,7 +275,8 @@ final class PathRoot: FolderObserver, WatchedPath {
         carried = []
         let number = lastListing
         let request = Request(
-            path: path, isFolder: isFolder, looksItself: isUnwatched, old: hasBegun ? snapshot : nil,
+            path: path, isFolder: isFolder, follows: owner.followsLinks, looksItself: isUnwatched,
+            old: hasBegun ? snapshot : nil,
             trustsFresh: !record.isComparing, isStored: !hasBegun && record.state == .kept)
         owner.beside { () throws(SystemError) in
             try request.list()
@@ -280,6 +295,7 @@ final class PathRoot: FolderObserver, WatchedPath {
             return owner.failed(error)
         case .success(let listed) where !take(listed.look): break
         case .success(let listed) where hasBegun:
+            followEntries(listed.newer.links)
             comparison = Comparison(newer: listed.newer, found: listed.found)
             // It is armed, however long the telling takes.
             owner.rootChanged()
@@ -287,6 +303,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         case .success(let listed):
             hasBegun = true
             snapshot = listed.newer
+            followEntries(listed.newer.links)
             hub.whenCaughtUp { [weak self] in self?.isSettled = true }
             if record.state == .kept { storeAll(listed.rows) }
             finishListing()
@@ -370,8 +387,11 @@ final class PathRoot: FolderObserver, WatchedPath {
                 if case .attributes = event.change { return }
                 replaced()
             } else {
-                exists = (try? Linux.lstat(path)) != nil
+                let status = try? Linux.lstat(path)
+                exists = status != nil
                 keepOrTake(event)
+                // It leads elsewhere, or is no link any more.
+                if event.change.isOfName, status?.kind == .symbolicLink || rootLink != nil { rearm() }
                 owner.rootChanged()
             }
         }

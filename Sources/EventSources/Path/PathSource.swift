@@ -35,6 +35,7 @@ package final class PathSource: EventSource {
     /// Microseconds: unchanged for so long, a file of which nobody knows whether it is being written is complete.
     var unchanged: Int { trigger.settle.map { Int(clamping: $0.quiet.microseconds) } ?? NewFiles.unchanged }
 
+    var followsLinks: Bool { trigger.followsLinks }
     var polling: PathTrigger.Polling { trigger.polling }
     var polls: Bool { polling.isAlways }
     /// Microseconds.

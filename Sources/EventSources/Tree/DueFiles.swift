@@ -94,7 +94,7 @@ final class DueFiles {
             rest = rest.dropFirst(Self.batch)
             guard !questions.isEmpty else { continue }
             let paths = questions.map(\.path)
-            beside({ paths.map(FileAnswer.init) }) { [weak self] answers in
+            beside({ paths.map { FileAnswer($0) } }) { [weak self] answers in
                 // What was reported before the answers is told first.
                 self?.hub.whenCaughtUp {
                     for (question, answer) in zip(questions, answers) { self?.answered(question, answer) }

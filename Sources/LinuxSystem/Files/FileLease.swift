@@ -13,10 +13,11 @@ package enum Writers: Sendable {
 extension Linux {
     /// Asks by a read lease (`fcntl(2)` F_SETLEASE), which is taken and given back at once. Only of a regular file; may
     /// take long on a file system that hangs.
-    package static func writers(of path: [UInt8]) -> Writers {
-        guard let file = try? open(path, [.reading, .nonBlocking, .noFollow, .noControllingTerminal]) else {
-            return .unknown
-        }
+    ///
+    /// - Parameter follows: whether the path may be a symbolic link.
+    package static func writers(of path: [UInt8], follows: Bool = false) -> Writers {
+        let flags: OpenOptions = [.reading, .nonBlocking, .noControllingTerminal]
+        guard let file = try? open(path, follows ? flags : flags.union(.noFollow)) else { return .unknown }
         return file.use { file in
             guard (try? fstat(file))?.kind == .regular else { return .unknown }
             // Whoever opens the file just then waits for so long; the signal that says so is one that does nothing.

@@ -50,6 +50,11 @@ extension Checker {
         trigger.stopsLoops = entries["Loop"]?.word == "stop"
         // The keys of systemd are about the folder itself.
         trigger.isRecursive = trigger.ownEvents.isEmpty && entries["Recursive"]?.flag ?? false
+        trigger.followsLinks = entries["FollowSymlinks"]?.flag ?? false
+        if trigger.isRecursive, trigger.followsLinks, let follow = entries.entry("FollowSymlinks") {
+            let place = follow.isDefault ? entries.entry("Recursive") ?? follow : follow
+            problems.error("FollowSymlinks=yes with Recursive=yes is not supported by this version", at: place.text)
+        }
         trigger.prune = PathPrune(globs: entries.list("Prune").flatMap { $0.value?.globs ?? [] })
         trigger.initial = entries["Initial"]?.word.flatMap(PathTrigger.Initial.init) ?? .changed
         if trigger.isRecursive, let initial = entries.entry("Initial"), trigger.initial != .none {

@@ -172,6 +172,8 @@ package struct PathTrigger: Equatable, Sendable {
     package var filter: PathFilter
     package var initial = Initial.changed
     package var polling = Polling()
+    /// `FollowSymlinks=`: links in a folder stand for what they lead to.
+    package var followsLinks = false
     /// `nil`: an operation is submitted at once.
     package var settle: SettleRule?
     /// `Join=all`: an operation is submitted when something of each of the paths has changed.

@@ -31,8 +31,6 @@ struct Key {
 /// What a value is, and the bounds it is checked against.
 enum ValueType {
     case flag
-    /// A boolean of which this version knows only `no`.
-    case noFlag
     case number(ClosedRange<Int>)
     case numberOrInfinity(ClosedRange<Int>)
     /// A number that may have a sign.

@@ -240,7 +240,7 @@ enum KeyTable {
         .list("Include", .globs),
         .list("Exclude", .globs),
         .list("Prune", .globs),
-        .one("FollowSymlinks", .noFlag, usual: "no"),
+        .one("FollowSymlinks", .flag, usual: "no"),
         .one("SettleSec", .span(.finite), usual: "0"),
         .one("MaxSettleSec", .span(.limit)),
         .one("Initial", .choice(PathTrigger.Initial.allCases.map(\.rawValue)), usual: "changed"),

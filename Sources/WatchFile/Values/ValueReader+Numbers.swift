@@ -16,12 +16,6 @@ extension ValueReader {
         }
     }
 
-    func noFlag(_ problems: inout Problems) -> Bool? {
-        guard let flag = flag(&problems) else { return nil }
-        if flag { refuseUnsupported(&problems) }
-        return flag ? nil : false
-    }
-
     func number(in range: ClosedRange<Int>, _ problems: inout Problems) -> Int? {
         guard text.bytes.allSatisfy(\.isDigit) else {
             refuse(&problems, "is not a whole number")

@@ -13,7 +13,6 @@ struct ValueReader {
         guard mayCarryAnyByte || TextCheck.isText(text, &problems) else { return nil }
         switch key.type {
         case .flag: return flag(&problems).map(Value.flag)
-        case .noFlag: return noFlag(&problems).map(Value.flag)
         case .number(let range): return number(in: range, &problems).map(Value.number)
         case .numberOrInfinity(let range): return limit(in: range, &problems).map(Value.limit)
         case .signed(let range): return signed(in: range, &problems).map(Value.number)
