@@ -36,6 +36,7 @@ extension PathRoot {
 
     /// A limit leaves it without a watch.
     func goBlind(_ error: SystemError) {
+        if blindness == nil { owner.lostWatch() }
         blindness = error
         stopFolder()
         planPolling()

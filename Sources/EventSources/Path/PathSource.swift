@@ -260,6 +260,9 @@ package final class PathSource: EventSource {
         environment.send(.source(id, .failed("\(reason) (sysctl fs.inotify.max_queued_events)")))
     }
 
+    /// A path goes without a watch: nobody knows what comes and goes between two comparisons.
+    func lostWatch() { environment.send(.gap(id, 1)) }
+
     func warn(_ sentence: String) { environment.warn(id, sentence) }
 
     func failed(_ error: SystemError) {
