@@ -130,7 +130,7 @@ struct Submission: Sendable {
     }
 
     private static func checkManners(_ fact: CommandFact, _ peer: Peer) throws(ManagerError) {
-        guard peer.role == .reader, fact.isBarrier || fact.priority > .normal else { return }
+        guard peer.role != .administrator, fact.isBarrier || fact.priority > .normal else { return }
         throw .refused(reason: "only root and the group watchd put barriers and higher priorities before others")
     }
 
