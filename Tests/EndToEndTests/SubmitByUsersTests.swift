@@ -132,6 +132,9 @@ struct SubmitByUsersTests {
             }
             #expect(try run(folder, user: 1, group: 1, ["output", "1"]).text == "SECRET\n")
             #expect(try run(folder, user: 1, group: 1, ["show", "1"]).text.contains("sh -c"))
+            for words in [["operations"], ["status"]] {
+                #expect(try run(folder, user: 1, group: 1, words).text.contains("sleep 1000"), "\(words)")
+            }
             #expect(try run(folder, user: 1, group: 1, ["cancel", "2"]).code == 0)
             #expect(try run(folder, user: 1, group: 1, ["wait", "2"]).code == 1)
             try watchd.waitUntilIdle()

@@ -216,6 +216,14 @@ import Varlink
                 #expect(try !control(watchd, words).text.contains("very-secret"), "\(words)")
             }
             #expect(!watchd.logText.contains("very-secret"))
+            // What has succeeded is remembered without it.
+            try watchd.stop()
+            for entry in try Linux.readFolder(watchd.folder["state"]) {
+                let name = "state/" + String(decoding: entry.name, as: UTF8.self)
+                let bytes = String(decoding: watchd.folder.bytes(name), as: UTF8.self)
+                #expect(!bytes.contains("very-secret"), "\(name)")
+                if name.hasSuffix(".db") { #expect(bytes.contains("@command")) }
+            }
         }
     }
 

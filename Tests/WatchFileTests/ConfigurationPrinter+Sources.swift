@@ -74,7 +74,7 @@ extension ConfigurationPrinter {
                 if settle != SettleRule(quiet: settle.quiet) { key("MaxSettleSec", settle.longest.description) }
             }
             flag("MakeDirectory", trigger.directoryMode != nil, default: false)
-            trigger.directoryMode.map { key("DirectoryMode", "0" + String($0, radix: 8)) }
+            trigger.directoryMode.map { key("DirectoryMode", "0" + String(0o1000 | $0, radix: 8).dropFirst()) }
             flag("FollowSymlinks", trigger.followsLinks, default: false)
             key("Poll", trigger.polling.isAlways ? "yes" : "auto")
             key("PollSec", trigger.polling.interval.description)

@@ -2,9 +2,9 @@ import LinuxSystem
 
 /// Who is at the other end of a connection, and what that allows; known from the kernel, never from a message.
 struct Peer: Sendable {
-    enum Role: Sendable {
-        /// Names, states, counts and times.
-        case reader
+    enum Role: Equatable, Sendable {
+        /// Names, states, counts and times; more of the commands of this user.
+        case reader(UInt32)
         /// Everything: root, the daemon's own user, the group `watchd`.
         case administrator
     }
@@ -28,7 +28,7 @@ struct Peer: Sendable {
         let groups = try? Linux.peerGroups(socket)
         self.groups = groups
         let isMember = group.map { credentials.groupID == $0 || groups?.contains($0) ?? false } ?? false
-        role = userID == 0 || userID == Linux.effectiveUserID || isMember ? .administrator : .reader
+        role = userID == 0 || userID == Linux.effectiveUserID || isMember ? .administrator : .reader(userID)
     }
 
     /// Whose calls those of others do not delay.

@@ -7,6 +7,7 @@ import WatchFile
 
 extension OperationSummary {
     init(_ operation: EndedOperation, _ role: Peer.Role) {
+        let role = role.over(operation.handler, operation.events)
         self.init(
             id: Int(operation.id), handler: operation.handler, queue: operation.queue, source: operation.sourceName,
             state: operation.result == .cancelled ? .cancelled : .finished, entries: operation.entries,

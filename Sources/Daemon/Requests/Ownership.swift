@@ -7,13 +7,12 @@ import WatchFile
 extension Runtime {
     /// Calls `done` once with what a client may do about one operation.
     func role(of peer: Peer, for id: Int?, _ done: @escaping (Peer.Role) -> Void) {
-        guard peer.role == .reader, let id = id.flatMap({ UInt64(exactly: $0) }) else { return done(peer.role) }
-        if let view = engine.operation(id) {
-            return done(peer.owns(view.handler, view.events) ? .administrator : .reader)
-        }
+        let role = peer.role
+        guard role != .administrator, let id = id.flatMap({ UInt64(exactly: $0) }) else { return done(role) }
+        if let view = engine.operation(id) { return done(role.over(view.handler, view.events)) }
         ended(id) { result in
-            guard case .success(let operation?) = result else { return done(.reader) }
-            done(peer.owns(operation.handler, operation.events) ? .administrator : .reader)
+            guard case .success(let operation?) = result else { return done(role) }
+            done(role.over(operation.handler, operation.events))
         }
     }
 
@@ -27,11 +26,13 @@ extension Runtime {
     }
 }
 
-extension Peer {
-    fileprivate func owns(_ handler: String, _ events: [Event]) -> Bool {
-        guard handler == CommandFact.handlerName, case .command(let fact) = events.last?.fact,
-            case .credentials(let credentials) = fact.user
-        else { return false }
-        return credentials.user == userID
+extension Peer.Role {
+    /// The role about an operation of this handler with these events.
+    func over(_ handler: String, _ events: [Event]) -> Peer.Role {
+        guard case .reader(let user) = self, handler == CommandFact.handlerName,
+            case .command(let fact) = events.last?.fact, case .credentials(let credentials) = fact.user,
+            credentials.user == user
+        else { return self }
+        return .administrator
     }
 }

@@ -93,6 +93,7 @@ extension OperationSummary.State {
 
 extension OperationSummary {
     init(_ view: OperationView, _ role: Peer.Role) {
+        let role = role.over(view.handler, view.events)
         self.init(
             id: Int(view.id), handler: view.handler, queue: view.queue, source: view.sourceName,
             state: State(view.state), entries: view.entries, deliveries: view.deliveries,
@@ -151,7 +152,7 @@ extension OperationView {
         // Of one that was found running, and was too young to be stored, the event is not known.
         guard let newest = events.last, newest.id != 0 else { return "\(origin)" }
         if entries > 1 { return "\(origin), \(entries) events" }
-        if role == .reader { return "\(origin)" }
+        if role != .administrator { return "\(origin)" }
         switch newest.fact {
         case .path(let fact): return fact.path.printable
         case .completion(let fact):
@@ -241,7 +242,7 @@ enum FollowRecord {
             return Follow.Reply(
                 sequence: record.sequence, time: time, event: shown(object, role), handlers: handlers)
         case .output(let output):
-            if role == .reader { return nil }
+            if role != .administrator { return nil }
             return Follow.Reply(sequence: record.sequence, time: time, output: Follow.OutputLines(output))
         // It has ended, and its end has been told or is among what is missed.
         case .state: return nil
@@ -257,7 +258,7 @@ enum FollowRecord {
     private static let forEverybody = ["id", "source", "kind", "event", "time", "count"]
 
     private static func shown(_ object: JSONValue, _ role: Peer.Role) -> JSONValue {
-        guard role == .reader, case .object(let members) = object else { return object }
+        guard role != .administrator, case .object(let members) = object else { return object }
         return .object(members.filter { forEverybody.contains($0.key) })
     }
 }

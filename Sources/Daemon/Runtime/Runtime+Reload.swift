@@ -72,6 +72,7 @@ extension Runtime {
                 self.files = texts.map(\.file)
                 keeper?.keep(texts)
                 locations = configuration.locations
+                submitterGroups = [:]
                 apply(configuration.zones)
                 hasGroups = Self.hasGroups(configuration)
                 writeMembers()

@@ -65,6 +65,8 @@ final class Runtime {
         engine.operationViews(queue: nil, handler: nil, after: after, limit: limit)
     }
     let tickets = Tickets()
+    /// Groups of `Submit=` that have been looked up since the watch files were read.
+    var submitterGroups: [String: UInt32] = [:]
     let handovers = Handovers()
     /// How far sources have read.
     var positions: [SourceID: [UInt8]] = [:]
