@@ -71,6 +71,7 @@ package struct Engine: Sendable {
     var entries: Int { door.load.entries }
     /// `[Process]` with `Command=`.
     var supervisor = Supervisor()
+    var steerings = Steerings()
     /// The counts of handlers that were removed.
     var retired = Counters()
     /// Callers of `Run` and `Wait`.

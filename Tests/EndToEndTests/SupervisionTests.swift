@@ -40,6 +40,34 @@ import Testing
         }
     }
 
+    @Test func aHandlerRestartsItAndSendsItSignals() throws {
+        let handlers = """
+            [Custom again]
+            Process=web
+            [Custom poke]
+            Process=web
+            ProcessAction=signal
+            ProcessSignal=TERM
+
+            """
+        try Lives.run(Self.text("one") + handlers, prepare: Self.install) { lives in
+            try waitForStarts(1, lives)
+            let first = try waitUntil(.up, lives.watchd)
+            try lives.watchd.emit("again")
+            try lives.watchd.waitForEnded(1, of: "again")
+            let second = try waitUntil(.up, lives.watchd)
+            #expect(second.pid != first.pid && second.pid != nil)
+            let shown = try lives.watchd.control("handlers").text
+            #expect(shown.contains("Process=web, restart") && shown.contains("Process=web, signal"), "\(shown)")
+            try waitForStarts(2, lives)
+            try lives.watchd.emit("poke")
+            try lives.watchd.waitForEnded(1, of: "poke")
+            try waitForStarts(3, lives)
+            let ended = try lives.watchd.call(ListHistory.self, .init()).operations
+            #expect(ended.map(\.result) == [.done, .done])
+        }
+    }
+
     @Test func aCrashLoopBacksOffAndTellsEachEnd() throws {
         let text = """
             [Process web]

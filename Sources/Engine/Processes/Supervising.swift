@@ -40,9 +40,11 @@ extension Engine {
         case .moved(let source): noteSupervised(source)
         case .gone(let source): releaseSourceIfUnused(source)
         case .answer(let token, let id, let views):
+            if endSteering(token, reason: nil) { return }
             // A client that is told of a process may rely on its being found again.
             reply(token, .processes(id.description, views), isSafe: false)
         case .fail(let token, let id, let reason):
+            if endSteering(token, reason: "\(id.description): \(reason)") { return }
             actions.append(.reply(token, .failure(.notUp(id.description, reason: reason))))
         }
     }
