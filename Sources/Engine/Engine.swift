@@ -169,6 +169,8 @@ package struct Engine: Sendable {
             workerIsBroken(worker, reason)
         case .runUsed(let run, let usage):
             runUsed(run, usage)
+        case .ready(let run):
+            perform(supervisor.ready(run, at: now))
         case .runIsLong(let run):
             runIsLong(run)
         case .store(let condition):

@@ -186,6 +186,7 @@ struct ConfigurationPrinter {
             key(name, list.map { count($0) }.joined(separator: " "))
         }
         for handler in constraints.after { key("After", handler) }
+        for process in constraints.afterProcesses { key("After", "process/\(process)") }
         if !constraints.requires.isEmpty { key("Requires", constraints.requires.joined(separator: " ")) }
         key("DelaySec", constraints.delay.description)
         if let once = constraints.once {

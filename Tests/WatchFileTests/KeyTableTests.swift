@@ -60,7 +60,8 @@ struct KeyTableTests {
     private static func process(_ key: String) -> [String] {
         switch key {
         case "Command", "Match": []
-        case "Workers", "Restart", "RestartSec", "RestartMaxDelaySec": ["Command=/bin/true"]
+        case "Workers", "Restart", "RestartSec", "RestartMaxDelaySec", "ReadyLine", "ReadyPath", "NotifyReady":
+            ["Command=/bin/true"]
         default: ["PIDFile=/p"]
         }
     }
@@ -86,6 +87,7 @@ struct KeyTableTests {
             case "Process": "server"
             default: "other"
             }
+        case .predecessors: "other process/server"
         case .members: "0 /dev/ttyUSB0 b:1"
         case .counts: "units:2 units"
         case .rate: "100/1s"

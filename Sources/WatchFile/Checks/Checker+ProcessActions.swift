@@ -48,23 +48,35 @@ extension Checker {
         }
     }
 
-    /// `Process=` names a process that watchd starts itself.
+    /// `Process=` and `After=process/NAME` name processes that watchd starts itself.
     mutating func checkProcessActions() {
         let sections = sections.filter { $0.kind == .process && !$0.name.isEmpty }
         let supervised = Set(
             sections.filter { isSupervised($0, Entries(defaultEntries(.process), $0.entries)) }.map(\.name))
         for handler in handlers {
-            guard let name = handler.entries["Process"]?.names.first else { continue }
-            if let section = sections.first(where: { $0.name == name.string }) {
-                guard !supervised.contains(name.string) else { continue }
-                problems.error(
-                    "Process=\(name.string): \(section.title) has no Command=, and watchd restarts and signals only "
-                        + "what it starts itself", at: name.text)
-            } else {
-                problems.error(
-                    "there is no [Process \(name.string)]", at: name.text,
-                    suggestion: problems.nearest(to: name.string, among: supervised.sorted()))
+            if let name = handler.entries["Process"]?.names.first {
+                checkProcess(name.string, "Process=", name.text, sections, supervised)
             }
+            for reference in handler.processes {
+                let name = String(reference.name.string.dropFirst(HandlerDraft.processPrefix.count))
+                checkProcess(name, "After=process/", reference.name.text, sections, supervised)
+            }
+        }
+    }
+
+    private mutating func checkProcess(
+        _ name: String, _ key: String, _ text: SourceText, _ sections: [Section], _ supervised: Set<String>
+    ) {
+        if supervised.contains(name) { return }
+        if let section = sections.first(where: { $0.name == name }) {
+            let what = key == "Process=" ? "restarts and signals only" : "knows the readiness only of"
+            problems.error(
+                "\(key)\(name): \(section.title) has no Command=, and watchd \(what) what it starts itself", at: text)
+        } else {
+            let nearest = problems.nearest(to: name, among: supervised.sorted())
+            problems.error(
+                "there is no [Process \(name)]", at: text,
+                suggestion: nearest.map { key == "Process=" ? $0 : "process/\($0)" })
         }
     }
 }

@@ -139,7 +139,7 @@ enum KeyTable {
             .list("Acquire", .counts(count)),
             .list("Release", .counts(count)),
             .list("Consume", .counts(count)),
-            .list("After", .names),
+            .list("After", .predecessors),
             .list("Requires", .names),
             .one("DelaySec", .span(.finite), usual: "0"),
             .one("Once", .choice(["no", "boot", "ever"]), usual: "no"),
@@ -291,6 +291,9 @@ enum KeyTable {
         .one("Restart", .choice(SupervisedCommand.Restart.allCases.map(\.rawValue)), usual: "no"),
         .one("RestartSec", .span(.delay), usual: "100ms"),
         .one("RestartMaxDelaySec", .span(.limit)),
+        .one("ReadyLine", .pattern),
+        .one("ReadyPath", .path),
+        .one("NotifyReady", .flag, usual: "no"),
         .one("Match", .path),
         .list("Events", .processEvents, usual: "exit"),
     ]
