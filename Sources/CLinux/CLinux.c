@@ -231,6 +231,30 @@ int clinux_reap_pidfd(int pidfd, int *code, int *status, struct clinux_usage *us
     return result;
 }
 
+ssize_t clinux_receive_credentials(int socket, void *bytes, size_t count, int32_t *pid, uint32_t *user) {
+    union {
+        struct cmsghdr header;
+        // Descriptors that somebody sends along are closed by the kernel: there is no room for them.
+        char space[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct iovec part = {.iov_base = bytes, .iov_len = count};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    *pid = 0;
+    *user = 0;
+    ssize_t length = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (length < 0) return length;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header != NULL; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred sender;
+            memcpy(&sender, CMSG_DATA(header), sizeof sender);
+            *pid = sender.pid;
+            *user = sender.uid;
+        }
+    }
+    return length;
+}
+
 int clinux_pidfd_get_info(int pidfd, struct clinux_pidfd_info *info) {
     _Static_assert(sizeof(struct clinux_pidfd_info) == 64, "the first version of struct pidfd_info");
     return ioctl(pidfd, _IOWR(0xFF, 11, struct clinux_pidfd_info), info);

@@ -71,6 +71,7 @@ package struct Engine: Sendable {
     var entries: Int { door.load.entries }
     /// `[Process]` with `Command=`.
     var supervisor = Supervisor()
+    var steerings = Steerings()
     /// The counts of handlers that were removed.
     var retired = Counters()
     /// Callers of `Run` and `Wait`.
@@ -168,6 +169,8 @@ package struct Engine: Sendable {
             workerIsBroken(worker, reason)
         case .runUsed(let run, let usage):
             runUsed(run, usage)
+        case .ready(let run):
+            perform(supervisor.ready(run, at: now))
         case .runIsLong(let run):
             runIsLong(run)
         case .store(let condition):

@@ -40,6 +40,81 @@ import Testing
         }
     }
 
+    /// Each says that it is ready when the test lets it.
+    private static let ready: [(key: String, saying: String)] = [
+        ("ReadyLine=^listening on [0-9]+$", "echo starting; read x <@/gate; echo listening on 80"),
+        ("ReadyPath=@/there", "read x <@/gate; : >@/there"),
+        (
+            "NotifyReady=yes",
+            "read x <@/gate; exec python3 -c 'import os, socket, time; n = os.environ[\"NOTIFY_SOCKET\"]; "
+                + "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); "
+                + "s.sendto(b\"STATUS=up\\nREADY=1\", \"\\0\" + n[1:]); time.sleep(1000)'"
+        ),
+    ]
+
+    @Test(arguments: 0..<3) func whoComesAfterItWaitsUntilItIsReady(_ kind: Int) throws {
+        let (key, saying) = Self.ready[kind]
+        let text = """
+            [Process web]
+            Command=@/web
+            \(key)
+            [Custom behind]
+            Exec=/bin/sh -c 'echo behind >>@/ran'
+            After=process/web
+
+            """
+        try Lives.run(text) { folder in
+            let script = "#!/bin/sh\n\(saying.replacing("@", with: folder.path))\nsleep 1000\n"
+            try folder.write("web", script, mode: 0o755)
+            try Linux.mkfifo(folder["gate"], mode: 0o600)
+        } body: { lives in
+            _ = try waitUntil(.starting, lives.watchd)
+            try lives.watchd.emit("behind")
+            let waiting = try lives.watchd.status().waiting
+            #expect(waiting.first?.waitingFor == "process/web, which is not ready (After=process/web)")
+            // The watchd that others ask is ready: only this process is not.
+            let explained = try lives.watchd.control("explain", "process/web").text
+            #expect(explained.contains("not ready yet"), "\(explained)")
+            #expect(lives.folder.lines("ran").isEmpty)
+            try lives.folder.append("gate", "\n")
+            try wait(for: "the one behind it") { lives.folder.lines("ran") == ["behind"] }
+            _ = try waitUntil(.up, lives.watchd)
+            // What an earlier watchd has started is taken to be ready.
+            lives.kill()
+            try lives.start()
+            try lives.watchd.emit("behind")
+            try wait(for: "the next one") { lives.folder.lines("ran").count == 2 }
+        }
+    }
+
+    @Test func aHandlerRestartsItAndSendsItSignals() throws {
+        let handlers = """
+            [Custom again]
+            Process=web
+            [Custom poke]
+            Process=web
+            ProcessAction=signal
+            ProcessSignal=TERM
+
+            """
+        try Lives.run(Self.text("one") + handlers, prepare: Self.install) { lives in
+            try waitForStarts(1, lives)
+            let first = try waitUntil(.up, lives.watchd)
+            try lives.watchd.emit("again")
+            try lives.watchd.waitForEnded(1, of: "again")
+            let second = try waitUntil(.up, lives.watchd)
+            #expect(second.pid != first.pid && second.pid != nil)
+            let shown = try lives.watchd.control("handlers").text
+            #expect(shown.contains("Process=web, restart") && shown.contains("Process=web, signal"), "\(shown)")
+            try waitForStarts(2, lives)
+            try lives.watchd.emit("poke")
+            try lives.watchd.waitForEnded(1, of: "poke")
+            try waitForStarts(3, lives)
+            let ended = try lives.watchd.call(ListHistory.self, .init()).operations
+            #expect(ended.map(\.result) == [.done, .done])
+        }
+    }
+
     @Test func aCrashLoopBacksOffAndTellsEachEnd() throws {
         let text = """
             [Process web]

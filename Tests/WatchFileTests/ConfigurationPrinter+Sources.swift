@@ -108,6 +108,12 @@ extension ConfigurationPrinter {
                     key("Command", Array(command.words.map { word($0) }.joined(separator: [0x20])))
                 }
             }
+            switch command.readiness {
+            case .running: flag("NotifyReady", false, default: false)
+            case .line(let pattern): key("ReadyLine", pattern)
+            case .path(let path): key("ReadyPath", self.path(path))
+            case .notification: key("NotifyReady", "yes")
+            }
             key("Workers", "\(command.workers)")
             key("Restart", command.restart.rawValue)
             key("RestartSec", command.restartDelay.description)

@@ -126,7 +126,7 @@ struct ConfigurationPrinter {
         contract(handler.contract)
         environment(handler.environment)
         switch handler.action {
-        case .mail, .stream, .unit: break
+        case .mail, .stream, .unit, .process: break
         case .exec, .log, .emit: key("StandardInput", handler.standardInput.rawValue)
         }
         key("StandardOutput", output(handler.standardOutput))
@@ -186,6 +186,7 @@ struct ConfigurationPrinter {
             key(name, list.map { count($0) }.joined(separator: " "))
         }
         for handler in constraints.after { key("After", handler) }
+        for process in constraints.afterProcesses { key("After", "process/\(process)") }
         if !constraints.requires.isEmpty { key("Requires", constraints.requires.joined(separator: " ")) }
         key("DelaySec", constraints.delay.description)
         if let once = constraints.once {
@@ -227,6 +228,14 @@ struct ConfigurationPrinter {
             for name in unit.units { key("Unit", text(name)) }
             key("UnitAction", unit.verb.rawValue)
             key("UnitWait", unit.waits ? "yes" : "no")
+        case .process(let action):
+            key("Process", action.process)
+            switch action.verb {
+            case .restart: if Bool.random(using: &generator) { key("ProcessAction", "restart") }
+            case .reload(let number), .signal(let number):
+                key("ProcessAction", action.verb.name)
+                if number != 1 || action.verb.name == "signal" { key("ProcessSignal", LinuxSignal.name(number)) }
+            }
         case .mail(let addresses):
             let cut = Int.random(in: 0...addresses.count, using: &generator)
             for part in [addresses[..<cut], addresses[cut...]] where !part.isEmpty {

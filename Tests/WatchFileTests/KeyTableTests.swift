@@ -31,8 +31,10 @@ struct KeyTableTests {
         let isOfWorkers = workerKeys.contains(key) && (kind == .handler || KeyTable.isHandlerKey(key, in: kind))
         if ["UnitAction", "UnitWait"].contains(key) {
             lines.append("Unit=a")
+        } else if ["ProcessAction", "ProcessSignal"].contains(key) {
+            lines += ["Process=server", key == "ProcessSignal" ? "ProcessAction=reload" : ""].filter { !$0.isEmpty }
         } else if hasAction,
-            !["Emit", "Log", "Mail", "Stream", "Unit"].contains(key) || kind == .unit && key == "Unit"
+            !["Emit", "Log", "Mail", "Process", "Stream", "Unit"].contains(key) || kind == .unit && key == "Unit"
         {
             lines.append(isOfWorkers ? "Stream=/bin/true" : "Exec=/bin/true")
         }
@@ -58,7 +60,8 @@ struct KeyTableTests {
     private static func process(_ key: String) -> [String] {
         switch key {
         case "Command", "Match": []
-        case "Workers", "Restart", "RestartSec", "RestartMaxDelaySec": ["Command=/bin/true"]
+        case "Workers", "Restart", "RestartSec", "RestartMaxDelaySec", "ReadyLine", "ReadyPath", "NotifyReady":
+            ["Command=/bin/true"]
         default: ["PIDFile=/p"]
         }
     }
@@ -81,8 +84,10 @@ struct KeyTableTests {
             switch key.name {
             case "Queue", "Target": "main"
             case "Members": "member"
+            case "Process": "server"
             default: "other"
             }
+        case .predecessors: "other process/server"
         case .members: "0 /dev/ttyUSB0 b:1"
         case .counts: "units:2 units"
         case .rate: "100/1s"
@@ -115,7 +120,7 @@ struct KeyTableTests {
     }
 
     static let others =
-        "\n[Handler other]\nLog=x\n[Handler member]\nLog=x\n[Custom target]\nLog=x\n[Semaphore units]\nValue=3\n"
+        "\n[Handler other]\nLog=x\n[Handler member]\nLog=x\n[Custom target]\nLog=x\n[Semaphore units]\nValue=3\n[Process server]\nCommand=/bin/true\n"
 
     @Test(arguments: SectionKind.allCases)
     func everySupportedKeyIsTakenAndEveryOtherRefusedByName(kind: SectionKind) {

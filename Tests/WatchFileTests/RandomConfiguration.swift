@@ -44,6 +44,15 @@ struct RandomConfiguration {
             guard case .unit = result.handlers[index].action else { continue }
             result.handlers[index].action = .log(Template(literal: "x"))
         }
+        let supervised = result.sources.filter { $0.command != nil }.map(\.id.name)
+        for index in result.handlers.indices where result.handlers[index].name.hasPrefix("h") && number(0...4) == 0 {
+            guard case .log = result.handlers[index].action, let name = supervised.first else { continue }
+            let verb: ProcessAction.Verb = [.restart, .reload(1), .reload(10), .signal(12)][number(0...3)]
+            result.handlers[index].action = .process(ProcessAction(process: name, verb: verb))
+            result.handlers[index].standardInput = .event
+            if result.handlers[index].overlap == .restart { result.handlers[index].overlap = .wait }
+            if result.handlers[index].onStop == .leave { result.handlers[index].onStop = nil }
+        }
         for name in customs {
             let trigger = CustomTrigger(merge: CustomTrigger.Merge.allCases.randomElement(using: &generator) ?? .add)
             addRoutes(.init(.custom, name), .custom(trigger), own: nil, to: &result, queues: queues)
@@ -148,7 +157,7 @@ struct RandomConfiguration {
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
         // Nobody reads it there.
         switch handler.action {
-        case .mail, .stream, .unit: handler.standardInput = .event
+        case .mail, .stream, .unit, .process: handler.standardInput = .event
         case .exec, .log, .emit: break
         }
         if case .unit = handler.action, handler.overlap == .restart { handler.overlap = .wait }

@@ -120,6 +120,10 @@ struct clinux_usage {
 /// The same with WEXITED and WNOHANG, and what the child and those that it has waited for have used (`getrusage(2)`).
 int clinux_reap_pidfd(int pidfd, int *_Nonnull code, int *_Nonnull status, struct clinux_usage *_Nonnull used);
 
+/// `recvmsg(2)` without waiting, with the sender's process and user (SO_PASSCRED has to be on); pid 0: they are not told.
+ssize_t clinux_receive_credentials(
+    int socket, void *_Nonnull bytes, size_t count, int32_t *_Nonnull pid, uint32_t *_Nonnull user);
+
 /// `struct pidfd_info` of linux/pidfd.h in its first version (64 bytes).
 struct clinux_pidfd_info {
     uint64_t mask;

@@ -64,6 +64,8 @@ package struct StartRequest: Sendable {
     package var isRedelivered = false
     /// The members of semaphores that it holds.
     package var acquired: [AcquiredMembers] = []
+    /// Of a supervised process: what `Input.ready` is to tell of.
+    package var readiness = SupervisedCommand.Readiness.running
 }
 
 /// A process to be watched again.

@@ -41,6 +41,8 @@ package enum Input: Sendable {
     case workerIsBroken(RunID, String)
     /// What the processes of a run have used together; its end is told next.
     case runUsed(RunID, ResourceUsage)
+    /// What a supervised process that runs was to show or say has come (`StartRequest.readiness`).
+    case ready(RunID)
     /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
     case runIsLong(RunID)
     case store(StoreCondition)

@@ -44,6 +44,7 @@ extension Engine {
             queueMayBeEmpty(queue)
         }
         door.boundsMoved()
+        submitAllFree()
     }
 
     /// Makes the configuration the one in force. Returns what changed.

@@ -97,6 +97,7 @@ extension Engine {
         let events = events(ref, part: part)
         switch definition.action {
         case .exec, .stream, .mail, .unit: break
+        case .process(let action): steer(ref, part: part, action, definition)
         case .log(let template):
             let text = template.expanded(context(ref, part, events).value)
             let log = Action.log(handler: definition.name, operation: operations[ref].id, text: text)

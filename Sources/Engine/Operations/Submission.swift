@@ -93,6 +93,7 @@ extension Engine {
     private func isFree(_ ref: OperationRef) -> Bool {
         operations[ref].blockers == 0 && operations[ref].times.wakeUp <= now.monotonic
             && (joins.isEmpty || joins[ref.id] == nil) && (loops.heldBy.isEmpty || loops.heldBy[ref.id] == nil)
+            && unreadyProcess(before: ref) == nil
     }
 
     private mutating func submit(_ ref: OperationRef, isNew: Bool) {

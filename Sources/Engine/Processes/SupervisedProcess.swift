@@ -62,6 +62,8 @@ struct SupervisedProcess: Sendable {
     private(set) var restarts = 0
     /// The pause before its last restart; 0: there was none.
     private var pause: Int64 = 0
+    /// Of what runs: those that come after it may start.
+    private(set) var isReady = false
     /// Wall clock: since when it is where it is.
     private(set) var since: Int64
 
@@ -89,11 +91,14 @@ struct SupervisedProcess: Sendable {
         switch state {
         case .down: .down
         case .starting: .starting
-        case .up: .up
+        case .up: isReady ? .up : .starting
         case .backingOff: .backingOff
         case .stopping: .stopping
         }
     }
+
+    /// It runs, and those that come after it wait for more than that.
+    var isGettingReady: Bool { if case .up = state { !isReady } else { false } }
 
     // MARK: Inputs
 
@@ -132,8 +137,9 @@ struct SupervisedProcess: Sendable {
         }
     }
 
-    /// There is a process.
-    mutating func spawned(_ pid: Int32, at now: Moment) {
+    /// There is a process; `isReady`: nothing more is waited for.
+    mutating func spawned(_ pid: Int32, isReady: Bool = true, at now: Moment) {
+        self.isReady = isReady
         switch state {
         case .starting(let life):
             enter(.up(Life(run: life.run, pid: pid, since: now)), now)
@@ -144,8 +150,12 @@ struct SupervisedProcess: Sendable {
         }
     }
 
-    /// A process of it that another watchd started.
+    /// What it runs is ready. One that is stopping stays what it is.
+    mutating func becomeReady() { isReady = true }
+
+    /// A process of it that another watchd started; that had its time to become ready.
     mutating func adopt(_ life: Life, at now: Moment) {
+        isReady = true
         switch state {
         case .down, .backingOff: enter(.up(life), now)
         case .starting, .up, .stopping: impossible("adopt")

@@ -25,11 +25,11 @@ extension Engine {
     private mutating func perform(_ effect: Supervisor.Effect) {
         switch effect {
         case .start(let run, let definition, let id):
-            actions.append(
-                .start(
-                    StartRequest(
-                        run: run, definition: definition, queue: "", qos: .default, environment: [],
-                        origin: .source(id), events: [])))
+            var request = StartRequest(
+                run: run, definition: definition, queue: "", qos: .default, environment: [], origin: .source(id),
+                events: [])
+            request.readiness = supervisor.readiness(of: run)
+            actions.append(.start(request))
         case .adopt(let request): actions.append(.adopt(request))
         case .signal(let run, let number, let mode): actions.append(.signal(run, number: number, mode: mode))
         case .deadline(let source, let copy, let time):
@@ -37,12 +37,16 @@ extension Engine {
         case .save(let id, let copy, let process): actions.append(.store(.process(id, copy: copy, process)))
         case .ended(let source, let fact): tellEnd(source, fact)
         case .lost(let stored): tellLost(stored)
-        case .moved(let source): noteSupervised(source)
+        case .moved(let source):
+            noteSupervised(source)
+            if supervisor[source]?.isReady == true { submitThoseBehindProcesses() }
         case .gone(let source): releaseSourceIfUnused(source)
         case .answer(let token, let id, let views):
+            if endSteering(token, reason: nil) { return }
             // A client that is told of a process may rely on its being found again.
             reply(token, .processes(id.description, views), isSafe: false)
         case .fail(let token, let id, let reason):
+            if endSteering(token, reason: "\(id.description): \(reason)") { return }
             actions.append(.reply(token, .failure(.notUp(id.description, reason: reason))))
         }
     }
@@ -152,6 +156,7 @@ extension Engine {
         let pid = view.pid.map { " (pid \($0))" } ?? ""
         return switch view.stage {
         case .up: "running for \(age)\(pid)\(restarts)"
+        case .starting where view.pid != nil: "running for \(age)\(pid)\(restarts), and not ready yet"
         case .starting: "starting\(pid)\(restarts)"
         case .stopping: "stopping for \(age)\(pid)\(view.isWanted ? "; restarts when it has exited" : "")"
         case .backingOff:

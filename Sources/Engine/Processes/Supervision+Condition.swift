@@ -14,7 +14,7 @@ extension Supervision {
     private func condition(of process: SupervisedProcess, at now: Moment) -> SourceCondition {
         switch process.stage {
         case .up: return .armed
-        case .starting: return .opening
+        case .starting: return process.isGettingReady ? .waiting("not ready yet: \(command.readiness.key)") : .opening
         case .stopping: return .waiting("stopping")
         case .backingOff:
             return .failed(process.outcome?.sentence ?? "down", retryAt: process.nextStart(at: now))
@@ -40,6 +40,18 @@ extension Supervision {
                 pid: process.life?.pid, since: process.since, restarts: process.restarts,
                 nextStart: process.nextStart(at: now),
                 lastEnd: process.outcome?.sentence, lastEndTime: process.outcomeTime)
+        }
+    }
+}
+
+extension SupervisedCommand.Readiness {
+    /// How its section says it.
+    var key: String {
+        switch self {
+        case .running: "Command="
+        case .line(let pattern): "ReadyLine=\(String(decoding: pattern, as: UTF8.self))"
+        case .path(let path): "ReadyPath=\(String(decoding: path, as: UTF8.self))"
+        case .notification: "NotifyReady=yes"
         }
     }
 }

@@ -20,6 +20,9 @@ struct Supervision: Sendable {
 
     var isDown: Bool { copies.allSatisfy { $0.stage == .down } }
 
+    /// All copies that are wanted are.
+    var isReady: Bool { command.workers > 0 && copies.prefix(command.workers).allSatisfy { $0.stage == .up } }
+
     /// A stop has to wait for it: with `KillMode=none` it is left running, and found again at the next start.
     var isWaitedFor: Bool { command.process.killMode != .none && copies.contains { $0.life != nil } }
 

@@ -83,6 +83,7 @@ struct Supervisor: Sendable {
     ) -> [Effect] {
         var supervision = supervisions[source] ?? Supervision(id, command)
         let isReplaced = !supervision.command.isLaunchedAs(command)
+        let isReadyOtherwise = supervision.command.readiness != command.readiness
         let workers = supervision.command.workers
         supervision.command = command
         supervision.definition = SharedDefinition(command.process)
@@ -95,6 +96,8 @@ struct Supervisor: Sendable {
                 guard isWanted else { return process.stop(command, at: now) }
                 if isNew || copy >= workers { return process.start(as: run, at: now) }
                 guard process.wanted == .up else { return .nothing }
+                // What runs is looked at as its start said.
+                let isReplaced = isReplaced || (isReadyOtherwise && process.isGettingReady)
                 if isReplaced { return process.restart(command, as: run, at: now) }
                 // It has ended, and only now it is to be restarted.
                 return process.stage == .down && command.restart != .no ? process.start(as: run, at: now) : .nothing
@@ -185,8 +188,21 @@ struct Supervisor: Sendable {
     /// `nil`: the run is no supervised process's.
     mutating func started(_ id: RunID, pid: Int32, at now: Moment) -> [Effect]? {
         guard let run = runs[id.operation] else { return nil }
-        supervisions[run.source]?.copies[run.copy].spawned(pid, at: now)
+        let isReady = supervisions[run.source]?.command.readiness == .running
+        supervisions[run.source]?.copies[run.copy].spawned(pid, isReady: isReady, at: now)
         return save(run, at: now) + answers(run.source, run.copy, at: now) + [.moved(source: run.source)]
+    }
+
+    /// What it waited for has come. (One that has ended meanwhile is not known any more.)
+    mutating func ready(_ id: RunID, at now: Moment) -> [Effect] {
+        guard let run = runs[id.operation] else { return [] }
+        supervisions[run.source]?.copies[run.copy].becomeReady()
+        return answers(run.source, run.copy, at: now) + [.moved(source: run.source)]
+    }
+
+    /// When a copy that is being started is ready.
+    func readiness(of run: RunID) -> SupervisedCommand.Readiness {
+        runs[run.operation].flatMap { supervisions[$0.source]?.command.readiness } ?? .running
     }
 
     /// `nil`: the run is no supervised process's.

@@ -158,6 +158,9 @@ extension Engine {
         if let left = timeLeft(ref) {
             waits.append(wait(ref, .delay, "its time, \(span(left)) more", section: section))
         }
+        if let (sentence, process) = processSentence(ref) {
+            waits.append(wait(ref, .dependency, sentence, section: process))
+        }
         if let sentence = joinSentence(ref) {
             let source = sources[operations[ref].source].origin.description
             waits.append(wait(ref, .join, sentence, section: source))

@@ -64,6 +64,8 @@ struct Child: Sendable {
     /// `WATCHD_INSTANCE`.
     var instance = InstanceName.none
     var containment = Containment(reason: "nobody has looked")
+    /// `NOTIFY_SOCKET`, for one that says when it is ready.
+    var notifySocket: String?
     /// What its event hands over; closed here, however it ends.
     var handover: Int32?
 
@@ -158,6 +160,10 @@ struct Child: Sendable {
         let all = ChildEnvironment.variables(
             context, definition, queue: request.environment, surroundings, part: request.run.part,
             instance: surroundings.identity?.user.map { instance.of(user: $0) } ?? instance.own)
+        if let notifySocket {
+            let name = Array("NOTIFY_SOCKET=".utf8)
+            return all.filter { !$0.starts(with: name) } + [name + Array(notifySocket.utf8)]
+        }
         guard let stream = definition.stream, request.events.isEmpty else { return all }
         return ChildEnvironment.ofWorker(all, definition.name, isAcknowledged: stream.isAcknowledged)
     }

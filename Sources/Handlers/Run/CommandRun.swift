@@ -38,6 +38,8 @@ final class CommandRun: StartedRun {
     private var isKept = false
     /// What of it is in the service manager's store.
     private var keptNames: [KeptDescriptor] = []
+    /// Of a supervised process that is not ready as soon as it runs.
+    private var readiness: ReadinessWatch?
     private var bound: QueueBound<CommandRun> { QueueBound(self, to: environment.core) }
 
     /// - Parameters:
@@ -69,6 +71,13 @@ final class CommandRun: StartedRun {
         var child = Child(request: request, step: step, nice: environment.nice, instance: environment.instance())
         child.containment = environment.containment
         do throws(SystemError) {
+            if step == 0 {
+                readiness?.end()
+                readiness = try ReadinessWatch(request.readiness, environment) { [environment, run = request.run] in
+                    environment.send(.ready(run))
+                }
+                child.notifySocket = readiness?.socketName
+            }
             child.handover = try handover()
         } catch {
             let failure = Child.Failure(error)
@@ -182,6 +191,7 @@ final class CommandRun: StartedRun {
             return finish(nil, reason: "\(error), so it was killed", isStarted: true)
         }
         environment.send(.runStarted(request.run, pid: started.processID))
+        readiness?.begin(started.processID)
         if isKept { keep() } else { began() }
         if let ending { signal(ending.signal, ending.mode) }
     }
@@ -189,7 +199,8 @@ final class CommandRun: StartedRun {
     private func capture(_ descriptor: consuming FileDescriptor) {
         output = OutputCapture(
             descriptor, of: request.run, whose: request.definition.value.name,
-            fields: request.journalFields(processID: processID), environment)
+            fields: request.journalFields(processID: processID), environment
+        ) { [weak self] in self?.readiness?.take($0) }
     }
 
     /// Puts what it takes to find its process again into the service manager's store, for each command anew.
@@ -307,6 +318,7 @@ final class CommandRun: StartedRun {
     private func finish(_ exit: Exit?, reason: String?, isStarted: Bool) {
         if let token { environment.epoll.remove(token) }
         token = nil
+        readiness?.end()
         forget()
         pidfd.take()?.close()
         ended()

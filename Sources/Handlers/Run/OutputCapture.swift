@@ -26,11 +26,16 @@ final class OutputCapture {
     private var hasRunEnded = false
     private var bound: QueueBound<OutputCapture> { QueueBound(self, to: environment.core) }
 
+    /// Told of each line while the run goes on.
+    private let heard: ([LineFramer.Line]) -> Void
+
     /// `whose`: the handler's name.
     init(
         _ descriptor: consuming FileDescriptor, of run: RunID, whose: String,
-        fields: [(name: String, value: String)], _ environment: RunEnvironment
+        fields: [(name: String, value: String)], _ environment: RunEnvironment,
+        heard: @escaping ([LineFramer.Line]) -> Void = { _ in }
     ) {
+        self.heard = heard
         self.run = run
         self.environment = environment
         self.fields = fields
@@ -114,6 +119,7 @@ final class OutputCapture {
             environment.logger.write(.info, "\(prefix)| \(String(decoding: line.bytes, as: UTF8.self))", fields)
         }
         if !lines.isEmpty { environment.wrote(run, lines) }
+        if !lines.isEmpty, !hasRunEnded { heard(lines) }
     }
 
     private func close() {

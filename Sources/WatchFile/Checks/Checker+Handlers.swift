@@ -15,7 +15,7 @@ extension Checker {
         let entries = Entries(defaultEntries(.handler), section.entries)
         if entries.first(of: KeyTable.actionNames) == nil {
             problems.error(
-                "\(section.title) does nothing: it needs Exec=, Stream=, Unit=, Log=, Emit= or Mail=",
+                "\(section.title) does nothing: it needs Exec=, Stream=, Unit=, Process=, Log=, Emit= or Mail=",
                 at: section.header)
         }
         addHandler(
@@ -88,6 +88,7 @@ extension Checker {
         checkStop(of: draft)
         checkPatience(of: draft)
         checkUnit(of: draft)
+        checkProcessKeys(of: draft)
         checkContract(draft.entries)
         draft.conditions = draft.entries.list("ExecCondition").compactMap { $0.value?.command }
         let specifiers =
@@ -155,6 +156,8 @@ extension Checker {
             draft.action = .emit(source: emission.source.string, data: emission.data?.template)
         } else if draft.entries.has("Unit") {
             readUnit(of: &draft)
+        } else if draft.entries.has("Process") {
+            readProcessAction(of: &draft)
         } else {
             readMail(of: &draft)
         }

@@ -33,7 +33,8 @@ extension Checker {
 
     /// Keys that mean something beside one of the three only.
     private mutating func checkCompanions(of kind: String, _ entries: Entries) {
-        for name in ["Workers", "Restart", "RestartSec", "RestartMaxDelaySec"] where kind != "Command" {
+        for name in ["Workers", "Restart", "RestartSec", "RestartMaxDelaySec"] + Self.readyKeys where kind != "Command"
+        {
             guard let entry = entries.entry(name), !entry.isUnreadable, !entry.isDefault else { continue }
             problems.error(
                 "\(name)= is for a process that watchd starts itself, with Command=, and this one has \(kind)=",
@@ -42,6 +43,28 @@ extension Checker {
         for entry in entries.list("Events") where kind != "Match" && !entry.isDefault {
             guard let word = entry.value?.words.first(where: { $0 != "exit" }) else { continue }
             problems.error("Events=\(word) needs Match=: with \(kind)= only exit is known", at: entry.text)
+        }
+    }
+
+    private static let readyKeys = ["ReadyLine", "ReadyPath", "NotifyReady"]
+
+    private mutating func readiness(_ entries: Entries, _ process: HandlerDefinition) -> SupervisedCommand.Readiness {
+        let given = Self.readyKeys.compactMap { entries.entry($0) }.filter { $0.value?.flag != false }
+        for extra in given.dropFirst() where !extra.isUnreadable && !extra.isDefault {
+            problems.error(
+                "a process is ready in one way: \(extra.key.name)= besides \(given[0].key.name)=", at: extra.keyText)
+        }
+        guard let first = given.first else { return .running }
+        switch first.key.name {
+        case "ReadyLine":
+            if process.standardOutput != .journal, process.standardError != .journal {
+                problems.error(
+                    "ReadyLine= needs StandardOutput=journal or StandardError=journal: watchd reads no other output",
+                    at: first.keyText)
+            }
+            return first.value?.pattern.map { .line($0) } ?? .running
+        case "ReadyPath": return first.value?.path.map { .path($0) } ?? .running
+        default: return .notification
         }
     }
 
@@ -68,6 +91,7 @@ extension Checker {
             process: process, workers: entries["Workers"]?.number ?? 1,
             restart: entries["Restart"]?.word.flatMap(SupervisedCommand.Restart.init) ?? .no,
             restartDelay: entries["RestartSec"]?.span ?? .milliseconds(100))
+        command.readiness = readiness(entries, process)
         if let longest = entries["RestartMaxDelaySec"]?.span { command.restartMaxDelay = longest }
         guard command.restartMaxDelay >= command.restartDelay else {
             if let entry = entries.entry("RestartMaxDelaySec") {

@@ -11,7 +11,9 @@ extension Checker {
             switch entry.key.name {
             case "Handler", "Members", "After", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry",
                 "OnChange", "OnFinished", "OnLate", "OnSlow", "OnSilence", "OnSound":
-                for name in entry.value?.names ?? [] { check(name, "handler", among: handlerNames) }
+                for name in entry.value?.names ?? [] where !name.string.hasPrefix(HandlerDraft.processPrefix) {
+                    check(name, "handler", among: handlerNames)
+                }
             case "Queue", "Target":
                 for name in entry.value?.names ?? [] { check(name, "queue", among: queuesAndAliases) }
             case "Acquire", "Release", "Consume":

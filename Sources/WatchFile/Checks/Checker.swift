@@ -48,6 +48,7 @@ struct Checker {
         leaveOutDefaultsThatGoRound()
         checkCycles()
         checkSemaphores()
+        checkProcessActions()
         checkOwners()
         checkOverlap()
         checkHandovers()

@@ -10,6 +10,8 @@ extension HandlerDraft {
         result.releases = semaphores("Release")
         result.consumes = semaphores("Consume")
         result.after = names("After", of: dependencies)
+        result.afterProcesses =
+            processes.map { String($0.name.string.dropFirst(Self.processPrefix.count)) }.withoutRepeats
         result.requires = names("Requires", of: dependencies)
         result.delay = entries["DelaySec"]?.span ?? result.delay
         result.once = entries["Once"]?.word.flatMap(Once.init)

@@ -19,6 +19,8 @@ struct HandlerDraft {
     var completions: [Reference]
     /// Of `After=` and `Requires=`.
     let dependencies: [Reference]
+    /// Of `After=process/NAME`.
+    let processes: [Reference]
     /// `nil` when it could not be read; it has been told about.
     var action: HandlerAction?
     var commands: [CommandText] = []
@@ -40,6 +42,7 @@ struct HandlerDraft {
     private static let dependencyKeys = ["After", "Requires"]
     static let referenceKeys = completionKeys + dependencyKeys
     static let maximumSpecifiers = 200
+    static let processPrefix = "process/"
 
     init(name: String, header: SourceText, title: String, entries: Entries) {
         self.name = name
@@ -52,7 +55,9 @@ struct HandlerDraft {
             }
         }
         completions = references(Self.completionKeys)
-        dependencies = references(Self.dependencyKeys)
+        let all = references(Self.dependencyKeys)
+        dependencies = all.filter { !$0.name.string.hasPrefix(Self.processPrefix) }
+        processes = all.filter { $0.name.string.hasPrefix(Self.processPrefix) }
     }
 
     var overlap: Overlap? { entries["Overlap"]?.word.flatMap(Overlap.init) }

@@ -13,6 +13,8 @@ package enum HandlerAction: Equatable, Sendable {
     case mail(to: [String])
     /// `Unit=`: jobs of the service manager.
     case unit(UnitAction)
+    /// `Process=`: what becomes of a supervised process.
+    case process(ProcessAction)
 
     /// One command, its words as they are.
     package static func exec(literally words: [[UInt8]]) -> HandlerAction {
@@ -21,7 +23,7 @@ package enum HandlerAction: Equatable, Sendable {
 
     /// Who performs an action, once the conditions of its handler hold.
     package enum Performer: Equatable, Sendable {
-        /// At once, while it decides.
+        /// The engine itself: at once, while it decides, but for the restart of a process, which takes its time.
         case engine
         /// Processes of the run's own, each with a slot of `MaxProcesses=`.
         case processes
@@ -32,7 +34,7 @@ package enum HandlerAction: Equatable, Sendable {
     package var performer: Performer {
         switch self {
         case .exec, .mail: .processes
-        case .log, .emit: .engine
+        case .log, .emit, .process: .engine
         case .stream, .unit: .rim
         }
     }

@@ -35,6 +35,19 @@ package struct SupervisedCommand: Equatable, Sendable {
         case always
     }
 
+    /// When a copy that runs is ready for those that come after it.
+    package enum Readiness: Equatable, Sendable {
+        /// As soon as it runs.
+        case running
+        /// `ReadyLine=`: it has written a line that matches this expression (`LinePattern`).
+        case line([UInt8])
+        /// `ReadyPath=`: something stands at this absolute path.
+        case path([UInt8])
+        /// `NotifyReady=`: it has said so, as `sd_notify(3)` does.
+        case notification
+    }
+
+    package var readiness = Readiness.running
     /// What a copy is started with, and how it is stopped: the keys that handlers have too. One command, no specifiers,
     /// nothing on standard input.
     package var process: HandlerDefinition

@@ -6,6 +6,8 @@ package struct StartConstraints: Equatable, Sendable {
     package var isBarrier = false
     /// `Priority=`: among the ready operations of a concurrent queue.
     package var priority = OperationPriority.normal
+    /// `After=process/NAME`: names of `[Process]` sections with `Command=` that have to be ready.
+    package var afterProcesses: [String] = []
     /// `Acquire=`: held while it runs. Each semaphore at most once; likewise below.
     package var acquires: [SemaphoreCount] = []
     /// `Release=`: given when it succeeded.

@@ -50,6 +50,8 @@ enum ValueType {
     case choices([String], later: [String] = [])
     /// A name; several, where the key is a list.
     case names
+    /// Names of handlers, and `process/NAME`.
+    case predecessors
     /// Names of the units of a semaphore, separated by spaces.
     case members
     /// Names of semaphores, each with or without `:COUNT`.

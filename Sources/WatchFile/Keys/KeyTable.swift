@@ -6,7 +6,7 @@ enum KeyTable {
     static func names(in kind: SectionKind) -> [String] { keys(of: kind).map(\.name) }
 
     /// The keys that make an action, in handlers and in sources.
-    static let actionNames = ["Exec", "Stream", "Unit", "Emit", "Log", "Mail"]
+    static let actionNames = ["Exec", "Stream", "Unit", "Process", "Emit", "Log", "Mail"]
 
     /// Those of them that make one in a section of this kind: `Unit=` of a `[Unit]` is what it watches.
     static func actionNames(in kind: SectionKind) -> [String] {
@@ -114,6 +114,7 @@ enum KeyTable {
         .list("Exec", .command),
         .one("Stream", .command),
         .list("Unit", .unitTemplates),
+        .one("Process", .names),
         .one("Emit", .emission),
         .one("Log", .template),
         .list("Mail", .mailAddresses),
@@ -130,13 +131,15 @@ enum KeyTable {
             .one("RestartMaxDelaySec", .span(.limit)),
             .one("UnitAction", .choice(UnitAction.Verb.allCases.map(\.rawValue)), usual: "start"),
             .one("UnitWait", .flag, usual: "no"),
+            .one("ProcessAction", .choice(ProcessAction.Verb.names), usual: "restart"),
+            .one("ProcessSignal", .signal),
             .one("Queue", .names),
             .one("Barrier", .flag, usual: "no"),
             .one("Priority", .choice(["very-low", "low", "normal", "high", "very-high"]), usual: "normal"),
             .list("Acquire", .counts(count)),
             .list("Release", .counts(count)),
             .list("Consume", .counts(count)),
-            .list("After", .names),
+            .list("After", .predecessors),
             .list("Requires", .names),
             .one("DelaySec", .span(.finite), usual: "0"),
             .one("Once", .choice(["no", "boot", "ever"]), usual: "no"),
@@ -288,6 +291,9 @@ enum KeyTable {
         .one("Restart", .choice(SupervisedCommand.Restart.allCases.map(\.rawValue)), usual: "no"),
         .one("RestartSec", .span(.delay), usual: "100ms"),
         .one("RestartMaxDelaySec", .span(.limit)),
+        .one("ReadyLine", .pattern),
+        .one("ReadyPath", .path),
+        .one("NotifyReady", .flag, usual: "no"),
         .one("Match", .path),
         .list("Events", .processEvents, usual: "exit"),
     ]

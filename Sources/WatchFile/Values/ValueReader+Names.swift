@@ -30,6 +30,17 @@ extension ValueReader {
         return Value.Name(string: word.string, text: word)
     }
 
+    /// `NAME`, or `process/NAME`.
+    func predecessor(_ word: SourceText, _ problems: inout Problems) -> Value.Name? {
+        guard word.bytes.starts(with: HandlerDraft.processPrefix.utf8) else { return name(word, &problems) }
+        let own = word[word.bytes.startIndex + HandlerDraft.processPrefix.utf8.count..<word.bytes.endIndex]
+        guard !own.isEmpty else {
+            refuse(&problems, "is without the name of a process", at: word)
+            return nil
+        }
+        return name(own, &problems).map { Value.Name(string: HandlerDraft.processPrefix + $0.string, text: word) }
+    }
+
     /// A word for people and programs, such as `0`, `/dev/ttyUSB0` or `node-3:1`.
     func member(_ word: SourceText, _ problems: inout Problems) -> Value.Name? {
         guard word.bytes.count <= Self.longestMember else {

@@ -28,6 +28,7 @@ struct ValueReader {
         case .choices(let words, let later):
             return all(text.words) { choose($0, of: words, later: later, &problems) }.map(Value.words)
         case .names: return names(&problems).map(Value.names)
+        case .predecessors: return all(text.words) { predecessor($0, &problems) }.map(Value.names)
         case .members: return all(text.words) { member($0, &problems) }.map(Value.names)
         case .counts(let range): return counts(in: range, &problems).map(Value.counts)
         case .rate: return rate(&problems).map(Value.rate)
