@@ -73,6 +73,7 @@ extension TreeRoot {
         switch listing.outcome {
         case .gone: doubt(folder)
         case .failed(let error): cannotSee(folder, error)
+        case .left: enqueue(folder, how)
         // Reports that were too many to be kept: once more.
         case .listed where isScanOutdated: enqueue(folder, how)
         case .listed(let entries):
