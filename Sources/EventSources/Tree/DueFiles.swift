@@ -98,6 +98,8 @@ final class DueFiles {
         let asked = waiting.filter { watches[$0] == nil && known.insert($0).inserted }
         waiting = []
         ask(asked)
+        // None of them is due any more.
+        if !isBusy { idle() }
     }
 
     private func ask(_ files: [FileTree.Reference]) {

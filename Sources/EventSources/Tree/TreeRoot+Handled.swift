@@ -167,15 +167,15 @@ extension TreeRoot: RecordedPath {
     /// What stood there before, of which nothing was known, counts as handled.
     func noteSilent(_ id: FileTree.ID) {
         guard hasBegun, let state = state(of: id), state.kind != .nothing else { return }
-        silent.append(PathMoment(root: path, path: fullPath(id), state: state))
+        taken.append(PathMoment(root: path, path: fullPath(id), state: state))
     }
 
     func storeSilent() {
-        guard !silent.isEmpty else { return }
+        guard !taken.isEmpty else { return }
         owner.snapshots?.write(
-            silent.map { (HandledPaths.relative($0.path, to: path), $0.state) }, path, of: owner.id)
-        owner.handled?.note(owner.id, silent.filter(\.state.isFresh))
-        silent = []
+            taken.map { (HandledPaths.relative($0.path, to: path), $0.state) }, path, of: owner.id)
+        owner.handled?.note(owner.id, taken.filter(\.state.isFresh))
+        taken = []
     }
 
     /// What goes and is told to nobody, though it is recorded perhaps.

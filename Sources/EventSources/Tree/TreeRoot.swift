@@ -47,7 +47,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// The number of the last snapshot that was stored.
     var storing = 0
     /// What counts as handled as it stands, to be stored.
-    var silent: [PathMoment] = []
+    var taken: [PathMoment] = []
     /// Folders from which something has gone, which is told when all are watched.
     private var later: [FileTree.Reference] = []
     var exists = false
@@ -405,8 +405,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
         }
     }
 
-    /// Something has gone from a folder. False: it is told later.
+    /// Something has gone from a folder. False: it is told later, when there is room, or every folder is watched.
     func tellsGone(from folder: FileTree.ID) -> Bool {
+        if leavesForLater(folder) { return false }
         guard isArming, record.isComparing else { return true }
         later.append(tree.reference(folder))
         return false
@@ -418,7 +419,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         due.forgetAll()
         treeNumber += 1
         (tree, lastPlace) = (other, nil)
-        (queue, later, doubts, looks, dirty, blind) = ([], [], [], [], [], [:])
+        (queue, later, doubts, looks, dirty, blind, silent) = ([], [], [], [], [], [:], [:])
         (fleetingFolders, touched, exchanged) = ([], [:], [])
     }
 
