@@ -93,7 +93,8 @@ let package = Package(
             "Schedule", "LinuxSystem"),
         // What tests of real programs share: folders, programs, waiting.
         .target(
-            name: "ProgramKit", dependencies: ["LinuxSystem"], path: "Tests/ProgramKit", swiftSettings: settings),
+            name: "ProgramKit", dependencies: ["LinuxSystem", "SeedKit"], path: "Tests/ProgramKit",
+            swiftSettings: settings),
         tests("EventSources", "EventSources", "ProgramKit", "SeedKit", "Engine", "WatchFile", "LinuxSystem"),
         tests("Handlers", "Handlers", "EventSources", "ProgramKit", "Engine", "WatchFile", "LinuxSystem"),
         // The programs are dependencies so that they are built; nothing of them is imported.

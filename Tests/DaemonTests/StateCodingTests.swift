@@ -16,6 +16,10 @@ import WatchFile
         #expect(StateCoding.suspensions(StateCoding.encode(suspensions)) == suspensions, "seed \(seed)")
         let stamp = random.stamp()
         #expect(StateCoding.timer(StateCoding.encode(stamp)) == stamp, "seed \(seed)")
+        let state = random.pathState()
+        #expect(StateCoding.pathState(StateCoding.encode(state)) == state, "seed \(seed)")
+        let root = random.snapshotRoot()
+        #expect(StateCoding.snapshotRoot(StateCoding.encode(root)) == root, "seed \(seed)")
         // Its events are written by themselves.
         operation.events = events
         operation.appended = events

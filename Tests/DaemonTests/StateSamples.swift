@@ -31,6 +31,12 @@ struct Sample {
             Sample(bytes: StateCoding.encode(random.stamp())) {
                 StateCoding.timer($0).map { StateCoding.encode($0) }
             },
+            Sample(bytes: StateCoding.encode(random.pathState())) {
+                StateCoding.pathState($0).map { StateCoding.encode($0) }
+            },
+            Sample(bytes: StateCoding.encode(random.snapshotRoot())) {
+                StateCoding.snapshotRoot($0).map { StateCoding.encode($0) }
+            },
         ]
     }
 
@@ -179,5 +185,21 @@ extension SeededGenerator {
         stamp.silenceLeft = optional { $0.number() }
         stamp.silentSince = optional { $0.number() }
         return stamp
+    }
+
+    mutating func pathState() -> PathState {
+        var state = PathState(chance(50) ? .file : .folder)
+        (state.inode, state.links, state.size) = (UInt64.random(in: 0...(.max), using: &self), 2, -1)
+        (state.permissions, state.userID, state.groupID) = (0o7777, .max, 0)
+        (state.modified, state.changed, state.isFresh) = (number(), number(), chance(50))
+        return state
+    }
+
+    mutating func snapshotRoot() -> SnapshotRoot {
+        var root = SnapshotRoot(RootIdentity(device: 7, inode: .max, born: number()))
+        if chance(50) { root.instead = .missing }
+        if chance(70) { root.scope = SnapshotScope(isRecursive: true, prune: list(3) { $0.chance(50) ? ".git" : "" }) }
+        root.startsWithout = upTo(4)
+        return root
     }
 }

@@ -40,7 +40,7 @@ import Varlink
     private func told(_ lives: Lives) -> [String] { lives.folder.lines("told") }
 
     /// Names in the store, of those whose stamp is trusted.
-    private func stored(_ lives: Lives) throws -> Set<String> {
+    static func stored(_ lives: Lives) throws -> Set<String> {
         let code = """
             import sqlite3, sys
             database = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
@@ -54,7 +54,7 @@ import Varlink
     /// What stands there was handled, is in the store, and was looked at again.
     private func waitUntilStored(_ lives: Lives) throws {
         let names = try Linux.readFolder(lives.folder["in"]).map { String(decoding: $0.name, as: UTF8.self) }
-        try wait(for: "all of \(names) to be stored") { try stored(lives) == Set(names) }
+        try wait(for: "all of \(names) to be stored") { try Self.stored(lives) == Set(names) }
     }
 
     private func waitUntilCompared(_ lives: Lives) throws {

@@ -23,8 +23,16 @@ final class MemorySnapshots: PathSnapshotStore, Sendable {
 
     func root(_ root: [UInt8], of id: SourceID) -> SnapshotRoot? { state.withLock { $0.roots[root] } }
 
-    func read(_ root: [UInt8], of id: SourceID, then: @escaping ([[UInt8]: PathState]?) -> Void) {
-        then(state.withLock { $0.entries[root] })
+    func read<Known: Sendable>(
+        _ root: [UInt8], of id: SourceID, into known: Known,
+        _ add: @escaping @Sendable (inout Known, [UInt8], PathState) -> Void, then: @escaping (Known?) -> Void
+    ) {
+        guard let entries = state.withLock({ $0.entries[root] }) else { return then(nil) }
+        var known = known
+        for (path, state) in entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            add(&known, path, state)
+        }
+        then(known)
     }
 
     func begin(_ root: [UInt8], of id: SourceID) {

@@ -17,6 +17,15 @@ import WatchFile
         }
     }
 
+    /// More than one scan takes.
+    @Test func everyFolderOfALargeTreeIsWatched() throws {
+        let text = "for n in $(seq 300); do mkdir -p $n; cd $n; touch $(seq 25); cd ..; done"
+        try TreeSetup.with(before: { try TreeSetup.shell(text, in: $0["in"]) }) { setup in
+            try setup.shell("for n in $(seq 300); do echo > $n/f; done")
+            try setup.expect((1...300).map { "written \($0)/f" })
+        }
+    }
+
     @Test func aFileInFoldersMadeAtOnceIsToldOnce() throws {
         try TreeSetup.with { setup in
             try setup.shell(

@@ -35,6 +35,22 @@ import Testing
         #expect(try !glob("**").matches(Array("x".utf8)))
     }
 
+    @Test(arguments: ["a", "*.jpg", "/b/**", "**/x?[a-c]", "[!a]*", "a b", "\\", "é", "[]a]", "a\"'b"])
+    func itIsReadAgainAsItIsWritten(text: String) throws {
+        let plain = try PathGlob(Array(text.utf8))
+        let escaped = try? PathGlob(letters: text.utf8.map { .init(byte: $0, isEscaped: true) })
+        for glob in [plain, escaped].compactMap(\.self) {
+            let again = try #require(PathGlob(description: glob.description))
+            #expect(again.description == glob.description)
+            for path in ["a", "b", "x.jpg", "b/c", "d/xya", "a b", "é", "]", text] {
+                #expect(again.matches(Array(path.utf8)) == glob.matches(Array(path.utf8)), "\(text) on \(path)")
+            }
+        }
+        for wrong in ["", "\\", "\\x", "\\x4", "\\xzz", "\\n", "[", "a//b"] {
+            #expect(PathGlob(description: wrong) == nil, "\(wrong)")
+        }
+    }
+
     @Test func manyStarsTakeNoLongerThanTheirProduct() throws {
         let glob = try PathGlob(Array(String(repeating: "*a", count: 200).utf8))
         #expect(!glob.matches(Array(repeating: UInt8(ascii: "a"), count: 2000) + Array("b".utf8)))

@@ -101,7 +101,7 @@ extension RandomConfiguration {
         trigger.followsLinks = !isRecursive && bool
         trigger.polling = PathTrigger.Polling(isAlways: bool, interval: span(from: 1000))
         // Of a tree nothing is recorded.
-        trigger.initial = trigger.isRecursive ? .none : PathTrigger.Initial.allCases[number(0...3)]
+        trigger.initial = PathTrigger.Initial.allCases[number(0...3)]
         trigger.directoryMode = maybe { UInt32($0.number(0...0o777)) }
         trigger.settle = maybe { random in
             let quiet = random.span(from: 1)

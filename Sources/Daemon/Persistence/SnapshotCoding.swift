@@ -38,22 +38,31 @@ extension StateCoding {
     static func encode(_ root: SnapshotRoot) -> [UInt8] {
         var writer = ByteWriter(capacity: 64)
         writer.put(byte: version)
-        writer.put(flags(root.instead != nil))
+        writer.put(flags(root.instead != nil, root.scope.isRecursive))
         writer.put(root.startsWithout)
         for identity in [root.identity, root.instead].compactMap(\.self) {
             writer.put(identity.device)
             writer.put(identity.inode)
             writer.put(identity.born)
         }
+        if root.scope.isRecursive {
+            writer.put(UInt64(root.scope.prune.count))
+            for glob in root.scope.prune { writer.put(glob) }
+        }
         return writer.bytes
     }
 
     static func snapshotRoot(_ bytes: [UInt8]) -> SnapshotRoot? {
         decode(bytes) { reader throws(DamagedBytes) in
-            let hasInstead = try reader.flags(1) == 1
+            let flags = try reader.flags(3)
             let starts = try reader.int(0...largestCount)
             var root = SnapshotRoot(try reader.identity())
-            if hasInstead { root.instead = try reader.identity() }
+            if flags & 1 != 0 { root.instead = try reader.identity() }
+            if flags & 2 != 0 {
+                root.scope = SnapshotScope(
+                    isRecursive: true,
+                    prune: try reader.list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.text() })
+            }
             root.startsWithout = starts
             return root
         }

@@ -85,18 +85,21 @@ final class SnapshotStore: PathSnapshotStore {
         return known
     }
 
-    func read(_ root: [UInt8], of id: SourceID, then: @escaping ([[UInt8]: PathState]?) -> Void) {
+    func read<Known: Sendable>(
+        _ root: [UInt8], of id: SourceID, into known: Known,
+        _ add: @escaping @Sendable (inout Known, [UInt8], PathState) -> Void, then: @escaping (Known?) -> Void
+    ) {
         guard let persistence = runtime.persistence else { return then(nil) }
         let source = id.description
         let logger = runtime.logger
         persistence.whenWritten(orFailing: true) {
             persistence.read { reader throws(StoreError) in
-                var entries: [[UInt8]: PathState] = [:]
+                var known = known
                 try reader.snapshot(source: source, root: root) { path, bytes in
                     // What cannot be read counts as changed.
-                    if let state = StateCoding.pathState(bytes) { entries[path] = state }
+                    if let state = StateCoding.pathState(bytes) { add(&known, path, state) }
                 }
-                return entries
+                return known
             } then: { result in
                 if case .failure(let error) = result {
                     let what = "what was handled below \(root.printable) cannot be read and is not compared"

@@ -62,16 +62,29 @@ package struct RootIdentity: Hashable, Sendable {
     }
 }
 
+/// What a snapshot holds of what stands below its root: what a change of the watch file newly lets in is no news.
+package struct SnapshotScope: Hashable, Sendable {
+    /// Everything; else what stands directly in the root.
+    package var isRecursive = false
+    /// `Prune=`, as `PathGlob` writes it.
+    package var prune: [String] = []
+
+    package init(isRecursive: Bool = false, prune: [String] = []) {
+        (self.isRecursive, self.prune) = (isRecursive, prune)
+    }
+}
+
 /// What is known of the root of a snapshot that is complete.
 package struct SnapshotRoot: Hashable, Sendable {
     /// As it stood when it was compared last.
     package var identity: RootIdentity
+    package var scope: SnapshotScope
     /// What stood there instead when watchd was started last.
     package var instead: RootIdentity?
     /// Starts of watchd since some source has asked for it last.
     package var startsWithout = 0
 
-    package init(_ identity: RootIdentity, instead: RootIdentity? = nil) {
-        (self.identity, self.instead) = (identity, instead)
+    package init(_ identity: RootIdentity, scope: SnapshotScope = SnapshotScope(), instead: RootIdentity? = nil) {
+        (self.identity, self.scope, self.instead) = (identity, scope, instead)
     }
 }

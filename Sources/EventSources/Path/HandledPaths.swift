@@ -61,6 +61,13 @@ package final class HandledPaths {
         looking[Root(id: id, path: root)] = nil
     }
 
+    /// The snapshot of a root holds nothing any more below the folders in it.
+    func forgetDeeper(_ id: SourceID, _ root: [UInt8]) {
+        let root = Root(id: id, path: root)
+        waiting[root] = waiting[root]?.filter { !$0.key.contains(UInt8(ascii: "/")) }
+        looking[root] = looking[root]?.filter { !$0.key.contains(UInt8(ascii: "/")) }
+    }
+
     /// As the store has it: empty for the root itself.
     package static func relative(_ path: [UInt8], to root: [UInt8]) -> [UInt8] {
         Array(path.dropFirst(root.count + (root.last == UInt8(ascii: "/") ? 0 : 1)))
@@ -113,7 +120,7 @@ package final class HandledPaths {
         slow.submit(root.id.description, inOrder: true) { [core, bound] in
             let found = paths.map { key, path, inode in
                 // What a link that is followed leads to was told.
-                let status = (try? Linux.lstat(path)).map { $0.inode == inode ? $0 : PathRoot.followed($0, path) }
+                let status = (try? Linux.statusOfAny(path)).map { $0.inode == inode ? $0 : PathRoot.followed($0, path) }
                 return (key, status.map { FolderSnapshot.Stamp($0).state })
             }
             core.async { bound.value.looked(Dictionary(found) { $1 }, root) }

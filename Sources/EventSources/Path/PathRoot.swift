@@ -20,7 +20,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     /// Names that a comparison told to be gone, until everything that had happened before it is through.
     var gone: Set<[UInt8]> = []
     private var isForgetting = false
-    private(set) var isFolder = false
+    var isFolder = false
     /// Something may have been missed.
     var isDirty = false
     private var listing: Listing?

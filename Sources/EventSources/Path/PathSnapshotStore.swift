@@ -10,8 +10,13 @@ package protocol PathSnapshotStore: AnyObject {
     var isFailing: Bool { get }
     /// What is known of a root; `nil`: there is no complete snapshot of it.
     func root(_ root: [UInt8], of id: SourceID) -> SnapshotRoot?
-    /// Reads the paths of a root beside the core and calls back there; `nil`: they cannot be read.
-    func read(_ root: [UInt8], of id: SourceID, then: @escaping ([[UInt8]: PathState]?) -> Void)
+    /// Reads the paths of a root beside the core, in the order of their bytes, and calls back there; `nil`: they cannot
+    /// be read.
+    ///
+    /// - Parameter add: takes in one path after the other, relative to the root, with what stood there.
+    func read<Known: Sendable>(
+        _ root: [UInt8], of id: SourceID, into known: Known,
+        _ add: @escaping @Sendable (inout Known, [UInt8], PathState) -> Void, then: @escaping (Known?) -> Void)
     /// Begins a new snapshot, which is complete only when that is said.
     func begin(_ root: [UInt8], of id: SourceID)
     /// What stands there; nothing takes the path out.

@@ -116,9 +116,18 @@ package final class PathSource: EventSource {
         let kept = trigger.paths.map { path in
             (path, old[path]?.popLast(where: { $0.isRecursive == trigger.isRecursive }))
         }
-        end(old.values.flatMap(\.self))
+        // What is watched in another way from now on is known to the one that goes on there.
+        let known = kept.map { path, kept in
+            kept == nil ? old[path]?.first.flatMap { other in other.handOver().map { (other, $0) } } : nil
+        }
+        end(old.values.flatMap(\.self), handedOver: known.compactMap { $0?.0 })
         makeFolders()
-        roots = kept.map { $1 ?? root($0) }
+        roots = zip(kept, known).map { kept, known in
+            if let root = kept.1 { return root }
+            let root = root(kept.0)
+            if let known { root.take(over: known.1) }
+            return root
+        }
         findHolders()
         for root in roots { root.initialChanged() }
         for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger) } }
@@ -139,9 +148,11 @@ package final class PathSource: EventSource {
         levels = nil
     }
 
-    private func end(_ roots: [any WatchedPath]) {
+    private func end(_ roots: [any WatchedPath], handedOver: [any WatchedPath] = []) {
         // What is not told yet shows as a change when the source begins again, where what was handled is recorded.
-        let behind = roots.filter { $0.isBehind && !$0.isRecorded }
+        let behind = roots.filter { root in
+            root.isBehind && !root.isRecorded && !handedOver.contains { $0 === root }
+        }
         for root in roots { root.disarm() }
         guard let first = behind.first else { return }
         let more = behind.count > 1 ? " and \(behind.count - 1) more" : ""
@@ -179,7 +190,11 @@ package final class PathSource: EventSource {
     @discardableResult func tell(_ fact: PathFact, isFolder: Bool = false, state: PathState? = nil) -> Bool {
         let told = filtered(fact)
         if let state, told != fact { noteUntold(fact, told, state) }
-        guard let told, !isHeldByAnother(told) else { return false }
+        guard let told else { return false }
+        if isHeldByAnother(told) {
+            if let state { noteUntold(fact, nil, state) }
+            return false
+        }
         let isAsked = trigger.events.contains(PathEvents(told.change))
         let mayCount =
             switch told.change {

@@ -38,15 +38,12 @@ protocol WatchedPath: AnyObject {
     func storeCame()
     /// The store has lost what it had.
     func storeAgain()
+    /// What it has told, for one that goes on at its path in another way; `nil`: that is not known.
+    func handOver() -> Handover?
+    /// Goes on for another one, before it is armed.
+    func take(over other: Handover)
 }
 
-/// One of which nothing is recorded.
 extension WatchedPath {
-    var isUnready: Bool { isListing }
     var blindness: SystemError? { nil }
-    var isRecorded: Bool { false }
-    var comparisonText: String? { nil }
-    func initialChanged() {}
-    func storeCame() {}
-    func storeAgain() {}
 }

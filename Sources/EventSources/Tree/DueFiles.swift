@@ -15,9 +15,14 @@ final class DueFiles {
     private let pause: () -> Int?
     private let beside: (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void
     private let completed: (FileTree.Reference, FileStatus?) -> Void
+    private let idle: () -> Void
     private var waiting: [FileTree.Reference] = []
+    /// Batches that are being asked for.
+    private var asking = 0
     private var isPlanned = false
     private var isOver = false
+    /// Nobody is asked, for now.
+    var isPaused = false { didSet { plan() } }
     private var watches: [FileTree.Reference: FileWatch] = [:]
     private var seen: [FileTree.Reference: FileAnswer.Seen] = [:]
 
@@ -32,11 +37,12 @@ final class DueFiles {
     ///   - pause: microseconds after which a file that somebody writes is asked again; `nil`: it is watched.
     ///   - beside: does work beside the core, and comes back with what it gives.
     ///   - completed: told of each file that nobody writes any more, and how it stood then, while it is due.
+    ///   - idle: told when it is known of each file whether somebody writes it.
     init(
         hub: InotifyHub, path: @escaping (FileTree.Reference) -> [UInt8]?, unchanged: @escaping () -> Int,
         pause: @escaping () -> Int? = { nil },
         beside: @escaping (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void,
-        completed: @escaping (FileTree.Reference, FileStatus?) -> Void
+        completed: @escaping (FileTree.Reference, FileStatus?) -> Void, idle: @escaping () -> Void
     ) {
         self.hub = hub
         self.path = path
@@ -44,9 +50,13 @@ final class DueFiles {
         self.pause = pause
         self.beside = beside
         self.completed = completed
+        self.idle = idle
     }
 
     var watchCount: Int { watches.count }
+
+    /// There are files that nobody was asked about yet.
+    var isBusy: Bool { !waiting.isEmpty || asking > 0 }
 
     func add(_ file: FileTree.Reference) {
         waiting.append(file)
@@ -62,12 +72,16 @@ final class DueFiles {
 
     func close() {
         isOver = true
+        forgetAll()
+    }
+
+    func forgetAll() {
         for watch in watches.values { watch.cancel() }
         (watches, waiting, seen) = ([:], [], [:])
     }
 
     private func plan() {
-        guard !isPlanned, !waiting.isEmpty else { return }
+        guard !isPlanned, !isPaused, !waiting.isEmpty else { return }
         isPlanned = true
         hub.after(Self.moment) { [weak self] in
             self?.hub.whenCaughtUp { self?.look() }
@@ -78,11 +92,14 @@ final class DueFiles {
     private func look() {
         guard !isOver else { return }
         isPlanned = false
+        if isPaused { return }
         // In the order in which they came.
         var known: Set<FileTree.Reference> = []
         let asked = waiting.filter { watches[$0] == nil && known.insert($0).inserted }
         waiting = []
         ask(asked)
+        // None of them is due any more.
+        if !isBusy { idle() }
     }
 
     private func ask(_ files: [FileTree.Reference]) {
@@ -94,13 +111,20 @@ final class DueFiles {
             rest = rest.dropFirst(Self.batch)
             guard !questions.isEmpty else { continue }
             let paths = questions.map(\.path)
+            asking += 1
             beside({ paths.map { FileAnswer($0) } }) { [weak self] answers in
                 // What was reported before the answers is told first.
                 self?.hub.whenCaughtUp {
                     for (question, answer) in zip(questions, answers) { self?.answered(question, answer) }
+                    self?.wasAnswered()
                 }
             }
         }
+    }
+
+    private func wasAnswered() {
+        asking -= 1
+        if !isBusy { idle() }
     }
 
     private func answered(_ question: Question, _ answer: FileAnswer) {

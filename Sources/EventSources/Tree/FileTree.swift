@@ -5,7 +5,7 @@ package import LinuxSystem
 /// A rename of a folder changes one node, however much stands below it: no path is stored. A node takes 72 bytes, its
 /// name once more, and about 6 bytes of the table that finds it; nodes stand in pages, names one behind the other.
 /// Nothing here recurses, so that no depth is too deep. A value without any knowledge of the kernel.
-package struct FileTree {
+package struct FileTree: Sendable {
     package typealias ID = Int32
 
     /// A node at a time: after it has gone, its number may be another one's.
@@ -40,12 +40,16 @@ package struct FileTree {
         static let isListed = Flags(rawValue: 512)
         /// It was moved here, and not made; of one that nobody could look at yet.
         static let isMoved = Flags(rawValue: 1024)
+        /// What is known of it was handled before, and may hide another change.
+        static let isUntrusted = Flags(rawValue: 2048)
+        /// A folder, known from before; nothing was known of what stands in it.
+        static let isShallow = Flags(rawValue: 4096)
 
         /// How a folder is to be listed.
         static let scan: Flags = [.isQueued, .isDeep, .isSilent, .isCompared]
     }
 
-    struct Node {
+    struct Node: Sendable {
         var inode: UInt64 = 0
         /// Of a file. Of a folder, its first child and its watch.
         fileprivate var word: Int64 = 0
@@ -126,6 +130,12 @@ package struct FileTree {
 
     func isFolder(_ id: ID) -> Bool { self[id].kind == Self.folder }
 
+    /// Whether that is the kind of a node, or of one that was handled before may be.
+    func isOfKind(_ kind: FileStatus.Kind, _ id: ID) -> Bool {
+        let known = self.kind(of: id)
+        return known == kind || (known == .unknown && kind != .folder && !has(.isUnseen, id))
+    }
+
     func has(_ flag: Flags, _ id: ID) -> Bool { self[id].flags & flag.rawValue != 0 }
 
     func flags(of id: ID) -> Flags { Flags(rawValue: self[id].flags) }
@@ -138,6 +148,11 @@ package struct FileTree {
     mutating func takeScan(_ id: ID) -> Flags {
         defer { clear(.scan, id) }
         return flags(of: id).intersection(.scan)
+    }
+
+    /// One that was handled before is of that kind, as is known now.
+    mutating func setKind(_ kind: FileStatus.Kind, of id: ID) {
+        if self[id].kind == Self.number(.unknown), kind != .folder { self[id].kind = Self.number(kind) }
     }
 
     /// The inotify watch of a folder; 0: none.
@@ -177,7 +192,7 @@ package struct FileTree {
         (stamp.permissions, stamp.userID, stamp.groupID) = (UInt32(node.permissions), node.userID, node.groupID)
         stamp.links = UInt64(node.links)
         stamp.isOpen = has(.isDue, id)
-        stamp.isFresh = has(.isFresh, id)
+        stamp.isFresh = !flags(of: id).isDisjoint(with: [.isFresh, .isUntrusted])
         return stamp
     }
 
@@ -198,8 +213,20 @@ package struct FileTree {
             self[id].word = status.size
             self[id].links = UInt32(truncatingIfNeeded: status.links)
         }
-        clear([.isUnseen, .isFresh], id)
+        clear([.isUnseen, .isFresh, .isUntrusted], id)
         if isFresh { set(.isFresh, id) }
+    }
+
+    /// What stood there when it was handled.
+    mutating func setStamp(_ stamp: FolderSnapshot.Stamp, of id: ID) {
+        (self[id].inode, self[id].modified, self[id].changed) = (stamp.inode, stamp.modified, stamp.changed)
+        (self[id].userID, self[id].groupID) = (stamp.userID, stamp.groupID)
+        self[id].permissions = UInt16(truncatingIfNeeded: stamp.permissions)
+        if !isFolder(id) {
+            self[id].word = stamp.size
+            self[id].links = UInt32(truncatingIfNeeded: stamp.links)
+        }
+        if stamp.isFresh { set(.isUntrusted, id) } else { clear(.isUntrusted, id) }
     }
 
     // MARK: Names
@@ -427,6 +454,12 @@ package struct FileTree {
         }
         return nil
     }
+
+    /// The numbers that nodes have or had, of all of them.
+    var numbers: Range<ID> { 1..<ID(used) }
+
+    /// Whether there is a node of that number.
+    func exists(_ id: ID) -> Bool { self[id].parent >= 0 }
 
     /// All that stands below a folder, each before what stands in it.
     func below(_ top: ID) -> [ID] {

@@ -30,7 +30,7 @@ extension TreeRoot {
         switch event.change {
         case .created: created(folder, name, isFolder: event.isFolder)
         case .closedAfterWriting: closed(folder, name)
-        case .modified: if events.contains(.modified) { tell(.modified, fullPath(folder, name), isFolder: false) }
+        case .modified: if events.contains(.modified) { tellModified(folder, name) }
         case .attributes: attributesReported(folder, name)
         case .deleted, .movedOut: left(folder, name, isFolder: event.isFolder)
         case .movedIn: came(folder, name, isFolder: event.isFolder)
@@ -57,7 +57,7 @@ extension TreeRoot {
             appear(folder, name, status, .made)
             return
         }
-        guard tree.kind(of: node) == status.kind, tree[node].inode == status.inode else {
+        guard tree.isOfKind(status.kind, node), tree[node].inode == status.inode else {
             removeTree(node)
             appear(folder, name, status, .made)
             return
@@ -133,6 +133,7 @@ extension TreeRoot {
         let node = tree.insert(name, into: folder, kind: status.kind)
         tree.setStamp(status, isFresh: status.isFresh, of: node)
         if case .silent = how {
+            noteSilent(node)
             if status.kind == .folder { enqueue(node, [.isDeep, .isSilent]) }
             return node
         }
@@ -169,6 +170,13 @@ extension TreeRoot {
 
     // MARK: What changes
 
+    private func tellModified(_ folder: FileTree.ID, _ name: [UInt8]) {
+        let node = tree.child(of: folder, named: name)
+        tell(
+            PathFact(.modified, path: fullPath(folder, name), root: path, isFolder: false),
+            node.flatMap { state(of: $0) })
+    }
+
     private func closed(_ folder: FileTree.ID, _ name: [UInt8]) {
         guard let status = look(fullPath(folder, name)) else {
             // Its deletion is reported next, or that it or a folder above it has been moved on.
@@ -197,7 +205,7 @@ extension TreeRoot {
 
     private func attributesReported(_ folder: FileTree.ID, _ name: [UInt8]) {
         guard let node = tree.child(of: folder, named: name), let status = look(fullPath(folder, name)),
-            status.kind == tree.kind(of: node), status.inode == tree[node].inode
+            tree.isOfKind(status.kind, node), status.inode == tree[node].inode
         else { return }
         let (old, new) = (tree.stamp(of: node), FolderSnapshot.Stamp(status))
         // Else the stamp has to show that the content is still to be told.
@@ -213,8 +221,9 @@ extension TreeRoot {
         let (folder, name) = (tree.parent(of: node), tree.name(of: node))
         let isUnseen = tree.has(.isUnseen, node)
         if isUnseen, tree.kind(of: node) != .folder || status.kind == .folder {
-            return takeUnseen(status, at: node)
+            return takeUnseen(status, at: node, isRecovered: isRecovered)
         }
+        tree.clear(.isShallow, node)
         switch (tree.isFolder(node), status.kind == .folder) {
         case (true, true):
             if tree[node].inode != status.inode {
@@ -234,13 +243,13 @@ extension TreeRoot {
     }
 
     /// Of which only a report was known.
-    private func takeUnseen(_ status: FileStatus, at node: FileTree.ID) {
+    private func takeUnseen(_ status: FileStatus, at node: FileTree.ID, isRecovered: Bool) {
         if status.kind == .folder, isLeftOut(fullPath(node)) { return removeTree(node) }
         tree.setStamp(status, isFresh: status.isFresh, of: node)
         if status.kind == .folder {
             tree.clear([.isNew, .isDue, .isMoved], node)
-            tellCreatedFolder(node)
-            return enqueue(node, .isDeep)
+            tellCreatedFolder(node, isRecovered: isRecovered)
+            return enqueue(node, isRecovered ? [.isDeep, .isCompared] : .isDeep)
         }
         if events.contains(.created), tree.has(.isNew, node), !tree.has(.isMoved, node) {
             tree.clear(.isNew, node)
@@ -268,7 +277,7 @@ extension TreeRoot {
         } catch {
             return error.isOfNothing ? removeTree(node) : cannotSee(folder, error)
         }
-        if tree.has(.isUnseen, node) || tree.kind(of: node) != status.kind || tree[node].inode != status.inode {
+        if tree.has(.isUnseen, node) || !tree.isOfKind(status.kind, node) || tree[node].inode != status.inode {
             return take(status, at: node, isRecovered: false)
         }
         if status.kind == .folder {
@@ -285,11 +294,11 @@ extension TreeRoot {
     private func left(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
         guard let node = tree.child(of: folder, named: name) else {
             // It went before it was listed.
-            if !hasBegun { tell(.deleted, fullPath(folder, name), isFolder: isFolder) }
+            if !hasBegun { tellDeleted(fullPath(folder, name), isFolder: isFolder) }
             return
         }
         guard let status = look(fullPath(folder, name)) else { return removeTree(node) }
-        let isSame = tree.kind(of: node) == status.kind && tree[node].inode == status.inode
+        let isSame = tree.isOfKind(status.kind, node) && tree[node].inode == status.inode
         if status.kind == .folder, tree.isFolder(node) {
             if !isSame { return take(status, at: node, isRecovered: false) }
             // It came back, or another one with its number.
@@ -304,7 +313,11 @@ extension TreeRoot {
     /// Tells that it and everything below it is gone, what stands in a folder before the folder.
     func removeTree(_ node: FileTree.ID, isRecovered: Bool = false, isTold: Bool = true) {
         for id in ([node] + tree.below(node)).reversed() {
-            if isTold, !tree.has(.isNew, id) { tell(.deleted, id, isRecovered: isRecovered) }
+            if isTold, !tree.has(.isNew, id) {
+                tell(.deleted, id, isRecovered: isRecovered)
+            } else if !isTold || tree.isFolder(id) {
+                noteUntoldEnd(of: id)
+            }
             giveUpWatch(id)
             forget(id)
             tree.remove(id)

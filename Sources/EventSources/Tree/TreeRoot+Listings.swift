@@ -73,6 +73,7 @@ extension TreeRoot {
         switch listing.outcome {
         case .gone: doubt(folder)
         case .failed(let error): cannotSee(folder, error)
+        case .left: enqueue(folder, how)
         // Reports that were too many to be kept: once more.
         case .listed where isScanOutdated: enqueue(folder, how)
         case .listed(let entries):
@@ -117,7 +118,7 @@ extension TreeRoot {
     ) {
         let isRecovered = how.contains(.isCompared)
         let status = entry.status
-        guard !tree.has(.isUnseen, child), tree.kind(of: child) == status.kind,
+        guard !tree.has(.isUnseen, child), tree.isOfKind(status.kind, child),
             status.kind != .folder || tree[child].inode == status.inode
         else {
             take(status, at: child, isRecovered: isRecovered)
@@ -128,13 +129,17 @@ extension TreeRoot {
         // Neither times nor numbers say anything there.
         if fileSystem?.isGenerated == true { (old, new) = (new, new) }
         if status.kind == .folder {
-            if how.contains(.isDeep) || tree.watch(of: child) == 0 {
+            if tree.has(.isShallow, child) {
+                tree.clear(.isShallow, child)
+                enqueue(child, [.isDeep, .isSilent])
+            } else if how.contains(.isDeep) || tree.watch(of: child) == 0 {
                 enqueue(child, how.union(.isDeep))
             }
             if !old.isSameAccess(as: new) { attributesChanged(child, status, isRecovered: true) }
-        } else if !old.mayHaveSameContent(as: new) {
+        } else if !old.mayHaveSameContent(as: new) || tree.has(.isUntrusted, child) {
             take(status, at: child, isRecovered: isRecovered)
         } else {
+            tree.setKind(status.kind, of: child)
             if old.isOpen { due.add(tree.reference(child)) }
             if !old.isSameAccess(as: new) { attributesChanged(child, status, isRecovered: true) }
         }
@@ -150,6 +155,7 @@ extension TreeRoot {
         let isRecovered = how.contains(.isCompared)
         for child in tree.children(of: folder) where !tree.has(.isListed, child) {
             if isTouched(folder, tree.name(of: child)) { continue }
+            guard tellsGone(from: folder) else { return }
             removeTree(child, isRecovered: isRecovered)
         }
     }

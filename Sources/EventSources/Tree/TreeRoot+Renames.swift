@@ -104,13 +104,13 @@ extension TreeRoot {
         if let status = look(fullPath(other)) { restamp(other, status) }
         let after = known(at: second, node).merging(known(at: first, other)) { old, _ in old }
         for (path, (_, isFolder)) in before where after[path]?.isFolder != isFolder {
-            tell(.deleted, path, isFolder: isFolder)
+            tellDeleted(path, isFolder: isFolder)
         }
         for (path, (id, isFolder)) in after {
             if isFolder {
-                if before[path]?.isFolder != true { tell(.created, path, isFolder: true) }
+                if before[path]?.isFolder != true { tell(.created, id) }
             } else if !tree.has(.isDue, id) {
-                tell(.written, path, isFolder: false, isNew: before[path]?.isFolder != false)
+                tell(.written, id, isNew: before[path]?.isFolder != false)
             }
         }
         doubts.formUnion(looks)

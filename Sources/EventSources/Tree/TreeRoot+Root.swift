@@ -7,48 +7,59 @@ extension TreeRoot {
         guard let status else { return rootIsMissing() }
         changeDevice(status)
         guard let root = tree.root else {
-            appear(FileTree.holder, [], status, hasBegun ? .listed(isRecovered: true) : .silent)
+            isRootNews = true
+            // What stands there in the place of what is waited for is no news.
+            let isSilent = !hasBegun || record.beginning == .waiting
+            appear(FileTree.holder, [], status, isSilent ? .silent : .listed(isRecovered: true))
             return
         }
-        let isSame = tree[root].inode == status.inode && tree.kind(of: root) == status.kind
-        if !isSame { return take(status, at: root, isRecovered: true) }
+        let isSame = tree[root].inode == status.inode && tree.isOfKind(status.kind, root)
+        if !isSame {
+            isRootNews = true
+            return take(status, at: root, isRecovered: true)
+        }
         if tree.isFolder(root) {
             if tree.watch(of: root) == 0, !isScanning {
                 enqueue(root, hasBegun ? [.isDeep, .isCompared] : [.isDeep, .isSilent])
             }
-        } else if hasBegun, !tree.stamp(of: root).mayHaveSameContent(as: FolderSnapshot.Stamp(status)) {
+        } else if hasBegun,
+            !tree.stamp(of: root).mayHaveSameContent(as: FolderSnapshot.Stamp(status)) || tree.has(.isUntrusted, root)
+        {
             take(status, at: root, isRecovered: true)
+        } else {
+            tree.setKind(status.kind, of: root)
         }
     }
 
     /// Not there is not deleted, where its file system is what went: what is known of it waits until it is back.
     private func rootIsMissing() {
         if isUnmounted { return setAside() }
-        if let root = tree.root { removeTree(root, isRecovered: true) }
+        guard let root = tree.root else { return }
+        isRootNews = true
+        removeTree(root, isRecovered: true)
     }
 
     private func changeDevice(_ status: FileStatus) {
         defer { (device, isUnmounted) = (status.device, false) }
-        guard let device, device != status.device || isUnmounted else { return }
-        guard device != status.device else { return }
-        let known = aside
-        setAside()
-        if let known, known.device == status.device {
-            tree = known.tree
-            lastPlace = nil
-            if let root = tree.root { enqueue(root, [.isDeep, .isCompared]) }
-        }
+        guard let device else { return }
+        if device != status.device { setAside() }
+        // What was there before is back.
+        guard tree.root == nil, let known = aside, known.device == status.device else { return }
+        replaceTree(with: known.tree)
+        (aside, isTreeRecorded) = (nil, known.isRecorded)
+        if let root = tree.root { enqueue(root, [.isDeep, .isCompared]) }
     }
 
+    /// The one that is recorded is kept, whatever comes in its place.
     private func setAside() {
         guard let device, let root = tree.root else { return }
-        for id in [root] + tree.below(root) {
-            giveUpWatch(id)
-            forget(id)
-            tree.clear(.scan, id)
+        var known = tree
+        for id in [root] + known.below(root) {
+            known.clear(.scan, id)
+            known.setWatch(0, of: id)
         }
-        aside = (device, tree)
-        tree = FileTree()
-        lastPlace = nil
+        replaceTree(with: FileTree())
+        if aside?.isRecorded != true { aside = (device, known, isTreeRecorded) }
+        isTreeRecorded = false
     }
 }

@@ -29,20 +29,35 @@ extension TreeRoot {
     }
 
     func tell(_ change: PathChange, _ node: FileTree.ID, isRecovered: Bool = false, isNew: Bool = false) {
-        tell(change, fullPath(node), isFolder: tree.isFolder(node), isRecovered: isRecovered, isNew: isNew)
+        tell(
+            PathFact(
+                change, path: fullPath(node), root: path, isRecovered: isRecovered, isNew: isNew,
+                isFolder: tree.isFolder(node)), change == .deleted ? gone : state(of: node))
     }
 
-    func tell(
-        _ change: PathChange, _ path: [UInt8], isFolder: Bool, isRecovered: Bool = false, isNew: Bool = false
-    ) {
-        tell(PathFact(change, path: path, root: self.path, isRecovered: isRecovered, isNew: isNew, isFolder: isFolder))
+    /// Nothing stands there any more.
+    func tellDeleted(_ path: [UInt8], isFolder: Bool) {
+        tell(PathFact(.deleted, path: path, root: self.path, isFolder: isFolder), gone)
     }
+
+    private var gone: PathState? { isRecording ? .nothing : nil }
 
     /// Later, while the source is held: what a turn may still tell then has a bound.
-    func tell(_ fact: PathFact) {
+    ///
+    /// - Parameter state: what stands there; `nil`: nobody records it.
+    func tell(_ fact: PathFact, _ state: PathState?) {
         // What becomes of the root itself, which is no change below it, is told by what becomes of the rest.
-        if fact.isFolder, fact.path.count == path.count, fact.change != .attributes { return }
-        if outbox.isEmpty, !owner.isHeld { owner.tell(fact) } else if owner.wants(fact) { outbox.append(fact) }
+        if fact.isFolder, fact.path.count == path.count, fact.change != .attributes {
+            if let state {
+                owner.handled?.note(owner.id, [PathMoment(root: path, path: fact.path, state: state)])
+            }
+            return
+        }
+        guard !outbox.isEmpty || owner.isHeld, owner.wants(fact) else {
+            _ = owner.tell(fact, state: state)
+            return
+        }
+        outbox.append((fact, state))
     }
 
     // MARK: Renames
@@ -66,14 +81,14 @@ extension TreeRoot {
         if tree.has(.isDue, id) { due.add(tree.reference(id)) }
         let isFolder = tree.isFolder(id)
         guard events.contains(.renamed) else {
-            tell(.deleted, oldPath, isFolder: isFolder)
+            tellDeleted(oldPath, isFolder: isFolder)
             if isFolder { tell(.created, id) } else { tell(.written, id, isNew: !hasReplaced) }
             return
         }
         tell(
             PathFact(
                 .renamed, path: fullPath(id), oldPath: oldPath, root: path, hasReplaced: hasReplaced,
-                isFolder: isFolder))
+                isFolder: isFolder), state(of: id))
     }
 
     // MARK: Files that are due

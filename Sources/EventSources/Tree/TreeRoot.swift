@@ -30,13 +30,32 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private var anchor: PathAnchor?
     private(set) var anchorFailure: SystemError?
     private(set) var isOver = false
-    /// Everything was listed once, which is where the source begins.
-    private(set) var hasBegun = false
+    /// Everything was listed once, which is where the source begins; or the tree is as it was handled before, and the
+    /// first listing is compared with that.
+    var hasBegun = false
     private var hasArmed = false
+    /// The folders are being watched and listed for the first time.
+    private(set) var isArming = true
+    /// How its snapshot of what was handled stands.
+    var record = HandledRecord()
+    /// The tree is the one of that snapshot, and not of what is mounted over it for a while.
+    var isTreeRecorded = true
+    /// Another file or folder stands at the root, or none.
+    var isRootNews = false
+    /// The store has lost the snapshot while it could not be made anew.
+    var isStoreDue = false
+    /// The number of the last snapshot that was stored.
+    var storing = 0
+    /// What counts as handled as it stands, to be stored.
+    var taken: [PathMoment] = []
+    /// Folders from which something has gone, which is told when all are watched.
+    private var later: [FileTree.Reference] = []
     var exists = false
     /// That the root is on; and what was known of another one, which something is mounted over now.
     var device: UInt64?
-    var aside: (device: UInt64, tree: FileTree)?
+    var aside: (device: UInt64, tree: FileTree, isRecorded: Bool)?
+    /// The number of the tree: what was found for another one does not count.
+    private var treeNumber = 0
     var isUnmounted = false
 
     /// Folders that are to be listed, the next one last.
@@ -65,7 +84,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private var toldLimit: String?
     private var toldTrouble: String?
     /// Told when the source is not held any more.
-    var outbox: [PathFact] = []
+    var outbox: [(fact: PathFact, state: PathState?)] = []
     /// Folders that came, and nobody was told.
     private var fleetingFolders: [FileTree.Reference] = []
     private var areFleetingFoldersPlanned = false
@@ -80,7 +99,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
             } then: {
                 then((try? $0.get()) ?? [])
             }
-        }, completed: { [weak self] in self?.completed($0, $1) })
+        }, completed: { [weak self] in self?.completed($0, $1) }, idle: { [weak self] in self?.pump() })
 
     struct Exchange: Hashable {
         var from: FileTree.Reference
@@ -103,7 +122,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var watchCount: Int {
         owner.polls ? 0 : (anchor?.watchCount ?? 0) + tree.folderCount - blind.count + due.watchCount
     }
-    var isListing: Bool { !hasBegun }
+    var isListing: Bool { isArming }
+    /// What the source has no room for is compared when it has.
+    var isUnready: Bool { (isArming && !(hasBegun && owner.isHeld)) || record.isStoring }
 
     var isBehind: Bool {
         !dirty.isEmpty || isRootDirty || !outbox.isEmpty || (hasBegun && (isScanning || !queue.isEmpty))
@@ -139,7 +160,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         let (oldMask, old) = (mask, prune)
         (events, prune) = (trigger.events(of: path), trigger.prune)
         if hasArmed, prune != old {
-            oldPrune = old
+            isRootNews = true
             dropPruned()
         }
         let wasPolled = polled
@@ -151,6 +172,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
         }
         try arm()
         goOn()
+        // Until all is listed once more.
+        if prune != old { oldPrune.globs += old.globs }
         guard let root = tree.root, tree.isFolder(root), hasBegun else { return }
         if !mask.isSubset(of: oldMask) || prune != old || polled != wasPolled { enqueue(root, [.isDeep, .isCompared]) }
         pump()
@@ -177,7 +200,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         isOver = true
         if hasArmed {
             hub.remove(self)
-            if !hasBegun { hub.endArming() }
+            if isArming { hub.endArming() }
         }
         due.close()
         giveUpWatches(of: tree)
@@ -218,7 +241,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
         switch result {
         case .success(let status):
             exists = status != nil
-            take(root: status)
+            begin()
+            // It is looked again when what it is compared with is there.
+            if record.beginning != .loading { take(root: status) }
         case .failure(let error):
             // Nobody knows whether it is there.
             exists = false
@@ -243,7 +268,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     func eventsWereLost() {
         guard !isOver else { return }
         exchanged = []
-        if hub.isReplaying { owner.lostEvents() }
+        if hub.isReplaying, !record.isComparing { owner.lostEvents() }
         armAnchor()
         guard let root = tree.root else { return lookAtRoot() }
         if owner.isHeld, hasBegun { return dirty.formUnion(folders.map(tree.reference)) }
@@ -262,12 +287,12 @@ final class TreeRoot: WatchedPath, TreeObserver {
         while !outbox.isEmpty, !owner.isHeld {
             let facts = outbox
             outbox = []
-            for (index, fact) in facts.enumerated() {
+            for (index, (fact, state)) in facts.enumerated() {
                 if owner.isHeld {
                     outbox = Array(facts[index...])
                     break
                 }
-                owner.tell(fact)
+                owner.tell(fact, state: state)
             }
         }
         guard !owner.isHeld else { return }
@@ -296,7 +321,12 @@ final class TreeRoot: WatchedPath, TreeObserver {
 
     /// Begins the next scan, where there is something to be listed and none goes on.
     func pump() {
-        guard !isScanning, !isOver, !owner.isHeld || !hasBegun else { return }
+        guard !isScanning, !isOver, record.beginning != .loading else { return }
+        guard !owner.isHeld || !hasBegun else {
+            // It is armed, as far as the source waits for it.
+            if isArming { owner.rootChanged() }
+            return
+        }
         var requests: [TreeScan.Request] = []
         while requests.count < Self.foldersPerScan, let next = queue.popLast() {
             guard let id = tree.id(next), tree.has(.isQueued, id), tree.isFolder(id) else { continue }
@@ -314,24 +344,32 @@ final class TreeRoot: WatchedPath, TreeObserver {
             inotify = Swift.Result { () throws(SystemError) in try hub.beginScan().release() }
         }
         let scan = TreeScan(requests: requests, mask: mask, prune: prune, root: path, inotify: inotify)
+        let number = treeNumber
         owner.beside { () throws(SystemError) in
             scan.run()
         } then: { [weak self, hub] result in
             let listings = (try? result.get()) ?? []
             hub.whenCaughtUp {
                 guard let self, !self.isOver else { return hub.endScan(listings.compactMap(\.watch)) }
-                self.take(TreeListings(listings))
+                self.take(TreeListings(listings), number)
             }
         }
     }
 
     /// Nothing is left to be listed.
     private func settle() {
+        if isArming { armed() }
+        guard later.isEmpty else {
+            for folder in later { if let id = tree.id(folder), tree.isFolder(id) { enqueue(id, [.isCompared]) } }
+            later = []
+            return pump()
+        }
         oldPrune = PathPrune()
-        if !hasBegun {
-            hasBegun = true
-            hub.endArming()
-            owner.rootChanged()
+        if record.isComparing {
+            // What there is no room for, and what is still to be asked for, is not told yet.
+            if dirty.isEmpty, !isRootDirty, outbox.isEmpty, !due.isBusy { compared() }
+        } else if isRootNews {
+            noteRoot()
         }
         let limit = limit
         let trouble = trouble
@@ -342,15 +380,47 @@ final class TreeRoot: WatchedPath, TreeObserver {
         owner.rootChanged()
     }
 
-    private func take(_ listings: TreeListings) {
+    /// Every folder is watched.
+    private func armed() {
+        isArming = false
+        hub.endArming()
+        due.isPaused = false
+        if !hasBegun {
+            hasBegun = true
+            if isRecording { storeAll() }
+        }
+        owner.rootChanged()
+    }
+
+    private func take(_ listings: TreeListings, _ number: Int) {
+        guard number == treeNumber else { return endScan(listings) }
         var listings = listings
         let isThrough = takeIn(&listings)
+        storeSilent()
         guard !isThrough else { return endScan(listings) }
         let rest = listings
         hub.after(0) { [weak self, hub] in
             guard let self, !isOver else { return hub.endScan(rest.watches) }
-            take(rest)
+            take(rest, number)
         }
+    }
+
+    /// Something has gone from a folder. False: it is told later, when there is room, or every folder is watched.
+    func tellsGone(from folder: FileTree.ID) -> Bool {
+        if leavesForLater(folder) { return false }
+        guard isArming, record.isComparing else { return true }
+        later.append(tree.reference(folder))
+        return false
+    }
+
+    /// Goes on with another tree, whose folders are not watched.
+    func replaceTree(with other: FileTree) {
+        giveUpWatches(of: tree)
+        due.forgetAll()
+        treeNumber += 1
+        (tree, lastPlace) = (other, nil)
+        (queue, later, doubts, looks, dirty, blind, silent) = ([], [], [], [], [], [:], [:])
+        (fleetingFolders, touched, exchanged) = ([], [:], [])
     }
 
     private func endScan(_ listings: TreeListings) {

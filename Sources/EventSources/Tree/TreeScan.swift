@@ -33,6 +33,8 @@ struct TreeScan: Sendable {
         case listed([Entry])
         /// Another folder stands there, or none.
         case gone
+        /// The scan came back before it got there.
+        case left
         case failed(SystemError)
     }
 
@@ -85,7 +87,9 @@ struct TreeScan: Sendable {
                 tasks.append(Task(place: place, inode: entry.status.inode, path: path, isDeep: true))
             }
         }
-        return listings
+        // Those in folders that were listed are known by their parents' listing.
+        let left = tasks.filter { if case .folder = $0.place { true } else { false } }
+        return listings + left.map { Listing(place: $0.place, inode: $0.inode, outcome: .left) }
     }
 
     private func list(_ task: Task) -> Listing {

@@ -48,7 +48,7 @@ package final class HistoryReader {
         try read { database throws(StoreError) in try HistoryRow.failed(handler, limit, database) }
     }
 
-    /// What a source is known to have handled below a root, in no order: paths relative to it.
+    /// What a source is known to have handled below a root: paths relative to it, in the order of their bytes.
     package func snapshot(
         source: String, root: [UInt8], _ entry: (_ path: [UInt8], _ state: [UInt8]) -> Void
     ) throws(StoreError) {
@@ -56,7 +56,7 @@ package final class HistoryReader {
             try database.run(
                 """
                 SELECT path, state FROM path_entry
-                WHERE root = (SELECT id FROM path_root WHERE source = ?1 AND root = ?2)
+                WHERE root = (SELECT id FROM path_root WHERE source = ?1 AND root = ?2) ORDER BY path
                 """
             ) {
                 $0.bind(1, source)

@@ -57,10 +57,6 @@ extension Checker {
         }
         trigger.prune = PathPrune(globs: entries.list("Prune").flatMap { $0.value?.globs ?? [] })
         trigger.initial = entries["Initial"]?.word.flatMap(PathTrigger.Initial.init) ?? .changed
-        if trigger.isRecursive, let initial = entries.entry("Initial"), trigger.initial != .none {
-            problems.error("with Recursive=yes only Initial=none is supported by this version", at: initial.text)
-        }
-        if trigger.isRecursive { trigger.initial = .none }
         return .path(trigger)
     }
 

@@ -50,6 +50,24 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
         description = letters.map(Self.written).joined()
     }
 
+    /// Reads what `description` wrote; `nil`: it is something else.
+    package init?(description: String) {
+        var letters: [Letter] = []
+        var rest = Substring(description)
+        while let first = rest.utf8.first {
+            rest = rest.dropFirst()
+            guard first == UInt8(ascii: "\\") else {
+                letters.append(Letter(byte: first))
+                continue
+            }
+            let digits = rest.dropFirst().prefix(2)
+            guard rest.first == "x", digits.utf8.count == 2, let byte = UInt8(digits, radix: 16) else { return nil }
+            letters.append(Letter(byte: byte, isEscaped: true))
+            rest = rest.dropFirst(3)
+        }
+        do throws(Failure) { try self.init(letters: letters) } catch { return nil }
+    }
+
     static func written(_ letter: Letter) -> String {
         let isPlain = letter.byte > 0x20 && letter.byte < 0x7F && !"\\\"'".utf8.contains(letter.byte)
         if isPlain, !letter.isEscaped || !"*?[]-!^".utf8.contains(letter.byte) {

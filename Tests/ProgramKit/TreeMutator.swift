@@ -1,27 +1,26 @@
 import LinuxSystem
-import ProgramKit
 import SeedKit
 
 /// Changes a tree of files at random, and remembers which paths it has touched.
-struct TreeMutator {
+package struct TreeMutator {
     private var random: SeededGenerator
     private let folder: Folder
     /// Below `in`: whatever may have changed, with all that stands below it.
-    private(set) var touched: Set<String> = []
+    package private(set) var touched: Set<String> = []
     /// Inodes that have or had several names: what happens to one name changes the time of the inode, which a
     /// comparison takes for a change of the content at the others.
-    private(set) var linked: Set<UInt64> = []
+    package private(set) var linked: Set<UInt64> = []
     private var count = 0
 
-    init(_ folder: Folder, seed: UInt64) {
+    package init(_ folder: Folder, seed: UInt64) {
         self.folder = folder
         random = SeededGenerator(seed: seed)
     }
 
-    mutating func beginRound() { touched = [] }
+    package mutating func beginRound() { touched = [] }
 
     /// Everything in the tree, below `in`; folders end with a slash.
-    func paths(_ top: String = "in") -> [String] {
+    package func paths(_ top: String = "in") -> [String] {
         var (found, rest) = ([String](), [""])
         while let next = rest.popLast() {
             for entry in (try? Linux.readFolder(folder["\(top)/\(next)"])) ?? [] {
@@ -41,8 +40,10 @@ struct TreeMutator {
     }
 
     /// One change; errors are those of the moment.
-    mutating func step() {
-        let all = paths()
+    ///
+    /// - Parameter name: of a folder directly below `in` that stays as it is.
+    package mutating func step(besides name: String? = nil) {
+        let all = paths().filter { path in name.map { !path.hasPrefix($0 + "/") } ?? true }
         let folders = [""] + all.filter { $0.hasSuffix("/") }
         let files = all.filter { !$0.hasSuffix("/") }
         let place = random.pick(folders) + random.pick(["a", "b", "c", "aa", "ab", "d1", "d2"])

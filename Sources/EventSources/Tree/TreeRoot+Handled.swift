@@ -1,0 +1,208 @@
+import Engine
+import LinuxSystem
+import WatchFile
+
+/// What was handled before, and what is to be stored, of a tree.
+///
+/// The tree begins as it was handled, and the first listing is a comparison with that, as any other. What has gone
+/// meanwhile is told when every folder is watched, and what was written when that is known: so the source is armed before
+/// it has told anything of it.
+extension TreeRoot: RecordedPath {
+    /// Nodes whose state is given to the store before others get their turn.
+    private static let rowsPerTurn = 2048
+    /// Turns after which it is waited until that is written.
+    private static let turnsPerWrite = 8
+
+    var scope: SnapshotScope { SnapshotScope(isRecursive: true, prune: prune.globs.map(\.description)) }
+
+    /// Whether what is told is recorded when it is handled. What stands on another file system for a while is not.
+    var isRecording: Bool { record.state == .kept && record.beginning == .over && isTreeRecorded }
+
+    /// What stands at a node, as far as it is told.
+    func state(of id: FileTree.ID) -> PathState? {
+        guard isRecording else { return nil }
+        var state = tree.stamp(of: id).state
+        // Nothing of a folder is compared but whether it is the same, and who may use it.
+        if tree.isFolder(id) { state.isFresh = false }
+        // Its content is still to be told: whatever is recorded before, a comparison finds a difference.
+        if tree.has(.isDue, id) { state.size = -1 }
+        return state
+    }
+
+    var identity: RootIdentity {
+        guard let status = look(path) else { return .missing }
+        let born = (try? Linux.open(path, [.pathOnly]))?.use { Linux.birthTime($0) } ?? 0
+        return RootIdentity(device: status.device, inode: status.inode, born: born)
+    }
+
+    // MARK: The beginning
+
+    func beginWithNothing() {
+        hasBegun = true
+        (record.isComparing, record.tellsAll) = (true, true)
+        due.isPaused = isArming
+    }
+
+    func beginAgain() {
+        lookAtRoot()
+        pump()
+        owner.rootChanged()
+    }
+
+    func load(_ known: SnapshotRoot, from store: any PathSnapshotStore) {
+        let stored = store.takeStoredPaths(of: owner.id)
+        store.read(path, of: owner.id, into: HandledTree(below: path, stored: stored)) {
+            $0.add($1, $2)
+        } then: { [weak self] handled in
+            self?.loaded(handled?.tree, known)
+        }
+    }
+
+    private func loaded(_ handled: FileTree?, _ known: SnapshotRoot) {
+        guard !isOver, record.beginning == .loading else { return }
+        record.beginning = .over
+        guard var handled else {
+            // What was handled stays as it is in the store: the next start compares.
+            (record.state, record.isComparing) = (.none, false)
+            return beginAgain()
+        }
+        if known.scope.isRecursive {
+            oldPrune = PathPrune(globs: known.scope.prune.compactMap { PathGlob(description: $0) })
+        } else {
+            handled.makeShallow()
+        }
+        begin(with: handled)
+        if known.scope.isRecursive, prune != oldPrune { dropPruned() }
+        beginAgain()
+    }
+
+    private func begin(with known: FileTree) {
+        replaceTree(with: known)
+        (aside, isTreeRecorded, hasBegun) = (nil, true, true)
+        due.isPaused = isArming
+    }
+
+    /// What another one has told of the same path, by itself.
+    func take(over other: Handover) {
+        record = other.record
+        record.isComparing = true
+        var known = HandledTree(below: path, stored: [])
+        for row in other.snapshot.rows(isFolder: other.isFolder) {
+            var state = row.state
+            state.isFresh = false
+            known.add(row.path, state)
+        }
+        var tree = known.tree
+        tree.makeShallow()
+        begin(with: tree)
+    }
+
+    func handOver() -> Handover? {
+        guard hasBegun, !isArming, record.beginning == .over, !record.isComparing, !record.isStoring, isTreeRecorded,
+            let root = tree.root
+        else { return nil }
+        var snapshot = FolderSnapshot()
+        let ownName = Array(path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...])
+        for id in tree.isFolder(root) ? tree.children(of: root) : [root] where !tree.has(.isNew, id) {
+            var stamp = tree.stamp(of: id)
+            if tree.has(.isDue, id) { stamp.size = -1 }
+            (stamp.isOpen, stamp.isFresh) = (false, false)
+            snapshot.entries[id == root ? ownName : tree.name(of: id)] = stamp
+        }
+        if isRecording { forgetDeeper(root) }
+        return Handover(record: record, snapshot: snapshot, isFolder: tree.isFolder(root))
+    }
+
+    /// A folder by itself knows nothing of what stands in those in it.
+    private func forgetDeeper(_ root: FileTree.ID) {
+        owner.handled?.forgetDeeper(owner.id, path)
+        let deeper = tree.below(root).filter { tree.parent(of: $0) != root }
+        owner.snapshots?.write(deeper.map { (tree.path(of: $0), .nothing) }, path, of: owner.id)
+    }
+
+    // MARK: What is stored
+
+    func storeAll() {
+        guard let store = owner.snapshots else { return }
+        owner.handled?.forget(owner.id, path)
+        store.begin(path, of: owner.id)
+        record.known = nil
+        record.isStoring = true
+        storing += 1
+        storeRows(from: tree.numbers.lowerBound, storing, turn: 1)
+    }
+
+    /// By their numbers, which stay when folders are moved meanwhile. What is told in between is recorded by itself, and
+    /// what is not handled yet is left out: the next start tells it again.
+    private func storeRows(from first: FileTree.ID, _ number: Int, turn: Int) {
+        guard number == storing, !isOver, let store = owner.snapshots else { return }
+        guard isRecording else { return endStoring(number) }
+        var (rows, fresh) = ([(path: [UInt8], state: PathState)](), [PathMoment]())
+        var next = first
+        while next < tree.numbers.upperBound, rows.count < Self.rowsPerTurn {
+            defer { next += 1 }
+            guard tree.exists(next), !tree.has(.isDue, next), let state = state(of: next), state.kind != .nothing
+            else { continue }
+            let full = fullPath(next)
+            if store.isBeingHandled(full, of: owner.id) { continue }
+            rows.append((HandledPaths.relative(full, to: path), state))
+            if state.isFresh { fresh.append(PathMoment(root: path, path: full, state: state)) }
+        }
+        store.write(rows, path, of: owner.id)
+        owner.handled?.note(owner.id, fresh)
+        guard next >= tree.numbers.upperBound else {
+            let goOn = { [weak self] in self?.storeRows(from: next, number, turn: turn + 1) ?? () }
+            return turn % Self.turnsPerWrite == 0 ? store.whenWritten(goOn) : hub.after(0, goOn)
+        }
+        noteIdentity()
+        store.whenWritten { [weak self] in self?.endStoring(number) }
+    }
+
+    private func endStoring(_ number: Int) {
+        guard number == storing else { return }
+        record.isStoring = false
+        owner.rootChanged()
+    }
+
+    /// What stood there before, of which nothing was known, counts as handled.
+    func noteSilent(_ id: FileTree.ID) {
+        guard hasBegun, let state = state(of: id), state.kind != .nothing else { return }
+        taken.append(PathMoment(root: path, path: fullPath(id), state: state))
+    }
+
+    func storeSilent() {
+        guard !taken.isEmpty else { return }
+        owner.snapshots?.write(
+            taken.map { (HandledPaths.relative($0.path, to: path), $0.state) }, path, of: owner.id)
+        owner.handled?.note(owner.id, taken.filter(\.state.isFresh))
+        taken = []
+    }
+
+    /// What goes and is told to nobody, though it is recorded perhaps.
+    func noteUntoldEnd(of id: FileTree.ID) {
+        guard isRecording, let store = owner.snapshots else { return }
+        let full = fullPath(id)
+        if store.isBeingHandled(full, of: owner.id) { return }
+        owner.handled?.note(owner.id, [PathMoment(root: path, path: full, state: .nothing)])
+    }
+
+    /// Every folder is watched; everything that is known is told, or on its way.
+    func compared() {
+        (record.isComparing, record.tellsAll) = (false, false)
+        noteRoot()
+        owner.rootChanged()
+    }
+
+    func noteRoot() {
+        guard isRecording, !record.isStoring else { return }
+        isRootNews = false
+        if isStoreDue { storeAgain() } else { noteIdentity() }
+    }
+
+    /// The store has lost what it had.
+    func storeAgain() {
+        guard isRecording, hasBegun else { return }
+        isStoreDue = isArming || record.isComparing
+        if !isStoreDue { storeAll() }
+    }
+}

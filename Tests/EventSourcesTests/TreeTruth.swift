@@ -1,0 +1,72 @@
+import Engine
+import LinuxSystem
+import ProgramKit
+import WatchFile
+
+/// What stands in a tree, below `in`.
+struct TreeTruth {
+    /// Of a file: nothing else may be there under the same stamp.
+    struct State: Equatable {
+        var inode: UInt64
+        var size: Int64
+        var modified: Int64
+        var isFolder: Bool
+        /// Also where only a link to it came or went.
+        var changed: Int64
+
+        func isSame(as other: State?) -> Bool {
+            guard let other else { return false }
+            return (inode, size, modified, isFolder) == (other.inode, other.size, other.modified, other.isFolder)
+        }
+    }
+
+    private(set) var states: [String: State] = [:]
+
+    init(_ mutator: TreeMutator, _ folder: Folder) {
+        for path in mutator.paths() {
+            guard let status = try? Linux.lstat(folder["in/\(path)"]) else { continue }
+            let isFolder = status.kind == .folder
+            states[path] = State(
+                inode: status.inode, size: isFolder ? 0 : status.size, modified: isFolder ? 0 : status.modified,
+                isFolder: isFolder, changed: status.changed)
+        }
+    }
+
+    /// What is wrong after these facts, where `before` has become this; `nil`: nothing.
+    ///
+    /// - Parameters:
+    ///   - earlier: paths of changes before `before`, which may be told once more.
+    ///   - allowsFleeting: what is gone may be told at a place where it never stood, as the folder above it was moved
+    ///     before it was listed.
+    func flaw(
+        _ facts: [PathFact], since before: TreeTruth, _ mutator: TreeMutator, earlier: Set<String> = [],
+        allowsFleeting: Bool = false,
+        below: ([UInt8]) -> String
+    ) -> String? {
+        // The last that was told of each path: whether it is there.
+        var last: [String: Bool] = [:]
+        for fact in facts {
+            let slash = fact.isFolder ? "/" : ""
+            let path = below(fact.path) + slash
+            if let old = fact.oldPath { last[below(old) + slash] = false }
+            last[path] = fact.change != .deleted
+        }
+        for (path, isThere) in last where isThere != (states[path] != nil) {
+            return "\(path) was told to be \(isThere ? "there" : "gone") last"
+        }
+        for (path, state) in states where !state.isSame(as: before.states[path]) && last[path] != true {
+            if state.isFolder, before.states[path]?.isFolder == true { continue }
+            return "\(path) was not told"
+        }
+        for path in before.states.keys where states[path] == nil && last[path] != false {
+            return "the end of \(path) was not told"
+        }
+        for path in last.keys where !mutator.touched.contains(path) && before.states[path] == states[path] {
+            if let inode = states[path]?.inode, mutator.linked.contains(inode) { continue }
+            if earlier.contains(path) { continue }
+            if allowsFleeting, states[path] == nil { continue }
+            return "\(path) was told, and is unchanged"
+        }
+        return nil
+    }
+}
