@@ -201,6 +201,7 @@ import Varlink
             lives.kill()
             try lives.folder.write("in/d/e/c", "new")
             try lives.start()
+            try wait(for: "what has changed") { told(lives).last == "written d/e/c" }
             try waitForLast(lives, "f/four")
             try reload(lives, Self.text.replacing("Recursive=yes", with: "Recursive=no"))
             try waitForLast(lives, "five")
