@@ -45,9 +45,9 @@ extension Containment {
     }
 
     /// Starts something in a session and with a parent of its own, which writes its number.
-    private func escape(_ folder: Folder, _ script: String = "exec sleep 1000") -> String {
+    private func escape(_ folder: Folder, _ script: String = "exec sleep 1000", trap: String = ":") -> String {
         """
-        (setsid sh -c 'echo $$ >\(folder["new"]); mv \(folder["new"]) \(folder["escaped"]); \(script)' &)
+        (setsid sh -c '\(trap); echo $$ >\(folder["new"]); mv \(folder["new"]) \(folder["escaped"]); \(script)' &)
         until [ -e \(folder["escaped"]) ]; do sleep 0.01; done
         """
     }
@@ -102,8 +102,9 @@ extension Containment {
     func aSignalReachesWhoHasLeftTheProcessGroupAndIsWaitedFor() throws {
         try Self.with { containment, folder in
             try Rim.with(containment) { rim in
-                let heeds = "trap \"sleep 0.3; echo heard; exit\" TERM; while :; do sleep 0.01; done"
-                let run = request(1, escape(folder, heeds) + "; exec sleep 1000")
+                let heeds = "trap \"sleep 0.3; echo heard; exit\" TERM"
+                let waits = escape(folder, "while :; do sleep 0.01; done", trap: heeds)
+                let run = request(1, waits + "; exec sleep 1000")
                 rim.start(run)
                 try wait(for: "it to have escaped") { isAlive(folder) }
                 rim.signal(run.run, 15)
@@ -119,7 +120,8 @@ extension Containment {
     func whoDoesNotHeedItIsKilledWherever() throws {
         try Self.with { containment, folder in
             try Rim.with(containment) { rim in
-                let run = request(1, escape(folder, "trap \"\" TERM; sleep 1000; sleep 1000") + "; exec sleep 1000")
+                let waits = escape(folder, "sleep 1000; sleep 1000", trap: "trap \"\" TERM")
+                let run = request(1, waits + "; exec sleep 1000")
                 rim.start(run)
                 try wait(for: "it to have escaped") { isAlive(folder) }
                 rim.signal(run.run, 15)
@@ -178,9 +180,12 @@ extension Containment {
             let parent = try Program(
                 ["/bin/sh", "-c", script].map { Array($0.utf8) }, environment: Program.environment,
                 descriptors: [0, 1, 2])
-            try wait(for: "the leader of a group") { group.processes.count == 2 }
-            // Others of this instance are those of other tests.
-            let found = try AdoptableProcess.all(instance: Rim.instanceName, containment).filter(\.isContained)
+            // Others of this instance are those of other tests. The shell makes a group of its sleep's own after the fork.
+            var found: [AdoptableProcess] = []
+            try wait(for: "the leader of a group") {
+                found = try AdoptableProcess.all(instance: Rim.instanceName, containment).filter(\.isContained)
+                return !found.isEmpty && group.processes.count == 2
+            }
             #expect(found.map(\.run) == [RunID(operation: 4, attempt: 2)])
             #expect(found.first.map { $0.pid != parent.processID } == true)
             #expect(found.first?.mayBe(of: nil) == true)
