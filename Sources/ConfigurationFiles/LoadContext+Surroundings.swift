@@ -32,7 +32,7 @@ extension LoadContext {
 
     // MARK: Folders
 
-    /// What cannot be looked at may be there.
+    /// A path that cannot be looked at counts as present.
     private static func isMissing(_ path: [UInt8]) -> Bool {
         do throws(SystemError) {
             _ = try Linux.lstat(path)

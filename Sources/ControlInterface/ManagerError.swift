@@ -37,7 +37,7 @@ package enum ManagerError: Error, Hashable, Sendable {
     case notUp(name: String, reason: String)
     case draining
     case notSupported(what: String)
-    /// What is asked for cannot be taken in as it is. A sentence.
+    /// The request cannot be accepted as it is; `reason` is a sentence.
     case refused(reason: String)
     /// The last reply of a `Follow` whose client does not read.
     case tooSlow

@@ -1,4 +1,4 @@
-/// What the processes of a run have used together, once they have ended.
+/// The resources that the processes of a run have used together; known when they have ended.
 package struct ResourcesUsed: Codable, Equatable, Sendable {
     package enum Counted: String, Codable, CaseIterable, Sendable {
         /// Of all its processes, by their cgroup.

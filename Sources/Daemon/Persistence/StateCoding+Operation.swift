@@ -97,7 +97,7 @@ extension ByteReader {
                 try reader.acquired()
             }
         }
-        // Who has none does not say so.
+        // An operation without members is written without this part.
         guard operation.runs.contains(where: { !$0.acquired.isEmpty }) else { throw DamagedBytes() }
         return operation
     }

@@ -109,7 +109,7 @@ extension HistoryRow {
 
     init(_ view: OperationView) {
         let result = view.result ?? .done
-        // What has not failed does not run again: nobody needs what a command had in its environment.
+        // Only a failed command is tried again, with its environment; of others the history does not keep it.
         let events = result.isFailure ? view.events : view.events.suffix(Self.eventLimit).map(\.withoutSecrets)
         self.init(
             id: view.id, handler: view.handler, queue: view.queue, source: view.origin.description,

@@ -242,7 +242,7 @@ extension Runtime {
 
     // MARK: Steps
 
-    /// What a client's command is called that a step is about.
+    /// The name, or the command line, of the client's command that a step is about.
     private func commandTitle(_ explanation: Explanation) -> String? {
         guard explanation.section == "handler/\(CommandFact.handlerName)", let id = explanation.operation else {
             return nil

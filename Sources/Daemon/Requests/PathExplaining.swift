@@ -12,7 +12,7 @@ extension Runtime {
         let told = follow.events(ofPath: path)
         let became = engine.explain(events: Set(told.map(\.event.id)))
         let past = (told.map { Self.explanation($0) } + became).enumerated()
-            // What an event made comes after it.
+            // At one time, an event stands before the operations that it made.
             .sorted { ($0.element.time ?? 0, $0.offset) < ($1.element.time ?? 0, $1.offset) }
         return past.map(\.element) + sights(of: path)
     }

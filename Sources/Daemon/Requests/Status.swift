@@ -204,7 +204,7 @@ extension Runtime {
             action: "what has changed is told when it is found")
     }
 
-    /// What is not watched for want of something is compared instead.
+    /// A source without watches, for want of something, compares its paths instead.
     private func limitProblem(_ id: SourceID, _ role: Peer.Role) -> GetStatus.Problem? {
         guard let (limit, since) = limits[id], limit.isShortage else { return nil }
         return GetStatus.Problem(

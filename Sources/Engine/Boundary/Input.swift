@@ -39,7 +39,7 @@ package enum Input: Sendable {
     case answered(worker: RunID, [LineAnswer])
     /// A worker cannot be used any more, though it runs: it is ended. What it did, as the end of a sentence.
     case workerIsBroken(RunID, String)
-    /// What the processes of a run have used together; its end is told next.
+    /// The resources that the processes of a run have used together; the end of the run is the next input.
     case runUsed(RunID, ResourceUsage)
     /// What a supervised process that runs was to show or say has come (`StartRequest.readiness`).
     case ready(RunID)

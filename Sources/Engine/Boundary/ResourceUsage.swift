@@ -1,4 +1,4 @@
-/// What the processes of a run have used together. `nil`: nobody has counted it.
+/// The resources that the processes of a run have used together. A member that is `nil` was not counted.
 package struct ResourceUsage: Equatable, HasInitialValue, Sendable {
     static let initial = ResourceUsage()
 
