@@ -109,9 +109,9 @@ import Testing
                 }
                 #expect(try watchd.status().problems.isEmpty, "it is no trouble")
             }
-            try watchd.folder.write("back/new", "1")
+            try watchd.folder.replace("back/new", "1")
             try wait(for: "the new file") { watchd.folder.lines("told") == ["written new"] }
-            try watchd.folder.write("back/old", "22")
+            try watchd.folder.replace("back/old", "22")
             try wait(for: "the change") { watchd.folder.lines("told").last == "written old" }
             try Linux.unlink(watchd.folder["back/old"])
             try wait(for: "the end") { watchd.folder.lines("told").last == "deleted old" }
@@ -124,10 +124,10 @@ import Testing
         arguments: ["", "Recursive=yes", "Poll=yes"])
     func oneThatHangsLaterHoldsUpNobodyElse(more: String) throws {
         try onMirror(Self.text("@/mnt", "PollSec=50ms\n" + more)) { watchd in
-            try watchd.folder.write("back/new", "1")
+            try watchd.folder.replace("back/new", "1")
             try wait(for: "the new file") { watchd.folder.lines("told") == ["written new"] }
             try watchd.folder.write("hang", "")
-            try watchd.folder.write("back/later", "1")
+            try watchd.folder.replace("back/later", "1")
             try wait(for: "it to be named") {
                 try watchd.status().problems.contains { $0.object == "path/polled" && $0.problem.hasSuffix("hangs") }
             }

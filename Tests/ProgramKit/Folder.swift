@@ -32,6 +32,13 @@ package struct Folder: Sendable {
         }
     }
 
+    /// The file is there whole or not at all, as after the `rename(2)` of a careful program: no look sees it empty.
+    package func replace(_ name: String, _ text: String) throws {
+        let whole = "\(name.split(separator: "/").joined(separator: "-")).whole"
+        try write(whole, text)
+        try Linux.rename(self[whole], to: self[name])
+    }
+
     package func append(_ name: String, _ text: String) throws {
         try Linux.open(self[name], [.writing, .creating, .appending]).use { descriptor throws(SystemError) in
             try Linux.writeAll(descriptor, text.utf8)
