@@ -45,7 +45,7 @@ struct kernel_signal_action {
     kernel_signal_set mask;
 };
 
-// What watchd was started with, once it has raised its own: who uses select(2) breaks beyond 1024.
+// The limit that watchd was started with, before it raised its own: programs that use select(2) break beyond 1024.
 static struct rlimit descriptor_limit;
 static int has_raised_limit;
 
@@ -123,7 +123,7 @@ CHILD static int adjust_oom_score(const char *text) {
     return written < 0 ? -1 : 0;
 }
 
-// What the file that is executed finds: all that needs a privilege is before what may take it away.
+// The attributes that the executed file finds: all that needs a privilege is set before anything that may take it away.
 CHILD static int set_attributes(struct child *child) {
     const struct clinux_spawn_spec *spec = child->spec;
     if (spec->oom_score && adjust_oom_score(spec->oom_score) < 0) return failed(child, CLINUX_SPAWN_OOM_SCORE);

@@ -169,7 +169,7 @@ package struct ConfigurationFiles: Sendable {
         case .writable:
             report(.error, "others than root may write this; refused, since root would run what they write", path)
         case nil:
-            // What cannot be looked at is told when it is read.
+            // A folder that cannot be looked at is told when it is read.
             guard let finding = try? trust.flaw(above: path) else { return false }
             let help = isRoot ? "keep it where only root may write" : "keep it where only you and root may write"
             report(

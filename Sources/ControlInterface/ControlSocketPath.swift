@@ -3,12 +3,12 @@
 package struct ControlSocketPath: Equatable, Sendable {
     package static let system = "/run/watchd/" + Manager.name
 
-    /// What a daemon of this user makes.
+    /// The socket of a daemon of this user.
     ///
     /// In `/tmp` another user may have made the folder first: the daemon makes it with mode 0700 and refuses one that
     /// it does not own.
     package var own: String
-    /// What a client of this user connects to: `own` if it exists, else the system's.
+    /// The socket of a client of this user: `own` if it exists, else the system's.
     package var path: String
 
     package init(own: String, path: String) {

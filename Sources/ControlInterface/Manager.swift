@@ -15,7 +15,7 @@ package enum Manager {
         Start.self, StopProcess.self, Restart.self, Follow.self,
     ]
 
-    /// What `Varlink.Service` serves.
+    /// The interface that `Varlink.Service` serves.
     package static let interface = Interface(
         name: name,
         methods: Dictionary(uniqueKeysWithValues: methods.map { ($0.name, $0.style) }),

@@ -11,7 +11,7 @@ package enum ManagerError: Error, Hashable, Sendable {
     case notFailed(id: Int, state: String, successor: Int? = nil)
     /// An operation cannot be cancelled any more: how it ended, and when, as in `OperationSummary`.
     case hasEnded(id: Int, result: String, ended: String)
-    /// What has to be kept safe cannot be written or read now.
+    /// State that has to be kept safe cannot be written or read now.
     case storeFailing(reason: String)
     case invalidWatchFile(diagnostics: [String])
     /// `bytes`: `BacklogBytes=`, where that is what is used up.
@@ -23,7 +23,7 @@ package enum ManagerError: Error, Hashable, Sendable {
     /// A ticket cannot be bound to a process that does not run.
     case noSuchProcess(pid: Int)
     case tooManyTickets(limit: Int)
-    /// What a `Wait` waited for has not come in time.
+    /// The condition of a `Wait` has not come about in time.
     case timedOut(what: String, state: String)
     case notSuspended(name: String)
     case notCustom(name: String)
@@ -33,7 +33,7 @@ package enum ManagerError: Error, Hashable, Sendable {
     case needsDescriptor(handler: String)
     /// It is no process that watchd starts itself.
     case notSupervised(name: String)
-    /// What was asked of a process has not come about.
+    /// The demand on a process has not come about.
     case notUp(name: String, reason: String)
     case draining
     case notSupported(what: String)

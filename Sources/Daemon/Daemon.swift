@@ -21,7 +21,7 @@ package import WatchFile
 ///     watchd.log       the journal or the terminal
 ///     watchd.notify    the service manager (`ServiceManager`)
 package struct Daemon {
-    /// What the command line says.
+    /// The options of the command line.
     package struct Options: Sendable {
         /// Watch files and folders; none: the default place.
         package var arguments: [String]
@@ -34,7 +34,7 @@ package struct Daemon {
         }
     }
 
-    /// What the watch files say, or why they cannot be used.
+    /// The configuration in the watch files, or why they cannot be used.
     ///
     /// - Parameters:
     ///   - localZone: the local zone while it cannot be read.
@@ -46,7 +46,7 @@ package struct Daemon {
         return (load(texts, diagnostics, localZone: localZone, lookUp: lookUp), texts)
     }
 
-    /// What is asked of the machine when watch files are read.
+    /// Questions about the machine that reading watch files asks.
     package enum LookUp {
         case nothing
         /// Users and groups that commands are to run as: there being none is an error.
@@ -172,7 +172,7 @@ package struct Daemon {
                 """)
     }
 
-    /// What it opens itself, a client and a run.
+    /// Its own descriptors, one client and one run.
     private static let leastDescriptors: UInt64 = 40
 
     /// With fewer it would come up without a control socket, or wait for ever to start a handler.
@@ -196,7 +196,7 @@ package struct Daemon {
         context.queue.asyncAfter(wallDeadline: .now() + .seconds(3_000_000_000)) {}
     }
 
-    /// What the runtime is made from.
+    /// The parts that the runtime is made from.
     struct Parts: Sendable {
         var options: Options
         var configuration: Configuration

@@ -31,7 +31,7 @@ package struct Engine: Sendable {
     package static let overLimit = Load(entries: 10_000, bytes: 64 << 20)
     /// Callers of `Emit` that may wait for room.
     package static let waitingEmitLimit = 64
-    /// What a semaphore can count to.
+    /// The greatest value of a semaphore.
     package static let semaphoreLimit = 1_000_000_000
 
     package enum Phase: String, Sendable {
@@ -207,12 +207,12 @@ package struct Engine: Sendable {
         return actions
     }
 
-    // MARK: What follows
+    // MARK: Consequences
 
     /// Does what follows from the changes made, until nothing is left to do.
     mutating func settle() {
         repeat {
-            // What a stop leaves to the next start is not started any more.
+            // Operations that a stop leaves to the next start are not started any more.
             if life.isDraining { setAsideUnsaved() }
         } while settleOnce()
         if life.isDraining, isIdle {

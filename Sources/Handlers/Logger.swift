@@ -10,8 +10,8 @@ package import WatchFile
 /// standard error.
 ///
 /// Writing may block (a full journal, a paused terminal), so it happens on a context of its own, behind a bounded line.
-/// What does not fit is counted and said; who can wait (handler output) asks `isCongested` and waits with
-/// `whenDrained`.
+/// Lines that do not fit are counted and said; a writer that can wait (handler output) asks `isCongested` and waits
+/// with `whenDrained`.
 package final class Logger: Sendable {
     /// Bytes that may wait to be written.
     private static let byteLimit = 8 << 20
@@ -80,7 +80,7 @@ package final class Logger: Sendable {
         enqueue(Line(level, message(), fields, id: id))
     }
 
-    /// What handlers say: `LogLevel=` is about watchd's own lines.
+    /// A line of a handler: `LogLevel=` is about watchd's own lines.
     package func write(_ level: LogLevel, _ message: String, _ fields: [(name: String, value: String)] = []) {
         enqueue(Line(level, message, fields))
     }
@@ -113,7 +113,7 @@ package final class Logger: Sendable {
         _ = group.wait(timeout: .now() + .seconds(seconds))
     }
 
-    /// Whoever finds nobody writing has somebody write: those of a burst wake the context once.
+    /// A writer that finds nobody writing wakes the context: the lines of a burst wake it once.
     private func enqueue(_ line: Line) {
         let mustBegin = state.withLock { state in
             guard state.bytes < Self.byteLimit else {

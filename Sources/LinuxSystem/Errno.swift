@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What the kernel says went wrong: a number of `errno(3)`.
+/// An error of the kernel: a number of `errno(3)`.
 package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package let code: Int32
 

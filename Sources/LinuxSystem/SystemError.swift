@@ -2,7 +2,7 @@
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The C name of the call.
     package let call: String
-    /// What it was about, where there is something to name: a path, an address. Fit to print.
+    /// The subject of the error, where there is something to name: a path, an address. Fit to print.
     package let detail: String?
     package let errno: Errno
 

@@ -28,8 +28,8 @@ extension TimeSpan {
 
     /// Reads a span as `systemd.time(7)` has it: numbers with units, added up (`1h 30min`, `2.5s`, `90`, `infinity`).
     ///
-    /// A number without a unit means seconds; fractions are cut off at the microsecond. What systemd 252 accepts is
-    /// accepted, and what it refuses is refused.
+    /// A number without a unit means seconds; fractions are cut off at the microsecond. Spans that systemd 252 accepts
+    /// are accepted, those it refuses are refused.
     package init(parsing text: some StringProtocol) throws(ParseError) {
         var parser = TimeSpanParser(bytes: Array(text.utf8))
         self = try parser.parse()

@@ -3,10 +3,10 @@ import LinuxSystem
 /// The store: one SQLite file in a folder, which this process has for itself. To be used by one thread at a time; every
 /// call may block on the disk.
 ///
-/// What survives what. The file has a write-ahead log. A commit writes what it changes behind the log, with a checksum
-/// that ends in a mark of the commit; a log that was cut short counts up to its last whole commit. So after whatever
-/// end the store stands as it stood after some commit, and never in the middle of one. Which commit depends on when the
-/// log goes from the kernel's memory to the disk:
+/// The losses that each kind of end can cause. The file has a write-ahead log. A commit writes what it changes behind
+/// the log, with a checksum that ends in a mark of the commit; a log that was cut short counts up to its last whole
+/// commit. So after whatever end the store stands as it stood after some commit, and never in the middle of one. Which
+/// commit depends on when the log goes from the kernel's memory to the disk:
 ///   - The end of the process, `kill -9` too: nothing that was committed is lost, for the kernel has the log.
 ///   - Loss of power, with `power` (`synchronous=FULL`): nothing is lost; each commit waits for `fsync(2)` of the log.
 ///   - Loss of power, with `crash` (`synchronous=NORMAL`): the last commits may be lost, at most those since the
@@ -14,7 +14,7 @@ import LinuxSystem
 ///     is set.
 /// See "Durability" in SQLite's `PRAGMA synchronous` and its `fileformat2.html#walformat`.
 package final class Store {
-    /// What a commit survives.
+    /// The kinds of end that a commit survives.
     package enum Durability: Sendable {
         /// Loss of power.
         case power
@@ -64,7 +64,7 @@ package final class Store {
         lock = nil
     }
 
-    /// What stood there; taken out, so that the second call gives nothing.
+    /// The content of the store at its opening; taken out, so that the second call gives nothing.
     package func takeContents() -> StoreContents {
         defer { contents = StoreContents() }
         return contents

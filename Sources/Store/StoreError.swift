@@ -18,7 +18,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A file has another name too, by which others may have put it there.
     case linked(path: [UInt8])
 
-    // What may heal by itself.
+    // An error that may heal by itself.
     case full(path: [UInt8])
     case readOnly(path: [UInt8])
     /// The folder or the file was removed.

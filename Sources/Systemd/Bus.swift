@@ -11,11 +11,11 @@ package final class Bus {
         case user
     }
 
-    /// What a method call came to.
+    /// The outcome of a method call.
     package enum Reply {
         /// To be read before the closure that gets it returns.
         case message(BusMessage)
-        /// What the other side, or the bus, says against it. A sentence.
+        /// The objection of the other side, or of the bus. A sentence.
         case failure(String)
     }
 
@@ -50,7 +50,7 @@ package final class Bus {
     /// Stays the bus's, and the same as long as `process` does not throw.
     package var descriptor: Int32 { sd_bus_get_fd(bus) }
 
-    /// What to wait for at the descriptor now.
+    /// The events to wait for at the descriptor now.
     package var events: (readable: Bool, writable: Bool) {
         let events = sd_bus_get_events(bus)
         // POLLIN and POLLOUT (`poll(2)`).
@@ -110,7 +110,7 @@ package final class Bus {
         }
     }
 
-    // MARK: What libsystemd calls
+    // MARK: Callbacks of libsystemd
 
     private static func take(_ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
         guard let message, let context, sd_bus_message_is_signal(message, nil, nil) > 0 else { return 0 }

@@ -6,7 +6,7 @@ package enum MessageID: String, CaseIterable, Sendable {
     case stopped = "d89c2e044565431cbe8cfded5120e5b5"
     case reloaded = "df5a6eb53b684aadb78fcacc902f4abc"
     case reloadRefused = "06d5181c22944680952d7f0bbfc1c517"
-    /// What runs is not what the watch files say.
+    /// The running configuration is not the one in the watch files.
     case lastConfiguration = "d4e36dbbcc6441038416e39fd3aedca4"
 
     case operationDone = "2878e47e116a42f7935dd2f16c5e10da"

@@ -1,4 +1,4 @@
-/// What a service tells its manager in one datagram (`sd_notify(3)`): `KEY=VALUE` lines.
+/// The message of a service to its manager, in one datagram (`sd_notify(3)`): `KEY=VALUE` lines.
 package struct Notification: Hashable, Sendable {
     /// The lines, without a newline at the end.
     package let text: String

@@ -1,8 +1,8 @@
 import CSystemd
 import Glibc
 
-/// What the service manager says of its units (`org.freedesktop.systemd1(5)`), over a bus. Confined to the context of
-/// the bus.
+/// The service manager's news of its units (`org.freedesktop.systemd1(5)`), over a bus. Confined to the context of the
+/// bus.
 ///
 /// It speaks to the manager over the message bus, never over `/run/systemd/private`, which `systemd(1)` keeps for
 /// `systemctl`: it would need root, and tell of every unit and job. Everybody on a bus may send a signal to anybody, so
@@ -34,7 +34,7 @@ package final class UnitClient {
     private var owner: String?
     /// The manager forgets its units and reads them again: until it is done nothing that it says of them counts.
     private var isReloading = false
-    /// What the kind of unit has told of this object, just before the unit itself speaks.
+    /// The result that the kind of unit has told of this object, just before the unit itself speaks.
     private var lastResult: (path: String, result: String)?
 
     package init(_ bus: Bus, news: @escaping (News) -> Void) {

@@ -21,7 +21,7 @@ package struct TimeZoneDatabase: Sendable {
     private let folder: [UInt8]
     /// `TZ`.
     private let variable: [UInt8]?
-    /// What stands for the local zone without `TZ`.
+    /// The file of the local zone without `TZ`.
     private let localFile: [UInt8]
 
     /// - Parameter localFile: `/etc/localtime` in all but tests.
@@ -40,7 +40,7 @@ package struct TimeZoneDatabase: Sendable {
         return try Self.read(folder + [UInt8(ascii: "/")] + Array(name.utf8))
     }
 
-    /// What a calendar expression must know to be read, with these rules as the local ones.
+    /// The names that a calendar expression needs to be read, with these rules as the local ones.
     package func names(local: TimeZoneRules) -> CalendarExpression.ZoneNames {
         CalendarExpression.ZoneNames(local: local) { (try? rules(named: $0)) != nil }
     }
@@ -85,7 +85,7 @@ package struct TimeZoneDatabase: Sendable {
         }
     }
 
-    /// What the local zone is called, as far as that can be told: `TZ`, or what the link is to, perhaps through others.
+    /// The name of the local zone, as far as that can be told: `TZ`, or what the link is to, perhaps through others.
     package var localName: String? {
         if let variable { return String(validating: variable, as: UTF8.self) }
         var (path, name): ([UInt8], String?) = (localFile, nil)

@@ -15,7 +15,7 @@ package struct WatchFileText: Equatable, Sendable {
     }
 }
 
-/// What defaults depend on outside of the files.
+/// The facts outside of the files that defaults depend on.
 package struct LoadContext: Sendable {
     /// CPUs that the daemon may use; at least 1.
     package var processors: Int

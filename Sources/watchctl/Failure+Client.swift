@@ -4,7 +4,7 @@ import Varlink
 import WatchFile
 
 extension Failure {
-    /// What went wrong with a call, for a person.
+    /// The failure of a call, for a person.
     /// - Parameter awaited: what the daemon had to give.
     init(_ error: ClientError, socketPath: String, _ awaited: String, _ screen: Screen) {
         switch error {
@@ -97,7 +97,7 @@ extension Failure {
         }
     }
 
-    /// What happened, and what would help.
+    /// The failure, and its remedy.
     private static func words(_ error: ManagerError, _ screen: Screen) -> (message: String, help: String?) {
         switch error {
         case .noSuchName(let name, let nearest, let kinds, let others): words(name, nearest, kinds, others)

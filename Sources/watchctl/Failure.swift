@@ -2,9 +2,9 @@ import Varlink
 
 /// Why a verb could not do what it was asked.
 struct Failure: Error, Equatable {
-    /// What, and why: one sentence.
+    /// The failure and its cause: one sentence.
     var message: String
-    /// What would help.
+    /// The remedy.
     var help: String?
     /// Lines that are shown before, such as the diagnostics of a watch file.
     var details: [String] = []

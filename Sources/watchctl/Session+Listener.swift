@@ -22,8 +22,8 @@ extension Session {
         listener == 0 || listener == user || listener == folderOwner
     }
 
-    /// Whose watchd it is, for the header, where that is not the one that the user expects: root the system's, others
-    /// their own.
+    /// The owner of the watchd, for the header, where that is not the one that the user expects: root the system's,
+    /// others their own.
     func owner(user: UInt32 = Linux.effectiveUserID) throws(Failure) -> String? {
         let client = try connect()
         let listener = try attempt("a connection") { () throws(ClientError) in try client.peerUserID }

@@ -3,7 +3,7 @@ import LinuxSystem
 import TimeZoneFiles
 import Varlink
 
-/// What a verb works with: the daemon on one side, the terminal on the other.
+/// The two sides of a verb: the daemon on one, the terminal on the other.
 struct Session: Sendable {
     var socketPath: String
     /// It was not named: whoever listens there must be trusted for another reason.
@@ -11,7 +11,7 @@ struct Session: Sendable {
     var isJSON: Bool
     var screen: Screen
     var write: @Sendable (String) -> Void
-    /// What is worth knowing and no part of the reply: to standard error.
+    /// Remarks beside the reply: to standard error.
     var remark: @Sendable (String) -> Void = { _ in }
     /// For verbs that ask no daemon.
     var zones = TimeZoneDatabase()

@@ -8,7 +8,7 @@ import Schedule
 @main
 enum Watchctl {
     static func main() {
-        // What is no invocation may still ask for JSON.
+        // A mistaken invocation may still ask for JSON.
         var isJSON = Linux.arguments.contains(Array(Option.json.rawValue.utf8))
         do throws(Failure) {
             let invocation = try invocation()
@@ -84,7 +84,7 @@ enum Watchctl {
         do throws(SystemError) {
             try Linux.writeAll(descriptor, bytes)
         } catch {
-            // Whoever reads has gone, or the disk is full: there is nobody to tell but the exit status.
+            // The reader has gone, or the disk is full: there is nobody to tell but the exit status.
             exit(ExitCode.failed.rawValue)
         }
     }

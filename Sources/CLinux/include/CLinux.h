@@ -1,6 +1,6 @@
-// What Swift cannot see of Linux: variadic functions, functions and constants behind _GNU_SOURCE, and newer kernel
-// interfaces that glibc 2.36 does not wrap. Only LinuxSystem imports this. Where nothing else is said, a function
-// returns -1 and sets errno, as the system call of its name.
+// The parts of Linux that Swift cannot see: variadic functions, functions and constants behind _GNU_SOURCE, and newer
+// kernel interfaces that glibc 2.36 does not wrap. Only LinuxSystem imports this. Where nothing else is said, a
+// function returns -1 and sets errno, as the system call of its name.
 #pragma once
 
 #include <stddef.h>
@@ -33,7 +33,7 @@ const char *_Nullable clinux_errno_text(int code);
 /// The process's environment: strings `NAME=VALUE`, then NULL.
 char *_Nullable *_Nullable clinux_environment(void);
 
-/// What `main` was given: the program's name and its arguments, then NULL. Not from `/proc`, which may be hidden.
+/// The arguments of `main`: the program's name and its arguments, then NULL. Not from `/proc`, which may be hidden.
 char *_Nullable *_Nullable clinux_arguments(void);
 
 /// `sigaction(2)`: each signal that is ignored is at its default from now on; handlers stay.
@@ -141,7 +141,7 @@ enum {
 /// PIDFD_GET_INFO (Linux 6.13); `info->mask` says what is asked, and then what was told.
 int clinux_pidfd_get_info(int pidfd, struct clinux_pidfd_info *_Nonnull info);
 
-// What processes do, from the kernel's process connector.
+// Reports about processes, from the kernel's process connector.
 
 enum clinux_process_event_kind {
     CLINUX_PROCESS_ACKNOWLEDGED = 1, // `status` is an errno, 0 if the subscription holds

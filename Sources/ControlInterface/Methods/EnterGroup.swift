@@ -17,7 +17,7 @@ package enum EnterGroup: ControlMethod {
     }
 
     package struct Reply: Codable, Equatable, Sendable {
-        /// What `LeaveGroup` takes.
+        /// The ticket for `LeaveGroup`.
         package var ticket: Int
 
         package init(ticket: Int) { self.ticket = ticket }

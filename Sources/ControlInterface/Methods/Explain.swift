@@ -38,7 +38,7 @@ package enum Explain: ControlMethod {
         /// `queue/images`, `handler/tell`; of an operation, its handler's; of a path, the path.
         package var object: String
         package var operation: OperationSummary?
-        /// What has happened, then what holds now.
+        /// The past steps, then the present state.
         package var steps: [Step]
 
         package init(object: String, operation: OperationSummary? = nil, steps: [Step]) {
@@ -64,7 +64,7 @@ package enum Explain: ControlMethod {
         package var file: String?
         package var line: Int?
 
-        /// What is not named here is `nil` at first.
+        /// Members that are not named here are `nil` at first.
         package init(time: String? = nil, code: String, sentence: String) {
             self.time = time
             self.code = code

@@ -53,7 +53,7 @@ package enum GetStatus: ControlMethod {
         /// `nil`: nothing outlives the daemon.
         package var store: Store?
 
-        /// What is not named here is empty or 0 at first.
+        /// Members that are not named here are empty or 0 at first.
         package init(version: String, host: String, pid: Int, started: String, uptimeUsec: Int, state: State) {
             self.version = version
             self.host = host
@@ -83,7 +83,7 @@ package enum GetStatus: ControlMethod {
         }
     }
 
-    /// What keeps operations beyond the end of the daemon.
+    /// The store that keeps operations beyond the end of the daemon.
     package struct Store: Codable, Equatable, Sendable {
         package enum State: String, Codable, CaseIterable, Sendable {
             case working, failing
@@ -105,7 +105,7 @@ package enum GetStatus: ControlMethod {
             case maxHistoryBytes = "max_history_bytes"
         }
 
-        /// What is not named here is `nil` or 0 at first.
+        /// Members that are not named here are `nil` or 0 at first.
         package init(state: State) {
             self.state = state
             maxHistoryBytes = 0
@@ -118,9 +118,9 @@ package enum GetStatus: ControlMethod {
         package var object: String
         package var since: String
         package var problem: String
-        /// What watchd does about it.
+        /// The action that watchd takes.
         package var action: String
-        /// What a person could do.
+        /// The remedy that a person has.
         package var help: String?
         /// When watchd tries again.
         package var nextTry: String?

@@ -21,7 +21,7 @@ package enum ListHistory: ControlMethod {
         /// `next` of the page before.
         package var after: String?
 
-        /// What is not named here is `nil` at first.
+        /// Members that are not named here are `nil` at first.
         package init(name: String? = nil, unsettled: Bool? = nil, limit: Int? = nil, after: String? = nil) {
             self.name = name
             self.unsettled = unsettled

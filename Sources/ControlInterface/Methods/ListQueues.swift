@@ -58,7 +58,7 @@ package enum ListQueues: ControlMethod {
         package var file: String?
         package var line: Int?
 
-        /// What is not named here is `nil`, empty or 0 at first.
+        /// Members that are not named here are `nil`, empty or 0 at first.
         package init(
             name: String, type: Kind, width: Int, qos: String = "default", backlog: Int,
             backlogBytes: Int = 64 << 20, overflow: String, counters: Counters

@@ -33,7 +33,7 @@ package enum ListSemaphores: ControlMethod {
         package var name: String
         /// `Value=` of the watch file.
         package var value: Int
-        /// What is free now; negative after a reload that lowered `Value=`.
+        /// The free units; negative after a reload that lowered `Value=`.
         package var available: Int
         /// Operations that stand in its line.
         package var waiting: Int

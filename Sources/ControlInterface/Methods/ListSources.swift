@@ -52,7 +52,7 @@ package enum ListSources: ControlMethod {
         package var watches: Int
         /// Descriptors that it keeps open; those that sources share are not counted.
         package var descriptors: Int?
-        /// What it watches: `/srv/uploads`, `every 5s`.
+        /// The watched object: `/srv/uploads`, `every 5s`.
         package var detail: String?
         /// Of a `[Group]`.
         package var group: GroupState?
@@ -62,7 +62,7 @@ package enum ListSources: ControlMethod {
         package var file: String?
         package var line: Int?
 
-        /// What is not named here is `nil`, empty or 0 at first.
+        /// Members that are not named here are `nil`, empty or 0 at first.
         package init(name: String, kind: String, state: State, required: Bool, handlers: [String], counters: Counters) {
             self.name = name
             self.kind = kind

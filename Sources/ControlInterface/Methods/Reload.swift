@@ -43,8 +43,8 @@ package enum Reload: ControlMethod {
         package var removed: [String]
         /// And what stays as it is.
         package var kept: [String]
-        /// What somebody should know before it is done, and what only takes effect at the next start; one sentence
-        /// each.
+        /// Consequences that somebody should know before the reload, and changes that only take effect at the next
+        /// start; one sentence each.
         package var warnings: [String]
         /// Warnings about the watch files.
         package var diagnostics: [String]

@@ -18,7 +18,7 @@ package enum Signal: ControlMethod {
     }
 
     package struct Reply: Codable, Equatable, Sendable {
-        /// What is free now; negative after a reload that lowered `Value=`.
+        /// The free units; negative after a reload that lowered `Value=`.
         package var available: Int
 
         package init(available: Int) { self.available = available }

@@ -1,6 +1,6 @@
 import Varlink
 
-/// What the lists of sources, queues and handlers accept.
+/// The parameters of the lists of sources, queues and handlers.
 package struct NamedListParameters: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable {
         case name, after, limit

@@ -17,7 +17,7 @@ package struct OperationRun: Codable, Equatable, Sendable {
     /// Once it has ended, where it had processes.
     package var used: ResourcesUsed?
 
-    /// What is not named here is `nil` at first.
+    /// Members that are not named here are `nil` at first.
     package init(attempt: Int, pid: Int? = nil, started: String) {
         self.attempt = attempt
         self.pid = pid

@@ -76,7 +76,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     /// Of its last run that has ended.
     package var used: ResourcesUsed?
 
-    /// What is not named here is `nil` or empty at first.
+    /// Members that are not named here are `nil` or empty at first.
     package init(
         id: Int, handler: String, queue: String, source: String?, state: State, entries: Int, deliveries: Int,
         cause: String, submitted: String, attempt: Int = 0

@@ -1,4 +1,4 @@
-/// What `Start`, `StopProcess` and `Restart` leave behind.
+/// The reply of `Start`, `StopProcess` and `Restart`.
 package struct ProcessCopies: Codable, Equatable, Sendable {
     /// With its kind: `process/web`.
     package var name: String

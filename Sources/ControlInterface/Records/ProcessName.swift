@@ -1,6 +1,6 @@
 import Varlink
 
-/// What `Start`, `StopProcess` and `Restart` take.
+/// The parameters of `Start`, `StopProcess` and `Restart`.
 package struct ProcessName: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable {
         case name

@@ -1,4 +1,4 @@
-/// What `Suspend` and `Resume` leave behind.
+/// The reply of `Suspend` and `Resume`.
 package struct SuspensionCount: Codable, Equatable, Sendable {
     /// With its kind: `queue/images`.
     package var name: String

@@ -3,7 +3,7 @@ import LinuxSystem
 /// The processes from a client up to the first one: is the client a part of a handler's run?
 ///
 /// Read from `/proc` on a context of its own: a file there belongs to somebody else's process, and the core shall not
-/// wait for it; other clients do only if they are looked up too. What is read is bounded: so many processes, the place
+/// wait for it; other clients do only if they are looked up too. The reads are bounded: so many processes, the place
 /// and the environment of each.
 struct Ancestry: Sendable {
     /// Processes that are looked at; a deeper client counts as nobody's.

@@ -17,7 +17,7 @@ final class Answers: Sendable {
         var items: [Item] = []
         /// Somebody comes for them.
         var isExpected = false
-        /// Who waited for the control context now would wait for clients.
+        /// A reader that waited for the control context now would wait for clients.
         var isControlBusy = false
     }
 

@@ -1,4 +1,4 @@
-/// Whose call is next: of connections that have calls at hand each has one call in its turn.
+/// The order of calls: of the connections that have calls at hand each has one call in its turn.
 ///
 /// Those of root and of the daemon's own user come first. Other users take turns, and the connections of one user
 /// among themselves: who has many gets no more than who has one.

@@ -155,7 +155,7 @@ final class ControlConnection {
         }
     }
 
-    /// What was asked for still happens, but nothing waits for it any more.
+    /// The requested change still happens, but nothing waits for it any more.
     private func peerHasGone() {
         isPeerGone = true
         guard isAwaited else { return }

@@ -48,7 +48,7 @@ final class ControlListener: Sendable {
         let listening = passed.filter { Self.isOwn($0.name) && Linux.isListeningUnixStream($0.rawValue) }
         let named =
             listening.first { $0.name == Self.passedName } ?? listening.first { Self.stands($0.rawValue, at: path) }
-        // What has another name is for sources.
+        // Descriptors of other names are for sources.
         for other in passed where Self.isOwn(other.name) && other.rawValue != named?.rawValue {
             FileDescriptor(owning: other.rawValue).close()
         }
@@ -80,7 +80,7 @@ final class ControlListener: Sendable {
         try removeStale(path)
         let socket = try Linux.socket(for: .unix(path), .stream)
         do {
-            // Who may do what is decided for each call, by the peer's credentials.
+            // The rights of each call are decided by the peer's credentials.
             let file = try SocketFile.bind(socket.rawValue, to: path) { place throws(SystemError) in
                 try Linux.fchmod(place, 0o666)
             }

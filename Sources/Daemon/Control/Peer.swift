@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// Who is at the other end of a connection, and what that allows; known from the kernel, never from a message.
+/// The process at the other end of a connection, and its rights; known from the kernel, never from a message.
 struct Peer: Sendable {
     enum Role: Equatable, Sendable {
         /// Names, states, counts and times; more of the commands of this user.
@@ -31,7 +31,7 @@ struct Peer: Sendable {
         role = userID == 0 || userID == Linux.effectiveUserID || isMember ? .administrator : .reader(userID)
     }
 
-    /// Whose calls those of others do not delay.
+    /// The calls of this peer are not delayed by those of others.
     var comesFirst: Bool { userID == 0 || userID == Linux.effectiveUserID }
 
     /// For suspensions and the log.

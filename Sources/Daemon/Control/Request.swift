@@ -6,7 +6,7 @@ import WatchFile
 
 /// One decoded call, ready to be answered on the core.
 struct Request: Sendable {
-    /// What goes back; encoding happens on the control context.
+    /// The reply; encoding happens on the control context.
     enum Answer: Sendable {
         case reply(@Sendable (inout ServerConnection, Int) -> Void)
         case error(ErrorReply)
@@ -20,7 +20,7 @@ struct Request: Sendable {
 
     typealias Completion = @Sendable (Answer) -> Void
 
-    /// What is done on the core; it calls its completion once, now or later.
+    /// The work on the core; it calls its completion once, now or later.
     enum Work: Sendable {
         case plain(@Sendable (Runtime, @escaping Completion) -> Void)
         /// It may have to wait, and must not wait for the run that its client is a part of.
@@ -31,7 +31,7 @@ struct Request: Sendable {
     }
 
     let work: Work
-    /// What its names may be names of; empty: it has none.
+    /// The kinds of objects that its names may name; empty: it has none.
     let kinds: [String]
 
     /// - Throws: what the client did wrong: parameters that are none, or a right that it has not.
@@ -150,7 +150,7 @@ struct Request: Sendable {
         }
     }
 
-    /// What changes something is for those who may.
+    /// Changes of the daemon, for those who have the right.
     private static func change(_ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
         guard peer.role == .administrator else { throw .permissionDenied }
         switch call.method {
@@ -179,7 +179,7 @@ struct Request: Sendable {
         }
     }
 
-    /// What changes the course of queues, semaphores, groups and operations.
+    /// Changes of the course of queues, semaphores, groups and operations.
     private static func steer(_ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
         switch call.method {
         case Suspend.fullName:

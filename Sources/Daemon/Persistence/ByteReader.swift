@@ -70,7 +70,7 @@ struct ByteReader {
         }
     }
 
-    /// What has no value there is damaged.
+    /// A value that does not exist means damage.
     func within<Value>(_ value: Value?) throws(DamagedBytes) -> Value {
         guard let value else { throw DamagedBytes() }
         return value

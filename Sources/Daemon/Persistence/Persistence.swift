@@ -6,8 +6,8 @@ import Store
 import Systemd
 import WatchFile
 
-/// What outlives the daemon: gives the engine's writes to the store, keeps what has to wait for them, and reads the
-/// history. Confined to the core.
+/// The state that outlives the daemon: gives the engine's writes to the store, keeps the effects that have to wait for
+/// them, and reads the history. Confined to the core.
 final class Persistence {
     private let core: Context
     private let reading = Context("watchd.history")
@@ -45,7 +45,7 @@ final class Persistence {
         case failing(StoreError)
         /// Opened for the first time.
         case opened(StoreContents)
-        /// What was in it is gone, or may be.
+        /// The former content is lost, or may be.
         case replaced(StoreContents)
     }
 
@@ -237,7 +237,7 @@ final class Persistence {
 
     // MARK: Reading
 
-    /// Reads beside the core and comes back. What waits to be written is not seen.
+    /// Reads beside the core and comes back. Writes that still wait are not seen.
     func read<Answer: Sendable>(
         _ work: @escaping @Sendable (HistoryReader) throws(StoreError) -> Answer,
         then: @escaping (Swift.Result<Answer, StoreError>) -> Void

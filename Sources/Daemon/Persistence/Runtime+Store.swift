@@ -45,7 +45,7 @@ extension Runtime {
     /// Microseconds that reading (and repairing) a large store may take.
     private static let longestOpening = 600_000_000
 
-    /// It is opened later. What can be found without it takes its place.
+    /// It is opened later. Runs that can be found without it take their places.
     private func startWithoutStore(_ error: StoreError) {
         var state = StoredState()
         SupervisedAdoption.apply(to: &state, kept, livingProcesses)
@@ -120,7 +120,7 @@ extension Runtime {
         logger.log(.notice, parts.compactMap { $0 }.joined(separator: ", "))
     }
 
-    /// What stands in the store, with what still runs of it and what has to be looked up.
+    /// The state in the store, with the processes that still run and those that have to be looked up.
     private func state(_ contents: StoreContents) -> StoredState {
         var state = StoredState(contents, logger: logger)
         // After a stop nothing is lost that was not told.
@@ -218,7 +218,7 @@ extension Runtime {
 }
 
 extension Persistence {
-    /// What the engine wants written in one `handle`, and what it tells of ends.
+    /// The engine's writes of one `handle`, and its reports of ends.
     func write(_ actions: [Action]) {
         var writes: [StoreWrite] = []
         for action in actions {

@@ -28,7 +28,7 @@ final class SnapshotStore: PathSnapshotStore {
 
     // MARK: The store
 
-    /// What stands in the store that was opened.
+    /// The snapshots in the store that was opened.
     ///
     /// - Parameter isAnew: it is another one: what it has of this watchd is nothing.
     func take(_ contents: StoreContents, isAnew: Bool = false) {
@@ -96,7 +96,7 @@ final class SnapshotStore: PathSnapshotStore {
             persistence.read { reader throws(StoreError) in
                 var known = known
                 try reader.snapshot(source: source, root: root) { path, bytes in
-                    // What cannot be read counts as changed.
+                    // A state that cannot be read counts as changed.
                     if let state = StateCoding.pathState(bytes) { add(&known, path, state) }
                 }
                 return known
@@ -143,7 +143,7 @@ final class SnapshotStore: PathSnapshotStore {
 }
 
 extension Persistence {
-    /// What is handled of operations that the store keeps goes with them, in one transaction.
+    /// The changes handled by operations that the store keeps go with them, in one transaction.
     static func writes(_ moments: [PathMoment], of id: SourceID) -> [StoreWrite] {
         moments.map { moment in
             let path = HandledPaths.relative(moment.path, to: moment.root)

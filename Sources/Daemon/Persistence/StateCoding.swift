@@ -2,7 +2,7 @@ import Engine
 
 /// The bytes of events and of what the engine knows of an operation, as they stand in the store.
 ///
-/// The first byte is the version. What comes after it is of the version's making: the order of fields, and the numbers
+/// The first byte is the version. The bytes after it are of the version's making: the order of fields, and the numbers
 /// of `StateNumber`, never change within one.
 enum StateCoding {
     static let version: UInt8 = 1

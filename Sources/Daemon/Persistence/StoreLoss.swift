@@ -14,7 +14,7 @@ struct StoreLoss {
     }
 
     let kind: Kind
-    /// What is taken over of it.
+    /// The part of it that is taken over.
     let action: String
     /// Wall clock, microseconds.
     let since = Linux.now(.realtime)

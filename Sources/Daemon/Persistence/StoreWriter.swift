@@ -7,9 +7,9 @@ import Synchronization
 import WatchFile
 
 /// Writes to the store on a context of its own, in the order it is told, as much in one transaction as has come
-/// together while the one before was on its way (group commit). What fails is kept and tried again.
+/// together while the one before was on its way (group commit). Failed transactions are kept and tried again.
 ///
-/// What nobody waits for (`isUrgent` false) is written at most a second later, with whatever else there is.
+/// Changes that nobody waits for (`isUrgent` false) are written at most a second later, with whatever else there is.
 final class StoreWriter: Sendable {
     /// The changes of one transaction, or a part of it.
     struct Batch: Sendable {
@@ -24,7 +24,7 @@ final class StoreWriter: Sendable {
         var bytes: Int { writes.reduce(0) { $0 + $1.bytes } }
     }
 
-    /// What became of a transaction.
+    /// The outcome of a transaction.
     enum Outcome: Sendable {
         /// Everything up to this sequence is safe, but for records of the history that there was no room for meanwhile.
         case committed(UInt64, lost: Int)
@@ -72,7 +72,7 @@ final class StoreWriter: Sendable {
             lazyCount += 1
             guard lazyCount > StoreWriter.lazyLimitWhileFailing else { return waiting.append(batch) }
             lost += 1
-            // What waits for this sequence waits for all before it.
+            // An effect that waits for this sequence waits for all before it.
             if waiting.isEmpty {
                 waiting.append(Batch(sequence: batch.sequence))
             } else {
@@ -87,7 +87,7 @@ final class StoreWriter: Sendable {
     private let tell: @Sendable (Outcome, _ isLast: Bool) -> Void
     private let confined: QueueBound<Confined>
 
-    /// What only the context touches.
+    /// State that only the context touches.
     private final class Confined {
         var store: Store?
         var durability: Store.Durability
@@ -206,7 +206,7 @@ final class StoreWriter: Sendable {
 
     private func committed(_ count: Int) -> (Outcome, isLast: Bool) {
         state.withLock { state in
-            // What was given up meanwhile has raised it.
+            // Changes given up meanwhile have raised it.
             let outcome = Outcome.committed(state.waiting[count - 1].sequence, lost: state.lost)
             state.waiting.removeFirst(count)
             (state.isFailing, state.lazyCount, state.lost) = (false, 0, 0)
@@ -223,7 +223,7 @@ final class StoreWriter: Sendable {
     }
 
     private func failed(_ error: StoreError) {
-        // What was removed or damaged is opened anew.
+        // A removed or damaged file is opened anew.
         switch error {
         case .gone, .damaged: confined.value.store = nil
         default: break
@@ -279,7 +279,7 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// What is damaged is set aside, and opened anew.
+    /// A damaged file is set aside, and opened anew.
     func reopen() {
         context.async { [self] in
             confined.value.store = nil

@@ -9,7 +9,7 @@ extension StoreWrite {
     var isUrgent: Bool {
         switch self {
         case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process, .booted: true
-        // What the store has as running would have failed, after a crash, though its end was told.
+        // An operation that the store has as running would have failed, after a crash, though its end was told.
         case .ended(let view): view.isDurable || view.isStored || view.result?.isFailure == true
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
@@ -171,7 +171,7 @@ extension Exit {
 }
 
 extension StoredState {
-    /// What cannot be read is left where it is, and told.
+    /// Records that cannot be read are left where they are, and told.
     init(_ contents: StoreContents, logger: Logger) {
         self.init()
         operations.reserveCapacity(contents.operations.count)

@@ -1,6 +1,6 @@
 import Store
 
-/// What a store that fails could not be given any more when the daemon ended.
+/// The changes that a failing store had not taken when the daemon ended.
 struct Unstored: Sendable {
     /// Operations that are not in the store, or not with all their events.
     private(set) var operations: [UInt64: (handler: String, source: String)] = [:]
@@ -10,7 +10,7 @@ struct Unstored: Sendable {
     private(set) var ended: Set<UInt64> = []
     /// Sources that held something back.
     private(set) var holds: Set<String> = []
-    /// What was suspended, and what has run once.
+    /// Suspended objects, and handlers that have run once.
     private(set) var marks: Set<String> = []
     /// Records of the history.
     private(set) var records = 0

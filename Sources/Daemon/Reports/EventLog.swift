@@ -138,7 +138,7 @@ enum EventLog {
             ], id: .operationRedelivered)
     }
 
-    /// What a source's command says on standard error.
+    /// A line of a source's command on standard error.
     static func line(_ text: [UInt8], of source: SourceID, _ logger: Logger) {
         logger.write(
             .info, "\(source.name)| \(String(decoding: text, as: UTF8.self))",

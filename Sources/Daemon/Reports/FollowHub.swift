@@ -3,10 +3,11 @@ import LinuxSystem
 
 /// The last records of what happened, and followers who read them at their own pace. Confined to the core.
 ///
-/// A follower asks for what comes next and gets it now or when it comes; nothing is kept for one but its place. Who
-/// falls so far behind that records are gone is told which. One that begins now is first told how the operations stand,
-/// page by page as it reads; what a page has told already is left out of the changes that come after. While nobody
-/// follows, of a change only the operation and its state are kept: the rest is looked up for who comes later.
+/// A follower asks for what comes next and gets it now or when it comes; nothing is kept for one but its place. A
+/// follower that falls so far behind that records are gone is told which. One that begins now is first told how the
+/// operations stand, page by page as it reads; what a page has told already is left out of the changes that come after.
+/// While nobody follows, of a change only the operation and its state are kept: the rest is looked up for who comes
+/// later.
 final class FollowHub {
     /// Records kept for who comes later with `since`.
     static let limit = 1024
@@ -44,7 +45,7 @@ final class FollowHub {
         var isInitial = false
     }
 
-    /// What comes next, and what was missed before it.
+    /// The next records, and those missed before them.
     struct Batch: Sendable {
         var records: [Record]
         var missed: Missed?
@@ -66,7 +67,7 @@ final class FollowHub {
         var initial: InitialState?
     }
 
-    /// What a follower has been told of the operations that had not ended when it began.
+    /// The operations that had not ended when a follower began, as it is told of them.
     private struct InitialState {
         /// The newest operation when it began.
         let newest: UInt64

@@ -97,7 +97,7 @@ final class RefusedDeliveries {
         write(view)
     }
 
-    /// What has not been seen for long begins anew; of a clock that was set back nobody knows how long it was.
+    /// Kinds that have not been seen for long begin anew; after a clock was set back it is not known how long that was.
     private func forgetCalm(_ kind: Kind, _ now: Int64) {
         func isCalm(_ series: Series) -> Bool { series.open == nil && abs(now - series.last) > Self.calm }
         if let known = series[kind], isCalm(known) { series[kind] = nil }

@@ -5,7 +5,7 @@ import Handlers
 import LinuxSystem
 import WatchFile
 
-/// What is told of the course of things: to the log, to those who follow, and to the descriptors that are handed over.
+/// The reports of the engine: to the log, to followers, and to the descriptors that are handed over.
 extension Runtime {
     func take(_ report: Report) {
         if isLogged(report) { EventLog.log(report, logger) }
@@ -68,7 +68,7 @@ extension Runtime {
     /// By the time that a report is taken, a stop that waits for nobody is over.
     private var isStopping: Bool { engine.phase == .draining || engine.phase == .drained }
 
-    /// What is handed over is closed when nobody has it any more.
+    /// A descriptor that is handed over is closed when the last operation with it has gone.
     private func note(_ report: Report) {
         switch report {
         case .event(let event, _, let handlers, _):
@@ -92,6 +92,6 @@ extension Runtime {
 }
 
 extension Event {
-    /// The number of the descriptor that it hands over. What is told of another operation hands over nothing.
+    /// The number of the descriptor that it hands over. Reports of other operations hand over nothing.
     fileprivate var handover: UInt64? { fact.handover }
 }

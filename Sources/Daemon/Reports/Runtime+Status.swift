@@ -3,7 +3,7 @@ import LinuxSystem
 import Schedule
 import WatchFile
 
-/// What the service manager shows in one line.
+/// The state that the service manager shows in one line.
 extension Runtime {
     /// No drain takes longer (microseconds): what runs is waited for, then terminated, then killed, then left behind,
     /// and what is to be kept is written.

@@ -70,7 +70,7 @@ extension Runtime {
         command(.signal(semaphore: parameters.name, count: parameters.count ?? 1)) { [unowned self] answer in
             switch answer {
             case .signaled(let given):
-                // Who waited for it has taken it by now.
+                // The waiting call has taken it by now.
                 let name = Self.shortName(parameters.name)
                 let left = engine.semaphoreViews.first { $0.definition.name == name }?.available
                 done(.of(Signal.Reply(available: left ?? given)))
@@ -120,7 +120,7 @@ extension Runtime {
     }
 
     func reload(_ parameters: Reload.Parameters, _ ancestry: Ancestry, _ done: @escaping Request.Completion) {
-        // What only plans waits for nothing.
+        // A plan waits for nothing.
         if parameters.plan == true {
             let texts = parameters.files?.map {
                 WatchFileText(file: $0.name, bytes: Array($0.text.utf8), dropInOf: $0.dropInOf)

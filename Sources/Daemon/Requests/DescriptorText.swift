@@ -2,7 +2,7 @@ import LinuxSystem
 import WatchFile
 
 extension DescriptorTrigger {
-    /// What it listens to, in a few words.
+    /// The place it listens to, in a few words.
     var text: String {
         let text =
             switch listener {

@@ -126,7 +126,7 @@ extension Exit {
 }
 
 extension Origin {
-    /// What `description` gives; `nil` for anything else.
+    /// Reads the text of `description`; `nil` for anything else.
     init?(description: String) {
         if let source = SourceID(description: description) {
             self = .source(source)

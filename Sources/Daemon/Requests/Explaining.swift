@@ -108,7 +108,7 @@ extension Runtime {
         throw .noSuchName(name: name, nearest: Spelling.nearest(to: name, among: candidates))
     }
 
-    /// Who keeps a group from being empty.
+    /// The members that keep a group from being empty.
     private func explain(group name: String) -> [Explanation]? {
         guard let view = engine.groupViews.first(where: { $0.id.name == name }) else { return nil }
         let section = view.id.description

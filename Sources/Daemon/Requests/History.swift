@@ -7,7 +7,7 @@ import Store
 import Varlink
 import WatchFile
 
-/// What has ended: from the store, and from memory what may not be there yet. Each calls `done` once.
+/// Ended operations: from the store, and from memory those that may not be there yet. Each calls `done` once.
 extension Runtime {
     func history(_ parameters: ListHistory.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         let query: HistoryQuery

@@ -5,12 +5,12 @@ import Store
 import Varlink
 import WatchFile
 
-/// What a client asks of the history, as the store is asked it.
+/// The question of a client to the history, as the store is asked it.
 extension Runtime {
     func query(_ parameters: ListHistory.Parameters) throws(ErrorReply) -> HistoryQuery {
         var query = HistoryQuery()
         if let name = parameters.name {
-            // What is in no watch file any more may still stand in the history.
+            // A handler that is in no watch file any more may still stand in the history.
             let source = handlerNames.contains(name) ? nil : try source(named: name)
             query.source = source
             if source == nil { query.handler = Self.handlerName(name) }

@@ -203,7 +203,7 @@ extension Runtime {
 }
 
 extension Trigger {
-    /// What it watches, in a few words.
+    /// The watched object, in a few words.
     fileprivate var text: String {
         switch self {
         case .timer(let trigger): trigger.text

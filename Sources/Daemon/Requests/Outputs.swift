@@ -130,7 +130,7 @@ extension Runtime {
         return reply
     }
 
-    /// Whose process a run is: a supervised one's, or a worker.
+    /// The supervised process or the worker that a run belongs to.
     private func place(of run: RunID) -> ProcessOutputs.Place? {
         if let (source, copy) = engine.owner(of: run) { return .init(owner: source.description, copy: copy) }
         return engine.workplace(of: run).map { .init(owner: "handler/\($0.handler)", copy: $0.copy) }

@@ -53,7 +53,7 @@ extension Runtime {
         return [why, refusedText(view)].compactMap { $0 }.joined(separator: "; ")
     }
 
-    /// What it could not keep while it was held back or suspended.
+    /// The events that it could not keep while it was held back or suspended.
     func refusedText(_ view: SourceView) -> String? {
         guard view.refusedWhileHeld > 0 else { return nil }
         return "\(view.refusedWhileHeld) more than it can keep \(view.refusedWhileHeld == 1 ? "was" : "were") dropped"

@@ -17,7 +17,7 @@ extension Runtime {
         }
     }
 
-    /// What takes longer the more there is of something stands in a turn of its own where there is much.
+    /// A question that takes longer the more objects there are has a turn of its own where there are many.
     private func add(
         to reply: GetStatus.Reply, _ sources: SourceStates, _ role: Peer.Role, _ done: @escaping Request.Completion
     ) {
@@ -195,7 +195,7 @@ extension Runtime {
             action: "goes on when \(until)" + (view.refusedWhileHeld == 0 ? "; nothing is lost" : ""))
     }
 
-    /// What changed while watchd did not run may not be told yet.
+    /// Changes from before the start may not be told yet.
     private func comparisonProblem(_ id: SourceID, _ role: Peer.Role) -> GetStatus.Problem? {
         guard let comparison = comparisons[id] else { return nil }
         return GetStatus.Problem(

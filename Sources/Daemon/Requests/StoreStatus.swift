@@ -5,7 +5,7 @@ import Schedule
 import Store
 import WatchFile
 
-/// What `GetStatus` tells of the store, and of what it gave back that nobody can run.
+/// The part of `GetStatus` about the store, and about stored operations that cannot run.
 extension Runtime {
     func store(_ role: Peer.Role) -> GetStatus.Store? {
         guard let persistence else { return nil }
@@ -72,7 +72,7 @@ extension StoreError {
         }
     }
 
-    /// What would help; `nil`: its description says it.
+    /// A remedy; `nil`: its description says it.
     fileprivate var help: String? {
         switch self {
         case .full: "make room on its file system"

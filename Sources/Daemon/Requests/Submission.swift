@@ -7,8 +7,8 @@ import Schedule
 import Varlink
 import WatchFile
 
-/// What `Submit` asks for, looked through: nothing in it is larger than it may be, and it says nothing of who it runs as
-/// but what the kernel says of the client.
+/// The checked request of `Submit`: nothing in it is larger than it may be, and the user is the one that the kernel
+/// names for the client.
 struct Submission: Sendable {
     /// Without its caller.
     var command: EngineCommand.SubmitCommand
@@ -156,7 +156,7 @@ struct Submission: Sendable {
         return time.microseconds
     }
 
-    /// Who it runs as is what the kernel says of the client; another user is for those who may do everything.
+    /// The user is the one that the kernel names for the client; another one is for those who may do everything.
     private static func user(_ name: String?, _ peer: Peer) throws(ManagerError) -> CommandFact.User {
         let own = Linux.effectiveUserID
         if let name {
@@ -190,7 +190,7 @@ extension Runtime {
         _ done: @escaping Request.Completion
     ) {
         guard peer.role == .administrator else {
-            // Whoever may not is told nothing else.
+            // A client without the right is told nothing else.
             guard let who = engine.submitters(ofQueue: queue) else { return done(.error(.permissionDenied)) }
             return isAmong(who, peer) { [unowned self] isAllowed in
                 guard isAllowed else { return done(.error(.permissionDenied)) }

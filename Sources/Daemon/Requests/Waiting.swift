@@ -71,7 +71,7 @@ extension Runtime {
         return nil
     }
 
-    /// What was waited for, and how it stands.
+    /// The condition that was waited for, and how it stands.
     private func timedOut(_ awaited: Awaited) -> ManagerError {
         switch awaited {
         case .operation(let id):
@@ -92,7 +92,7 @@ extension Runtime {
         }
         let queues = engine.queueViews
         var through: Set = [QueueDefinition.aliases[bare] ?? bare]
-        // What runs through it by Target= counts too; there are no cycles.
+        // Queues that run through it by Target= count too; there are no cycles.
         while let more = queues.first(where: { view in
             !through.contains(view.definition.name) && view.definition.target.map(through.contains) ?? false
         }) {

@@ -22,7 +22,7 @@ final class RecentOperations {
     /// In the order they came; some are gone.
     private var settledOrder: [UInt64] = []
 
-    /// What became of a failed operation.
+    /// The later fate of a failed operation.
     struct Settlement: Equatable, Sendable {
         /// The operation that it runs again as; `nil`: it is forgotten, or only just being tried again.
         var successor: UInt64?

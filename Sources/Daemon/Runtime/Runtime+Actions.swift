@@ -4,7 +4,7 @@ import Handlers
 import LinuxSystem
 import WatchFile
 
-/// What the engine decides is done here, in the order of its decisions.
+/// The engine's actions are performed here, in the order of its decisions.
 extension Runtime {
     func perform(_ actions: [Action]) {
         // A start goes first: what is told of it takes a processor too.
@@ -15,7 +15,7 @@ extension Runtime {
         sourcesMayBeReady()
     }
 
-    /// What had to wait for the store.
+    /// An action that had to wait for the store.
     private func performOne(_ action: Action) {
         switch action {
         case .start(let request): if engine.isStarting(request.run) { start(request) }
@@ -93,11 +93,11 @@ extension Runtime {
             return
         }
         sources?.rest(id)
-        // What happens from here on is read after the next start.
+        // Changes from here on are read after the next start.
         inotify?.close()
     }
 
-    /// What the service manager kept for runs that are over.
+    /// Descriptors that the service manager kept for runs that are over.
     func forgetKept() {
         for name in kept.closeRest() { manager.forget(name) }
         runs?.sweep()

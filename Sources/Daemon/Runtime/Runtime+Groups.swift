@@ -2,7 +2,8 @@ import Engine
 import EventSources
 import WatchFile
 
-/// What groups would lose by a crash is written now and then: at most once a second, with what else there is.
+/// Changes of groups that a crash would lose are written now and then: at most once a second, with whatever else there
+/// is.
 extension Runtime {
     /// Microseconds.
     private static let pause = 1_000_000

@@ -29,7 +29,7 @@ extension Runtime {
         }
     }
 
-    /// What a reload would change.
+    /// The changes that a reload would make.
     ///
     /// - Parameter texts: in the place of the files that watchd reads.
     func plan(_ texts: [WatchFileText]?, _ done: @escaping (ReloadOutcome) -> Void) {
@@ -86,11 +86,11 @@ extension Runtime {
             }
             manager.reloaded(statusLine)
         }
-        // What does not answer is not touched.
+        // A file system that does not answer is not touched.
         sources?.probe(configuration.sources) { [unowned self] in handle(.reload(configuration, token)) }
     }
 
-    /// What a reload does not change.
+    /// Keys that take effect only at the next start.
     private func laterChanges(_ configuration: Configuration) -> [String] {
         let (new, old) = (configuration.settings, parts.configuration.settings)
         return [

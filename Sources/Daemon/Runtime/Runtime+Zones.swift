@@ -10,7 +10,7 @@ import WatchFile
 extension Runtime {
     /// The zone of the machine may be another one: read beside the core, and told if it is.
     ///
-    /// What cannot be read stays as it was.
+    /// A zone that cannot be read stays as it was.
     func readZones() {
         let old = zones
         slow.submit("the time zones", inOrder: true) { [core, bound] in

@@ -28,7 +28,7 @@ final class Runtime {
     private var lanes: Lanes?
     private(set) var memory: MemoryRelease?
     private(set) var timers: ClockTimers?
-    /// What clients are told, on the way there.
+    /// Answers to clients, on the way there.
     let answers = Answers(to: Context("watchd.control"))
     /// Tells of a change of the local time zone.
     private var localZone: LinkWatch?
@@ -36,7 +36,7 @@ final class Runtime {
     var zones: ZoneTable
     private(set) var control: ControlServer?
     private(set) var inotify: InotifyHub?
-    /// What the service manager has kept and nobody has taken yet.
+    /// Descriptors that the service manager has kept and nobody has taken yet.
     var kept: KeptDescriptors
     let exit: () -> Void
     var bound: QueueBound<Runtime> { QueueBound(self, to: core) }
@@ -73,11 +73,11 @@ final class Runtime {
     var persistence: Persistence?
     private(set) lazy var snapshots = SnapshotStore(self)
     private(set) var handled: HandledPaths?
-    /// What path sources compare: sentences.
+    /// The comparisons of path sources: sentences.
     var comparisons: [SourceID: (text: String, since: Int64)] = [:]
     /// `WATCHD_INSTANCE` of its processes.
     lazy var instance = Instance(folder: StateDirectory.path(parts.configuration.settings))
-    /// What became of the store that was there before; told until the end.
+    /// The fate of the store that was there before; told until the end.
     var storeLoss: StoreLoss?
     /// By this stop, and by the one before the start.
     var cancelled = CancelledByStop()
@@ -90,7 +90,7 @@ final class Runtime {
     var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
 
     var hasGroups: Bool
-    /// What was written last of what groups would lose by a crash; it is looked at again in a moment.
+    /// The members written last of groups that a crash would lose; looked at again in a moment.
     var membersWritten: [SourceID: Int] = [:]
     var areMembersPlanned = false
 
@@ -105,7 +105,7 @@ final class Runtime {
     private var commands = OpenCommands()
     var reloads: [Token: (Swift.Result<ConfigurationChange, EngineProblem>) -> Void] = [:]
     var isReloading = false
-    /// Who asked for a reload while one was on its way: one more is made for all of them.
+    /// Clients that asked for a reload while one was on its way: one more is made for all of them.
     var laterReloads: [(ReloadOutcome) -> Void] = []
     /// Of the start, or of the last reload; `nil` once a reload has succeeded.
     var refusal: Refusal?
@@ -214,7 +214,7 @@ final class Runtime {
                 + "mount /proc for watchd")
     }
 
-    /// Whoever sets the time zone replaces `/etc/localtime`, or a link that it leads to.
+    /// A change of the time zone replaces `/etc/localtime`, or a link that it leads to.
     private func watchLocalZone() {
         let failed = { [logger] (error: SystemError) in
             logger.log(.warning, "a change of the time zone may not be noticed before a reload: \(error)")
@@ -278,7 +278,7 @@ final class Runtime {
             note(input)
             perform(engine.handle(input, at: .current))
             if case .event(_, let fact, _) = input, let handover = fact.handover { handovers.settle(handover) }
-            // What that has written may be inputs.
+            // Its writes may be inputs.
             if next == inputs.count { runs?.flush() }
         }
         inputs.removeAll(keepingCapacity: inputs.count <= 64)

@@ -8,7 +8,7 @@ struct KeptDescriptors: Sendable {
     private(set) var numbers: [KeptDescriptor: Int32] = [:]
     /// Names of an earlier or later version.
     private(set) var unknown: [String] = []
-    /// What came for other purposes.
+    /// Descriptors for other purposes.
     private(set) var others: [PassedDescriptor] = []
 
     /// Of one name the newest counts; it is passed first.
@@ -43,7 +43,7 @@ struct KeptDescriptors: Sendable {
         return sources
     }
 
-    /// What socket units have passed for sources, by name; all but the control socket.
+    /// Descriptors that socket units have passed for sources, by name; all but the control socket.
     mutating func takePassed() -> PassedDescriptors {
         let passed = others.filter { !ControlListener.isOwn($0.name) }
         return PassedDescriptors(Dictionary(grouping: passed, by: \.name).mapValues { $0.map(\.rawValue) })

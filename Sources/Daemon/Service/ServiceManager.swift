@@ -6,8 +6,8 @@ import Synchronization
 import Systemd
 import WatchFile
 
-/// What the service manager is told. Its socket may be full and block (`net.unix.max_dgram_qlen`), so that happens on a
-/// context of its own; without a manager nothing happens at all.
+/// The messages to the service manager. Its socket may be full and block (`net.unix.max_dgram_qlen`), so that happens
+/// on a context of its own; without a manager nothing happens at all.
 final class ServiceManager: Sendable {
     private let context = Context("watchd.notify")
     private let sender: QueueBound<NotificationSender>
@@ -81,7 +81,7 @@ final class ServiceManager: Sendable {
         send(.ready + .status(status))
     }
 
-    /// What READY waits for. From the first time on the start may take as long as it does.
+    /// READY waits for the sources that `status` names. From the first time on the start may take as long as it does.
     func starting(_ status: String) {
         let (isNew, isFirst) = state.withLock { state in
             let before = state.lastStatus

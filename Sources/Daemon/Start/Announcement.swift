@@ -4,7 +4,7 @@ import EventSources
 import LinuxSystem
 import WatchFile
 
-/// What watchd says first in a terminal: what it watches, and what to type elsewhere to see it work.
+/// The first lines of watchd in a terminal: the watched objects, and what to type elsewhere to see it work.
 enum Announcement {
     /// Sources that it says how to try.
     private static let mostHints = 12

@@ -1,7 +1,7 @@
 // A mistake in one watch file must not stop all jobs of a machine at its next boot. So a service keeps the texts of the
 // configuration in force in the state folder (`ConfigurationKeeper`), and where its watch files have an error at the
-// start it runs those, and says so until a reload succeeds. Whoever starts watchd by hand sees the error at once: there
-// it ends with status 78, as with `--strict`.
+// start it runs those, and says so until a reload succeeds. An administrator who starts watchd by hand sees the error
+// at once: there it ends with status 78, as with `--strict`.
 
 import Handlers
 import LinuxSystem

@@ -5,8 +5,8 @@ import Store
 /// Which watchd it is: what its processes have as `WATCHD_INSTANCE`, by which a later one finds those that were left
 /// running.
 ///
-/// A part of it is a secret. What a process says of itself would else be believed of anybody who starts a program that
-/// is set-user-ID: such a one is root's, and has the environment that he gave it.
+/// A part of it is a secret. A process's word about itself would otherwise be believed of anybody who starts a program
+/// that is set-user-ID: such a one is root's, and has the environment that its starter gave it.
 struct Instance {
     /// Bytes of the secret.
     private static let size = 16
@@ -27,7 +27,7 @@ struct Instance {
         secret = Self.kept(folder, else: new) ?? new
     }
 
-    /// What is in the folder, which could perhaps not be used before.
+    /// The instance in the folder, which perhaps could not be used before.
     func kept() -> Instance { Instance(folder, secret) }
 
     /// `/var/lib/watchd:0123456789abcdef0123456789abcdef`.

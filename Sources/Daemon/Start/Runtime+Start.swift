@@ -2,7 +2,7 @@ import Engine
 import EventSources
 import WatchFile
 
-/// What READY waits for.
+/// The sources that READY waits for.
 extension Runtime {
     /// One that a reload adds before READY too.
     func mustBeTried(_ source: SourceDefinition) {
@@ -14,8 +14,8 @@ extension Runtime {
         }
     }
 
-    /// The service manager would end a start that takes long: every second it is told whom it waits for. What has to be
-    /// armed may come as late as it likes.
+    /// The service manager would end a start that takes long: every second it is told whom it waits for. A source that
+    /// has to be armed may come as late as it likes.
     func startMayTakeLong() {
         core.after(1_000_000) { [bound] in
             let runtime = bound.value
@@ -26,7 +26,7 @@ extension Runtime {
         }
     }
 
-    /// What hangs beside the core has been tried.
+    /// Sources that hang beside the core have been tried.
     private func tellOfHung() {
         for case let id? in slow.hung.map({ SourceID(description: $0) }) where untried[id] == false {
             handle(.source(id, .failed("what it needs does not answer (a hung file system?)")))

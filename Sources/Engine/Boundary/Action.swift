@@ -1,12 +1,12 @@
 package import WatchFile
 
-/// What the engine wants done; the runtime performs it after `handle` has returned.
+/// An effect that the engine wants; the runtime performs it after `handle` has returned.
 package enum Action: Sendable {
     /// Watch this source (never a timer or a custom one: those live in the engine).
     indirect case open(SourceDefinition)
     case close(SourceID)
-    /// Take in no more of a source until `release`; what cannot wait is remembered as "something changed". What has
-    /// already been read may still be handed in, up to 1 000 events.
+    /// Take in no more of a source until `release`; what cannot wait is remembered as "something changed". Events that
+    /// have already been read may still be handed in, up to 1 000.
     case hold(SourceID)
     case release(SourceID)
     /// Send `Input.clock` at this microsecond of the clock.
@@ -91,7 +91,7 @@ package struct AdoptRequest: Sendable {
     }
 }
 
-/// What happened, for logs and followers.
+/// A decision or an effect of the past, for logs and followers.
 package enum Report: Sendable {
     /// An event was accepted, for these handlers. `isKept`: its source is suspended and keeps it until then.
     indirect case event(Event, Origin, handlers: [String], isKept: Bool = false)
@@ -148,11 +148,11 @@ package enum Reply: Sendable {
     case cancelled(Int)
     /// Where the copies of a supervised process stand; the full name of its source.
     indirect case processes(String, [SupervisedView])
-    /// What of a semaphore is free now; negative after a reload that lowered `Value=`.
+    /// The free units of a semaphore; negative after a reload that lowered `Value=`.
     case signaled(available: Int)
     /// A group was entered.
     case ticket(UInt64)
-    /// What a `wait` waited for has come; of a single operation, its end.
+    /// The condition of a `wait` holds; with the end of the operation if it waited for a single one.
     indirect case waited(OperationView?)
     /// It has not come in time.
     case timedOut
@@ -189,14 +189,14 @@ package enum CommandError: Error, Equatable, Sendable {
     case refused(String)
 }
 
-/// What a reload changed, by full names.
+/// The changes of a reload, by full names.
 package struct ConfigurationChange: Equatable, Sendable {
     package var added: [String] = []
     package var changed: [String] = []
     package var removed: [String] = []
-    /// What stays as it is.
+    /// Unchanged definitions.
     package var kept: [String] = []
-    /// What somebody should know before it is done, one sentence each.
+    /// Consequences that somebody should know before the reload, one sentence each.
     package var warnings: [String] = []
 
     package init() {}

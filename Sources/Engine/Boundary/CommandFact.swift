@@ -6,7 +6,7 @@ package import WatchFile
 ///
 /// All of them are operations of one handler that watchd itself has; each brings its own definition (`definition`).
 package struct CommandFact: Equatable, Sendable {
-    /// Whose process it becomes.
+    /// The user that the process runs as.
     package enum User: Hashable, Sendable {
         /// The client's own, as the kernel tells them.
         case credentials(UserCredentials)

@@ -64,7 +64,7 @@ package struct Event: Equatable, Sendable {
     var isRepeated: Bool { if case .line(let line) = fact { line.isRepeated } else { false } }
 }
 
-/// What an event says, by kind.
+/// The data of an event, by kind.
 package enum Fact: Equatable, Sendable {
     /// `scheduled`: the wall-clock microsecond it was due.
     case timer(scheduled: Int64)
@@ -130,7 +130,7 @@ package struct SignalFact: Equatable, Sendable {
     package var number: Int32
     package var senderPID: Int32
     package var senderUID: UInt32
-    /// What `sigqueue(3)` sent along; `nil` for `kill(2)`.
+    /// The value sent along by `sigqueue(3)`; `nil` for `kill(2)`.
     package var value: Int32?
     /// The path of the sender's executable, where it could still be read.
     package var senderExecutable: [UInt8]?
@@ -146,7 +146,7 @@ package struct SignalFact: Equatable, Sendable {
     }
 }
 
-/// What happened to a path.
+/// A change at a path.
 package enum PathChange: String, CaseIterable, Sendable {
     case created, written, modified, attributes, deleted, renamed
 }
@@ -198,9 +198,9 @@ package struct PathFact: Equatable, Sendable {
     }
 }
 
-/// What a descriptor brought: a line or a datagram without its terminator, a chunk, or itself.
+/// The data of a descriptor: a line or a datagram without its terminator, a chunk, or the descriptor itself.
 package struct LineFact: Equatable, Sendable {
-    /// What it is; the raw value is the `event` a handler is told.
+    /// The form of the data; the raw value is the `event` a handler is told.
     package enum Form: String, CaseIterable, Sendable {
         case line, datagram, chunk
         /// `Framing=ready`: the descriptor can be read or written, and the handler does it.
@@ -215,7 +215,7 @@ package struct LineFact: Equatable, Sendable {
     package var bytes: [UInt8]
     /// The writer went away before it ended the line, or the line was cut at `MaxLength=`.
     package var isIncomplete: Bool
-    /// Who sent the datagram or connected, where that is known.
+    /// The sender of the datagram or the connecting process, where that is known.
     package var peer: String?
     /// `%1` to `%9`: what the groups of `Include=` matched; at most nine.
     package var captures: [[UInt8]]
@@ -258,7 +258,7 @@ package struct ProcessFact: Equatable, Sendable {
     }
 }
 
-/// What became of a systemd unit.
+/// The new state of a systemd unit.
 package struct UnitFact: Equatable, Sendable {
     /// With its suffix: `postgresql.service`.
     package var unit: String

@@ -3,7 +3,7 @@ package struct Explanation: Equatable, Sendable {
     /// Wall clock, microseconds; `nil`: it holds now.
     package var time: Int64?
     package var code: ReasonCode
-    /// What a person needs to know, without the time and without a full stop.
+    /// The reason as a sentence, without the time and without a full stop.
     package var sentence: String
     /// The operation it is about, and the other one that decided.
     package var operation: UInt64?
@@ -26,7 +26,7 @@ package struct Explanation: Equatable, Sendable {
 
 /// Why something waits, or what became of it; the raw value is what clients see.
 package enum ReasonCode: String, CaseIterable, Sendable {
-    // What an operation waits for.
+    // Reasons why an operation waits.
     case delay
     /// `SettleSec=`.
     case settle
@@ -55,7 +55,7 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case store
     /// Its handler or queue does not exist any more.
     case orphaned
-    // What happened to it.
+    // Steps in the course of an operation.
     case submitted
     case joined
     case started
@@ -73,7 +73,7 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case idle
     case running
     case full
-    // What became of a path, and how sources see it.
+    // Outcomes of a path, and how sources see it.
     case told
     case seen
     case unseen
@@ -87,7 +87,7 @@ package enum ReasonCode: String, CaseIterable, Sendable {
 }
 
 extension ReasonCode {
-    /// What a result is called in a trail.
+    /// The name of a result in a trail.
     init(_ result: Result) {
         switch result {
         case .done, .failed, .stopped: self = .ended

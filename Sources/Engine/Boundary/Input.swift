@@ -1,7 +1,7 @@
 package import Schedule
 package import WatchFile
 
-/// What the world tells the engine.
+/// A fact from outside, for the engine.
 package enum Input: Sendable {
     /// A source of the rim saw something; `count` of it at once.
     case event(SourceID, Fact, count: Int = 1)
@@ -37,21 +37,22 @@ package enum Input: Sendable {
     case handed(RunID, pid: Int32)
     /// A worker is through with lines.
     case answered(worker: RunID, [LineAnswer])
-    /// A worker cannot be used any more, though it runs: it is ended. What it did, as the end of a sentence.
+    /// A worker cannot be used any more, though it runs: it is ended. The string says what it did, as the end of a
+    /// sentence.
     case workerIsBroken(RunID, String)
     /// The resources that the processes of a run have used together; the end of the run is the next input.
     case runUsed(RunID, ResourceUsage)
-    /// What a supervised process that runs was to show or say has come (`StartRequest.readiness`).
+    /// A running supervised process has become ready (`StartRequest.readiness`).
     case ready(RunID)
     /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
     case runIsLong(RunID)
     case store(StoreCondition)
     /// The store could not be opened before: what stands in it.
     indirect case restored(StoredState)
-    /// What the store had is gone: the engine has to write down all it has.
+    /// The store is new and empty: the engine has to write down all its state.
     case storeIsNew
     case command(Command, Token)
-    /// Who sent a command does not wait for its answer any more: it gets none.
+    /// The sender of a command no longer waits for its answer: it gets none.
     case abandon(Token)
     case reload(Configuration, Token)
     /// Starts nothing more and ends when what runs has ended.
@@ -60,7 +61,7 @@ package enum Input: Sendable {
     case hurry
 }
 
-/// What became of a line that a worker was given.
+/// A worker's answer about a line that it was given.
 package struct LineAnswer: Equatable, Sendable {
     package enum Outcome: String, Sendable {
         /// Without `Ack=`: it stands in the pipe, to its end.
@@ -94,7 +95,7 @@ package enum SourceCondition: Equatable, Sendable {
     }
 }
 
-/// What a client asks for; every one is answered with a `Reply` to its token.
+/// A client's request; every one is answered with a `Reply` to its token.
 package enum Command: Sendable {
     /// Fires custom sources, all or none of them. `caller`: the operation of whose run the client is a part; it does
     /// not wait for room that could only come after that.
@@ -125,7 +126,7 @@ package enum ProcessVerb: String, CaseIterable, Sendable {
     case start, stop, restart
 }
 
-/// What a client may wait for.
+/// A condition that a client may wait for.
 package enum Awaited: Hashable, Sendable {
     /// The end of an operation.
     case operation(UInt64)

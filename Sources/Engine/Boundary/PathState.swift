@@ -1,4 +1,4 @@
-/// What stands at a path: as much as shows later whether it has changed since.
+/// The state of a path: as much as shows later whether it has changed since.
 package struct PathState: Hashable, Sendable {
     package enum Kind: UInt8, Sendable {
         case nothing = 0
@@ -62,7 +62,8 @@ package struct RootIdentity: Hashable, Sendable {
     }
 }
 
-/// What a snapshot holds of what stands below its root: what a change of the watch file newly lets in is no news.
+/// The part of the tree below the root that a snapshot covers: paths that a change of the watch file newly lets in are
+/// no news.
 package struct SnapshotScope: Hashable, Sendable {
     /// Everything; else what stands directly in the root.
     package var isRecursive = false
@@ -74,12 +75,12 @@ package struct SnapshotScope: Hashable, Sendable {
     }
 }
 
-/// What is known of the root of a snapshot that is complete.
+/// The root of a complete snapshot.
 package struct SnapshotRoot: Hashable, Sendable {
     /// As it stood when it was compared last.
     package var identity: RootIdentity
     package var scope: SnapshotScope
-    /// What stood there instead when watchd was started last.
+    /// The other file that stood at the root when watchd was started last.
     package var instead: RootIdentity?
     /// Starts of watchd since some source has asked for it last.
     package var startsWithout = 0

@@ -1,7 +1,7 @@
 import Schedule
 package import WatchFile
 
-/// What an operation can tell its handler: the value of every specifier and environment variable.
+/// The data of an operation for its handler: the value of every specifier and environment variable.
 ///
 /// Where it carries several entries, scalars are those of the newest. A completion tells its own result and, of
 /// everything else, what the reported run's event told.
@@ -41,7 +41,7 @@ package struct RunContext: Sendable {
         acquired = request.acquired
     }
 
-    /// What a specifier expands to; nothing where it does not apply.
+    /// The expansion of a specifier; nothing where it does not apply.
     package func value(_ specifier: Specifier) -> [UInt8] {
         switch specifier {
         // A supervised process has no event, and no handler.
@@ -76,7 +76,7 @@ package struct RunContext: Sendable {
 }
 
 extension Fact {
-    /// What a specifier of event data expands to.
+    /// The expansion of a specifier of event data.
     package func value(_ specifier: Specifier) -> [UInt8] {
         switch self {
         case .timer(let scheduled):
@@ -119,7 +119,7 @@ extension Fact {
         }
     }
 
-    /// What `%@`, `paths` and `lines` give of it.
+    /// Its words in `%@`, `paths` and `lines`.
     package var words: [[UInt8]] {
         switch self {
         case .path(let fact): [fact.path]

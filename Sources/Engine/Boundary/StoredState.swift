@@ -1,6 +1,6 @@
 package import WatchFile
 
-/// What outlives the daemon, as the store gives it back at the next start.
+/// The state that outlives the daemon, as the store gives it back at the next start.
 package struct StoredState: Sendable {
     /// In any order.
     package var operations: [StoredOperation] = []
@@ -60,7 +60,7 @@ package struct StoredOperation: Equatable, Sendable {
     /// Attempts used up of `Retry=`, and those that exit status 75 asked for.
     package var countedAttempts = 0
     package var temporaryAttempts = 0
-    /// What it waits for.
+    /// The operations that it waits for.
     package var dependencies: [StoredDependency] = []
     /// This attempt has begun: its handler may have run.
     package var isExecuting = false
@@ -156,7 +156,7 @@ package struct TimerStamp: Equatable, Sendable {
     }
 }
 
-/// What is to be written. The writes of one `handle` are one transaction.
+/// A change of the stored state. The writes of one `handle` are one transaction.
 package enum StoreWrite: Sendable {
     /// An operation that is new to the store, or whose entries have changed as a whole: `events` are all it has.
     indirect case insert(StoredOperation)
@@ -171,7 +171,7 @@ package enum StoreWrite: Sendable {
     case retried(UInt64, by: UInt64)
     /// A failed operation is nobody's concern any more.
     case forgotten(UInt64)
-    /// What a source holds for durable queues, behind what it held before or in its place.
+    /// The events that a source holds for durable queues, behind those it held before or in their place.
     case held(SourceID, [Event], replacing: Bool)
     /// `Once=` of a handler is fulfilled, or is no more.
     case once(handler: String, Once?)
@@ -181,13 +181,13 @@ package enum StoreWrite: Sendable {
     case booted(SourceID)
     /// The process of a copy of a supervised command; `nil`: it has none.
     case process(SourceID, copy: Int, StoredProcess?)
-    /// What a group would lose by a crash. (It is the runtime who writes it, now and then.)
+    /// The part of a group that a crash would lose. (It is the runtime who writes it, now and then.)
     case members(SourceID, Int)
     /// The operations that this stop cancelled; empty: none, or they are told. (The runtime writes it.)
     case cancelledByStop(String)
     /// How far a source has read.
     case position(SourceID, [UInt8])
-    /// What was handled below a root of a path source. (It is the runtime who writes it.)
+    /// The handled state below a root of a path source. (It is the runtime who writes it.)
     indirect case snapshot(SourceID, root: [UInt8], SnapshotWrite)
     /// Ids up to these may be given out; after a restart those behind them are.
     case reserved(lastEventID: UInt64, lastOperationID: UInt64)

@@ -12,7 +12,7 @@ package struct OperationView: Sendable {
     /// Set when it has ended.
     package var result: Result?
     package var reason: String?
-    /// What it waits for, as a sentence.
+    /// The sentence of what it waits for.
     package var waitingFor: String?
     /// The same as a code.
     package var waitReason: ReasonCode?
@@ -224,7 +224,7 @@ extension Engine {
     }
 
     package var entriesPending: Int { entries }
-    /// What waits, over all queues.
+    /// The load of all queues.
     package var loadPending: Load { door.load }
     package var processesRunning: Int { scheduler.slots.taken }
     /// Since when all process slots are taken, on the wall clock (microseconds); `nil`: there is a free one.

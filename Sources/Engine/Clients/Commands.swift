@@ -1,7 +1,7 @@
 import Schedule
 import WatchFile
 
-/// What clients ask for.
+/// Commands of clients.
 extension Engine {
     mutating func perform(_ command: Command, _ token: Token) {
         do throws(CommandError) {

@@ -179,7 +179,7 @@ extension Engine {
 
     /// For a source that cannot keep the events of a call with those it holds: what then.
     private func roomInHeld(source: Int, in call: EmitCall) -> Room? {
-        // What its rate holds back is kept, as while it is suspended.
+        // Events that the rate holds back are kept, as while the source is suspended.
         let isSuspended = sources[source].isSuspended || sources[source].rateDeadline != nil
         guard isSuspended || !sources[source].held.isEmpty, let queue = sources[source].targets.first?.queue else {
             return nil
@@ -193,7 +193,7 @@ extension Engine {
         return mayWait ? .later(queue: nil) : .refused(queue: queue, excess)
     }
 
-    /// What a call would add to each queue.
+    /// The load that a call would add to each queue.
     private func needs(_ call: EmitCall) -> [Int: Load] {
         var needs: [Int: Load] = [:]
         var seen: Set<Int> = []
@@ -208,7 +208,7 @@ extension Engine {
         return needs
     }
 
-    /// What the events of one source in a call add where those waiting take in what `wouldMerge` says.
+    /// The load that the events of one source in a call add where waiting operations take in what `wouldMerge` says.
     private func loadAdded(
         _ call: EmitCall, _ source: Int, _ wouldMerge: (Event, CustomTrigger.Merge) -> Bool
     ) -> Load {
@@ -242,7 +242,7 @@ extension Engine {
 
     private func isDurable(_ call: EmitCall) -> Bool { !durableQueues(call).isEmpty }
 
-    /// What a queue drops is counted; a call that a queue which holds back can never take in is not.
+    /// Events that a queue drops are counted; a call that is too large for any queue that holds back is not.
     private mutating func refuse(_ call: EmitCall, _ queue: Int, _ measure: Load.Measure?) {
         for (source, event) in call.emissions where !queues[queue].holdsBack && !isNoEvent(event, source) {
             let event = makeEvent(event.fact)

@@ -3,8 +3,9 @@ import WatchFile
 
 /// `Run`: a handler, or all handlers of a source, started by hand.
 ///
-/// What a call submits is its caller's own, as with `sync` of Dispatch: several paths may share an operation, but it
-/// joins none that is there already, and nothing joins it later. So what a caller is told is what became of its own.
+/// An operation that a call submits is its caller's own, as with `sync` of Dispatch: several paths may share an
+/// operation, but it joins none that is there already, and nothing joins it later. So what a caller is told is what
+/// became of its own.
 extension Engine {
     mutating func run(_ command: Command.RunCommand, _ token: Token) throws(CommandError) {
         guard life.isOpen else { throw .draining }
@@ -18,14 +19,14 @@ extension Engine {
             targets = sources[index].targets
         case .handler(let handler):
             source = internalSource(.run(handler: handlers[handler].name))
-            // What it requires is started with it; what it only comes after is not.
+            // Operations that it requires are started with it; those of `After=` are not.
             targets = TargetList(withRequired(target(handler: handlers[handler].name).map { [$0] } ?? []))
         }
         try checkDescriptors(targets.map(\.handler))
         let facts = facts(command, source: source)
         try checkRoom(for: facts, source: source, targets)
         if command.waits, let caller = command.caller {
-            // What would be started only to wait for itself is not started at all.
+            // A run that could only wait for itself is not started at all.
             var trial = self
             let refs = trial.admit(facts, source: source, targets).compactMap { admission -> OperationRef? in
                 if case .operation(let id) = admission { trial.operations.ref(id: id) } else { nil }
@@ -86,7 +87,7 @@ extension Engine {
         }
     }
 
-    /// What a run makes of its facts: they fold among themselves.
+    /// The load of a run by its facts: they fold among themselves.
     private func load(_ facts: [Fact], source: Int) -> Load {
         var entries = EntryList()
         for fact in facts {
@@ -96,7 +97,8 @@ extension Engine {
         return entries.load
     }
 
-    /// What a run by hand tells the handler: the paths, lines or data given, else an event as the source makes them.
+    /// The facts for the handler of a run by hand: the paths, lines or data given, else an event as the source makes
+    /// them.
     private func facts(_ command: Command.RunCommand, source: Int) -> [Fact] {
         var roots: [[UInt8]] = []
         if case .path(let trigger) = sources[source].definition?.value.trigger { roots = trigger.paths }

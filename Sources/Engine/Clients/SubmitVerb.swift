@@ -18,7 +18,7 @@ extension Engine {
         let event = Event(id: 0, time: 0, fact: .command(fact))
         try checkRoom(for: event, queue)
         if command.waits, let caller = command.caller {
-            // What would be started only to wait for itself is not started at all.
+            // A command that could only wait for itself is not started at all.
             var trial = self
             let admission = trial.admit(fact, queue, dependencies)
             if case .operation(let id) = admission, let ref = trial.operations.ref(id: id),
@@ -59,7 +59,7 @@ extension Engine {
         return queue
     }
 
-    /// What has ended is waited for no more.
+    /// Ended operations are no dependencies any more.
     private func dependencies(on ids: [UInt64]) throws(CommandError) -> Dependencies {
         for id in ids where operations.ref(id: id) == nil {
             // One without a place waits until there is one for it.

@@ -64,7 +64,7 @@ extension Engine {
         }
     }
 
-    /// Who sent a command has gone: he gets no answer.
+    /// The sender of a command has gone: it gets no answer.
     mutating func abandon(_ token: Token) {
         calls.abandon(token)
         supervisor.abandon(token)

@@ -2,7 +2,7 @@ import Schedule
 
 /// Notices by comparing the three clocks that the machine has slept or that the wall clock was set.
 struct ClockWatch: Sendable {
-    /// What has happened to the clocks since the input before.
+    /// The jump of each clock since the input before.
     struct Lapse: Equatable, Sendable {
         /// Elapses that were due before this microsecond of the wall clock were missed, if they have not fired.
         var realtime = Int64.min
@@ -28,7 +28,7 @@ struct ClockWatch: Sendable {
 
     private var last: Moment
     private(set) var toWall: Int64
-    /// What their distance was the last time.
+    /// Their distance at the last reading.
     private var lastToWall: Int64
 
     init(_ now: Moment) {
@@ -57,7 +57,7 @@ struct ClockWatch: Sendable {
         return lapse
     }
 
-    /// Whoever loses the processor between two readings sees another distance, but not twice the same.
+    /// A thread that loses the processor between two readings sees another distance, but not twice the same.
     private mutating func lookAtDistance(_ distance: Int64, isSet: Bool) {
         if abs(distance - toWall) > Self.readingError, isSet || abs(distance - lastToWall) <= Self.readingError {
             toWall = distance

@@ -109,7 +109,7 @@ struct Clocks: Sendable {
         missed.append(
             rule.newestSlots(after: base - toWall, through: end - toWall, limit: TimerRule.mostCaughtUp)
                 .moved(by: toWall))
-        // What elapses more often is not stored where nothing is caught up: nobody knows when it fired last.
+        // Timers that elapse more often are not stored where nothing is caught up: their last elapse is not known.
         let count = missed.reduce(tooOld) { $0 + $1.count }
         if rule.trigger.catchUp == .none, Int64(count) > (end - oldest) / TimerState.stampPeriod + 1 { return nil }
         return (missed, tooOld)

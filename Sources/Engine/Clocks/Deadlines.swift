@@ -1,5 +1,5 @@
-/// What is due when, on each clock. An entry that no longer holds is dropped when it comes to the front, so taking one
-/// back costs nothing.
+/// The due entries of each clock, in the order of their times. An entry that no longer holds is dropped when it comes
+/// to the front, so taking one back costs nothing.
 struct Deadlines: Sendable {
     enum Kind: Hashable, Sendable {
         case timer(source: Int)

@@ -1,6 +1,6 @@
 import Schedule
 
-/// What is due by its clock is done, and each clock is armed for what is due next.
+/// Due entries of each clock are handled, and each clock is armed for the next one.
 extension Engine {
     mutating func passDeadlines() {
         for clock in Clock.allCases {

@@ -12,7 +12,7 @@ struct OpenWindow {
 extension Clocks {
     /// More windows than this are not looked through one after the other: who waits looks again then.
     private static let mostWindows = 1000
-    /// Microseconds: longer than a year and all its exceptions. What is not over then is not over ever.
+    /// Microseconds: longer than a year and all its exceptions. A window that is not over by then never ends.
     static let horizon: Int64 = 400 * 86_400_000_000
 
     /// The window that is open now, if there is one; `until` is the end of all that follow without a gap.

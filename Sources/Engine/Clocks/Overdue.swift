@@ -49,7 +49,7 @@ package struct OverdueView: Sendable {
     package var since: Int64
     /// `LateSec=`, `SlowSec=`.
     package var span: TimeSpan
-    /// What it waits for, as a sentence.
+    /// The sentence of what it waits for.
     package var waitingFor: String?
     /// Others of its handler that are the same; it is the oldest.
     package var others = 0

@@ -6,8 +6,8 @@ import WatchFile
 /// A process that is watched or supervised is heard as long as it runs: its clock only goes while none does.
 ///
 /// The store is told of each quarter of the span that was silent, and of the first event after that: so a crash forgets
-/// a quarter at most, and a source that is heard all the time is written down once. Who is told waits until the store
-/// knows it, so that a crash tells nobody twice.
+/// a quarter at most, and a source that is heard all the time is written down once. Handlers of silence start once the
+/// store knows of it, so that a crash tells nobody twice.
 extension Engine {
     /// The definition of a source is new: its clock goes on with the new span, or begins if it is armed.
     mutating func applySilence(_ source: Int) {
@@ -46,7 +46,7 @@ extension Engine {
         setSilenceDeadline(source)
     }
 
-    /// What is not there yet is silent, too, and so is what cannot be watched.
+    /// A source that is not armed yet counts as silent, and so does one that cannot be watched.
     private func isListening(_ source: Int) -> Bool {
         if isRunning(source) == true { return false }
         return switch sources[source].condition {

@@ -1,7 +1,7 @@
 import Schedule
 import WatchFile
 
-/// What a timer goes by: its keys, the time zones, and how its delays are drawn.
+/// The rule of a timer: its keys, the time zones, and how its delays are drawn.
 struct TimerRule {
     let trigger: TimerTrigger
     let zones: ZoneTable

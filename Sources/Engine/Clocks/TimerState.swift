@@ -55,7 +55,7 @@ struct TimerState: Sendable {
     /// When the store was told last.
     var stamped = Int64.min
 
-    /// What is past at `now` is missed, and fires only by `CatchUp=`; but for `OnBootSec=`, which elapses at once.
+    /// Elapses before `now` count as missed and fire only by `CatchUp=`; those of `OnBootSec=` fire at once.
     ///
     /// - Parameter hasBooted: `OnBootSec=` has elapsed in this boot.
     mutating func open(
@@ -134,7 +134,7 @@ struct TimerState: Sendable {
         _ rule: TimerRule, _ now: Moment, _ lapse: ClockWatch.Lapse, _ random: inout RandomNumbers,
         _ elapses: inout Elapses
     ) {
-        // Whatever their delays are, those up to here are due.
+        // Elapses up to here are due, however long their delays are.
         let end = max(calendar, now.realtime - rule.longestDelay)
         let isMissed = calendarDue < lapse.realtime
         let missedEnd = isMissed ? max(calendar, min(end, lapse.realtime - 1)) : calendar - 1
@@ -275,7 +275,7 @@ struct TimerState: Sendable {
         return span >= Self.catchUpStampPeriod || abs(now.realtime - max(stamped, 0)) >= Self.catchUpStampPeriod
     }
 
-    /// What fired before a restart does not fire again where the wall clock was set back a little.
+    /// An elapse that fired before a restart does not fire again where the wall clock was set back a little.
     mutating func resume(_ rule: TimerRule, fired last: Int64, now: Moment, random: inout RandomNumbers) {
         guard hasCalendar, last > now.realtime, last - now.realtime < ClockWatch.longestStepBack else { return }
         fired = last

@@ -96,7 +96,7 @@ extension Engine {
         }
     }
 
-    /// What was missed while watchd was not there. `since`: what was due before that is done with.
+    /// Elapses that were missed while watchd was not running. `since`: what was due before that is done with.
     mutating func catchUp(_ source: Int, since: Int64) {
         guard let rule = timerRule(source), !sources[source].isSuspended,
             let missed = clocks.missed(rule, since: since)
@@ -155,7 +155,7 @@ extension Engine {
         actions.append(.store(.timer(id, stamp)))
     }
 
-    /// What the store is only told now and then, it has to know at a stop.
+    /// At a stop the store is told every stamp, also those that it is otherwise told only now and then.
     mutating func saveStamps() {
         for source in sources.indices where !sources[source].isRemoved {
             if sources[source].silence.isRunning {

@@ -31,7 +31,7 @@ struct HashedPlaces: Sendable {
         while cells[gap] != Int32(index) { gap = next(gap) }
         var cell = next(gap)
         while cells[cell] != Self.empty {
-            // Whoever would be found at the gap moves there.
+            // The entry that would be found at the gap moves there.
             if distance(from: home(hashOf(Int(cells[cell]))), to: cell) >= distance(from: gap, to: cell) {
                 cells[gap] = cells[cell]
                 gap = cell

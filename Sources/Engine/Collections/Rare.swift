@@ -1,4 +1,4 @@
-/// What is mostly as it was at first: one word, until somebody changes it.
+/// A value that mostly keeps its initial state: one word, until somebody changes it.
 struct Rare<Value: HasInitialValue>: Sendable {
     /// Empty, or one.
     private var storage: [Value] = []

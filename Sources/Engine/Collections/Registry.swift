@@ -1,4 +1,4 @@
-/// What a `Registry` finds it by.
+/// An element with the name by which a `Registry` finds it.
 protocol Named: Sendable {
     associatedtype Name: Hashable & Sendable
     /// Stays as long as it is in a registry.

@@ -1,4 +1,4 @@
-/// Who waits for room, in the order they came, each once.
+/// The sources that wait for room, in the order they came, each once.
 struct WaitingLine: Sendable {
     private var order = Deque<Int>()
     private var members: Set<Int> = []

@@ -21,7 +21,7 @@ extension Engine {
         handlers[target.handler].counters.coalesced += count
     }
 
-    /// What waits became more or less.
+    /// The load of a queue has changed.
     mutating func changeLoad(_ change: Load, queue: Int) {
         guard change != Load() else { return }
         queues[queue].load += change

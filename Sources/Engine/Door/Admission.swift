@@ -3,7 +3,7 @@ import WatchFile
 
 /// From a fact to operations that wait: hold back, merge, skip, drop, or take a place in line.
 extension Engine {
-    /// What happened to one delivery at the door.
+    /// The outcome of one delivery at the door.
     enum Admission: Equatable {
         /// Joined an operation, or made one.
         case operation(UInt64)
@@ -13,7 +13,7 @@ extension Engine {
 
     /// Takes in what a source saw. It is held back while the source is, else admitted.
     ///
-    /// What watchd makes itself (`depth` above 0) is never held back, but waits while the source is suspended.
+    /// Events of watchd itself (`depth` above 0) are never held back, but wait while the source is suspended.
     mutating func accept(_ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0) {
         let isSuspended = sources[source].isSuspended
         if case .timer = fact, isSuspended { return }
@@ -129,7 +129,7 @@ extension Engine {
 
     /// Why a delivery may not become a part of an operation.
     private func refusal(_ dependencies: Dependencies, _ depth: Int, queue: Int) -> (Result, String)? {
-        // What is durable runs after the next start.
+        // A durable operation runs after the next start.
         if life.isStopping, !queues[queue].definition.isDurable, life.drain?.keepsAll != true {
             return (.cancelled, "watchd is stopping")
         }
@@ -274,7 +274,7 @@ extension Engine {
             for other in candidates where operations[other].turn.station != .unsubmitted { close(other) }
             candidates.removeAll { operations[$0].turn.station != .unsubmitted }
         }
-        // Who has its place cannot wait for what another one waits for.
+        // An operation that has its place cannot wait for another one's dependencies.
         if let oldest = candidates.first, operations[oldest].turn.station != .unsubmitted {
             candidates.removeAll { operations[$0].blockers > 0 }
         }

@@ -34,7 +34,7 @@ package struct EntryList: Sendable {
     package var newest: Event? { slots.last }
     package var oldest: Event? { live == 0 ? nil : slots[head] }
 
-    /// What `add` did.
+    /// The effect of `add`.
     struct Change: Equatable {
         /// Entries, and their bytes, more (or less).
         var load = Load()
@@ -233,8 +233,8 @@ package struct EntryList: Sendable {
         put(result, id: event.id, time: event.time, count: count, events, &change)
     }
 
-    /// Puts a net effect at its path, as far as it is asked for. What stands there by now is newer, and that nobody knew
-    /// of what stood there before is no longer true.
+    /// Puts a net effect at its path, as far as it is asked for. The state of the path is newer by now, and an earlier
+    /// one that was unknown no longer counts as unknown.
     private mutating func put(
         _ result: PathFact, id: UInt64, time: Int64, count: Int, _ events: PathEvents, _ change: inout Change
     ) {
@@ -295,7 +295,7 @@ package struct EntryList: Sendable {
             head = 0
             return event
         }
-        // What it carried is not kept until the slots are compacted.
+        // Its event is dropped; the slot stays until the slots are compacted.
         slots[slot] = Event(id: event.id, time: event.time, count: 0, fact: .timer(scheduled: 0))
         while slots.last?.count == 0 { slots.removeLast() }
         while slots[head].count == 0 { head += 1 }

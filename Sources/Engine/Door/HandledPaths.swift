@@ -52,12 +52,12 @@ extension Engine {
 
     // MARK: At the door
 
-    /// What a change has reached; one delivery may have ended what another one had reached.
+    /// Operations that a change has reached; one delivery may have ended an operation that another one had reached.
     private mutating func takeReached() -> [UInt64] {
         handling.end().filter { Handling.isNoOperation($0) || operations.ref(id: $0) != nil }
     }
 
-    /// What became of a delivery at the door.
+    /// The outcome of a delivery at the door.
     mutating func noteReached(_ admission: Admission) {
         guard handling.isNoting else { return }
         switch admission {
@@ -73,7 +73,7 @@ extension Engine {
         if isDurable(ref) { handling.keep() } else { handling.reach(ref.id) }
     }
 
-    /// The source holds it. What the store keeps is delivered to durable queues only.
+    /// The source holds it. Held events that the store keeps are delivered to durable queues only.
     mutating func noteHeld(_ source: Int) {
         guard handling.isNoting, !sources[source].held.isEmpty else { return }
         let isKept = sources[source].targets.allSatisfy { queues[$0.queue].definition.isDurable }
@@ -95,7 +95,7 @@ extension Engine {
         heldMayHaveEnded(source)
     }
 
-    /// What came to nothing while it was held is handled when nothing is held any more.
+    /// Changes that came to nothing while they were held count as handled once nothing is held any more.
     mutating func heldMayHaveEnded(_ source: Int) {
         guard sources[source].held.isEmpty, let ended = handling.end(Handling.held(by: source)) else { return }
         tellHandled(ended.source, ended.handled)

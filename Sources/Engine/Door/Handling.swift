@@ -67,7 +67,7 @@ struct Handling: Sendable {
 
     // MARK: Changes
 
-    /// What stood at a path when its last change was told that is not handled; `nil`: all of them are.
+    /// The state of a path at its last change that is told but not handled; `nil`: all of them are.
     func newest(_ path: [UInt8], of source: SourceID) -> PathState? { changes[source]?[path]?.last?.moment.state }
 
     /// A change waits for these operations. False: for none, and it is handled at once.
@@ -90,7 +90,7 @@ struct Handling: Sendable {
         return all
     }
 
-    /// What waits for one operation waits for others too from now on.
+    /// Changes that wait for one operation wait for others too from now on.
     mutating func extend(_ path: [UInt8], of source: SourceID, waitingFor operation: UInt64, by others: [UInt64]) {
         guard let index = changes[source]?[path]?.lastIndex(where: { $0.waits(for: operation) }) else { return }
         for other in others {

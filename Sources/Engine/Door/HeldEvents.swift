@@ -6,8 +6,8 @@ struct HeldEvents: HasInitialValue {
 
     /// Signals, exits and elapses that are caught up kept: the first are always read, the others never come again.
     static let keptLimit = 4096
-    /// What may still come of a source of the rim that has just been told to hold: what it reads in one turn, names of
-    /// the greatest length.
+    /// The most that a source of the rim may still hand in after it has been told to hold: the events of one turn, with
+    /// names of the greatest length.
     static let turn = Load(entries: 1000, bytes: 1000 * (Event.cost + 4096))
 
     private var list = EntryList()
@@ -59,7 +59,7 @@ struct HeldEvents: HasInitialValue {
         }
     }
 
-    /// What nobody tells again has room for so many, whatever `Backlog=` says; they are small.
+    /// Events that nobody tells again have room for so many, whatever `Backlog=` says; they are small.
     private func kept(_ limit: Load, atLeast entries: Int = 0) -> Load {
         Load(entries: max(entries, Self.keptLimit), bytes: max(limit.bytes, Self.keptLimit * Event.cost))
     }

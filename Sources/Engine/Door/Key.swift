@@ -4,7 +4,7 @@ import WatchFile
 extension Engine {
     /// The keys of a delivery: none with `Key=none`, two for a rename whose key depends on the path.
     func keyNames(_ event: Event, source: Int, _ target: SourceState.Target) -> [KeyTable.Name] {
-        // Whatever it is about, it runs once: one after the other, until it has succeeded.
+        // The handler runs once, whatever its events are about: one run after the other, until one has succeeded.
         if handlers[target.handler].definition.value.constraints.once != nil {
             return [KeyTable.Name(handler: target.handler, bytes: [])]
         }

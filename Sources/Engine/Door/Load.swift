@@ -1,6 +1,6 @@
 package import WatchFile
 
-/// What waits somewhere, or may wait there: entries, and the bytes that they take up.
+/// A number of entries, and the bytes that they take up.
 package struct Load: Equatable, Sendable {
     package enum Measure: Sendable {
         case entries, bytes
@@ -14,9 +14,9 @@ package struct Load: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// What there is too much of for `more` to come beside this. More than an eighth of the bytes that there may be
-    /// counts as an eighth: so there is room for whatever it is below 7/8, and nothing waits for ever because it is
-    /// large. `nil`: there is room.
+    /// The measure that `more` beside this would exceed. More than an eighth of the bytes that there may be counts as
+    /// an eighth: so there is room for whatever it is below 7/8, and nothing waits for ever because it is large. `nil`:
+    /// there is room.
     func excess(adding more: Load, within bound: Load) -> Measure? {
         if entries + more.entries > bound.entries { return .entries }
         return bytes > 0 && bytes + Swift.min(more.bytes, bound.bytes / 8) > bound.bytes ? .bytes : nil
@@ -27,7 +27,7 @@ package struct Load: Equatable, Sendable {
     /// Sources that were held back may go on: at less than 7/8 of both.
     func isRoomy(within bound: Load) -> Bool { entries * 8 < bound.entries * 7 && bytes * 8 < bound.bytes * 7 }
 
-    /// What there is more of, compared with what there may be.
+    /// The measure that is nearer to its bound.
     func greater(of bound: Load) -> Measure {
         Double(bytes) * Double(bound.entries) > Double(entries) * Double(bound.bytes) ? .bytes : .entries
     }

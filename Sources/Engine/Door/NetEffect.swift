@@ -1,6 +1,6 @@
 import WatchFile
 
-/// What several changes of one path amount to while an operation waits (Semantics.md, "Net effect").
+/// The net effect of several changes of one path while an operation waits (Semantics.md, "Net effect").
 ///
 /// A handler compares with what it last saw, so only the difference to that state counts: created and deleted again is
 /// nothing, an editor's save (create a temporary file, rename it over the old one) is `written`. Of every path the
@@ -75,8 +75,8 @@ enum NetEffect {
         return result
     }
 
-    /// What is left of a change waiting at the path that a rename has now put something else on: whether something
-    /// stood there before, and the path that is empty since.
+    /// The rest of a waiting change at a path that a rename has now put something else on: whether something stood
+    /// there before, and the path that is empty since.
     static func replaced(_ overwritten: PathFact) -> (hasReplaced: Bool, emptied: PathFact?) {
         if overwritten.isNewThing { return (false, nil) }
         guard overwritten.change == .renamed, let oldPath = overwritten.oldPath else { return (true, nil) }

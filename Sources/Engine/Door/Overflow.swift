@@ -16,7 +16,7 @@ extension Engine {
         case store
     }
 
-    /// What keeps an event back: a queue of the source that holds back when it is full has no room for it. `isFirst`:
+    /// The obstacle of an event: a queue of the source that holds back when it is full has no room for it. `isFirst`:
     /// the source stands first in line, so that nobody waits before it.
     func obstacle(_ event: Event, source: Int, isFirst: Bool) -> SourceObstacle? {
         if !journal.isWorking, isDurable(source: source) { return .store }
@@ -33,8 +33,8 @@ extension Engine {
         return nil
     }
 
-    /// The obstacle that comes before all others: the source has made too many operations lately. What joins one that
-    /// waits makes none.
+    /// The obstacle that comes before all others: the source has made too many operations lately. An event that joins a
+    /// waiting operation makes none.
     func rateObstacle(_ event: Event, _ source: Int) -> SourceObstacle? {
         guard let limit = sources[source].rateLimit, !event.isNothing,
             sources[source].rate.isFull(limit, now: now.monotonic)
@@ -78,7 +78,7 @@ extension Engine {
 
     /// Whether a delivery would be an entry more, and not merge into one that waits.
     func isNewEntry(_ event: Event, source: Int, _ target: SourceState.Target, behind: UInt64? = nil) -> Bool {
-        // What takes the place of an event by none is no entry.
+        // A replacement by no event adds no entry.
         if event.isNothing, behind == nil { return false }
         guard let merge = sources[source].merge else { return true }
         return !mergeCandidates(event, source: source, target, behind: behind).contains {
@@ -187,7 +187,7 @@ extension Engine {
         return nil
     }
 
-    /// What a removed source held is gone, and with it what was kept for that.
+    /// The held events of a removed source are gone, and with them the room that was kept for them.
     mutating func releaseRemoved(_ source: Int) {
         let targets = sources[source].targets
         releaseSourceIfUnused(source)
@@ -203,7 +203,7 @@ extension Engine {
         if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
     }
 
-    /// What is held goes elsewhere, when it goes.
+    /// Held events go to the new targets when they are released.
     mutating func reroute(_ source: Int, to targets: TargetList) {
         let count = sources[source].held.events.reduce(0) { $0 + $1.count }
         guard count > 0 else { return }

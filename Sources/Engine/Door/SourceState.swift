@@ -27,7 +27,7 @@ struct SourceState: Named {
         indirect case made(Origin)
     }
 
-    /// What only some kinds of sources need, and others while something is wrong.
+    /// State that only some kinds of sources need, and others only while something is wrong.
     private struct Seldom: HasInitialValue {
         static let initial = Seldom()
 
@@ -108,7 +108,7 @@ struct SourceState: Named {
         noteDefinition()
     }
 
-    /// What every event asks for.
+    /// The parts of the definition that every event needs.
     private mutating func noteDefinition() {
         guard let definition = definition?.value else { return }
         merge = .add
@@ -130,7 +130,7 @@ struct SourceState: Named {
         if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }
     }
 
-    // MARK: What few need
+    // MARK: State that few sources need
 
     var held: HeldEvents {
         _read { yield heldEvents.value }

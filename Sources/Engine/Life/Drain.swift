@@ -1,8 +1,8 @@
 import Schedule
 import WatchFile
 
-/// A stop: what waits is cancelled and named, what runs is waited for, then terminated, then killed. What becomes of a
-/// run that is ended stands in `StoppedRuns.swift`.
+/// A stop: what waits is cancelled and named, what runs is waited for, then terminated, then killed. The fate of the
+/// runs that are ended stands in `StoppedRuns.swift`.
 extension Engine {
     /// How long a killed process may take to be gone before it is left behind.
     static let killPatience: Int64 = 5_000_000
@@ -28,10 +28,11 @@ extension Engine {
             if !isDurable(source: source) { cancelHeld(source) }
         }
         perform(supervisor.stopAll(ids: &journal.ids.lastOperation, at: now))
-        // What waits is cancelled while nothing new is started: the life changes first.
+        // Waiting operations are cancelled and nothing new is started: so the life changes first.
         let reload = life.reload
         life = .draining(Life.Drain())
-        // What is durable waits for the next start: before anything else ends, so that it stays as it is.
+        // Durable operations wait for the next start: they are set aside before anything else ends, so that they stay
+        // as they are.
         for ref in operations.refs where isDurable(ref) && isUnstarted(ref) { setAside(ref) }
         for ref in operations.refs.reversed() where operations.isAlive(ref) && operations[ref].runs.isEmpty {
             if operations.isWaiting(ref) {

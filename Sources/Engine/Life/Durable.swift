@@ -1,13 +1,13 @@
 import Schedule
 package import WatchFile
 
-/// What is durable is told to the store: every change of it, in one write for each `handle`, and what must not be seen
-/// before the write is safe waits for it (`Action.committed`).
+/// The store is told of every change of a durable operation, in one write for each `handle`; effects that must not be
+/// seen before the write is safe wait for it (`Action.committed`).
 extension Engine {
     /// Ids given out without telling the store; after a crash as many are skipped.
     package static let idsReserved: UInt64 = 10_000
 
-    // MARK: What has to be told
+    // MARK: Changes that the store must be told
 
     func isDurable(_ ref: OperationRef) -> Bool { operations[ref].record.isDurable }
 
@@ -51,7 +51,7 @@ extension Engine {
         actions.append(.store(.suspensions(name, suspensions.filter { $0.by != "file" })))
     }
 
-    // MARK: What waits for it
+    // MARK: Effects that wait for the store
 
     /// Does it when what is known of a durable operation is safe; and of the silence that is told, which a crash would
     /// tell twice.
@@ -243,7 +243,7 @@ extension Engine {
         for ref in operations.refs where isDurable(ref) && isUnstarted(ref) { setAside(ref) }
     }
 
-    /// What is made for a durable queue during a stop.
+    /// Operations that are made for a durable queue during a stop.
     mutating func setAsideUnsaved() {
         let refs = journal.unsaved.filter {
             operations.isAlive($0) && operations[$0].record.isDurable && !operations[$0].progress.isRunning

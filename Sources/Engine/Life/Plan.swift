@@ -1,7 +1,7 @@
 package import WatchFile
 
 extension Engine {
-    /// What a reload of this configuration would change; nothing changes.
+    /// The changes that a reload of this configuration would make; nothing changes yet.
     package func plan(_ configuration: Configuration) -> ConfigurationChange {
         var trial = self
         trial.actions = []

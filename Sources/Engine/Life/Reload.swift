@@ -3,9 +3,9 @@ import WatchFile
 
 /// A new configuration takes the place of the old one at one moment: what has not changed goes on untouched.
 ///
-/// A handler, queue or source is known by its name. What waits keeps its key, its events and its place and takes the
-/// new definition of its handler; what runs ends under the definition it was started with. What is removed stays until
-/// its last operation has ended.
+/// A handler, queue or source is known by its name. A waiting operation keeps its key, its events and its place and
+/// takes the new definition of its handler; a running one ends under the definition it was started with. A removed
+/// definition stays until its last operation has ended.
 extension Engine {
     /// How long a reload waits for a running operation of `main`.
     static let reloadPatience: Int64 = 10_000_000
@@ -144,8 +144,8 @@ extension Engine {
 
     // MARK: Sources
 
-    /// Closes what is removed. Events held back for a route that goes are let go first, while it is still there. What a
-    /// suspended source holds stays: it takes the new routes, or waits for its resume with the old ones.
+    /// Closes what is removed. Events held back for a route that goes are let go first, while it is still there. Events
+    /// that a suspended source holds stay: they take the new routes, or wait for its resume with the old ones.
     private mutating func closeSources(_ definitions: [Shared<SourceDefinition>], _ change: inout ConfigurationChange) {
         let new = Dictionary(definitions.map { ($0.value.id, $0.value.routes) }) { first, _ in first }
         for index in sources.indices {
@@ -240,11 +240,11 @@ extension Engine {
         applySilence(index)
         startSilence(index)
         if sources[index].isSuspended { holdSuspended(index) }
-        // What was closed was held for what it holds; the new one would tell more than can be kept.
+        // The closed source was held because of its held events; the new one would tell more than can be kept.
         if !sources[index].held.isEmpty { holdInRim(index, limit: holdLimit(index)) }
     }
 
-    // MARK: What is removed
+    // MARK: Removed definitions
 
     mutating func releaseSourceIfUnused(_ index: Int) {
         guard sources.isInUse(index), sources[index].isRemoved else { return }

@@ -1,12 +1,13 @@
 import Schedule
 package import WatchFile
 
-/// What the store has kept takes its place again.
+/// Stored operations take their places again.
 extension Engine {
     /// To be called before `start`; or later, when the store could not be opened before.
     ///
     /// Of each operation, `runs` are the processes that may still be seen: those that run, and those whose end can be
-    /// known. They keep their places. Who was executing without one may have done its work or not: it is redelivered.
+    /// known. They keep their places. An operation that was executing without a process may have done its work or not:
+    /// it is redelivered.
     package mutating func restore(_ state: StoredState) {
         journal.ids.restore(state)
         for name in state.once.sorted() {
@@ -35,7 +36,7 @@ extension Engine {
     private mutating func restore(_ stored: [StoredOperation], _ results: [UInt64: Result] = [:]) {
         // Behind those that are here already, everybody gets a new place.
         let keepsPlaces = operations.count == 0
-        // By id they are mostly in their order already. (What has no place yet comes last.)
+        // By id they are mostly in their order already. (Operations without a place come last.)
         let places = stored.indices.map { index in
             (place: stored[index].place == 0 ? UInt64.max : stored[index].place, id: stored[index].id)
         }
@@ -57,7 +58,7 @@ extension Engine {
     private mutating func restore(_ stored: StoredOperation, keepsPlace: Bool) -> OperationRef? {
         guard operations.ref(id: stored.id) == nil else { return nil }
         if stored.handler == CommandFact.handlerName { _ = needCommandHandler() }
-        // Who waits for one that has no place waits with it.
+        // An operation that depends on one without a place waits with it.
         guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved,
             let queue = queues.index(of: stored.queue), !queues[queue].isRemoved,
             !stored.dependencies.contains(where: { journal.orphans[$0.operation] != nil })
@@ -160,7 +161,7 @@ extension Engine {
         return ref
     }
 
-    // MARK: What had started
+    // MARK: Operations that had started
 
     private mutating func restoreAttempt(_ ref: OperationRef, _ stored: StoredOperation) {
         let definition = definition(of: ref)
@@ -220,7 +221,7 @@ extension Engine {
 
     // MARK: Going on
 
-    /// What it depended on and is not there any more has ended; nobody knows how, unless it told while it was there.
+    /// A dependency that is not there any more has ended; how is not known, unless it told while it was there.
     private mutating func restoreDependencies(
         _ ref: OperationRef, _ stored: StoredOperation, _ results: [UInt64: Result]
     ) {
@@ -294,7 +295,7 @@ extension Engine {
         }
     }
 
-    /// What is held already came while the store could not be opened: it is younger.
+    /// Events that are held by now came while the store could not be opened: they are younger.
     private mutating func restore(_ hold: StoredHold) {
         guard let source = sources.index(of: .source(hold.source)), !sources[source].isRemoved else {
             return journal.orphans.add(hold)

@@ -94,7 +94,7 @@ extension Engine {
         }
     }
 
-    // MARK: What becomes of those who wait
+    // MARK: The fate of dependents
 
     /// An operation has ended: those that waited for it go on, or are cancelled in turn; or wait for its successor.
     mutating func resolveDependents(of id: UInt64, _ result: Result, successor: UInt64?) {

@@ -217,7 +217,7 @@ extension Engine {
         if loops.states[key]?.running == 0 { waitForOthers(key) }
     }
 
-    // MARK: What is seen of it
+    // MARK: Views of it
 
     /// `nil`: it is not held back.
     func loopSentence(_ ref: OperationRef) -> String? {

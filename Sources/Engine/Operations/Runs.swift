@@ -67,7 +67,7 @@ extension Engine {
         attemptEnded(ref, part: id.part, Verdict(result: .stopped, reason: why))
     }
 
-    /// A condition does not hold. Who was to end anyway ends for that reason.
+    /// A condition does not hold. A run that is being ended ends for that reason.
     mutating func runSkipped(_ id: RunID, output: [UInt8], reason: String) {
         guard let (ref, index) = running(id) else { return }
         guard operations[ref].runs[index].ending == nil else {

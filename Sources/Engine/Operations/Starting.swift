@@ -63,7 +63,7 @@ extension Engine {
         }
     }
 
-    // MARK: What a handler does
+    // MARK: The action of a handler
 
     /// Commands, mail, units and conditions go to the rim; `Log=` and `Emit=` are done here and now.
     private mutating func perform(_ ref: OperationRef, _ run: Run) {

@@ -29,7 +29,8 @@ extension Engine {
         return ref
     }
 
-    /// A finalizer belongs to its queue's end, not to a next start. What has a time waits for it across restarts.
+    /// A finalizer belongs to its queue's end, not to a next start. An operation with a time waits for it across
+    /// restarts.
     private func isDurable(_ draft: Operation) -> Bool {
         if !commands.isEmpty, commands[draft.id]?.notBefore != nil { return true }
         guard queues[draft.queue].definition.isDurable || life.drain?.keepsAll == true else { return false }

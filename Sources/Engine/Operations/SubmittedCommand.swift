@@ -1,7 +1,7 @@
 import Schedule
 import WatchFile
 
-/// What an operation of a client's command has that others have from their handler.
+/// The properties that an operation of a client's command has instead of a handler.
 struct SubmittedCommand: Sendable {
     var definition: SharedDefinition
     /// Wall-clock microsecond before which it is not submitted.
@@ -33,7 +33,7 @@ extension Engine {
     /// The handler of all commands of clients: there from the first one on.
     mutating func needCommandHandler() -> Int {
         if let commandHandler { return commandHandler }
-        // What has no command, as the store may be damaged, cannot run.
+        // An operation without its command, as a damaged store gives one, cannot run.
         let definition = HandlerDefinition(name: CommandFact.handlerName, action: .exec(literally: []))
         let handler = handlers.insert(HandlerState(definition: SharedDefinition(definition)))
         scheduler.define(handler: handler, scheduler.needs(of: definition, crew: nil))

@@ -1,12 +1,12 @@
 import WatchFile
 
-/// What a supervised process is started with, as a number: it is stored with the process, so that a later watchd that
-/// finds it running knows whether its section asks for another one by now.
+/// The launch of a supervised process as a number: it is stored with the process, so that a later watchd that finds it
+/// running knows whether its section asks for another one by now.
 ///
 /// Of a definition each property that concerns the launch is written by a number of its own, and left out where it has
 /// its default. So a property that a later version adds changes no number, unless the watch file uses it. Within a
-/// version nothing of this may change but by numbers that are new. (What version 1 stored, without its number, hung on
-/// the names of all properties, and nobody can make it again.)
+/// version nothing of this may change but by numbers that are new. (Version 1 was stored without its number, hung on
+/// the names of all properties, and cannot be computed again.)
 package struct LaunchFingerprint: Equatable, Sendable, CustomStringConvertible {
     static let version = 2
 

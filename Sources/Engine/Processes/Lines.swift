@@ -42,7 +42,7 @@ extension Engine {
         return found.sorted { ($0.started, $0.place) < ($1.started, $1.place) }.map(\.ref)
     }
 
-    // MARK: What comes back
+    // MARK: Lines that come back
 
     mutating func answered(_ worker: RunID, _ answers: [LineAnswer]) {
         guard let seat = scheduler.crews.seats[worker.operation] else { return }

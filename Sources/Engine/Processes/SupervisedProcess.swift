@@ -42,7 +42,7 @@ struct SupervisedProcess: Sendable {
         case notStarted(String)
     }
 
-    /// What an input calls for.
+    /// The steps that an input may call for.
     enum Step: Equatable, Sendable {
         case nothing
         case start(RunID)
@@ -69,7 +69,7 @@ struct SupervisedProcess: Sendable {
 
     init(at now: Moment) { since = now.realtime }
 
-    // MARK: What it is
+    // MARK: Views of it
 
     var life: Life? {
         switch state {
@@ -143,14 +143,14 @@ struct SupervisedProcess: Sendable {
         switch state {
         case .starting(let life):
             enter(.up(Life(run: life.run, pid: pid, since: now)), now)
-        // What was asked of it waits for it in the rim.
+        // The rim keeps the wish of the engine until it can be done.
         case .stopping(let life, let killAt):
             enter(.stopping(Life(run: life.run, pid: pid, since: now), killAt: killAt), now)
         case .down, .up, .backingOff: impossible("spawned")
         }
     }
 
-    /// What it runs is ready. One that is stopping stays what it is.
+    /// Its process is ready. One that is stopping stays what it is.
     mutating func becomeReady() { isReady = true }
 
     /// A process of it that another watchd started; that had its time to become ready.

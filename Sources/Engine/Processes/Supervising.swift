@@ -8,7 +8,7 @@ extension Engine {
         supervisor.isSupervised(run) || scheduler.crews.seats[run.operation] != nil
     }
 
-    /// Whose process a run is, and which copy, from 1; `nil`: it is no supervised process's.
+    /// The supervised process of a run, and which copy, from 1; `nil`: it is no supervised process's.
     package func owner(of run: RunID) -> (source: SourceID, copy: Int)? { supervisor.owner(of: run) }
 
     /// Of which handler a run is a worker, and which copy, from 1; `nil`: it is none.

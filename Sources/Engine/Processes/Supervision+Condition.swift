@@ -1,7 +1,7 @@
 import Schedule
 import WatchFile
 
-/// What a supervised command looks like from outside.
+/// The condition of a supervised command, as seen from outside.
 extension Supervision {
     /// That of the copy which is worst off.
     func condition(at now: Moment) -> SourceCondition {

@@ -36,7 +36,7 @@ struct Supervisor: Sendable {
         var missing: Set<Int>
     }
 
-    /// Whose process a start is.
+    /// The supervised process of a start.
     private struct Start: Sendable {
         var source: Int
         var copy: Int
@@ -55,7 +55,7 @@ struct Supervisor: Sendable {
 
     func isSupervised(_ run: RunID) -> Bool { runs[run.operation] != nil }
 
-    /// Whose process a run is, and which copy, from 1; `nil`: it is no supervised process's.
+    /// The supervised process of a run, and which copy, from 1; `nil`: it is no supervised process's.
     func owner(of run: RunID) -> (source: SourceID, copy: Int)? {
         guard let start = runs[run.operation], let supervision = supervisions[start.source] else { return nil }
         return (supervision.id, start.copy + 1)
@@ -96,7 +96,7 @@ struct Supervisor: Sendable {
                 guard isWanted else { return process.stop(command, at: now) }
                 if isNew || copy >= workers { return process.start(as: run, at: now) }
                 guard process.wanted == .up else { return .nothing }
-                // What runs is looked at as its start said.
+                // A running process is judged by the definition of its start.
                 let isReplaced = isReplaced || (isReadyOtherwise && process.isGettingReady)
                 if isReplaced { return process.restart(command, as: run, at: now) }
                 // It has ended, and only now it is to be restarted.
@@ -183,7 +183,7 @@ struct Supervisor: Sendable {
         return copies[copy].deadline == time
     }
 
-    // MARK: What the rim tells
+    // MARK: News from the rim
 
     /// `nil`: the run is no supervised process's.
     mutating func started(_ id: RunID, pid: Int32, at now: Moment) -> [Effect]? {
@@ -193,7 +193,7 @@ struct Supervisor: Sendable {
         return save(run, at: now) + answers(run.source, run.copy, at: now) + [.moved(source: run.source)]
     }
 
-    /// What it waited for has come. (One that has ended meanwhile is not known any more.)
+    /// The supervised process has become ready. (One that has ended meanwhile is not known any more.)
     mutating func ready(_ id: RunID, at now: Moment) -> [Effect] {
         guard let run = runs[id.operation] else { return [] }
         supervisions[run.source]?.copies[run.copy].becomeReady()

@@ -35,7 +35,7 @@ struct Worker: Sendable {
         case late(UInt64)
         /// It did not answer the cancel of a line within `TimeoutStopSec=`.
         case deaf(UInt64)
-        /// What it says cannot be understood, or it has closed its end of a pipe. A sentence.
+        /// Its answers cannot be understood, or it has closed its end of a pipe. A sentence.
         case broken(String)
 
         /// It is to blame, so a pause comes before its next start.
@@ -66,7 +66,7 @@ struct Worker: Sendable {
         case ending(Process, Step, Reason, deadline: Int64?)
     }
 
-    /// What an input calls for.
+    /// The steps that an input may call for.
     enum Call: Equatable, Sendable {
         case nothing
         case start(RunID)
@@ -94,7 +94,7 @@ struct Worker: Sendable {
 
     init(at now: Moment) { since = now.realtime }
 
-    // MARK: What it is
+    // MARK: Views of it
 
     var process: Process? {
         switch state {
@@ -145,7 +145,7 @@ struct Worker: Sendable {
         switch state {
         case .starting(let process):
             enter(.up(Process(run: process.run, pid: pid, since: now)), now)
-        // What was asked of it waits for it in the rim.
+        // The rim keeps the wish of the engine until it can be done.
         case .ending(let process, let step, let reason, let deadline):
             state = .ending(Process(run: process.run, pid: pid, since: now), step, reason, deadline: deadline)
         case .down, .up, .backingOff: impossible("spawned")

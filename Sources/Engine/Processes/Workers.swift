@@ -29,7 +29,7 @@ extension Engine {
         tend(crew)
     }
 
-    /// What workers of a crew are started with now.
+    /// The launch of a crew's workers from now on.
     private func launch(of crew: Int) -> Crew.Launch {
         let definition = scheduler.crews[crew].definition.value
         let queue = queues.index(of: definition.queue ?? "default")
@@ -38,7 +38,7 @@ extension Engine {
             qos: queue.map { scheduler[$0].qos } ?? .default)
     }
 
-    // MARK: What is wanted
+    // MARK: Workers that are wanted
 
     mutating func tendCrews() {
         for crew in scheduler.crews.indices { tend(crew) }
@@ -166,7 +166,7 @@ extension Engine {
         }
     }
 
-    // MARK: What the rim tells
+    // MARK: News from the rim
 
     mutating func workerStarted(_ seat: Seat, pid: Int32) {
         let now = now

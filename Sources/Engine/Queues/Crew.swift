@@ -19,11 +19,11 @@ struct Crew: Sendable {
         var idleSince: Int64 = 0
         /// When that is looked at, where it is (monotonic).
         var idleDeadline: Int64?
-        /// What its process was started with; `nil`: it has none.
+        /// The launch of its process; `nil`: it has none.
         var launch: Launch?
     }
 
-    /// What a worker is started with, for comparison.
+    /// The launch of a worker, for comparison.
     struct Launch: Equatable, Sendable {
         var fingerprint: LaunchFingerprint
         /// `Environment=` and `QoS=` of the handler's queue.
@@ -32,7 +32,7 @@ struct Crew: Sendable {
     }
 
     let handler: String
-    /// What workers are started with from now on.
+    /// The definition that workers are started with from now on.
     var definition: SharedDefinition
     var stream: StreamAction
     /// Index of its semaphore.
@@ -65,7 +65,7 @@ struct Seat: Hashable, Sendable {
 struct CrewTable: Sendable {
     private var slots: [Crew] = []
     private var isInUse: [Bool] = []
-    /// Whose process a start is, by `RunID.operation`.
+    /// The seat of each started process, by `RunID.operation`.
     private(set) var seats: [UInt64: Seat] = [:]
 
     subscript(index: Int) -> Crew {

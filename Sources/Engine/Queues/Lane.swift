@@ -49,7 +49,7 @@ struct Lane: Sendable {
     /// The lowest of its own QoS and its targets'.
     var qos = QoS.default
 
-    // MARK: Who stands here
+    // MARK: Contenders in the lane
 
     /// On a concurrent queue: those that are ready, but for barriers. On a serial one: all that have not ended.
     var line = QueueLine()

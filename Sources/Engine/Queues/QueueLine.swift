@@ -1,7 +1,7 @@
 /// Operations that wait for their turn, in order of submission.
 ///
 /// They come almost always in order, so a deque serves; who was held up and now steps in with an older place goes to a
-/// heap beside it. Who does not wait here any more is skipped over when it comes to the front.
+/// heap beside it. Operations that no longer wait here are skipped when they come to the front.
 struct TicketLine: Sendable {
     private var inOrder = Deque<Ticket>()
     private var late = Heap<Ticket>()

@@ -90,7 +90,8 @@ struct SemaphoreState: Named {
         countMembers()
     }
 
-    /// What runs hold stays theirs, a member that the new definition has no more too; it is given to nobody then.
+    /// Runs keep the members they hold, even one that the new definition no longer has; such a member is not given
+    /// again.
     mutating func redefine(_ new: SemaphoreDefinition) {
         let old = definition
         definition = new

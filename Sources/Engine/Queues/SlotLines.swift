@@ -52,7 +52,7 @@ struct SlotLines: Sendable {
 
     mutating func insert(_ contender: Contender, _ qos: QoS) { lines[qos.rank].insert(contender) }
 
-    /// Whose turn it is. Who does not stand here any more is dropped.
+    /// The contender whose turn it is. Contenders that no longer stand here are dropped.
     mutating func first(in lanes: [Lane]) -> (contender: Contender, qos: QoS)? {
         var highest: (contender: Contender, qos: QoS)?
         var lower: (contender: Contender, qos: QoS)?

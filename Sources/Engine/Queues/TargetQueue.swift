@@ -2,8 +2,8 @@ import WatchFile
 
 /// How queues hang together (`Target=`), and all lines formed anew after a reload.
 extension Engine {
-    /// Everything that follows from the definitions of queues, handlers and semaphores together. What waits keeps its
-    /// place; O(n log n), but only when the watch file has changed.
+    /// Everything that follows from the definitions of queues, handlers and semaphores together. Waiting operations
+    /// keep their places; O(n log n), but only when the watch file has changed.
     mutating func formLines() {
         for queue in queues.indices {
             scheduler.define(queue: queue, queues[queue].definition, isSuspended: queues[queue].isSuspended)

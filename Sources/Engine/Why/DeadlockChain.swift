@@ -71,7 +71,7 @@ extension DeadlockSearch {
         engine.queues[engine.operations[ref].queue].definition.name
     }
 
-    // MARK: Who is to blame
+    // MARK: The operations to blame
 
     private func causes(of obstacle: Obstacle) -> [OperationRef] {
         switch obstacle {

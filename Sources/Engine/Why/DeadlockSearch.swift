@@ -55,8 +55,8 @@ struct DeadlockSearch {
     /// Waits of clients, by the operation whose run they are a part of.
     private var waits: [UInt64: [Wait]] = [:]
 
-    // What those who are left hold: places by queue, units by semaphore, process slots, room by queue, and how many there
-    // are by queue that they run through and by group.
+    // The holdings of the remaining operations: places by queue, units by semaphore, process slots, room by queue, and
+    // how many there are by queue that they run through and by group.
     private var isLeft: [Bool]
     private var taken: [Int]
     private var kept: [Int]
@@ -114,7 +114,7 @@ struct DeadlockSearch {
 
     func isStuck(_ ref: OperationRef) -> Bool { isLeft[ref.slot] }
 
-    // MARK: Who can end
+    // MARK: Operations that can end
 
     /// Lets end whoever can, oldest first. False: nobody can.
     private mutating func pass() -> Bool {
@@ -175,7 +175,8 @@ struct DeadlockSearch {
         }
     }
 
-    /// What waits there still takes up the room that is needed, or keeps those before it in the line of `Overflow=`.
+    /// Operations that wait there still take up the room that is needed, or keep those before them in the line of
+    /// `Overflow=`.
     private func lacksRoom(_ queue: Int, _ needed: Load) -> Bool {
         func isShort(_ load: Load, of bound: Load, _ line: WaitingLine) -> Bool {
             !load.hasRoom(for: needed, within: bound) || (!line.isEmpty && !load.isRoomy(within: bound))

@@ -29,7 +29,7 @@ extension Engine {
         return explanations { $0.handler == handler } + (now.isEmpty ? [nothing] : now)
     }
 
-    /// What was decided about events, and what became of the operations that they are in.
+    /// The decisions about events, and the outcomes of the operations that they are in.
     package func explain(events ids: Set<UInt64>) -> [Explanation] {
         if ids.isEmpty { return [] }
         let carrying = Set(trail.steps { ids.contains($0.event) && $0.operation != 0 }.map(\.operation))

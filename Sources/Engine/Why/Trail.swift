@@ -1,6 +1,6 @@
 import Schedule
 
-/// What was decided lately: for `Explain`. A ring of fixed size; sentences are made when somebody asks.
+/// The latest decisions, for `Explain`. A ring of fixed size; sentences are made when somebody asks.
 struct Trail: Sendable {
     struct Step: Sendable {
         /// Wall clock, microseconds.

@@ -13,7 +13,7 @@ struct CommandStart: Sendable {
         var pidfd: Int32
         var output: Int32
         var errors: Int32
-        /// What was passed over.
+        /// Settings that were passed over.
         var warnings: [String]
     }
 
@@ -137,7 +137,7 @@ final class CommandProcess {
     private var pidfd: FileDescriptor?
     private var token: UInt64?
     private var errors: HeldDescriptor<LineFramer.Line>?
-    /// What it says after it was asked to end.
+    /// Its output after it was asked to end.
     private var rest: HeldDescriptor<Never>?
     private var hear: (Int32) throws(SystemError) -> Int? = { _ in nil }
     private var isStopping = false
@@ -193,7 +193,7 @@ final class CommandProcess {
         guard !isStopping else { return }
         isStopping = true
         signal(15)
-        // Who is stopped could not hear it.
+        // A stopped process could not hear it.
         signal(18)
         let bound = QueueBound(self, to: environment.core)
         environment.core.after(Self.patience) { bound.value.kill() }
@@ -233,7 +233,7 @@ final class CommandProcess {
         if let token { environment.epoll.remove(token) }
         token = nil
         isOver = true
-        // Who was asked to end with it may do so as long as somebody has what it says open.
+        // Processes that were asked to end with it may do so as long as somebody has its output open.
         if !isStopping || isKilled || !isHeard { reap() }
     }
 
@@ -254,13 +254,13 @@ final class CommandProcess {
         }
     }
 
-    /// Who was killed may have said more than was read of it; who is not of its group may still write.
+    /// A killed process may have written more than was read; one outside of its group may still write.
     private func hearRest() {
         guard let number = rest?.number else { return }
         Self.hearAll(number, hear)
     }
 
-    /// What is in a pipe, which may be as large as 1 MiB.
+    /// The content of a pipe may be as large as 1 MiB.
     static func hearAll(_ number: Int32, _ hear: (Int32) throws(SystemError) -> Int?) {
         var size = 0
         while size < 1 << 20, let count = try? hear(number), count > 0 { size += count }

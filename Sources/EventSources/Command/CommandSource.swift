@@ -31,7 +31,7 @@ package final class CommandSource: EventSource {
     /// Why nothing of its output can be read any more.
     private var failure: SystemError?
     private let spare: SpareDescriptors
-    /// What it said that nobody was told before it was closed, and so many bytes of what it said since.
+    /// Output that nobody was told of before the source was closed, and so many bytes of the output since.
     private var heard: [LineFact] = []
     private var heardSize = 0
     /// More than that is thrown away: its end takes no longer for it (bytes).
@@ -125,7 +125,7 @@ package final class CommandSource: EventSource {
         left = nil
     }
 
-    /// Whoever has closed its output has nothing more to say, but may have something to do.
+    /// A command that has closed its output has nothing more to say, but may have something to do.
     private func outputEnded() {
         output?.close { $0.close() }
         reopenOutput()
@@ -140,7 +140,7 @@ package final class CommandSource: EventSource {
         }
     }
 
-    /// What nobody can read any more is not to go on.
+    /// A command whose output nobody can read any more must not go on.
     private func outputFailed(_ error: SystemError) {
         failure = error
         process?.stop()
@@ -208,7 +208,7 @@ package final class CommandSource: EventSource {
         view?.close()
     }
 
-    // MARK: What it says while it ends
+    // MARK: Output while it ends
 
     private func hear(_ number: Int32) throws(SystemError) -> Int? {
         switch try environment.buffer.read(number, maker) {

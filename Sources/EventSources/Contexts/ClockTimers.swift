@@ -42,7 +42,7 @@ package final class ClockTimers {
     /// Elapse once at this microsecond of the clock, and no more at the one before.
     package func arm(_ clock: Clock, at time: Int64) throws(SystemError) {
         guard let timer = timers[clock] else { return }
-        // Who set the time that the timer is armed for may have looked at the clock before, and this is told only once.
+        // The caller that set the timer's time may have looked at the clock before, and this is told only once.
         if try set(timer.descriptor, time, clock == .realtime) { context.async { [bound] in bound.value.tell() } }
     }
 

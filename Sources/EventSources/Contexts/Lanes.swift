@@ -85,7 +85,7 @@ package final class Lanes {
         assign()
     }
 
-    /// What has hung for longer than the patience, for people.
+    /// Lanes that have hung for longer than the patience, for people.
     package var hung: [String] {
         let now = Linux.now(.monotonic)
         return lanes.values.filter { ($0.busySince ?? now) + Self.patience < now }.compactMap(\.job?.name).sorted()

@@ -9,7 +9,7 @@ package final class PriorityPoller {
         var descriptor: Int32
     }
 
-    /// What the thread waits for.
+    /// The poll set of the thread.
     private final class Shared: Sendable {
         let wanted = Mutex<[Wanted]>([])
     }
@@ -18,7 +18,7 @@ package final class PriorityPoller {
     private let shared = Shared()
     private var handlers: [UInt64: (_ isBroken: Bool) -> Void] = [:]
     private var lastToken: UInt64 = 0
-    /// What ends a wait; the thread lives as long as watchd.
+    /// The descriptor that ends a wait; the thread lives as long as watchd.
     private var wake: Int32?
 
     private let name: String

@@ -77,7 +77,7 @@ package final class DatagramSource: EventSource {
         FileOwner.of(id, trigger, environment) { [weak self] owner in
             guard let self, let socket, !isClosing else { return }
             if isLost, isBack { isLost = false }
-            // What was told of it is in the old one.
+            // Its told datagrams are in the old one.
             if isLost, !socket.isSettled { return closeFirst() }
             do throws(SystemError) {
                 try open(socket, owner.get())
@@ -111,7 +111,7 @@ package final class DatagramSource: EventSource {
         opening.path.flatMap { try? Linux.lstat($0) }.map { ($0.device, $0.inode) }
     }
 
-    /// What was taken away is where it was: a folder above it was moved away and back.
+    /// A socket that was taken away is where it was: a folder above it was moved away and back.
     private var isBack: Bool {
         guard let file, let now = fileAtPath else { return false }
         return file == now && socket?.isOpen == true

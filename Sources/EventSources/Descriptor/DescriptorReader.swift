@@ -1,10 +1,10 @@
 import Engine
 import LinuxSystem
 
-/// Who reads the descriptor of a source. Confined to its context.
+/// The reader of a source's descriptor. Confined to its context.
 protocol DescriptorReader: AnyObject {
     var isOpen: Bool { get }
-    /// What it reads.
+    /// The descriptor that it reads.
     var number: Int32? { get }
     /// Everything that was told is consumed too.
     var isSettled: Bool { get }

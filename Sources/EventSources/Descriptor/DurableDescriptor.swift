@@ -4,21 +4,21 @@ import LinuxSystem
 /// A descriptor in the epoll set whose contents are looked at, told, and consumed only when what was told is safely
 /// stored: whatever happens in between, they are still there. Confined to its context.
 ///
-/// One batch at a time: the next look would show what is not yet consumed once more. What was told is never told again;
-/// while it is held, and when it is closed, exactly what was told is consumed. It is watched for changes (EPOLLET),
-/// since what stays in it stays readable.
+/// One batch at a time: the next look would show what is not yet consumed once more. A told item is never told again;
+/// while the source is held, and when it is closed, exactly the told items are consumed. It is watched for changes
+/// (EPOLLET), since what stays in it stays readable.
 final class DurableDescriptor<Item>: DescriptorReader {
     /// Items told in one turn, so that other sources of the context get theirs.
     private static var itemsPerTurn: Int { 1000 }
     private static var batchesPerTurn: Int { 64 }
 
-    /// What one look showed.
+    /// The items that one look showed.
     struct Batch {
         /// In order, each with what is to be consumed when it has been told.
         var items: [(item: Item, size: Int)] = []
         /// The last writer has gone, after these.
         var isEnd = false
-        /// What was seen, from the first byte of the first item on: each has `size` of them.
+        /// Their bytes, from the first byte of the first item on: each has `size` of them.
         var bytes: [UInt8] = []
         /// `bytes` are one whole, which is consumed with the last item.
         var isWhole = false
@@ -48,7 +48,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
     private var isRepeated = false
     /// Bytes of the batch that were told.
     private var toldSize = 0
-    /// What waits for safety, and what was told since.
+    /// Items that wait for safety, and items told since.
     private var pieces = [UntakenBytes.Piece(), UntakenBytes.Piece()]
     /// Where in the batch a repeat ends, and the digests of what of it stands from each item on: backwards, so that one
     /// pass makes all of them.
@@ -126,7 +126,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
         if !batch.isEmpty { later() }
     }
 
-    /// What is there may be seen otherwise than before, though nothing has come.
+    /// Its content may look different from before, though nothing has come.
     func lookAgain() { turn() }
 
     func watch() throws(SystemError) {
@@ -168,7 +168,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
                 return ended()
             }
             forgetBatch()
-            // What the daemon before had told is not known yet.
+            // The note of the daemon before is not known yet.
             if let untaken, !untaken.isKnown { return }
             do throws(SystemError) {
                 batch = try look(number)
@@ -215,11 +215,11 @@ final class DurableDescriptor<Item>: DescriptorReader {
         repeated = max(0, repeated - size)
     }
 
-    /// Whatever of it is taken out before the next note, what is left is one of its ends: the last item that was told
+    /// However much of it is taken out before the next note, the rest is one of its ends: the last item that was told
     /// may be the last that is.
     private func note(next: Int) { untaken?.set(pieces + [rest(from: next)], of: self) }
 
-    /// What of the batch is a repeat from this item on.
+    /// The part of the batch that repeats from this item on.
     private func rest(from item: Int) -> UntakenBytes.Piece {
         guard toldSize < repeatedEnd, restMarks.indices.contains(item) else { return UntakenBytes.Piece() }
         return UntakenBytes.Piece(count: repeatedEnd - toldSize, mark: restMarks[item])
@@ -257,7 +257,7 @@ final class DurableDescriptor<Item>: DescriptorReader {
     /// it a new note.
     func lookFirst() {
         guard isFound, batch.isEmpty, isOpen, let number = descriptor.number, untaken?.isKnown == true else { return }
-        // What fails does so again.
+        // A failing look fails again.
         guard let seen = try? look(number) else { return }
         batch = seen
         findRepeats()

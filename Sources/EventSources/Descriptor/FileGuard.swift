@@ -22,7 +22,7 @@ final class FileGuard {
 
     var watchCount: Int { anchor?.watchCount ?? 0 }
 
-    /// What stands at the path now is to be kept in sight. Without inotify watches for it, it is looked at every minute
+    /// The file at the path now is to be kept in sight. Without inotify watches for it, it is looked at every minute
     /// until there are some.
     func watch() {
         let status = try? Linux.lstat(path)

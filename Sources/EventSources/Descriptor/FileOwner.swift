@@ -50,14 +50,14 @@ struct FileOwner: Sendable {
     /// Makes it so, where it is not, of what is open; `pathOnly` will do.
     func apply(to descriptor: Int32) throws(SystemError) {
         let status = try Linux.fstat(descriptor)
-        // Who is given it must not be let in before the mode is right, and giving it away may clear bits of the mode.
+        // A new owner must not be let in before the mode is right, and giving the file away may clear bits of the mode.
         let isOwnedAsWanted = user ?? status.userID == status.userID && group ?? status.groupID == status.groupID
         if !isOwnedAsWanted { try Linux.fchown(descriptor, user: user, group: group) }
         if !isOwnedAsWanted || status.permissions != mode { try Linux.fchmod(descriptor, mode) }
     }
 
-    /// What stands there already is taken over only from those who may have made it: root, watchd's user, and the one
-    /// of `SocketUser=`. Anybody else could have opened it before, or made it to be told what is written there.
+    /// A file that stands there already is taken over only from those who may have made it: root, watchd's user, and
+    /// the one of `SocketUser=`. Anybody else could have opened it before, or made it to be told what is written there.
     ///
     /// - Parameter name: of it, for the error.
     func check(_ status: FileStatus, _ kind: FileStatus.Kind, _ name: [UInt8]) throws(SystemError) {

@@ -11,7 +11,7 @@ final class PipeView {
     private let maxLength: Int
     private let isChunk: Bool
     private let maker: LineMaker
-    /// What comes belongs to a line that was cut.
+    /// The next bytes belong to a line that was cut.
     private var isSkipping = false
     /// Of the line that comes next: it was taken out by another one, and is not told.
     private var beginning: [UInt8] = []
@@ -38,7 +38,7 @@ final class PipeView {
     /// When everything that was told is consumed.
     var unfinished: Unfinished { Unfinished(bytes: beginning, isSkipping: isSkipping && shown == 0) }
 
-    /// What is left when nobody will end it.
+    /// The rest when nobody will end it.
     func rest() -> [LineFact] {
         defer { beginning = [] }
         return maker.sift(maker.incomplete(beginning))
@@ -77,7 +77,7 @@ final class PipeView {
     }
 
     /// The lines in the FIFO that can be told, with the bytes there that are theirs. An unfinished one stays, until it
-    /// is longer than allowed, or fills the pipe, or its writer has gone. What is left of one that was cut is consumed.
+    /// is longer than allowed, or fills the pipe, or its writer has gone. The rest of a line that was cut is consumed.
     func look(_ fifo: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {
         while true {
             // Looked at before and after: who has gone before had written everything, and nobody else has come since.
@@ -125,7 +125,7 @@ final class PipeView {
         return try Linux.bytesAvailable(fifo) == count
     }
 
-    /// What is in the FIFO, and whether it is full; `nil`: nothing, but somebody writes.
+    /// The content of the FIFO, and whether it is full; `nil`: nothing, but somebody writes.
     private func copy(_ fifo: Int32) throws(SystemError) -> (bytes: [UInt8], isFull: Bool)? {
         let (read, write) = try pipe(fifo)
         let count: Int

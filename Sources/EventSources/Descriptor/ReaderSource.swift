@@ -3,8 +3,8 @@ import LinuxSystem
 import WatchFile
 
 /// A descriptor that is opened and read, and opened anew when it has ended: `ListenSpecial=`, `ListenNetlink=`,
-/// `ListenMessageQueue=`, and what `FileDescriptorName=` finds. What is read of it is consumed at once. Confined to its
-/// context.
+/// `ListenMessageQueue=`, and what `FileDescriptorName=` finds. Bytes that are read of it are consumed at once.
+/// Confined to its context.
 package final class ReaderSource: EventSource {
     /// How it is read.
     enum Kind {

@@ -57,7 +57,7 @@ package final class ReadySource: EventSource {
                 descriptor.take()?.close()
                 descriptor = consume opened
                 isLost = false
-                // What can never be waited for is refused at once, not when it is released.
+                // A descriptor that can never be waited for is refused at once, not when it is released.
                 if isHeld, let number = descriptor.number { try environment.epoll.check(number) }
                 try watch()
                 environment.send(.source(id, .armed))

@@ -12,7 +12,7 @@ extension SourceEnvironment {
         send(.gap(id, count))
     }
 
-    /// What was taken out of it, and nobody will go on with, is named.
+    /// Lines that were taken out of it, and that nobody will go on with, are named.
     func tellLost(_ id: SourceID, _ unfinished: Unfinished, _ reason: String) {
         guard !unfinished.isEmpty else { return }
         let what = unfinished.facts.isEmpty ? "the beginning of a line is lost" : "lines that were read are lost"
@@ -21,7 +21,7 @@ extension SourceEnvironment {
     }
 }
 
-/// What is in a descriptor, in words.
+/// The content of a descriptor, in words.
 enum UnreadText {
     /// `nil`: nothing. Of a socket that listens, connections are let in to be looked at.
     static func of(_ name: KeptDescriptor, _ number: Int32, _ unfinished: Unfinished) -> (text: String, count: Int)? {

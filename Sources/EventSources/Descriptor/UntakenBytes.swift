@@ -1,13 +1,13 @@
 import WatchFile
 
-/// What a durable source has told of its descriptors and not taken out of them yet, as a note that is stored in the
-/// same commit as what becomes of it.
+/// The items that a durable source has told of its descriptors and not taken out of them yet, as a note that is stored
+/// in the same commit as their fate.
 ///
 /// After a `kill -9` in between, the bytes of the note still stand at the head of the descriptor: what is told of them
 /// by the next daemon may be a repeat, and says so. Nothing is dropped, since somebody may have written the same bytes
-/// again. What is told of a descriptor is taken out in pieces, each at once: one that waits to be safe, and one that was
-/// told since. The rest of what is a repeat already is a third, which the note goes on to tell of while it stands there.
-/// Confined to its context.
+/// again. Items that are told of a descriptor are taken out in pieces, each at once: one that waits to be safe, and one
+/// that was told since. The rest of what is a repeat already is a third, which the note goes on to tell of while it
+/// stands there. Confined to its context.
 package final class UntakenBytes {
     struct Piece: Equatable {
         var count = 0
@@ -35,7 +35,7 @@ package final class UntakenBytes {
     private var readers: [(reader: ObjectIdentifier, chain: [Piece])] = []
     /// Chains of readers that were closed, for those that are opened in their place.
     private var left: [[Piece]] = []
-    /// What the daemon before had noted last; `nil`: not read yet.
+    /// The last note of the daemon before; `nil`: not read yet.
     private var before: Note?
     /// This daemon has told something, so that its note is the one that counts.
     private(set) var isTold = false
@@ -65,7 +65,7 @@ package final class UntakenBytes {
         return Self.heading + Array(chains.joined().utf8)
     }
 
-    /// What this reader has told and not taken out, in order; none: it has taken out everything.
+    /// The items that this reader has told and not taken out, in order; none: it has taken out everything.
     func set(_ chain: [Piece], of reader: AnyObject) {
         let chain = chain.filter { $0.count > 0 }
         let reader = ObjectIdentifier(reader)

@@ -1,6 +1,6 @@
 package import LinuxSystem
 
-/// What happened at a watched folder, or to it.
+/// An event at a watched folder, or of the folder itself.
 package struct FolderEvent {
     package enum Change {
         case created, closedAfterWriting, modified, attributes, deleted
@@ -20,7 +20,7 @@ package struct FolderEvent {
     package var isFolder: Bool
 }
 
-/// Who watches folders.
+/// An observer of folders.
 package protocol FolderObserver: AnyObject {
     func observe(_ event: FolderEvent)
 }
@@ -44,7 +44,8 @@ package final class InotifyHub {
     private var adopted: FileDescriptor?
     /// Watches that an adopted descriptor had.
     private let adoptedWatches: Set<Int32>
-    /// What is read happened while nobody read, or could have: it is older than anything that is listed now.
+    /// The events that are read happened while nobody read, or could have: they are older than anything that is listed
+    /// now.
     package private(set) var isReplaying: Bool
     private var source: ReadSource?
     /// Closed: its number may be another one's by now.
@@ -55,7 +56,7 @@ package final class InotifyHub {
     private var hasStale = false
     /// Events that were read and come after the one that is being told.
     private var untold = 0
-    /// What waits until everything is told.
+    /// Calls that wait until everything is told.
     private var whenTold: [() -> Void] = []
     /// The first half of a rename, whose second has not been seen.
     private var moved: InotifyEvent?
@@ -174,7 +175,7 @@ package final class InotifyHub {
             let detail = "\(folder.printable), which takes read permission on that folder"
             throw SystemError(call: error.call, detail: detail, errno: error.errno)
         }
-        // What was made meanwhile matters to who would watch for it only where it is missing.
+        // A file that was made meanwhile matters to the observer that would watch for it only where it is missing.
         watches[number, default: FolderObservers()].add(owner, isReplaying ? mask.union(.created) : mask, of: name)
         return number
     }
@@ -192,7 +193,7 @@ package final class InotifyHub {
     /// Takes back one `watch` of the owner for that name.
     package func unwatch(_ number: Int32, name: [UInt8]? = nil, for owner: any FolderObserver) {
         watches[number]?.remove(owner, of: name)
-        // What is to be read yet is of this number: should it be watched again, it must keep it.
+        // Events that are yet to be read are of this number: should it be watched again, it must keep it.
         if !isReplaying { removeUnused(number) }
     }
 
@@ -211,7 +212,7 @@ package final class InotifyHub {
     package func add(_ tree: any TreeObserver) { trees.add(tree) }
     package func remove(_ tree: any TreeObserver) { trees.remove(tree) }
 
-    /// What is reported from now on of folders that nobody has claimed is kept for those who do, until `endArming`.
+    /// Reports from now on of folders that nobody has claimed are kept for those who do, until `endArming`.
     func beginArming() { trees.beginScan() }
     func endArming() { endScan([]) }
 
@@ -246,7 +247,7 @@ package final class InotifyHub {
         if !isReplaying { removeUnused(watch) }
     }
 
-    /// What a half of a rename is by itself, like any other event of a name.
+    /// The meaning of one half of a rename by itself, like any other event of a name.
     private static func changeOfName(_ mask: InotifyMask) -> FolderEvent.Change? {
         switch mask {
         case let mask where mask.contains(.movedFrom): .movedOut

@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// Who has folders of a tree watched.
+/// An observer that has folders of a tree watched.
 package protocol TreeObserver: AnyObject {
     /// Something happened to a name in a folder of it; a rename may come from another one of its folders.
     func observe(_ event: FolderEvent, in folder: FileTree.ID, from oldFolder: FileTree.ID?)

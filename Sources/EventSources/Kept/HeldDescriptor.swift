@@ -3,15 +3,15 @@ import LinuxSystem
 
 /// A descriptor in the epoll set that is read line by line (or datagram by datagram) and can be held.
 ///
-/// What one read gives may be more lines than can be told now: they wait here, at most one read's worth, and are told
-/// before anything more is read. While it is held the descriptor is out of the set altogether, since a hang-up is
-/// reported whether it is asked for or not. Confined to its context.
+/// One read may give more lines than can be told now: they wait here, at most one read's worth, and are told before
+/// anything more is read. While it is held the descriptor is out of the set altogether, since a hang-up is reported
+/// whether it is asked for or not. Confined to its context.
 final class HeldDescriptor<Item> {
     /// Items told in one turn, so that other sources of the context get theirs.
     private static var itemsPerTurn: Int { 1000 }
     private static var bytesPerTurn: Int { 256 << 10 }
 
-    /// What one read brought.
+    /// The result of one read.
     enum Reading {
         case items([Item], bytes: Int)
         /// Nothing there now.
@@ -52,7 +52,7 @@ final class HeldDescriptor<Item> {
 
     var number: Int32? { descriptor.number }
     var isOpen: Bool { descriptor.number != nil }
-    /// What is read is consumed.
+    /// Bytes that are read are consumed.
     var isSettled: Bool { true }
 
     func open(_ new: consuming FileDescriptor) throws(SystemError) {
@@ -60,7 +60,7 @@ final class HeldDescriptor<Item> {
         descriptor.take()?.close()
         descriptor = consume new
         hasEnded = false
-        // What can never be waited for is refused at once, not when it is released.
+        // A descriptor that can never be waited for is refused at once, not when it is released.
         if isHeld, let number = descriptor.number { try epoll.check(number) }
         try watch()
     }

@@ -31,7 +31,7 @@ package enum KeptDescriptor: Hashable, Sendable {
         }
     }
 
-    /// What a name stands for; `nil`: nothing that this version of watchd would store.
+    /// Reads a name in the store; `nil`: nothing that this version of watchd would store.
     package init?(name: String) {
         let parts = name.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         if name == "inotify" {

@@ -45,7 +45,7 @@ package final class SpareDescriptors {
         entries[name] = Entry(number: descriptor.release(), unfinished: unfinished, discarded: discarded)
     }
 
-    /// What `take` of the same name would leave behind.
+    /// The rest that `take` of the same name would leave behind.
     func unfinished(_ name: KeptDescriptor) -> Unfinished { entries[name]?.unfinished ?? Unfinished() }
 
     /// The descriptor of that name; one that does not fit is closed.
@@ -89,7 +89,7 @@ package final class SpareDescriptors {
         for id in untold.keys { lost(id, takeLines(of: id)) }
     }
 
-    // MARK: What nobody takes
+    // MARK: Descriptors that nobody takes
 
     /// Everything of that source.
     func discard(of id: SourceID, but wanted: KeptDescriptor? = nil) {

@@ -6,7 +6,7 @@ package struct LaunchFailure: Error {
     package var reason: String
 }
 
-/// What a contract names that is looked up at each start: user, groups and files with variables. Name services and
+/// The names in a contract that are looked up at each start: user, groups and files with variables. Name services and
 /// files may block, so it is for a lane.
 package struct LaunchSurroundings: Sendable {
     /// Bytes of one environment file.
@@ -20,7 +20,7 @@ package struct LaunchSurroundings: Sendable {
     package private(set) var files: [EnvironmentVariable] = []
     /// `WorkingDirectory=~`.
     package private(set) var home: [UInt8]?
-    /// What was passed over.
+    /// Settings that were passed over.
     package private(set) var warnings: [String] = []
 
     package init(_ contract: ProcessContract) throws(LaunchFailure) {
@@ -63,7 +63,7 @@ package struct LaunchSurroundings: Sendable {
         }
     }
 
-    /// Whoever has no account any more has no right to anything.
+    /// A user without an account any more has no right to anything.
     private static func account(of credentials: UserCredentials) throws(LaunchFailure) -> Account {
         do throws(SystemError) {
             if let account = try Linux.account(of: credentials.user) { return account }

@@ -26,7 +26,7 @@ extension SpawnSpecification {
 }
 
 extension SpawnError {
-    /// What is missing, where the kernel wants a capability for it.
+    /// The missing privilege, where the kernel wants a capability for it.
     package var missingPrivilege: String? {
         guard [.notPermitted, .accessDenied].contains(errno), step.needsPrivilege else { return nil }
         return """

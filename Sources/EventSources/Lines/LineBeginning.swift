@@ -3,7 +3,7 @@ import WatchFile
 
 /// Where a connection stands that somebody else may have begun to read: in the middle of a line, when it is marked.
 struct LineBeginning {
-    /// What its next byte belongs to, of which something has been consumed.
+    /// The line of its next byte, of which something has been consumed.
     private enum Mark: Int32 {
         /// To a line that is not told yet.
         case untold = 1
@@ -11,7 +11,7 @@ struct LineBeginning {
         case told
     }
 
-    /// What comes up to the next newline is told already, or cannot be told.
+    /// The bytes up to the next newline are told already, or cannot be told.
     private(set) var isSkipping = false
     /// There was a beginning, which is not known.
     private(set) var isLost = false

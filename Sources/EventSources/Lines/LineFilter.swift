@@ -13,7 +13,7 @@ package final class LineFilter {
         exclude = trigger.exclude.compactMap { try? LinePattern($0) }
     }
 
-    /// What `%1` to `%9` are, empty without `Include=`; `nil`: the line is refused.
+    /// The values of `%1` to `%9`, empty without `Include=`; `nil`: the line is refused.
     package func captures(_ line: [UInt8]) -> [[UInt8]]? {
         if exclude.contains(where: { $0.match(line) != nil }) { return nil }
         guard !include.isEmpty else { return [] }

@@ -18,7 +18,7 @@ package struct LineFramer: Sendable {
     private let maxLength: Int
     private let isInPieces: Bool
     private var rest: [UInt8] = []
-    /// What comes belongs to a line that was cut.
+    /// The next bytes belong to a line that was cut.
     private var isSkipping = false
     /// Lines that were cut so far.
     package private(set) var cut = 0
@@ -54,7 +54,7 @@ package struct LineFramer: Sendable {
         return lines
     }
 
-    /// What is left when the writer has gone: a line without its end.
+    /// The rest when the writer has gone: a line without its end.
     package mutating func finish() -> Line? {
         defer { (rest, isSkipping) = ([], false) }
         return rest.isEmpty ? nil : Line(bytes: rest, isIncomplete: true)

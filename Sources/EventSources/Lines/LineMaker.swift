@@ -19,7 +19,7 @@ final class LineMaker {
     private var cutRefused = 0
     private var cutWarned: Int64?
     private static let warningPause: Int64 = 60_000_000
-    /// Who sends, where that is known for all of it.
+    /// The sender, where it is known for the whole stream.
     var peer: String?
 
     init(_ id: SourceID, _ trigger: DescriptorTrigger, _ environment: SourceEnvironment) {
@@ -35,7 +35,7 @@ final class LineMaker {
     /// Bytes of one read.
     var readSize: Int { isChunk ? min(trigger.maxLength, 1 << 16) : 1 << 16 }
 
-    /// The next bytes of the stream go on with this. What cannot be gone on with is told first.
+    /// The next bytes of the stream go on with this. A line that cannot be gone on with is told first.
     ///
     /// - Returns: what is to be told now.
     func resume(_ unfinished: Unfinished) -> [LineFact] {
@@ -65,7 +65,7 @@ final class LineMaker {
         return sift(facts)
     }
 
-    /// What is left when the writer has gone.
+    /// The rest when the writer has gone.
     func rest() -> [LineFact] { sift(framer.finish().map { [fact($0)] } ?? []) }
 
     /// A line that was cut out elsewhere.
@@ -138,7 +138,7 @@ final class LineMaker {
         if filter != nil { cutUnsifted += count }
     }
 
-    /// What the kernel had no room for.
+    /// Data that the kernel had no room for.
     func noteLost(_ count: Int) { if count > 0 { send(.gap(id, count)) } }
 
     private func tellCut() {

@@ -1,13 +1,13 @@
 import Engine
 import WatchFile
 
-/// What was taken out of a descriptor and is not told: it belongs before what is in it.
+/// The data taken out of a descriptor and not told: it belongs before the data still in it.
 struct Unfinished {
     /// Lines that were held back.
     var facts: [LineFact] = []
     /// The beginning of the line that comes next.
     var bytes: [UInt8] = []
-    /// What comes up to the next newline belongs to a line that was told, cut.
+    /// The bytes up to the next newline belong to a line that was told, cut.
     var isSkipping = false
 
     /// Nothing would be lost with it.

@@ -1,7 +1,7 @@
 import Engine
 package import LinuxSystem
 
-/// What stood in a folder (or at a path) when it was last looked at, to be compared after events were lost.
+/// The state of a folder (or of a path) when it was last looked at, to be compared after events were lost.
 package struct FolderSnapshot: Sendable, Equatable {
     package struct Stamp: Sendable, Equatable {
         package var inode: UInt64
@@ -184,7 +184,7 @@ package struct FolderSnapshot: Sendable, Equatable {
         }
     }
 
-    /// What a newer snapshot shows that this one does not, in the order of the names.
+    /// The changes that a newer snapshot shows, in the order of the names.
     ///
     /// - Parameter trustsFresh: what was stamped so soon after a change that another one may be hidden counts as it is.
     package func differences(
@@ -197,7 +197,7 @@ package struct FolderSnapshot: Sendable, Equatable {
                 continue
             }
             let isSame = old.mayHaveSameContent(as: stamp) && !old.isOpen && (trustsFresh || !old.isFresh)
-            // What happens within a folder is no change of its own, though it changes its times.
+            // A change within a folder is no change of the folder's own, though it changes its times.
             if !isSame, !stamp.isFolder || old.inode != stamp.inode {
                 found.append((name, .contentChanged))
             } else if !old.isSameAccess(as: stamp)

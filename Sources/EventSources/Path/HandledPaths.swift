@@ -2,7 +2,7 @@ package import Engine
 import LinuxSystem
 package import WatchFile
 
-/// What was handled since it was written last: written in batches, off the way of an event.
+/// The changes handled since they were last written: written in batches, off the way of an event.
 ///
 /// A stamp that was taken within 20 ms of a change may hide another one (Semantics.md, "Comparison"): such a path is looked at again
 /// when it is written. If it still stands as it was told, and nothing is told of it that is not handled, its stamp is
@@ -119,7 +119,7 @@ package final class HandledPaths {
         }
         slow.submit(root.id.description, inOrder: true) { [core, bound] in
             let found = paths.map { key, path, inode in
-                // What a link that is followed leads to was told.
+                // The target of a link that is followed was told.
                 let status = (try? Linux.statusOfAny(path)).map { $0.inode == inode ? $0 : PathRoot.followed($0, path) }
                 return (key, status.map { FolderSnapshot.Stamp($0).state })
             }
@@ -145,8 +145,8 @@ package final class HandledPaths {
         if closing != nil { look() } else { plan() }
     }
 
-    /// What stands there by now, where that is known to be what was told: whoever has written it since would have been
-    /// told of. A change of mode or attributes, as many make behind the close, is none of the content.
+    /// The state of the path now, where that is known to be the one that was told: a later writer would have been told
+    /// of. A change of mode or attributes, as many make behind the close, is none of the content.
     private func trusted(_ told: PathState, _ now: PathState, _ path: [UInt8], _ root: Root) -> PathState? {
         guard FolderSnapshot.Stamp(told).isSameContent(as: FolderSnapshot.Stamp(now)), !now.isFresh else { return nil }
         if let closing, !closing.missesNothing || told.isFresh(at: closing.time) { return nil }
@@ -159,7 +159,7 @@ package final class HandledPaths {
     package func sourcesClose() {
         guard closing == nil else { return }
         closing = (Linux.now(.realtime), hub.isCaughtUp)
-        // What waits for the rest to be told is looked at again.
+        // Changes that wait for the rest to be told are looked at again.
         for (root, entries) in looking { waiting[root, default: [:]].merge(entries) { newer, _ in newer } }
         looking = [:]
     }

@@ -9,7 +9,7 @@ struct LevelView: Equatable, Sendable {
         var name: [UInt8]?
     }
 
-    /// What tells whether something is what it was.
+    /// The properties that tell whether a file is still the same.
     struct Stamp: Hashable, Sendable {
         private let device: UInt64
         private let inode: UInt64
@@ -23,7 +23,7 @@ struct LevelView: Equatable, Sendable {
         }
     }
 
-    /// What exists, and folders that are not empty, in the order of the conditions and of their names.
+    /// Existing paths, and folders that are not empty, in the order of the conditions and of their names.
     private(set) var matches: [[UInt8]] = []
     private(set) var stamps: [[UInt8]: Stamp] = [:]
     private(set) var places: Set<Place> = []

@@ -5,10 +5,10 @@ import WatchFile
 
 /// `PathExists=`, `PathExistsGlob=`, `DirectoryNotEmpty=`: conditions that fire while they hold.
 ///
-/// Watches, looks, and looks again when something was newly watched, so that nothing is missed. What holds is told
-/// once; when all that was made of it has ended it is looked at again. A run that succeeded and changed something is
-/// followed by the next one at once, any other by a pause that doubles, unless somebody else changes something
-/// meanwhile. Confined to its context.
+/// Watches, looks, and looks again when something was newly watched, so that nothing is missed. A condition that holds
+/// is told once; when all operations made of it have ended it is looked at again. A run that succeeded and changed
+/// something is followed by the next one at once, any other by a pause that doubles, unless somebody else changes
+/// something meanwhile. Confined to its context.
 final class LevelWatch: FolderObserver {
     let levels: PathLevels
     private let id: SourceID
@@ -16,7 +16,7 @@ final class LevelWatch: FolderObserver {
     private unowned let owner: PathSource
     private var watches: [LevelView.Place: Int32] = [:]
     private var state = State.idle
-    /// What it was told of last, or looked like after the last run.
+    /// The state that it was told of last, or that the last run left.
     private var seen: LevelView?
     private var unchanged = 0
     private var retry: Retry
@@ -71,7 +71,7 @@ final class LevelWatch: FolderObserver {
         for place in watches.keys { unwatch(place) }
     }
 
-    /// What was told is looked at when all that was made of it has ended.
+    /// A told condition is looked at when all operations made of it have ended.
     func observe(_ event: FolderEvent) {
         if case .told = state, !isLooking { return }
         look()
@@ -125,7 +125,7 @@ final class LevelWatch: FolderObserver {
                 watches[place] = try environment.inotify.watch(place.folder, mask, name: place.name, for: self)
                 isNew = true
             } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
-                // What is missing here is noticed in the folder above.
+                // A path that is missing here is noticed in the folder above.
             } catch {
                 limit = error.reason
                 isBlind = error.leavesUnwatched

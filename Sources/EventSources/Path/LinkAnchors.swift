@@ -1,7 +1,7 @@
 import LinuxSystem
 
 /// Keeps sight of where the symbolic links on the way to a log lead: each link, and the end of the way, which need not
-/// be there yet. What the log's own anchor sees is left to it. Confined to its context.
+/// be there yet. A place that the log's own anchor sees is left to it. Confined to its context.
 final class LinkAnchors {
     private let path: [UInt8]
     private let hub: InotifyHub

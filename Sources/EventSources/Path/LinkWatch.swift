@@ -1,10 +1,10 @@
 package import LinuxSystem
 
 /// Tells when another file may stand under a path: when its name, or that of a symbolic link on the way to it, is made,
-/// replaced, written or removed (`inotify(7)`). What is not there is waited for in the nearest folder that is. Confined
-/// to its context.
+/// replaced, written or removed (`inotify(7)`). A path that is not there is waited for in the nearest folder that is.
+/// Confined to its context.
 package final class LinkWatch {
-    /// What can make the path lead elsewhere: a name, in a folder whose path has no links.
+    /// The places that can make the path lead elsewhere: a name, in a folder whose path has no links.
     struct Place: Hashable {
         var folder: [UInt8]
         var name: [UInt8]

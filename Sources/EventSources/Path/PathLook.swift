@@ -1,7 +1,7 @@
 import Engine
 import LinuxSystem
 
-/// What stands at a watched path itself, as a lane has seen it: the file system may hang.
+/// The status of a watched path itself, as a lane has seen it: the file system may hang.
 struct PathLook: Sendable {
     /// `nil`: nothing.
     var status: FileStatus?

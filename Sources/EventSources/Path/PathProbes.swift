@@ -4,7 +4,7 @@ package import LinuxSystem
 /// its server, FUSE without its daemon) would stop everything.
 ///
 /// A path is asked folder by folder, so that of many below one mount that hangs, one stands still and the others are
-/// not asked before it has answered. What hangs later, when a source is armed and looks at its path, is not noticed
+/// not asked before it has answered. A path that hangs later, when a source is armed and looks at it, is not noticed
 /// here. Confined to the core.
 package final class PathProbes {
     /// Microseconds after which what has not answered is silent: nobody waits for it any longer.
@@ -21,7 +21,7 @@ package final class PathProbes {
     private var walks: [Int: Walk] = [:]
     private var lastWalk = 0
     private var questions: [Question] = []
-    /// What has not answered for a moment.
+    /// Places that have not answered for a moment.
     private var stuck: [[UInt8]: Stuck] = [:]
     private var isLookPlanned = false
     private var isMountLookPlanned = false
@@ -39,7 +39,7 @@ package final class PathProbes {
     private final class Question {
         /// Walks that may answer yet.
         var walks = 0
-        /// What is asked when that which is stuck has answered.
+        /// Paths that are asked when the stuck one has answered.
         var below: [[UInt8]: [[UInt8]]] = [:]
         let then: () -> Void
 
@@ -164,7 +164,7 @@ package final class PathProbes {
         question.then()
     }
 
-    // MARK: What does not answer
+    // MARK: Places that do not answer
 
     private func planLook() {
         guard !isLookPlanned, walks.values.contains(where: { !$0.isSilent }) else { return }
@@ -199,7 +199,7 @@ package final class PathProbes {
         return nil
     }
 
-    /// What is not below it is asked on another lane.
+    /// A path that is not below it is asked on another lane.
     private func isStuck(_ number: Int, at place: [UInt8], _ reason: String? = nil) {
         guard walks[number]?.stuckAt == nil else { return }
         walks[number]?.stuckAt = place
@@ -218,7 +218,8 @@ package final class PathProbes {
         planMountLook()
     }
 
-    /// What was taken away from its place (`umount --lazy`) may never answer; what is there now is asked anew.
+    /// A file system that was taken away from its place (`umount --lazy`) may never answer; the one that is there now
+    /// is asked anew.
     private func planMountLook() {
         guard !isMountLookPlanned, !stuck.isEmpty else { return }
         isMountLookPlanned = true

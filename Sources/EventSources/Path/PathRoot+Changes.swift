@@ -2,7 +2,8 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// What is told of the entries: by comparing, and of what the kernel reports. Both may see one change; it is told once.
+/// The changes of the entries: found by comparing, and reported by the kernel. Both may see one change; it is told
+/// once.
 extension PathRoot {
     /// Tells a difference to what stands there now.
     func tell(_ found: FolderSnapshot.Found, _ newer: FolderSnapshot) {
@@ -71,7 +72,7 @@ extension PathRoot {
         case .modified: if !gone.contains(name) { tell(.modified, name) }
         case .attributes: if !gone.contains(name) { attributesChanged(name) }
         case .deleted, .movedOut:
-            // What a comparison has told stands there since.
+            // A file that a comparison has told has stood there since.
             newFiles.remove(name)
             guard gone.remove(name) == nil, !stands(name) else { return }
             let wasNew = isUntold(name)
@@ -118,7 +119,7 @@ extension PathRoot {
         let (old, isNew) = (snapshot.entries[name], isUntold(name))
         _ = remember(name, status)
         guard let new = snapshot.entries[name], !new.isRecovered else { return }
-        // Whoever had it open for writing has not written.
+        // A program that had it open for writing has not written.
         if let old, isSettled, !isOlder, !hub.isReplaying, old.isTold(as: new) { return }
         tell(.written, name, isRecovered: isRecovered, isNew: isNew)
     }
@@ -211,8 +212,8 @@ extension PathRoot {
         }
     }
 
-    /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told. What is
-    /// gone again by now is told nevertheless, and so its going is due as well.
+    /// Stamps what stands at a name now; `isRecovered` stays when it is what a comparison has already told. A file that
+    /// is gone again by now is told nevertheless, and so its going is due as well.
     private func remember(_ name: [UInt8], _ known: FileStatus? = nil) -> FileStatus? {
         let path = fullPath(name)
         guard let status = try? known ?? Linux.lstat(path) else {

@@ -2,7 +2,7 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// What was handled before, and what is to be stored, of a folder by itself or a file.
+/// The handled state, read and stored, of a folder by itself or a file.
 extension PathRoot: RecordedPath {
     private static let slash = UInt8(ascii: "/")
 
@@ -11,7 +11,7 @@ extension PathRoot: RecordedPath {
     /// Whether what is told is recorded when it is handled.
     var isRecording: Bool { record.state == .kept && record.beginning == .over }
 
-    /// What stands at a name, as it was told.
+    /// The state of a name, as it was told.
     func state(_ name: [UInt8]) -> PathState? { isRecording ? snapshot.entries[name]?.state ?? .nothing : nil }
 
     // MARK: The beginning
@@ -29,7 +29,7 @@ extension PathRoot: RecordedPath {
 
     func beginAgain() { rearm() }
 
-    /// What the store has of the path: entries by their name, and what it had of a tree.
+    /// The stored state of the path: entries by their name, and what the store had of a tree.
     private struct Known: Sendable {
         var entries: [[UInt8]: PathState] = [:]
         /// Below the folders in it.
@@ -51,7 +51,7 @@ extension PathRoot: RecordedPath {
         record.beginning = .over
         defer { owner.rootChanged() }
         guard var known else {
-            // What was handled stays as it is in the store: the next start compares.
+            // The handled state stays as it is in the store: the next start compares.
             (record.state, record.isComparing) = (.none, false)
             carry(events)
             return list()
@@ -78,7 +78,7 @@ extension PathRoot: RecordedPath {
         for (below, state) in entries {
             let name = below.isEmpty ? ownName : below
             snapshot.entries[name] = FolderSnapshot.Stamp(state)
-            // Whatever has happened to it since, its handler is still to run.
+            // However it has changed since, its handler is still to run.
             if state.isFresh, stored.contains(fullPath(name)) { snapshot.entries[name]?.isFresh = false }
         }
     }
@@ -98,7 +98,7 @@ extension PathRoot: RecordedPath {
         record.isComparing = true
     }
 
-    // MARK: What is stored
+    // MARK: The stored state
 
     var identity: RootIdentity { RootIdentity(path, (try? Linux.lstat(path)).map { Self.followed($0, path) }) }
 
@@ -107,7 +107,7 @@ extension PathRoot: RecordedPath {
 
     func storeAll() { storeAll(snapshot.rows(isFolder: isFolder)) }
 
-    /// What stands there counts as handled from now on.
+    /// The present state counts as handled from now on.
     func storeAll(_ rows: [(path: [UInt8], state: PathState)]) {
         guard let store = owner.snapshots else { return }
         owner.handled?.forget(owner.id, path)

@@ -7,7 +7,7 @@ import WatchFile
 /// Each link on the way is watched, and the end of the way: what happens there is found by comparing. So a link that is
 /// switched is a change of all that is read through it, whichever of the links on the way it is.
 extension PathRoot {
-    /// What stands at a path, or what it leads to: a link that leads nowhere stands for itself.
+    /// The status of a path, or of its target: a link that leads nowhere stands for itself.
     static func followed(_ status: FileStatus, _ path: [UInt8]) -> FileStatus {
         status.kind == .symbolicLink ? (try? Linux.stat(path)) ?? status : status
     }
@@ -15,7 +15,7 @@ extension PathRoot {
     /// Whether the entries stand for what they lead to.
     var followsEntries: Bool { owner.followsLinks || !isFolder }
 
-    /// What happens at the end of a way, where it is another folder that would be told of it.
+    /// The events at the end of a way, where it is another folder that would be told of it.
     private var maskOfEnds: InotifyMask {
         var mask: InotifyMask = [.closedAfterWriting]
         if events.contains(.modified) { mask.insert(.modified) }
@@ -51,7 +51,7 @@ extension PathRoot {
         for name in links.keys where !wanted.contains(name) { leaveLink(name) }
         for name in wanted where links[name] == nil {
             followEntry(name)
-            // What happened before it was watched.
+            // Something may have changed before it was watched.
             isDirty = true
         }
     }

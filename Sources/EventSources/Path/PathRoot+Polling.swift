@@ -8,7 +8,7 @@ extension PathRoot {
     /// Microseconds to the first try where no watch could be had: often one can be had soon.
     private static let firstTry = 1_000_000
 
-    /// What becomes of it is found by comparing alone.
+    /// Its changes are found by comparing alone.
     var isUnwatched: Bool { owner.polls || blindness != nil }
 
     /// Why less is seen than there may be, by the type of its file system: a sentence.
@@ -42,7 +42,7 @@ extension PathRoot {
         planPolling()
     }
 
-    /// What a lane has seen at the path. False: it is not what is watched there, which is watched and listed anew.
+    /// Takes a lane's look at the path. False: it is not what is watched there, which is watched and listed anew.
     func take(_ look: PathLook) -> Bool {
         self.look = look
         planPolling()

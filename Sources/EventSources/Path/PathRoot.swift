@@ -33,12 +33,12 @@ final class PathRoot: FolderObserver, WatchedPath {
     /// The limit that leaves it without a watch (`PathRoot+Polling.swift`).
     var blindness: SystemError?
     private(set) lazy var polling = PollClock(hub) { [unowned self] in poll() }
-    /// What the last listing has seen of it.
+    /// The look of the last listing.
     var look: PathLook?
     /// Of the path itself, where it is a symbolic link, and of entries that are followed (`PathRoot+Links.swift`).
     var rootLink: LinkAnchors?
     var links: [[UInt8]: LinkAnchors] = [:]
-    /// What stood there when it was watched.
+    /// The file that stood there when it was watched.
     private(set) var watched: FileStatus?
     /// A folder that came while nobody watched is told as a whole, once.
     private var hasTakenWhole = false
@@ -74,7 +74,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         var next = 0
     }
 
-    /// What a listing gives.
+    /// The result of a listing.
     private struct Listed: Sendable {
         var newer: FolderSnapshot
         var found: [FolderSnapshot.Found] = []
@@ -83,12 +83,12 @@ final class PathRoot: FolderObserver, WatchedPath {
         var look: PathLook
     }
 
-    /// What a lane needs for a listing.
+    /// The needs of a lane for a listing.
     private struct Request: Sendable {
         var path: [UInt8]
         var isFolder: Bool
         var follows: Bool
-        /// What stands there is not known by watching it.
+        /// Watching it does not tell its content.
         var looksItself: Bool
         var old: FolderSnapshot?
         var trustsFresh: Bool
@@ -224,7 +224,7 @@ final class PathRoot: FolderObserver, WatchedPath {
 
     private func lookAtPath() { take((try? Linux.lstat(path)).map { Self.followed($0, path) }) }
 
-    /// What stands at the path now.
+    /// Takes the status of the path.
     func take(_ status: FileStatus?) {
         watched = status
         exists = status != nil
@@ -269,7 +269,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         isDirty = false
         comparison = nil
         lastListing += 1
-        // What is told by no comparison must be told by the events.
+        // Changes that no comparison tells must be told by the events.
         if let listing, !hasBegun || listing.isNewer { carried = listing.events }
         listing = Listing(number: lastListing, events: carried, isNewer: !hasBegun || hub.isReplaying)
         carried = []
@@ -345,7 +345,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         return lastListing
     }
 
-    /// What was waited for is there: gives the events that were kept meanwhile. `nil`: it was not waited for any more.
+    /// The awaited file is there: gives the events that were kept meanwhile. `nil`: it was not waited for any more.
     func takeKeptEvents(_ number: Int) -> [FolderEvent]? {
         guard anchor != nil, let kept = listing, kept.number == number else { return nil }
         listing = nil
@@ -379,7 +379,7 @@ final class PathRoot: FolderObserver, WatchedPath {
             exchanged = []
             // There is nothing to compare with.
             if hub.isReplaying, !record.isComparing { owner.lostEvents() }
-            // What was lost may have been the end of a folder that is watched.
+            // A lost event may have been the end of a folder that is watched.
             rearm()
         case .entry(let event):
             if isFolder || event.isFolder {
@@ -419,7 +419,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     }
 
     private func keepOrTake(_ event: FolderEvent) {
-        // What is read there says what has changed.
+        // The content of a generated file says what has changed.
         if look?.isGenerated == true {
             if isListing { isDirty = true } else { list() }
             return

@@ -8,7 +8,7 @@ package protocol PathSnapshotStore: AnyObject {
     var missing: String? { get }
     /// Nothing can be written now.
     var isFailing: Bool { get }
-    /// What is known of a root; `nil`: there is no complete snapshot of it.
+    /// The stored state of a root; `nil`: there is no complete snapshot of it.
     func root(_ root: [UInt8], of id: SourceID) -> SnapshotRoot?
     /// Reads the paths of a root beside the core, in the order of their bytes, and calls back there; `nil`: they cannot
     /// be read.
@@ -19,7 +19,7 @@ package protocol PathSnapshotStore: AnyObject {
         _ add: @escaping @Sendable (inout Known, [UInt8], PathState) -> Void, then: @escaping (Known?) -> Void)
     /// Begins a new snapshot, which is complete only when that is said.
     func begin(_ root: [UInt8], of id: SourceID)
-    /// What stands there; nothing takes the path out.
+    /// Writes the states of paths; nothing takes the root out.
     func write(_ entries: [(path: [UInt8], state: PathState)], _ root: [UInt8], of id: SourceID)
     func complete(_ root: [UInt8], of id: SourceID, _ identity: SnapshotRoot)
     func forget(_ root: [UInt8], of id: SourceID)

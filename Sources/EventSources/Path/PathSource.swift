@@ -19,7 +19,7 @@ package final class PathSource: EventSource {
     private var hasLostEvents = false
     /// Below the roots: never told of.
     private var ownPaths: [[UInt8]] = []
-    /// What was said last of comparisons.
+    /// The last comparison that was told.
     private var comparison: String?
     /// It was said that paths have no watch.
     private var isBlind = false
@@ -116,7 +116,7 @@ package final class PathSource: EventSource {
         let kept = trigger.paths.map { path in
             (path, old[path]?.popLast(where: { $0.isRecursive == trigger.isRecursive }))
         }
-        // What is watched in another way from now on is known to the one that goes on there.
+        // A path that is watched in another way from now on hands its knowledge to the next watcher.
         let known = kept.map { path, kept in
             kept == nil ? old[path]?.first.flatMap { other in other.handOver().map { (other, $0) } } : nil
         }
@@ -149,7 +149,7 @@ package final class PathSource: EventSource {
     }
 
     private func end(_ roots: [any WatchedPath], handedOver: [any WatchedPath] = []) {
-        // What is not told yet shows as a change when the source begins again, where what was handled is recorded.
+        // A change that is not told yet shows when the source begins again, where handled changes are recorded.
         let behind = roots.filter { root in
             root.isBehind && !root.isRecorded && !handedOver.contains { $0 === root }
         }
@@ -169,7 +169,7 @@ package final class PathSource: EventSource {
         levels?.look()
     }
 
-    // MARK: What the roots need
+    // MARK: The needs of the roots
 
     /// Works beside the core and comes back; one thing at a time.
     func beside<Value: Sendable>(
@@ -213,7 +213,7 @@ package final class PathSource: EventSource {
     /// Whether it may be told.
     func wants(_ fact: PathFact) -> Bool { filtered(fact) != nil }
 
-    /// What becomes of the files of watchd itself is not told: what is told is written there.
+    /// Changes of watchd's own files are not told: telling writes to them.
     func isOwn(_ folder: [UInt8]) -> Bool { environment.ownFolders.contains(folder) }
 
     /// A path before it in the list holds it as well.
@@ -222,7 +222,7 @@ package final class PathSource: EventSource {
         return others.contains { holder in !trigger.prune.prunes(anyOf: fact.path, below: holder.path) }
     }
 
-    /// What a filter keeps back is handled, so that one which lets it through later finds no change.
+    /// A change that a filter keeps back is handled, so that a filter which lets it through later finds no change.
     private func noteUntold(_ fact: PathFact, _ told: PathFact?, _ state: PathState) {
         let sides = [(fact.path, state)] + (fact.oldPath.map { [($0, .nothing)] } ?? [])
         let untold = sides.filter { path, _ in path != told?.path && path != told?.oldPath && !isOwnPath(path) }
@@ -248,7 +248,7 @@ package final class PathSource: EventSource {
         trigger.filter.lets(path, below: root) && !isOwnPath(path)
     }
 
-    // MARK: What watchd writes itself
+    // MARK: Files that watchd itself writes
 
     private func isOwnPath(_ path: [UInt8]) -> Bool { !ownPaths.isEmpty && ownPaths.contains { path.isAtOrBelow($0) } }
 

@@ -27,7 +27,7 @@ struct HandledRecord {
     var isComparing = false
     /// The first snapshot is being stored.
     var isStoring = false
-    /// What the store has of the root itself.
+    /// The stored state of the root itself.
     var known: SnapshotRoot?
     /// The store has been told what stands there instead.
     var hasSeenInstead = false
@@ -39,7 +39,7 @@ struct HandledRecord {
     var tellsAll = false
 }
 
-/// What a source has told of what stands directly in a root, for one that goes on there in another way.
+/// The changes directly in a root that a source has told, for a source that goes on there in another way.
 struct Handover {
     var record: HandledRecord
     /// Without what nobody was told of.
@@ -63,14 +63,14 @@ protocol RecordedPath: WatchedPath {
     var identity: RootIdentity { get }
     /// The root as it stood when it was compared.
     var comparedIdentity: RootIdentity { get }
-    /// What its snapshot holds.
+    /// The scope of its snapshot.
     var scope: SnapshotScope { get }
 
     /// All that stands there is told.
     func beginWithNothing()
     /// Reads what is known, and compares with it.
     func load(_ known: SnapshotRoot, from store: any PathSnapshotStore)
-    /// What is known counts as handled from now on.
+    /// The known state counts as handled from now on.
     func storeAll()
     /// Looks again, as the right root may stand there now.
     func beginAgain()
@@ -83,7 +83,7 @@ extension RecordedPath {
     var comparedIdentity: RootIdentity { identity }
     var isRecorded: Bool { record.state == .kept }
 
-    /// What the source says of it: a sentence.
+    /// The source's sentence about it.
     var comparisonText: String? {
         switch record.beginning {
         case .waiting where exists:
@@ -164,7 +164,7 @@ extension RecordedPath {
         }
     }
 
-    // MARK: What is stored
+    // MARK: The stored state
 
     func noteIdentity() {
         let now = SnapshotRoot(comparedIdentity, scope: scope)

@@ -28,9 +28,9 @@ protocol WatchedPath: AnyObject {
 
     /// The source is not armed before that is over.
     var isUnready: Bool { get }
-    /// What was handled is recorded.
+    /// Handled changes are recorded.
     var isRecorded: Bool { get }
-    /// What it compares with what was handled before: a sentence.
+    /// Its comparison with the handled state: a sentence.
     var comparisonText: String? { get }
     /// `Initial=` may have changed.
     func initialChanged()
@@ -38,7 +38,7 @@ protocol WatchedPath: AnyObject {
     func storeCame()
     /// The store has lost what it had.
     func storeAgain()
-    /// What it has told, for one that goes on at its path in another way; `nil`: that is not known.
+    /// Its told changes, for a source that goes on at its path in another way; `nil`: that is not known.
     func handOver() -> Handover?
     /// Goes on for another one, before it is armed.
     func take(over other: Handover)

@@ -56,7 +56,7 @@ package struct ExecutablePattern: Equatable, Sendable {
         return whole
     }
 
-    /// What stands behind a `[`.
+    /// The set behind a `[`.
     private static func set(_ rest: inout ArraySlice<UInt8>) -> Piece? {
         var inside = rest
         let isNegated = inside.first.map { "!^".utf8.contains($0) } ?? false

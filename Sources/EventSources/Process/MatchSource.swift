@@ -16,7 +16,7 @@ final class MatchSource: EventSource {
     func open() { connector.add(id, match) }
     func close() { connector.remove(id) }
 
-    /// What a process does is one fact each, so there is nothing to hold back.
+    /// Each event of a process is one fact, so there is nothing to hold back.
     func hold() {}
     func release() {}
 }

@@ -11,7 +11,7 @@ import WatchFile
 /// compared with those there are, so that no end of them is lost. A storm is told
 /// once a second, and looked at as often. Nothing is polled. Confined to its context.
 final class ProcessConnector {
-    /// Who wants to know.
+    /// A listener to processes.
     struct Listener {
         var patterns: [ExecutablePattern]
         var events: Set<ProcessEvent>
@@ -69,9 +69,9 @@ final class ProcessConnector {
     private var mustScanAgain = false
     /// The kernel has dropped reports, and the processes there are have not been looked at since.
     private var isBehind = false
-    /// What is missing and not told yet.
+    /// The missing reports that are not told yet.
     private var missing = 0
-    /// What the log of a source says of processes that nobody could see.
+    /// The warnings in the log of a source about processes that nobody could see.
     private var warned: [SourceID: Set<Blindness>] = [:]
     private var attempts = 0
     private var bound: QueueBound<ProcessConnector> { QueueBound(self, to: environment.core) }
@@ -249,7 +249,7 @@ final class ProcessConnector {
         known[process] = entry
     }
 
-    // MARK: What is missing
+    // MARK: Missing reports
 
     private func gap() {
         missing += 1
@@ -347,7 +347,7 @@ final class ProcessConnector {
         for (process, one) in found where !movedSinceScan.contains(process) {
             let wanted = wanted(one.executable)
             guard !wanted.isEmpty else { continue }
-            // What is known already stays known by the name that it was executed by: the file may have been renamed.
+            // A known process stays known by the name that it was executed by: the file may have been renamed.
             var entry = known[process] ?? Known(executable: one.executable, listeners: [], started: nil)
             entry.listeners += wanted.filter { !entry.listeners.contains($0) }
             entry.started = one.started

@@ -176,7 +176,7 @@ package final class ProcessSource: EventSource {
     }
 }
 
-/// What stands in a pid file.
+/// The content of a pid file.
 enum PIDFile {
     /// A decimal number above 1, with space around it; `nil` for anything else.
     static func parse(_ text: [UInt8]) -> Int32? { number(text).flatMap { $0 > 1 ? $0 : nil } }

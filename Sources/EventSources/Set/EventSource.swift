@@ -5,7 +5,8 @@ package import WatchFile
 /// A source of the rim. It belongs to one context, tells what it sees through its environment, and is done after
 /// `close`.
 package protocol EventSource: AnyObject {
-    /// Tries to arm it, and says so with `Input.source`, now or as soon as that is known. What fails is tried again.
+    /// Tries to arm it, and says so with `Input.source`, now or as soon as that is known. A failed opening is tried
+    /// again.
     func open()
     func close()
     /// The same; then `left`, when everything that it told is consumed where it came from.
@@ -24,7 +25,7 @@ package protocol EventSource: AnyObject {
     var descriptorCount: Int { get }
     /// All its connections are open; `nil`: there is room for more, or it is none that has any.
     var connectionLimit: ConnectionLimit? { get }
-    /// What it takes out of the store when it can be opened, which may be later than `open`.
+    /// The descriptor it takes out of the store when that can be opened, which may be later than `open`.
     var keptName: KeptDescriptor? { get }
 }
 
@@ -44,7 +45,7 @@ extension EventSource {
     }
 }
 
-/// What sources share.
+/// The environment that sources share.
 package struct SourceEnvironment {
     package let core: Context
     /// For work that may block, as listing a folder.
@@ -59,7 +60,7 @@ package struct SourceEnvironment {
     /// A descriptor is to be put into the service manager's store under this name. It stays the source's: to be
     /// duplicated before this returns.
     package let keep: (KeptDescriptor, Int32) -> Void
-    /// What was kept under this name is not wanted any more.
+    /// The descriptor kept under this name is not wanted any more.
     package let forget: (KeptDescriptor) -> Void
     /// How far a source had read when it was told with `Input.lines` last, by an earlier daemon too.
     package let position: (SourceID) -> [UInt8]?
@@ -72,7 +73,7 @@ package struct SourceEnvironment {
     let handled: HandledPaths?
     /// Files and folders that watchd writes itself, without links.
     let ownPaths: [[UInt8]]
-    /// What a source compares, a sentence; `nil`: it compares nothing any more.
+    /// The comparison of a source, a sentence; `nil`: it compares nothing any more.
     let comparing: (SourceID, String?) -> Void
     let untaken: UntakenNotes
     /// Where watchd itself writes: no tree holds them.
@@ -91,7 +92,7 @@ package struct SourceEnvironment {
     let warn: (SourceID, String) -> Void
     /// Why a source, armed, sees less than it is asked to, from now on until it is closed; `nil`: it does not any more.
     let limited: (SourceID, SourceLimit?) -> Void
-    /// What is read goes through it.
+    /// The buffer of all reads.
     let buffer = ReadBuffer()
     /// Gives an input to the engine.
     package let send: (Input) -> Void
@@ -156,7 +157,7 @@ extension SourceEnvironment {
         }
     }
 
-    /// What a durable descriptor has told, with the note of what is not taken out of it.
+    /// An item of a durable descriptor, with the note of the items that are not taken out of it.
     func tell(_ id: SourceID, _ fact: LineFact, _ isRepeated: Bool, _ untaken: UntakenBytes?) {
         var fact = fact
         fact.isRepeated = isRepeated
@@ -164,7 +165,7 @@ extension SourceEnvironment {
         send(.lines(id, [fact], position: untaken?.note))
     }
 
-    /// What came at once.
+    /// Facts that came at once.
     func tell(_ id: SourceID, _ facts: [LineFact]) {
         if facts.count == 1 { send(.event(id, .line(facts[0]))) } else if !facts.isEmpty { send(.lines(id, facts)) }
     }
@@ -194,7 +195,7 @@ package struct Retry {
         }
     }
 
-    /// What `schedule` took has not happened yet.
+    /// The scheduled attempt has not happened yet.
     package var isPending: Bool { attempt.isPending && !attempt.isCancelled }
 
     /// `1s`, for messages: the delay that `schedule` took last.

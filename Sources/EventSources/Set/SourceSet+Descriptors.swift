@@ -41,7 +41,7 @@ extension SourceSet {
         }
     }
 
-    /// What it is decides how it is read.
+    /// The kind of descriptor decides how it is read.
     private func passedSource(
         _ id: SourceID, _ name: String, _ trigger: DescriptorTrigger, isDurable: Bool
     ) -> any EventSource {
@@ -118,7 +118,7 @@ extension SourceSet {
         }
     }
 
-    /// What listens is never reported to be writable: nobody would ever hear of it.
+    /// A listening socket is never reported to be writable: nobody would ever hear of it.
     private static func writable(
         _ descriptor: consuming FileDescriptor, _ trigger: DescriptorTrigger
     ) throws(SystemError) -> FileDescriptor {

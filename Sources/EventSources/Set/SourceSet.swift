@@ -104,7 +104,7 @@ package final class SourceSet {
         whenAnswered(source, definition) { source.open() }
     }
 
-    /// What a source that was closed has told must be consumed before another one may look into the same descriptor.
+    /// The told items of a closed source must be consumed before another one may look into the same descriptor.
     private func startWhenSettled(_ source: any EventSource, _ definition: SourceDefinition) {
         let id = definition.id
         sources[id] = source
@@ -216,7 +216,7 @@ package final class SourceSet {
     package func hold(_ id: SourceID) {
         if silent[id] == nil { sources[id]?.hold() } else { silent[id]?.isHeld = true }
     }
-    /// What is kept for the next daemon is left as it is; nothing else of the source goes on.
+    /// Descriptors that are kept for the next daemon are left as they are; nothing else of the source goes on.
     package func rest(_ id: SourceID) { if silent.removeValue(forKey: id) == nil { sources[id]?.rest() } }
 
     package func release(_ id: SourceID) {

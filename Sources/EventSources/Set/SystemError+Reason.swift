@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// What a source says of an error of which more is known than its name tells.
+/// The reason of a source for an error of which more is known than its name tells.
 extension SystemError {
     /// A sentence, for the state of a source.
     var reason: String {

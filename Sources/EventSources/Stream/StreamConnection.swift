@@ -134,7 +134,7 @@ final class StreamConnection {
             }, then: { [gone] in gone() })
     }
 
-    /// What goes wrong with a connection is its end.
+    /// An error of a connection is its end.
     private func read(_ number: Int32) -> HeldDescriptor<LineFact>.Reading {
         do throws(SystemError) {
             if isPackets { return try readPacket(number) }

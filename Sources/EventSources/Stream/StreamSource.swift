@@ -114,8 +114,8 @@ package final class StreamSource: EventSource {
         environment.send(.source(id, retry.condition(error.reason)))
     }
 
-    /// Nobody finds it any more: it is made anew. Who is connected stays, and who waits is let in as far as there is
-    /// room.
+    /// Nobody finds it any more: it is made anew. Connected clients stay, and waiting ones are let in as far as there
+    /// is room.
     private func lost(_ path: [UInt8]) {
         guard !isClosed else { return }
         environment.send(.source(id, .waiting("\(path.printable) was removed; watchd makes it again")))
@@ -180,7 +180,7 @@ package final class StreamSource: EventSource {
         for connection in connections.values { connection.lookAgain() }
     }
 
-    /// What the daemon before had told of its connections is found before the first of them tells anything.
+    /// The notes of the daemon before about its connections are found before the first of them tells anything.
     private func lookFirst() { for connection in connections.values { connection.lookFirst() } }
 
     package func release() {
@@ -325,7 +325,7 @@ package final class StreamSource: EventSource {
     private func mayLetIn() {
         guard !isClosed else { return }
         noteRoom()
-        // Who left may have given back what was used up.
+        // A client that left may have given back a resource that was used up.
         if isExhausted { return acceptAgain() }
         do throws(SystemError) { try watch() } catch { failed(error) }
     }

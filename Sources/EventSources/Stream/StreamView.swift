@@ -4,12 +4,12 @@ import WatchFile
 
 /// Looks into a connection without consuming (MSG_PEEK). Confined to its context.
 ///
-/// What is unread is counted against its writer, in a Unix socket each write of one byte with some 770, until he has to
-/// wait. A line without its end therefore stays where it is only as long as he can go on: when it does not grow for a
-/// while, and there may be no room for more of it, or when it is too long for one look, it is taken out and held here,
-/// and so is whatever else comes of it, and every line of a connection where there was no room once. The connection is
-/// marked then (`LineBeginning`): whoever takes it up without what is held here knows that it goes on in the middle of
-/// a line.
+/// Unread bytes are counted against their writer, in a Unix socket each write of one byte with some 770, until the
+/// writer has to wait. A line without its end therefore stays where it is only as long as he can go on: when it does
+/// not grow for a while, and there may be no room for more of it, or when it is too long for one look, it is taken out
+/// and held here, and so is whatever else comes of it, and every line of a connection where there was no room once. The
+/// connection is marked then (`LineBeginning`): whoever takes it up without what is held here knows that it goes on in
+/// the middle of a line.
 final class StreamView {
     /// So long a line may stand still without its end (microseconds).
     private static let patience: Int64 = 250_000
@@ -24,7 +24,7 @@ final class StreamView {
     private let maker: LineMaker
     private let context: Context
     private let isPackets: Bool
-    /// What comes belongs to a line that was cut.
+    /// The next bytes belong to a line that was cut.
     private var isSkipping = false
     private var isMarked = false
     /// Bytes of the lines shown last that are not consumed.
@@ -131,7 +131,7 @@ final class StreamView {
         return .init(items: [(maker.fact(line), 0)], isEnd: true)
     }
 
-    /// What is left of a line that was cut.
+    /// The rest of a line that was cut.
     private func skip(_ number: Int32, _ count: Int, isWhole: Bool) throws(SystemError) {
         _ = try Linux.skip(number, count)
         isSkipping = !isWhole

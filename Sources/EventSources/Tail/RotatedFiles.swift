@@ -23,7 +23,7 @@ final class RotatedFiles {
     private var isTimed = false
     private var isRestored = false
 
-    /// Who is told. Its closures are called on the context.
+    /// The owner that is told. Its closures are called on the context.
     struct Owner {
         /// These were read; how far is in `places`.
         var tell: ([LineFact]) -> Void
@@ -66,7 +66,7 @@ final class RotatedFiles {
         owner.changed()
     }
 
-    /// What an earlier daemon followed is looked for.
+    /// Files that an earlier daemon followed are looked for.
     func restore(_ places: [RotatedPlace]) {
         guard !isRestored, !places.isEmpty else { return }
         isRestored = true
@@ -133,7 +133,7 @@ final class RotatedFiles {
                 case .facts(let facts):
                     owner.tell(facts)
                     hasMore = true
-                // Who empties it has no more lines for it.
+                // A program that empties it has no more lines for it.
                 case .begunAnew: remove(file)
                 case .nothing where isDeleted: remove(file)
                 case .nothing: hasMoved = file.hasMoved() || hasMoved

@@ -33,7 +33,7 @@ struct RotatedName: Equatable {
         if rest.count < 8 { number = UInt64(String(decoding: rest, as: UTF8.self)) }
     }
 
-    /// What was added to the name, at its end or before its ending.
+    /// The part added to the name, at its end or before its ending.
     private static func mark(_ name: [UInt8], of base: [UInt8]) -> ArraySlice<UInt8>? {
         if name.starts(with: base) { return name[base.count...] }
         guard let dot = base.lastIndex(of: UInt8(ascii: ".")), dot > 0, name.count > base.count,

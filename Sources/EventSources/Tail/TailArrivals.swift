@@ -22,7 +22,7 @@ struct TailArrivals {
             // One that is truncated when it is opened has nothing in it.
             isNewEmpty = current()?.size == 0
             if !isNewEmpty { balance += 1 }
-        // What was moved there, or back there, may be known.
+        // An entry that was moved there, or back there, may be known.
         case .movedIn, .movedOut, .renamed, .deleted: isNewEmpty = false
         case .modified, .closedAfterWriting, .attributes, .selfChanged, .overflowed: break
         }

@@ -12,7 +12,7 @@ final class TailFile {
     /// It does not stand at the path: what is appended to it does not make it newer than what came after it.
     var isRotated = false
 
-    /// What there is to read.
+    /// The outcome of a read.
     enum Reading {
         case nothing
         case facts([LineFact])
@@ -56,7 +56,7 @@ final class TailFile {
         return status.map(position.isOf) == true ? path : nil
     }
 
-    /// What has been appended, in one turn's bounds.
+    /// The appended bytes, in one turn's bounds.
     ///
     /// - Parameter isOver: nobody appends to it any more: a rest without a newline is a line.
     func next(_ trigger: DescriptorTrigger, _ maker: LineMaker, isOver: Bool) throws(SystemError) -> Reading {

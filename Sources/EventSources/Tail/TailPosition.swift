@@ -10,7 +10,7 @@ struct TailPosition: Equatable {
     var inode: UInt64
     /// Bytes whose lines have been told.
     var offset: Int64
-    /// What comes belongs to a line that was cut.
+    /// The next bytes belong to a line that was cut.
     var isSkipping = false
     /// Bytes of the beginning that `mark` is of; at most `offset`.
     var markLength = 0

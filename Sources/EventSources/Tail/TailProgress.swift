@@ -1,6 +1,6 @@
-/// What the store keeps of a `Tail=`: of which path it is, and how far that has been read.
+/// The stored progress of a `Tail=`: of which path it is, and how far that has been read.
 struct TailProgress: Equatable {
-    /// What `Tail=` says: with another one the source begins anew.
+    /// The path of `Tail=`: with another one the source begins anew.
     let path: [UInt8]
     /// `nil`: nothing has stood there yet, and what comes is new.
     var current: TailPosition?

@@ -5,9 +5,9 @@ import LinuxSystem
 struct TailRotation: Sendable {
     /// The next file to read, and from where on; `nil`: the one at the path.
     private(set) var next: (path: [UInt8], position: TailPosition)?
-    /// What stands at the path.
+    /// The file at the path.
     private(set) var current: FileStatus?
-    /// What comes before that and cannot be read any more: sentences.
+    /// Earlier files that cannot be read any more: sentences.
     private(set) var lost: [String] = []
     /// The file that was read has gone or begins differently, and nobody knows whether more was written to it.
     private(set) var isRestUnknown = false
@@ -49,7 +49,7 @@ struct TailRotation: Sendable {
             !hasNothingRead && position.isOf(candidate.status) && (isRead || Self.goesOn(candidate.path, position))
         }
         candidates.removeAll { $0.name == nil || $0.status.inode == old?.status.inode }
-        // Who writes it may have gone on after others had come.
+        // Its writer may have gone on after other files had come.
         if let modified = old?.status.modified, position.modified > 0 {
             old?.status.modified = min(modified, position.modified)
         }
@@ -79,8 +79,8 @@ struct TailRotation: Sendable {
     /// How often the files are looked at until they stay as they were.
     private static let attempts = 20
 
-    /// What stands at the path and beside it. Who rotates while it is looked at moves a file from one name to another,
-    /// where neither may be seen.
+    /// The files at the path and beside it. A rotation during the look moves a file from one name to another, where
+    /// neither may be seen.
     private static func settled(
         _ path: [UInt8], _ position: TailPosition
     ) throws(SystemError) -> (current: FileStatus?, candidates: [Candidate]) {
@@ -210,7 +210,7 @@ struct TailRotation: Sendable {
         } ?? false
     }
 
-    /// What a file of gzip says at its end: the size of its content, modulo 2³² (RFC 1952).
+    /// The size in the trailer of a gzip file: that of its content, modulo 2³² (RFC 1952).
     private static func uncompressedSize(_ path: [UInt8]) -> UInt32? {
         guard path.suffix(3).elementsEqual(".gz".utf8) else { return nil }
         return with(path) { number in

@@ -1,7 +1,7 @@
 import Engine
 import LinuxSystem
 
-/// What stands at the path, and where links there lead.
+/// The file at the path, and the targets of links there.
 extension TailSource {
     var missing: String {
         guard (try? Linux.lstat(path)) != nil, let end = links?.end else {

@@ -21,7 +21,7 @@ extension TailSource {
         _ result: Swift.Result<TailRotation, SystemError>, after position: TailPosition, isRead: Bool
     ) {
         isSearching = false
-        // What was found may not be true any more when it is let go.
+        // A finding may not be true any more when the source is let go.
         searched = isHeld ? nil : searched
         guard anchor != nil, !isHeld else { return }
         defer { if isLookDue { later() } }
@@ -30,12 +30,12 @@ extension TailSource {
             rotated?.follow(rotation.grown)
             let hasSuccessor = try successor()
             let isOver = rotation.next != nil || hasSuccessor
-            // Who has it open may have written more meanwhile.
+            // A writer that has it open may have written more meanwhile.
             if isRead, let file, case .facts(let facts) = try file.next(trigger, maker, isOver: isOver) {
                 tell(facts)
                 return later()
             }
-            // Who wrote the file that was read may do so still.
+            // The writer of the file that was read may do so still.
             if isRead, !isOver { return restsHere() }
             try goOn(rotation, position, isRead: isRead)
         } catch {
@@ -48,12 +48,12 @@ extension TailSource {
         arrivals.took(rotation.lost.count)
         guard rotation.isRestUnknown else { return }
         let sentence = "what was read up to byte \(position.offset) is gone"
-        // Whoever truncates a log that was read to its end has lost nothing of it.
+        // Truncating a log that was read to its end loses nothing of it.
         if wasRead { return environment.log(id, Array("\(path.printable) begins again: \(sentence)".utf8)) }
         lose("\(sentence), and nothing beside it goes on there: what came behind that is lost, if there was anything")
     }
 
-    /// What stands at the path, if every event of it was told.
+    /// The file at the path, if every event of it was told.
     var current: FileStatus? {
         let status = try? Linux.stat(path)
         return environment.inotify.isCaughtUp ? status : nil

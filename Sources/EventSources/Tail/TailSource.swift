@@ -4,8 +4,8 @@ package import WatchFile
 
 /// `Tail=`: lines appended to a file, across its rotation, truncation and absence, and across a restart of watchd.
 ///
-/// inotify tells when to look; how far was read is told together with the lines, so that both are stored at once. What
-/// stands in the file when this path is read for the very first time is no event. When another file has come in its
+/// inotify tells when to look; how far was read is told together with the lines, so that both are stored at once. The
+/// content of the file when this path is read for the very first time is no event. When another file has come in its
 /// place and has been written to, the old one is read to its end first, and whatever was rotated away between them
 /// (`TailRotation`). Confined to its context.
 package final class TailSource: EventSource {
@@ -15,7 +15,7 @@ package final class TailSource: EventSource {
     let environment: SourceEnvironment
     let maker: LineMaker
     var anchor: PathAnchor?
-    /// What links at the path lead to: who rotates that leaves them as they are.
+    /// The targets of links at the path: rotation leaves them as they are.
     private(set) var links: LinkAnchors?
     /// Of the file that is open.
     private var watch: FileWatch?
@@ -40,9 +40,9 @@ package final class TailSource: EventSource {
     private var isContinuing = false
     private var isContinuingRotated = false
     var retry = Retry()
-    /// What was said last of it.
+    /// The last condition that was told.
     private(set) var condition: SourceCondition?
-    /// What the log was told of them.
+    /// Their failure, as the log was told.
     var linkFailure: SystemError?
 
     /// - Parameter patience: microseconds that a file which was rotated away may be still until it is not followed any
@@ -124,7 +124,7 @@ package final class TailSource: EventSource {
     func failed(_ error: SystemError) {
         guard anchor != nil else { return }
         searched = nil
-        // What was tried because something happened does not make the pauses longer.
+        // An attempt that an event caused does not make the pauses longer.
         if !retry.isPending { retry.schedule(id, [path], environment) { [weak self] in self?.arm() } }
         say(retry.condition(error.reason))
     }
@@ -234,8 +234,7 @@ package final class TailSource: EventSource {
         file = nil
     }
 
-    /// What is appended by the name that is watched need not be told twice: the file itself tells it only where it has
-    /// another name.
+    /// Appends by the watched name need not be told twice: the file itself tells them only where it has another name.
     func watchFile() {
         guard let file, let number = file.number else { return }
         let hasOtherNames = file.isRotated || links?.failure != nil || (try? Linux.fstat(number))?.links != 1

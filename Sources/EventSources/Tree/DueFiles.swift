@@ -113,7 +113,7 @@ final class DueFiles {
             let paths = questions.map(\.path)
             asking += 1
             beside({ paths.map { FileAnswer($0) } }) { [weak self] answers in
-                // What was reported before the answers is told first.
+                // Changes reported before the answers are told first.
                 self?.hub.whenCaughtUp {
                     for (question, answer) in zip(questions, answers) { self?.answered(question, answer) }
                     self?.wasAnswered()

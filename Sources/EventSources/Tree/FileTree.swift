@@ -14,7 +14,7 @@ package struct FileTree: Sendable {
         var generation: UInt16
     }
 
-    /// What is known of a node beside the state of its file.
+    /// The properties of a node beside the state of its file.
     struct Flags: OptionSet, Sendable {
         let rawValue: UInt16
 
@@ -22,7 +22,7 @@ package struct FileTree: Sendable {
         static let isNew = Flags(rawValue: 1)
         /// Its content is to be told when nobody writes it any more.
         static let isDue = Flags(rawValue: 2)
-        /// What is due was found by a comparison.
+        /// The due change was found by a comparison.
         static let isRecovered = Flags(rawValue: 4)
         /// Stamped so soon after the last change that another one may leave the same times.
         static let isFresh = Flags(rawValue: 8)
@@ -32,15 +32,15 @@ package struct FileTree: Sendable {
         static let isQueued = Flags(rawValue: 32)
         /// With all folders in it.
         static let isDeep = Flags(rawValue: 64)
-        /// What the listing finds is where the source begins, no news.
+        /// The listing's entries are where the source begins, no news.
         static let isSilent = Flags(rawValue: 128)
-        /// What the listing finds is told as found by a comparison.
+        /// The listing's entries are told as found by a comparison.
         static let isCompared = Flags(rawValue: 256)
         /// The listing that is being taken in shows it.
         static let isListed = Flags(rawValue: 512)
         /// It was moved here, and not made; of one that nobody could look at yet.
         static let isMoved = Flags(rawValue: 1024)
-        /// What is known of it was handled before, and may hide another change.
+        /// Its known state was handled before, and may hide another change.
         static let isUntrusted = Flags(rawValue: 2048)
         /// A folder, known from before; nothing was known of what stands in it.
         static let isShallow = Flags(rawValue: 4096)
@@ -183,7 +183,7 @@ package struct FileTree: Sendable {
 
     // MARK: Stamps
 
-    /// What was last seen of it.
+    /// Its last known state.
     func stamp(of id: ID) -> FolderSnapshot.Stamp {
         let node = self[id]
         var stamp = FolderSnapshot.Stamp(
@@ -217,7 +217,7 @@ package struct FileTree: Sendable {
         if isFresh { set(.isFresh, id) }
     }
 
-    /// What stood there when it was handled.
+    /// The state that was handled.
     mutating func setStamp(_ stamp: FolderSnapshot.Stamp, of id: ID) {
         (self[id].inode, self[id].modified, self[id].changed) = (stamp.inode, stamp.modified, stamp.changed)
         (self[id].userID, self[id].groupID) = (stamp.userID, stamp.groupID)
@@ -275,7 +275,7 @@ package struct FileTree: Sendable {
         return nil
     }
 
-    /// What stands at a path below the root; empty: the root.
+    /// The node at a path below the root; empty: the root.
     package func node(at path: [UInt8]) -> ID? {
         var node = root
         for name in path.split(separator: UInt8(ascii: "/")) {
@@ -431,7 +431,7 @@ package struct FileTree: Sendable {
 
     // MARK: Walking
 
-    /// What stands directly in a folder, in no order.
+    /// The nodes directly in a folder, in no order.
     func children(of folder: ID) -> [ID] {
         guard isFolder(folder) else { return [] }
         var (children, id) = ([ID](), self[folder].firstChild)
@@ -481,8 +481,8 @@ extension FileTree {
         package var stamp: FolderSnapshot.Stamp
     }
 
-    /// Calls with everything that is known, folders before what stands in them, in no other order. What nobody has
-    /// looked at yet is left out.
+    /// Calls with everything that is known, folders before what stands in them, in no other order. Nodes that nobody
+    /// has looked at yet are left out.
     package func visit(_ body: (Entry) -> Void) {
         guard let root else { return }
         var id: ID? = root
@@ -494,7 +494,7 @@ extension FileTree {
         }
     }
 
-    /// What is known of the path below the root.
+    /// The entry of the path below the root.
     package func entry(at path: [UInt8]) -> Entry? {
         guard let node = node(at: path), !has(.isUnseen, node) else { return nil }
         return Entry(path: path, kind: kind(of: node), stamp: stamp(of: node))

@@ -2,7 +2,7 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// What is reported of the names in a tree.
+/// Reported changes of the names in a tree.
 extension TreeRoot {
     /// How something comes to be known.
     enum Appearance {
@@ -49,7 +49,7 @@ extension TreeRoot {
         if !leavesForLater(folder) { doubt(folder) }
     }
 
-    // MARK: What comes
+    // MARK: Names that come
 
     private func created(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
         guard let status = lookAt(folder, name, isFolder: isFolder, isNew: true) else { return }
@@ -109,14 +109,14 @@ extension TreeRoot {
         }
         if isFolder, isLeftOut(fullPath(folder, name)) { return nil }
         let node = tree.insert(name, into: folder, kind: isFolder ? .folder : .unknown)
-        // What is gone by then is nobody's news.
+        // A name that is gone by then is nobody's news.
         tree.set(isFolder ? [.isUnseen, .isNew] : [.isUnseen, .isNew, .isDue], node)
         if !isNew { tree.set(.isMoved, node) }
         doubt(node)
         return nil
     }
 
-    /// What stands there may be another's: a folder above may have been moved, and another one have come in its place.
+    /// The file there may be another's: a folder above may have been moved, and another one have come in its place.
     private func noteLook(_ folder: FileTree.ID, _ name: [UInt8]) {
         if hub.isCaughtUp { looks = [] }
         if looks.count < Self.looksLimit, let node = tree.child(of: folder, named: name) {
@@ -168,7 +168,7 @@ extension TreeRoot {
     /// A folder that is not walked.
     func isLeftOut(_ folder: [UInt8]) -> Bool { prune.prunes(folder, below: path) || owner.isOwn(folder) }
 
-    // MARK: What changes
+    // MARK: Names that change
 
     private func tellModified(_ folder: FileTree.ID, _ name: [UInt8]) {
         let node = tree.child(of: folder, named: name)
@@ -198,7 +198,7 @@ extension TreeRoot {
         let isUnseen = tree.has(.isUnseen, node)
         tree.setStamp(status, isFresh: status.isFresh, of: node)
         noteLook(folder, name)
-        // Whoever had it open for writing has not written.
+        // A program that had it open for writing has not written.
         if hasBegun, !isUnseen, old.isTold(as: new) { return }
         tellWritten(node)
     }
@@ -289,7 +289,7 @@ extension TreeRoot {
         }
     }
 
-    // MARK: What goes
+    // MARK: Names that go
 
     private func left(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
         guard let node = tree.child(of: folder, named: name) else {

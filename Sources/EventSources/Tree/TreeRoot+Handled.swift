@@ -2,11 +2,11 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// What was handled before, and what is to be stored, of a tree.
+/// The handled state of a tree, read and stored.
 ///
-/// The tree begins as it was handled, and the first listing is a comparison with that, as any other. What has gone
-/// meanwhile is told when every folder is watched, and what was written when that is known: so the source is armed before
-/// it has told anything of it.
+/// The tree begins as it was handled, and the first listing is a comparison with that, as any other. Files that have
+/// gone meanwhile are told when every folder is watched, and written ones when that is known: so the source is armed
+/// before it has told anything of them.
 extension TreeRoot: RecordedPath {
     /// Nodes whose state is given to the store before others get their turn.
     private static let rowsPerTurn = 2048
@@ -15,10 +15,11 @@ extension TreeRoot: RecordedPath {
 
     var scope: SnapshotScope { SnapshotScope(isRecursive: true, prune: prune.globs.map(\.description)) }
 
-    /// Whether what is told is recorded when it is handled. What stands on another file system for a while is not.
+    /// Whether what is told is recorded when it is handled. Files on another file system that stands there for a while
+    /// are not.
     var isRecording: Bool { record.state == .kept && record.beginning == .over && isTreeRecorded }
 
-    /// What stands at a node, as far as it is told.
+    /// The state of a node, as far as it is told.
     func state(of id: FileTree.ID) -> PathState? {
         guard isRecording else { return nil }
         var state = tree.stamp(of: id).state
@@ -62,7 +63,7 @@ extension TreeRoot: RecordedPath {
         guard !isOver, record.beginning == .loading else { return }
         record.beginning = .over
         guard var handled else {
-            // What was handled stays as it is in the store: the next start compares.
+            // The handled state stays as it is in the store: the next start compares.
             (record.state, record.isComparing) = (.none, false)
             return beginAgain()
         }
@@ -82,7 +83,7 @@ extension TreeRoot: RecordedPath {
         due.isPaused = isArming
     }
 
-    /// What another one has told of the same path, by itself.
+    /// The changes that another source has told of the same path, by itself.
     func take(over other: Handover) {
         record = other.record
         record.isComparing = true
@@ -120,7 +121,7 @@ extension TreeRoot: RecordedPath {
         owner.snapshots?.write(deeper.map { (tree.path(of: $0), .nothing) }, path, of: owner.id)
     }
 
-    // MARK: What is stored
+    // MARK: The stored state
 
     func storeAll() {
         guard let store = owner.snapshots else { return }
@@ -132,8 +133,8 @@ extension TreeRoot: RecordedPath {
         storeRows(from: tree.numbers.lowerBound, storing, turn: 1)
     }
 
-    /// By their numbers, which stay when folders are moved meanwhile. What is told in between is recorded by itself, and
-    /// what is not handled yet is left out: the next start tells it again.
+    /// By their numbers, which stay when folders are moved meanwhile. Changes told in between are recorded by
+    /// themselves, and those not handled yet are left out: the next start tells them again.
     private func storeRows(from first: FileTree.ID, _ number: Int, turn: Int) {
         guard number == storing, !isOver, let store = owner.snapshots else { return }
         guard isRecording else { return endStoring(number) }
@@ -164,7 +165,7 @@ extension TreeRoot: RecordedPath {
         owner.rootChanged()
     }
 
-    /// What stood there before, of which nothing was known, counts as handled.
+    /// A former file there, of which nothing was known, counts as handled.
     func noteSilent(_ id: FileTree.ID) {
         guard hasBegun, let state = state(of: id), state.kind != .nothing else { return }
         taken.append(PathMoment(root: path, path: fullPath(id), state: state))
@@ -178,7 +179,7 @@ extension TreeRoot: RecordedPath {
         taken = []
     }
 
-    /// What goes and is told to nobody, though it is recorded perhaps.
+    /// An end that is told to nobody, though it is recorded perhaps.
     func noteUntoldEnd(of id: FileTree.ID) {
         guard isRecording, let store = owner.snapshots else { return }
         let full = fullPath(id)

@@ -2,7 +2,7 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// What a scan has found, as far as it is not taken in yet.
+/// The findings of a scan that are not taken in yet.
 struct TreeListings {
     /// The one that is being taken in.
     struct Current {
@@ -47,7 +47,7 @@ extension TreeRoot {
         return true
     }
 
-    /// Whose listing it is, if that is still the same folder.
+    /// Begins a listing, if its folder is still the same.
     private func begin(_ listing: TreeScan.Listing, _ listings: TreeListings) -> TreeListings.Current? {
         switch listing.place {
         case .folder(let reference, let how):
@@ -150,7 +150,7 @@ extension TreeRoot {
         tell(.attributes, node, isRecovered: isRecovered)
     }
 
-    /// What was known and stands there no more.
+    /// Known names that are no longer there.
     private func takeLeft(_ folder: FileTree.ID, _ how: FileTree.Flags) {
         let isRecovered = how.contains(.isCompared)
         for child in tree.children(of: folder) where !tree.has(.isListed, child) {

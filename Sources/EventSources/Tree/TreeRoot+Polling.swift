@@ -14,7 +14,7 @@ extension TreeRoot {
     func cannotSee(_ folder: FileTree.ID, _ error: SystemError) { blind[tree.reference(folder)] = error }
     func sees(_ folder: FileTree.ID) { if !blind.isEmpty { blind[tree.reference(folder)] = nil } }
 
-    /// What leaves a part of it without a watch, or unread: a sentence.
+    /// The part of it without a watch, or unread: a sentence.
     var trouble: String? {
         if let anchorFailure {
             return

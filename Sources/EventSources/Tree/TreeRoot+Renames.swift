@@ -54,7 +54,7 @@ extension TreeRoot {
         tellRenamed(node, from: oldPath, hasReplaced: hasReplaced)
         guard tree.isFolder(node) else { return }
         if prune.dependsOnPlace { enqueue(node, .isDeep) }
-        // What was looked at by its path before may have been another one's.
+        // A look by its path before may have met another file.
         doubts.formUnion(looks)
         planDoubts()
     }
@@ -117,7 +117,7 @@ extension TreeRoot {
         planDoubts()
     }
 
-    /// What stands at a path and below it, but for what nobody knows of.
+    /// The known nodes at a path and below it.
     private func known(at path: [UInt8], _ node: FileTree.ID) -> [[UInt8]: (id: FileTree.ID, isFolder: Bool)] {
         var found: [[UInt8]: (id: FileTree.ID, isFolder: Bool)] = [:]
         for id in [node] + tree.below(node) where !tree.has(.isNew, id) {

@@ -1,14 +1,14 @@
 import LinuxSystem
 import WatchFile
 
-/// What stands at the root's own path.
+/// The file at the root's own path.
 extension TreeRoot {
     func take(root status: FileStatus?) {
         guard let status else { return rootIsMissing() }
         changeDevice(status)
         guard let root = tree.root else {
             isRootNews = true
-            // What stands there in the place of what is waited for is no news.
+            // Another file in the place of the one that is waited for is no news.
             let isSilent = !hasBegun || record.beginning == .waiting
             appear(FileTree.holder, [], status, isSilent ? .silent : .listed(isRecovered: true))
             return
@@ -43,7 +43,7 @@ extension TreeRoot {
         defer { (device, isUnmounted) = (status.device, false) }
         guard let device else { return }
         if device != status.device { setAside() }
-        // What was there before is back.
+        // The former root is back.
         guard tree.root == nil, let known = aside, known.device == status.device else { return }
         replaceTree(with: known.tree)
         (aside, isTreeRecorded) = (nil, known.isRecorded)

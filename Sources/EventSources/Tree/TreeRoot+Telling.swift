@@ -46,7 +46,7 @@ extension TreeRoot {
     ///
     /// - Parameter state: what stands there; `nil`: nobody records it.
     func tell(_ fact: PathFact, _ state: PathState?) {
-        // What becomes of the root itself, which is no change below it, is told by what becomes of the rest.
+        // A change of the root itself, which is no change below it, is told by the changes of the rest.
         if fact.isFolder, fact.path.count == path.count, fact.change != .attributes {
             if let state {
                 owner.handled?.note(owner.id, [PathMoment(root: path, path: fact.path, state: state)])
@@ -128,6 +128,6 @@ extension TreeRoot {
 
     // MARK: Looking
 
-    /// What stands at a path now; `nil`: nothing, or it cannot be known.
+    /// The status of a path now; `nil`: nothing, or it cannot be known.
     func look(_ path: [UInt8]) -> FileStatus? { try? Linux.statusOfAny(path, follows: path.count == self.path.count) }
 }

@@ -7,8 +7,8 @@ import WatchFile
 /// The tree of nodes is the state of every file as it was last told. Each report of the kernel, and each listing, is
 /// compared with it: whatever says the same twice is told once. A folder is watched, then listed beside the core, then
 /// the listing is taken in when all reports that came meanwhile are through; names that they were about are left out of
-/// it (`touched`). What cannot be looked at where a report says it stands, for it or a folder above has been moved on,
-/// is looked at again when the reports are through. Confined to its context.
+/// it (`touched`). A node that cannot be looked at where a report says it stands, for it or a folder above has been
+/// moved on, is looked at again when the reports are through. Confined to its context.
 final class TreeRoot: WatchedPath, TreeObserver {
     /// Folders that one scan begins with.
     private static let foldersPerScan = 256
@@ -46,7 +46,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var isStoreDue = false
     /// The number of the last snapshot that was stored.
     var storing = 0
-    /// What counts as handled as it stands, to be stored.
+    /// Moments that count as handled as they stand, to be stored.
     var taken: [PathMoment] = []
     /// Folders from which something has gone, which is told when all are watched.
     private var later: [FileTree.Reference] = []
@@ -63,7 +63,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private(set) var isScanning = false
     private var touched: [FileTree.ID: Set<[UInt8]>] = [:]
     private var touchedCount = 0
-    /// What could not be looked at where it should stand.
+    /// Nodes that could not be looked at where they should stand.
     var doubts: Set<FileTree.Reference> = []
     private var areDoubtsPlanned = false
     /// Looked at since all reports were through last: should a folder above have been moved meanwhile, it was another's.
@@ -123,7 +123,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         owner.polls ? 0 : (anchor?.watchCount ?? 0) + tree.folderCount - blind.count + due.watchCount
     }
     var isListing: Bool { isArming }
-    /// What the source has no room for is compared when it has.
+    /// A change that the source has no room for is compared when it has.
     var isUnready: Bool { (isArming && !(hasBegun && owner.isHeld)) || record.isStoring }
 
     var isBehind: Bool {
@@ -226,7 +226,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         owner.rootChanged()
     }
 
-    /// What stands at the path, compared with what stood there.
+    /// The file at the path, compared with the one that stood there.
     func lookAtRoot() {
         guard !owner.isHeld || !hasBegun else {
             isRootDirty = true
@@ -235,7 +235,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         take(Swift.Result { () throws(SystemError) in try Self.rootStatus(path) })
     }
 
-    /// What is known of the root's own path.
+    /// A look at the root's own path.
     func take(_ result: Swift.Result<FileStatus?, SystemError>) {
         isRootDirty = false
         switch result {
@@ -315,7 +315,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// - Parameter how: flags of `FileTree.Flags.scan`.
     func enqueue(_ folder: FileTree.ID, _ how: FileTree.Flags) {
         if !tree.has(.isQueued, folder) { queue.append(tree.reference(folder)) }
-        // What is a comparison once stays one.
+        // A comparison stays one.
         tree.set(how.union(.isQueued), folder)
     }
 
@@ -366,7 +366,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         }
         oldPrune = PathPrune()
         if record.isComparing {
-            // What there is no room for, and what is still to be asked for, is not told yet.
+            // A change that there is no room for, and one that is still to be asked for, is not told yet.
             if dirty.isEmpty, !isRootDirty, outbox.isEmpty, !due.isBusy { compared() }
         } else if isRootNews {
             noteRoot()
@@ -480,7 +480,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         }
     }
 
-    // MARK: What is in doubt
+    // MARK: Names in doubt
 
     func doubt(_ id: FileTree.ID) {
         // The next round finds it.

@@ -47,7 +47,7 @@ package struct AdoptableProcess: Equatable, Sendable {
         return found.sorted { $0.pid < $1.pid }
     }
 
-    /// The leaders of process groups in the cgroup of a run: one of them is its first process. What they say of
+    /// The leaders of process groups in the cgroup of a run: one of them is its first process. Their word about
     /// themselves counts only where it names the same run.
     private static func contained(in group: ControlGroup, _ run: RunID) -> [AdoptableProcess] {
         group.processes.compactMap { pid in

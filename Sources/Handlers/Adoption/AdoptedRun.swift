@@ -19,7 +19,7 @@ final class AdoptedRun: OngoingRun {
     private var isEnding = false
     /// It had ended before it was found.
     private var hadEnded = false
-    /// What of it is in the service manager's store.
+    /// Its descriptors in the service manager's store.
     private var keptNames: [KeptDescriptor] = []
 
     init(_ request: AdoptRequest, _ environment: RunEnvironment, ended: @escaping () -> Void) {
@@ -166,7 +166,7 @@ final class AdoptedRun: OngoingRun {
         environment.send(.runEnded(request.run, known, output: end, reason: reason))
     }
 
-    /// What is known of the end of the run. Who kills watchd with all its processes, as `systemctl kill` does, says
+    /// The end of the run, as far as it is known. A kill of watchd with all its processes, as by `systemctl kill`, says
     /// nothing of the run. One of several commands that succeeded may have been any of them.
     private func judged(_ exit: Exit?) -> (exit: Exit?, reason: String?) {
         guard let exit else { return (nil, "watchd was restarted while it ran, and how it ended is not known") }
@@ -174,7 +174,7 @@ final class AdoptedRun: OngoingRun {
             return (nil, "ended by \(LinuxSignal.name(number)) while watchd was down")
         }
         let count = definition.commandCount
-        // What an `ExecCondition=` ends with says nothing of the run.
+        // The end of an `ExecCondition=` says nothing of the run.
         let isTold = definition.conditions.commands.isEmpty && !definition.isSuccess(exit)
         guard definition.isCommand, count == 1 || isTold else {
             return (

@@ -1,8 +1,8 @@
 import LinuxSystem
 
 /// `WATCHD_INSTANCE`: by it a later watchd finds the processes of this one again, and believes what they say of
-/// themselves. Who runs as another user (`User=`) is told a name that is good for processes of that user alone: nothing
-/// follows from it about the names of others.
+/// themselves. A process that runs as another user (`User=`) is told a name that is good for processes of that user
+/// alone: nothing follows from it about the names of others.
 package struct InstanceName: Equatable, Sendable {
     /// Of processes of watchd's own user; empty: they need not be found again.
     package let own: String

@@ -27,7 +27,7 @@ struct Child: Sendable {
         }
     }
 
-    /// What became of a step.
+    /// The outcome of a step.
     enum Outcome: Sendable {
         case started(Started)
         /// A `ConditionPathExists=` does not hold; which one.
@@ -43,7 +43,7 @@ struct Child: Sendable {
         var output: Int32?
         /// Of the run.
         var group: ControlGroup?
-        /// What was passed over.
+        /// Settings that were passed over.
         var warnings: [String] = []
         /// Of a worker.
         var lines: LineEnds?
@@ -66,7 +66,7 @@ struct Child: Sendable {
     var containment = Containment(reason: "nobody has looked")
     /// `NOTIFY_SOCKET`, for one that says when it is ready.
     var notifySocket: String?
-    /// What its event hands over; closed here, however it ends.
+    /// The descriptor that its event hands over; closed here, however it ends.
     var handover: Int32?
 
     /// Before the first step it looks at the paths that must be there, or must not.
@@ -399,7 +399,7 @@ extension RunContext {
         }
     }
 
-    /// What the reported run wrote.
+    /// The output of the reported run.
     fileprivate var output: [UInt8] {
         guard case .completion(let fact) = events.last?.fact else { return [] }
         return fact.output

@@ -61,7 +61,7 @@ package enum ChildEnvironment {
     /// The worker's descriptor for answers.
     static let answerDescriptor = 3
 
-    /// What each variable tells.
+    /// The specifier behind each variable.
     static let scalars: [(String, Specifier)] = [
         ("WATCHD_HANDLER", .handler), ("WATCHD_QUEUE", .queue), ("WATCHD_OPERATION", .operation),
         ("WATCHD_ATTEMPT", .attempt), ("WATCHD_SOURCE", .source), ("WATCHD_KIND", .kind), ("WATCHD_EVENT", .event),

@@ -10,7 +10,7 @@ package import WatchFile
 /// | `utility`                                     | +5   | best effort 6, the lowest but one     |
 /// | `background`                                  | +10  | idle: when nobody else wants the disk |
 ///
-/// What is above `default` comes first in the order of queues only: a negative nice value needs a privilege, and would
+/// Classes above `default` come first in the order of queues only: a negative nice value needs a privilege, and would
 /// put handlers before the daemon that starts them.
 package struct ChildPriority: Equatable, Sendable {
     /// Absolute; the kernel takes what is above 19 as 19.

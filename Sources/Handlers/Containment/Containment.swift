@@ -48,7 +48,7 @@ package final class Containment: Sendable, CustomStringConvertible {
 
     package init(base: ControlGroup) {
         (self.base, reason) = (base, "")
-        // What an earlier version left there would stand in the way of limits.
+        // Remains of an earlier version there would stand in the way of limits.
         let earlier = base.child(Self.earlierName)
         let rest = base.ownProcesses
         if !rest.isEmpty, (try? earlier.make()) != nil { for process in rest { try? earlier.take(process) } }
@@ -121,7 +121,7 @@ package final class Containment: Sendable, CustomStringConvertible {
             try? group.remove()
             _ = try group.make()
         }
-        // Who says how nice it is says how its queue's urgency counts.
+        // A handler that says how nice it is says how its queue's urgency counts.
         if definition.contract.nice == nil, let weight = request.qos.weight {
             try? group.write("\(weight)", to: "cpu.weight")
         }
@@ -180,7 +180,7 @@ package final class Containment: Sendable, CustomStringConvertible {
         }
     }
 
-    // MARK: What is left of earlier ones
+    // MARK: Remains of earlier runs
 
     /// Its run has ended, and its processes may go on.
     func linger(_ group: ControlGroup) { lingering.withLock { $0.append(group) } }

@@ -1,10 +1,10 @@
 import EventSources
 import LinuxSystem
 
-/// Who is left of process groups, read from `/proc` beside the core.
+/// The processes left of process groups, read from `/proc` beside the core.
 ///
-/// What is asked while one look is on its way is answered by the next, so that hundreds of runs that end at once cost a
-/// few looks and not hundreds. Confined to the core.
+/// Questions during a look are answered by the next one, so that hundreds of runs that end at once cost a few looks and
+/// not hundreds. Confined to the core.
 final class GroupMembers {
     typealias Answer = ([Int32]) -> Void
 

@@ -1,7 +1,7 @@
 import EventSources
 import LinuxSystem
 
-/// What is left of a run's process group after its leader has ended: whoever was asked to end gets the same time.
+/// The rest of a run's process group after its leader has ended: processes that were asked to end get the same time.
 ///
 /// Nothing is polled: each member has a pidfd, and when one ends the group is looked at again. The leader must not be
 /// waited for meanwhile, since only the zombie keeps its number, the group's name, from being given to somebody else.

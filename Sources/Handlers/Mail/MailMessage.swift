@@ -61,7 +61,7 @@ package struct MailMessage {
         return fact
     }
 
-    // MARK: What it says
+    // MARK: The text of the mail
 
     /// Machine, handler, outcome.
     var subject: String {

@@ -11,13 +11,13 @@ final class CommandRun: StartedRun {
     /// Index in the handler's steps.
     private var step = 0
     private var output: OutputCapture?
-    /// What earlier commands of the run wrote.
+    /// The output of earlier commands of the run.
     private var earlier = RunOutput()
     private var pidfd: FileDescriptor?
     private var processID: Int32?
     private var token: UInt64?
     private var retry = Retry()
-    /// What is left of its process group, while that is waited for.
+    /// The rest of its process group, while that is waited for.
     private var group: ProcessGroup?
     /// Its cgroup, while it has one.
     private var leaf: ControlGroup?
@@ -36,7 +36,7 @@ final class CommandRun: StartedRun {
     private let ended: () -> Void
     private let openedLines: (Child.LineEnds) -> Void
     private var isKept = false
-    /// What of it is in the service manager's store.
+    /// Its descriptors in the service manager's store.
     private var keptNames: [KeptDescriptor] = []
     /// Of a supervised process that is not ready as soon as it runs.
     private var readiness: ReadinessWatch?
@@ -234,7 +234,8 @@ final class CommandRun: StartedRun {
         group.look()
     }
 
-    /// With `KillMode=tree` nothing of it goes on. Who was asked to end has the time for it; else it is over at once.
+    /// With `KillMode=tree` nothing of it goes on. Processes that were asked to end have the time for it; else it is
+    /// over at once.
     private func exited(in leaf: ControlGroup) {
         let mode = ending?.mode ?? request.definition.value.killMode
         let end = LeafEnd(

@@ -1,6 +1,6 @@
 import Engine
 
-/// What an `ExecCondition=` says by the way it ended, as in `systemd.service(5)`.
+/// The answer of an `ExecCondition=` by its exit status, as in `systemd.service(5)`.
 enum ConditionAnswer: Equatable {
     case holds, doesNotHold, failed
 

@@ -29,7 +29,7 @@ extension RunID {
         "\(handler.name) \(operation)\(part == 0 ? "" : " part \(part)")"
     }
 
-    /// What the log knows its lines by.
+    /// The fields of its lines in the log.
     func logFields(of handler: HandlerDefinition) -> [(name: String, value: String)] {
         [("WATCHD_HANDLER", handler.name), ("WATCHD_OPERATION", "\(operation)")]
     }

@@ -3,7 +3,7 @@ import EventSources
 import LinuxSystem
 import WatchFile
 
-/// What a run writes: the end is kept with the run, every line goes to the log. While the log cannot take more, the
+/// The output of a run: the end is kept with the run, every line goes to the log. While the log cannot take more, the
 /// pipe is not read, so that the writer waits instead of watchd growing. Confined to the core.
 final class OutputCapture {
     /// Bytes of output kept with a run.
@@ -49,7 +49,7 @@ final class OutputCapture {
 
     var number: Int32? { descriptor.number }
 
-    /// What was written so far; once the run has ended, without the bytes.
+    /// The output so far; once the run has ended, without the bytes.
     var soFar: RunOutput { RunOutput(end: Array(bytes.suffix(Self.kept)), total: total) }
 
     /// The run has ended: takes what is still in the pipe, and gives the end of it away. A grandchild that keeps the pipe

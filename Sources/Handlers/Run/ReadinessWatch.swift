@@ -50,7 +50,7 @@ final class ReadinessWatch {
         }
     }
 
-    /// What it has written.
+    /// Takes lines of its output.
     func take(_ lines: [LineFramer.Line]) {
         guard !isOver, let pattern, lines.contains(where: { pattern.match($0.bytes) != nil }) else { return }
         tell()
@@ -105,7 +105,7 @@ final class ReadinessWatch {
         guard let leader, message.processID > 0 else { return false }
         if message.processID == leader { return true }
         if let place = Linux.place(of: message.processID) { return place.groupID == leader }
-        // Who says it and is gone at once, as `systemd-notify` is, has a user still.
+        // A short-lived sender, as `systemd-notify` is, still has a user.
         return Linux.user(ofAll: leader) == message.userID
     }
 }

@@ -1,7 +1,7 @@
 package import Engine
 package import EventSources
 
-/// What runs share.
+/// The environment that runs share.
 package struct RunEnvironment {
     package let core: Context
     /// For work that may take long, but for spawning.
@@ -22,11 +22,11 @@ package struct RunEnvironment {
     /// A descriptor is to be put into the service manager's store under this name. It stays the run's: to be duplicated
     /// before this returns.
     package let keep: (KeptDescriptor, Int32) -> Void
-    /// What was kept under this name is not wanted any more.
+    /// The descriptor kept under this name is not wanted any more.
     package let forget: (KeptDescriptor) -> Void
     /// Where the service manager is spoken to.
     let units: UnitHub
-    /// What events hand over.
+    /// Descriptors that events hand over.
     package let handovers: Handovers
     /// A run has written these lines.
     let wrote: (RunID, [LineFramer.Line]) -> Void

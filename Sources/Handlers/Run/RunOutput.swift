@@ -1,4 +1,4 @@
-/// What a run has written so far.
+/// The output of a run so far.
 package struct RunOutput: Equatable, Sendable {
     /// The end of it, at most `OutputCapture.kept` bytes.
     package var end: [UInt8] = []

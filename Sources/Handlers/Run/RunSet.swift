@@ -37,7 +37,7 @@ package final class RunSet {
         run.start()
     }
 
-    /// What performs each kind of action.
+    /// The performer of each kind of action.
     private func performer(
         of request: StartRequest, began: @escaping () -> Void, ended: @escaping () -> Void
     ) -> any StartedRun {
@@ -148,7 +148,7 @@ package final class RunSet {
         runs.values.compactMap { run in run.delay.map { (run.name, $0) } }.sorted { $0.0 < $1.0 }
     }
 
-    /// What the runs of an operation have written so far, part by part.
+    /// The output of an operation's runs so far, part by part.
     package func output(of operation: UInt64) -> RunOutput {
         let own = runs.filter { $0.key.operation == operation }.sorted { $0.key.part < $1.key.part }
         return own.reduce(RunOutput()) { $0 + $1.value.outputSoFar }

@@ -1,7 +1,7 @@
 import EventSources
 import LinuxSystem
 
-/// What a worker writes to `$WATCHD_ACK_FD`, cut into lines. Confined to the core.
+/// A worker's answers on `$WATCHD_ACK_FD`, cut into lines. Confined to the core.
 final class AnswerPipe {
     /// Bytes of the longest line.
     static let longest = 64 << 10
@@ -33,7 +33,7 @@ final class AnswerPipe {
         token = try epoll.add(number, .readable) { [unowned self] _ in turn(Self.bytesPerTurn) }
     }
 
-    /// The worker has ended: takes what it left. What it began to write and did not end is nothing.
+    /// The worker has ended: takes what it left. An incomplete last line counts for nothing.
     func drain() {
         turn(Self.bytesAtEnd)
         close()

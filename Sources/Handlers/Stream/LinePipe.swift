@@ -3,8 +3,9 @@ import LinuxSystem
 
 /// The standard input of a worker: lines on their way into a pipe that never blocks.
 ///
-/// Many lines are written at once. What does not fit waits until the pipe has room, and is made into text only shortly
-/// before, so that a worker which does not read costs the memory of its operations and little more. Confined to the core.
+/// Many lines are written at once. Lines that do not fit wait until the pipe has room, and are made into text only
+/// shortly before, so that a worker which does not read costs the memory of its operations and little more. Confined to
+/// the core.
 final class LinePipe<Mark> {
     /// Bytes that are text and not written.
     private static var textAhead: Int { 64 << 10 }

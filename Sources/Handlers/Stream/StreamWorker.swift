@@ -5,8 +5,8 @@ import WatchFile
 
 /// One worker of a `Stream=` handler: its process, the lines on their way into it, and what it answers.
 ///
-/// The process is a `CommandRun`, whose start and end pass through here: before its end is told, all that it answered is.
-/// What it holds then, watchd's engine gives to another worker. Confined to the core.
+/// The process is a `CommandRun`, whose start and end pass through here: before its end is told, all that it answered
+/// is. The engine gives the lines that it still holds to another worker. Confined to the core.
 final class StreamWorker: OngoingRun {
     /// From the end of one of its pipes to its own end, for one that is about to exit (microseconds).
     private static let partingTime = 1_000_000
@@ -72,7 +72,7 @@ final class StreamWorker: OngoingRun {
     /// Its pipes end with watchd, so that nothing of it is kept.
     func keep() {}
 
-    // MARK: What it is given
+    // MARK: Lines for it
 
     /// To be followed by `flush`.
     func hand(_ line: StartRequest) { pipe.append(line) }
@@ -110,7 +110,7 @@ final class StreamWorker: OngoingRun {
         environment.send(.answered(worker: id, lines.map { LineAnswer($0.run, .written) }))
     }
 
-    // MARK: What it answers
+    // MARK: Its answers
 
     private func heard(_ lines: [LineFramer.Line]) {
         var told: [LineAnswer] = []

@@ -72,7 +72,7 @@ extension CommandFact {
     /// Bytes of a command line that people are shown.
     private static let longestTitle = 500
 
-    /// What people call it: its name, or else its command line, as a shell would take it.
+    /// The name for people: its name, or else its command line, as a shell would take it.
     package var title: String {
         if let name { return Array(name.utf8).printable }
         var title = ""

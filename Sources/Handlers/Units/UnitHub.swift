@@ -4,7 +4,7 @@ import LinuxSystem
 package import Systemd
 import WatchFile
 
-/// Who needs the service manager. Confined to the core.
+/// A user of the service manager. Confined to the core.
 protocol UnitListener: AnyObject {
     /// The manager tells from now on what happens.
     func connected(_ client: UnitClient)
@@ -66,7 +66,7 @@ package final class UnitHub {
         listeners.append(listener)
         if let client, isSubscribed {
             listener.connected(client)
-            // What it asks has to be sent, and to be answered in time.
+            // Its question has to be sent, and to be answered in time.
             return pumpLater()
         }
         if let condition { return listener.failed(condition) }
@@ -85,14 +85,14 @@ package final class UnitHub {
     /// The manager has answered.
     func answered() { retry.reset() }
 
-    /// What was asked has to be sent.
+    /// Questions have to be sent.
     func flush() { pumpLater() }
 
     /// After what is being read now.
     func later(_ work: @escaping () -> Void) {
         let bound = QueueBound(work, to: core)
         core.async { bound.value() }
-        // What it asks has to be sent.
+        // Its question has to be sent.
         pumpLater()
     }
 

@@ -196,7 +196,7 @@ final class UnitRun: StartedRun, UnitListener {
         text += Array(line.utf8) + [UInt8(ascii: "\n")]
     }
 
-    /// What a job came to, where it is no success.
+    /// The sentence of a job's result, where it is no success.
     private static func sentence(_ result: String) -> String {
         switch result {
         case "canceled": "its job was cancelled"

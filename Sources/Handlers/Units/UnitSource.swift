@@ -177,7 +177,7 @@ package final class UnitSource: EventSource, UnitListener {
     }
 
     private func tell(_ unit: String, _ change: UnitChange, _ result: String?) {
-        // What is, or becomes, active has none yet.
+        // A unit that is, or becomes, active has none yet.
         let result = [.active, .activating].contains(change) ? nil : result
         send(.event(id, .unit(UnitFact(unit: unit, change: change, result: result))))
     }

@@ -55,8 +55,8 @@ struct UnitStates {
 
     func isIn(_ state: UnitChange, _ unit: String) -> Bool { (states[unit] ?? .inactive) == state }
 
-    /// All that are loaded now; returns those in another state than before, by their names. What a unit passed through
-    /// in between is not known.
+    /// All that are loaded now; returns those in another state than before, by their names. States that a unit passed
+    /// through in between are not known.
     mutating func saw(all listed: [(unit: String, state: UnitChange)]) -> [(unit: String, state: UnitChange)] {
         isFull = false
         let loaded = Set(listed.map(\.unit))

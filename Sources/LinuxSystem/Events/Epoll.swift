@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What an epoll set waits for, and what it reports.
+/// The events that an epoll set waits for, and those it reports.
 package struct EpollEvents: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 
@@ -22,7 +22,7 @@ package struct EpollEvents: OptionSet, Hashable, Sendable {
 
 /// One descriptor of an epoll set that has something to tell.
 package struct EpollReport: Hashable, Sendable {
-    /// What was given when the descriptor was added.
+    /// The token given when the descriptor was added.
     package var token: UInt64
     package var events: EpollEvents
 

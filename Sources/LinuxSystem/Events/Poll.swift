@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What `poll(2)` waits for, and what it reports.
+/// The events that `poll(2)` waits for, and those it reports.
 package struct PollEvents: OptionSet, Hashable, Sendable {
     package let rawValue: Int16
 
@@ -16,7 +16,7 @@ package struct PollEvents: OptionSet, Hashable, Sendable {
     package static let invalid = PollEvents(rawValue: Int16(POLLNVAL))
 }
 
-/// What is left of a time-out when a wait is interrupted and made again.
+/// The rest of a time-out when a wait is interrupted and made again.
 struct RemainingTime {
     private let milliseconds: Int32
     /// µs of the monotonic clock; set when the wait begins.

@@ -23,8 +23,9 @@ package struct SignalSet: Hashable, Sendable, ExpressibleByArrayLiteral {
         if (1...64).contains(signal) { bits &= ~(1 << UInt64(signal - 1)) }
     }
 
-    /// What the main thread blocks before the first other thread starts: every signal but the faults that the program
-    /// itself causes, ABRT, PIPE and PROF, and those that cannot be blocked (KILL, STOP, glibc's own 32 and 33).
+    /// The signals that the main thread blocks before the first other thread starts: all but the faults that the
+    /// program itself causes, ABRT, PIPE and PROF, and those that cannot be blocked (KILL, STOP, glibc's own 32 and
+    /// 33).
     package static let managed: SignalSet = {
         var all = SignalSet(1...64)
         for signal in [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGABRT, SIGPIPE, SIGPROF] {

@@ -7,7 +7,7 @@ package struct SignalInfo: Hashable, Sendable {
     /// The sender; 0 when the kernel sent it.
     package var senderProcess: Int32
     package var senderUser: UInt32
-    /// What `sigqueue(3)` sent along; `nil` for every other kind of signal.
+    /// The value sent along by `sigqueue(3)`; `nil` for every other kind of signal.
     package var value: Int32?
 
     package init(number: Int32, senderProcess: Int32 = 0, senderUser: UInt32 = 0, value: Int32? = nil) {

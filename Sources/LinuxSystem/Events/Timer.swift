@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What a timer descriptor tells when it is read.
+/// The reading of a timer descriptor.
 package enum TimerReading: Hashable, Sendable {
     /// How often it elapsed since it was last read or set.
     case elapsed(UInt64)

@@ -6,7 +6,7 @@ package enum Writers: Sendable {
     case none
     /// It is open for writing, or mapped so.
     case some
-    /// Whoever owns the file would have to ask, or its file system has no leases.
+    /// The file has another owner, or its file system has no leases.
     case unknown
 }
 
@@ -20,7 +20,8 @@ extension Linux {
         guard let file = try? open(path, follows ? flags : flags.union(.noFollow)) else { return .unknown }
         return file.use { file in
             guard (try? fstat(file))?.kind == .regular else { return .unknown }
-            // Whoever opens the file just then waits for so long; the signal that says so is one that does nothing.
+            // A program that opens the file just then waits for so long; the signal that says so is one that does
+            // nothing.
             _ = fcntl(file, Int32(CLINUX_F_SETSIG), SIGURG)
             guard fcntl(file, Int32(CLINUX_F_SETLEASE), F_RDLCK) == 0 else {
                 return errno == EAGAIN ? .some : .unknown

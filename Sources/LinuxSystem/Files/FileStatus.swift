@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What `stat(2)` tells of a file.
+/// The status of a file by `stat(2)`.
 package struct FileStatus: Hashable, Sendable {
     package enum Kind: Sendable {
         case regular, folder, symbolicLink, fifo, socket, characterDevice, blockDevice, unknown

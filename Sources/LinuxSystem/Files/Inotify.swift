@@ -1,6 +1,6 @@
 import Glibc
 
-/// What an inotify watch waits for, and what it reports (`inotify(7)`).
+/// The events that an inotify watch waits for, and those it reports (`inotify(7)`).
 package struct InotifyMask: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 

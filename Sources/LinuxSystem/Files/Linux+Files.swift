@@ -33,7 +33,7 @@ extension Linux {
 
     /// `read(2)` of bytes that are known to be there and are not wanted any more: how many there were.
     package static func skip(_ descriptor: Int32, _ count: Int) throws(SystemError) -> Int {
-        // What is there is taken out at once, whatever ends this process: more fits into no pipe.
+        // The bytes there are taken out at once, whatever ends this process: more fits into no pipe.
         try withUnsafeTemporaryAllocation(byteCount: min(max(count, 1), 1 << 20), alignment: 16) {
             buffer throws(SystemError) in
             var skipped = 0
@@ -132,7 +132,7 @@ extension Linux {
         _ = try? call("statx", path) { clinux_ask($0) }
     }
 
-    /// What may be asked of `access(2)`.
+    /// The questions of `access(2)`.
     package enum Access: Sendable {
         case exists, reading, writing, executing
     }

@@ -71,11 +71,11 @@ extension Linux {
     }
 
     /// `mkdir(2)` of a folder (absolute) and of all that is missing on the way to it, each with exactly these
-    /// permissions, whatever the umask. What stands there stays as it is.
+    /// permissions, whatever the umask. Existing folders stay as they are.
     package static func makeFolders(_ path: [UInt8], permissions: UInt32) throws(SystemError) {
         let ends = path.indices.dropFirst().filter { path[$0] == UInt8(ascii: "/") } + [path.endIndex]
         let steps = ends.map { Array(path[..<$0]) }
-        // What is there may stand where only its path may be passed.
+        // An existing folder may stand where only its path may be passed.
         let known = steps.lastIndex { (try? stat($0)) != nil } ?? -1
         for step in steps[(known + 1)...] {
             do throws(SystemError) {

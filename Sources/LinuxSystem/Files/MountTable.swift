@@ -1,4 +1,4 @@
-/// What is mounted where, as this process sees it (`proc_pid_mountinfo(5)`).
+/// The mounts, as this process sees them (`proc_pid_mountinfo(5)`).
 package struct MountTable {
     private static let slash = UInt8(ascii: "/")
 

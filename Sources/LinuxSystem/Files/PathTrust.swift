@@ -1,4 +1,4 @@
-// Who else could change what stands at a path.
+// The other users who could change the file at a path.
 //
 //   - Root and one user are trusted, and so is whoever owns `/`: that is root, but where root has no number here, as in
 //     a user namespace of somebody else; and who owns `/` could replace all of it.
@@ -44,8 +44,8 @@ package struct PathTrust: Sendable {
         return status.kind != .symbolicLink && status.permissions & refusedPermissions != 0 ? .writable : nil
     }
 
-    /// The first folder on the way to a path, links followed, through which others could put something else there. What
-    /// stands at the path itself is not judged. `nil`: there is none.
+    /// The first folder on the way to a path, links followed, through which others could put something else there. The
+    /// file at the path itself is not judged. `nil`: there is none.
     ///
     /// - Throws: ENOENT and the like where the path does not lead to anything.
     package func flaw(above path: some SystemPath) throws(SystemError) -> Finding? {

@@ -66,7 +66,7 @@ extension Linux {
             case 0: return found
             case EINTR: continue
             case ERANGE where size < 1 << 20: size *= 4
-            // What other name services answer for "none".
+            // Other name services answer so for "none".
             case ENOENT, ESRCH, EBADF, EPERM: return nil
             default: throw SystemError(call: call, detail: detail, errno: Errno(code))
             }
@@ -86,7 +86,7 @@ extension Linux {
             case 0: return found == nil ? nil : entry.gr_gid
             case EINTR: continue
             case ERANGE where size < 1 << 20: size *= 4
-            // What other name services answer for "none".
+            // Other name services answer so for "none".
             case ENOENT, ESRCH, EBADF, EPERM: return nil
             default: throw SystemError(call: "getgrnam_r", detail: name, errno: Errno(code))
             }

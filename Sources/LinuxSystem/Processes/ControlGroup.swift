@@ -120,8 +120,8 @@ package struct ControlGroup: Hashable, Sendable {
         }
     }
 
-    /// Whether a process lives in it or below, from an open `cgroup.events`. What is read is what a poll for priority
-    /// data then compares with.
+    /// Whether a process lives in it or below, from an open `cgroup.events`. The read content is the one that a poll
+    /// for priority data then compares with.
     package static func isPopulated(events number: Int32) -> Bool {
         guard let text = try? Linux.read(number, atMost: 4096, from: 0) else { return false }
         return text.split(separator: newline).contains { $0.elementsEqual("populated 1".utf8) }
@@ -151,7 +151,7 @@ package struct ControlGroup: Hashable, Sendable {
         return total
     }
 
-    /// What `cgroup.controllers` and the like list.
+    /// The words in `cgroup.controllers` and the like.
     package func words(of name: String) -> [String] {
         ((try? Linux.readFile(file(name), limit: 4096)) ?? []).split {
             $0 == Self.newline || $0 == UInt8(ascii: " ")

@@ -51,8 +51,8 @@ extension Linux {
     /// `setenv(3)`, unless it is set already; before any other thread exists.
     package static func setEnvironment(_ name: String, _ value: String) { setenv(name, value, 0) }
 
-    /// What `main` was given after the program's name, byte for byte. `CommandLine.arguments` reads `/proc`, which may
-    /// be hidden, and repairs what is not UTF-8.
+    /// The arguments of `main` after the program's name, byte for byte. `CommandLine.arguments` reads `/proc`, which
+    /// may be hidden, and repairs what is not UTF-8.
     package static var arguments: [[UInt8]] { Array(strings(clinux_arguments()).dropFirst()) }
 
     private static func strings(_ strings: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> [[UInt8]] {

@@ -13,7 +13,7 @@ package struct ProcessAttributes: Sendable {
     /// `/proc/self/oom_score_adj`.
     package var oomScore: Int32?
     package var limits: [Limit] = []
-    /// Who it becomes once everything that needs a privilege is done.
+    /// The user that it becomes once everything that needs a privilege is done.
     package var identity: Identity?
     /// PR_SET_NO_NEW_PRIVS.
     package var hasNoNewPrivileges = false

@@ -1,6 +1,6 @@
 import CLinux
 
-/// What the kernel's process connector tells. Of the threads of a process only the first one counts.
+/// A report of the kernel's process connector. Of the threads of a process only the first one counts.
 package enum ProcessReport: Hashable, Sendable {
     /// The answer to the subscription; `nil`: it holds.
     case acknowledged(Errno?)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What `/proc/PID/stat` tells of a process's place among the others.
+/// The place of a process among the others, from `/proc/PID/stat`.
 package struct ProcessPlace: Hashable, Sendable {
     /// 0 for the first process of a namespace.
     package var parentID: Int32
@@ -71,9 +71,9 @@ extension Linux {
     /// there is no such process.
     package static func isEntirely(_ process: Int32, of user: UInt32) -> Bool { self.user(ofAll: process) == user }
 
-    /// The user that the real, the effective, the saved and the file system's user of a process all are, from the `Uid:`
-    /// line of `/proc/PID/status` (`proc_pid_status(5)`). Who owns `/proc/PID` says less: it is the effective user, or
-    /// root where the process is not dumpable. `nil`: they are not one, or there is no such process.
+    /// The user that the real, the effective, the saved and the file system's user of a process all are, from the
+    /// `Uid:` line of `/proc/PID/status` (`proc_pid_status(5)`). The owner of `/proc/PID` says less: it is the
+    /// effective user, or root where the process is not dumpable. `nil`: they are not one, or there is no such process.
     package static func user(ofAll process: Int32) -> UInt32? {
         guard let text = try? readFile("/proc/\(process)/status", limit: 65_536),
             let line = text.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: "Uid:\t".utf8) })
@@ -122,7 +122,7 @@ extension Linux {
     }
 }
 
-/// Those of a stream of strings, each ended by a NUL, that begin so. What comes behind the last NUL is cut off, or
+/// Those of a stream of strings, each ended by a NUL, that begin so. The bytes behind the last NUL are cut off, or
 /// nothing.
 private struct PrefixedStrings {
     private let prefix: [UInt8]

@@ -21,7 +21,7 @@ package enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What PIDFD_GET_INFO tells of a process.
+/// The properties of a process by PIDFD_GET_INFO.
 package struct PidfdInfo: Hashable, Sendable {
     /// 0 when the process is gone.
     package var processID: Int32
@@ -30,7 +30,7 @@ package struct PidfdInfo: Hashable, Sendable {
     package var exit: ExitStatus?
 }
 
-/// What `getrusage(2)` tells of a process that has ended, and of its children that were waited for.
+/// The resources used by a process that has ended, and by its children that were waited for (`getrusage(2)`).
 package struct ProcessUsage: Hashable, Sendable {
     /// Microseconds.
     package var processorTime: UInt64
@@ -67,8 +67,9 @@ extension Linux {
         }
     }
 
-    /// Who holds what only one process may hold. While `holder` names one that is gone, it is asked again, for up to 2
-    /// s: a child that was just being spawned has a copy of all its parent's descriptors until it executes its program.
+    /// The holder of a thing that only one process may hold. While `holder` names one that is gone, it is asked again,
+    /// for up to 2 s: a child that was just being spawned has a copy of all its parent's descriptors until it executes
+    /// its program.
     package static func livingHolder<Failure: Error>(_ holder: () throws(Failure) -> Int32?) throws(Failure) -> Int32? {
         let deadline = now(.monotonic) + 2_000_000
         while true {

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What to start. Every byte string may hold any byte but NUL.
+/// The process to start. Every byte string may hold any byte but NUL.
 package struct SpawnSpecification: Sendable {
     /// The file to execute; not looked up in `PATH`.
     package var path: [UInt8]

@@ -4,7 +4,7 @@ package struct SocketFile: Sendable {
     private let device: UInt64
     private let inode: UInt64
 
-    /// What stands at the path now.
+    /// The kind of file at the path now.
     ///
     /// - Throws: ENOTSOCK where that is no socket; a link is none.
     package init(at path: [UInt8]) throws(SystemError) {

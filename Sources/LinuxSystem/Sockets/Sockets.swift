@@ -13,7 +13,7 @@ package enum SocketType: Hashable, Sendable {
     }
 }
 
-/// Who is at the other end of a Unix socket.
+/// The process at the other end of a Unix socket.
 package struct PeerCredentials: Hashable, Sendable {
     package var processID: Int32
     package var userID: UInt32

@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// What is unread of a connection, as the kernel counts it: with the room that each piece takes up.
+/// The unread bytes of a connection, as the kernel counts them: with the room that each piece takes up.
 package struct UnreadShare: Equatable, Sendable {
     package var used: Int
     /// Of it the writer gets no more than this.
     package var limit: Int
 
-    /// Who waits for room in a Unix socket hears of it at a quarter (`unix_writable` in the kernel); with less than
-    /// that in it a TCP buffer always announces room.
+    /// A writer that waits for room in a Unix socket hears of it at a quarter (`unix_writable` in the kernel); with
+    /// less than that in it a TCP buffer always announces room.
     package var mayHoldUpWriter: Bool { used >= limit / 4 }
 }
 

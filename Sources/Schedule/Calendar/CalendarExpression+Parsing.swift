@@ -62,8 +62,8 @@ extension CalendarExpression {
         }
     }
 
-    /// Reads an expression as `systemd.time(7)` has it. What systemd 252 accepts is accepted, what it refuses is
-    /// refused.
+    /// Reads an expression as `systemd.time(7)` has it. Expressions that systemd 252 accepts are accepted, those it
+    /// refuses are refused.
     package init(parsing text: some StringProtocol, zones: ZoneNames) throws(ParseError) {
         var parser = CalendarParser(bytes: Array(text.utf8))
         self = try parser.parse(zones)

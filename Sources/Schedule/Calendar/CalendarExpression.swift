@@ -1,12 +1,12 @@
 // When something is due by the calendar: `OnCalendar=`, in the language of systemd.time(7).
 //
-// What is read, what is refused and how it is written again is as in systemd 252 (`calendarspec.c`). An expression
-// knows the name of its zone only; its rules are given to it when it is asked for an instant, so that a change of the
-// zone needs no new expression.
+// The accepted expressions, the refused ones and the normal form are those of systemd 252 (`calendarspec.c`). An
+// expression knows the name of its zone only; its rules are given to it when it is asked for an instant, so that a
+// change of the zone needs no new expression.
 
 /// An expression such as `Mon..Fri *-*-* 02:30:00 Europe/Berlin`.
 package struct CalendarExpression: Hashable, Sendable {
-    /// Whose clock is meant.
+    /// The clock that is meant.
     package enum Zone: Hashable, Sendable {
         /// That of the machine, or of whoever asks.
         case local

@@ -10,7 +10,7 @@ package enum StoreChange: Sendable {
     case append(id: UInt64, events: [UInt8])
     /// An operation, with its events; no error if there is none.
     case remove(id: UInt64)
-    /// What a source holds back, behind what it held before or in its place; no events: it holds none.
+    /// The events that a source holds back, behind those it held before or in their place; no events: it holds none.
     case hold(source: String, events: [UInt8], replacing: Bool)
     /// An operation has ended. One with the same id is replaced.
     indirect case record(HistoryRow)
@@ -33,7 +33,7 @@ package struct OperationRow: Equatable, Sendable {
     package var source: String
     package var state: [UInt8]
     package var events: [UInt8]
-    /// What was appended since it was put, in that order. Empty for `put`.
+    /// The events appended since it was put, in that order. Empty for `put`.
     package var appended: [[UInt8]]
 
     package init(
@@ -76,7 +76,8 @@ package struct HistoryRow: Equatable, Sendable {
     package var isSettled: Bool
     /// Its newest event in a few words.
     package var cause: String
-    /// What a `retry` needs; of others than failed ones perhaps only the newest. `nil` where it was not asked for.
+    /// The events that a `retry` needs; of others than failed operations perhaps only the newest. `nil` where it was
+    /// not asked for.
     package var events: [UInt8]?
     /// The end of what it wrote. `nil` where it was not asked for or is no longer kept.
     package var output: [UInt8]?

@@ -1,8 +1,8 @@
-/// What stands in the store when it is opened.
+/// The content of the store when it is opened.
 package struct StoreContents: Sendable {
     /// By id.
     package var operations: [OperationRow] = []
-    /// What sources held back, in the order it was added.
+    /// The events that sources held back, in the order of their addition.
     package var held: [(source: String, events: [[UInt8]])] = []
     package var marks: [String: [UInt8]] = [:]
     /// The snapshots of paths that are complete, without their paths (`HistoryReader.snapshot`).

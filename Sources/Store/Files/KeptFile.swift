@@ -32,8 +32,8 @@ package struct KeptFile: Sendable {
         }
     }
 
-    /// In one step: after whatever end the old content stands there, or the new one. What is there already is not
-    /// written again.
+    /// In one step: after whatever end the old content stands there, or the new one. Equal content is not written
+    /// again.
     package func replace(with bytes: [UInt8]) throws(StoreError) {
         if try read() == bytes { return }
         let (files, draft) = (StoreFiles(folder: folder), path + ".new".utf8)

@@ -1,6 +1,6 @@
 import LinuxSystem
 
-// What stands in the state folder decides what watchd runs. So nothing of it is opened before it is sure that only root
+// The files in the state folder decide what watchd runs. So nothing of it is opened before it is sure that only root
 // and the user of watchd can have put it there.
 extension StoreFiles {
     /// Everything that is opened in the folder.

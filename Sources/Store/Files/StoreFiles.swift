@@ -8,7 +8,7 @@ struct StoreFiles {
     var log: [UInt8] { database + "-wal".utf8 }
     var index: [UInt8] { database + "-shm".utf8 }
     var lock: [UInt8] { folder + "/watchd.lock".utf8 }
-    /// What takes the place of a damaged file, until that is complete.
+    /// The file that takes the place of a damaged one, once it is complete.
     var replacement: [UInt8] { database + ".new".utf8 }
     /// Empty: the file turned out to be damaged while it was in use, and is to be replaced.
     var suspicion: [UInt8] { database + ".suspect".utf8 }

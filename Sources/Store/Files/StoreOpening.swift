@@ -82,7 +82,7 @@ struct StoreOpening {
         try replacement.checkWritten()
     }
 
-    /// What only a later version can read is left to that one, damaged or not.
+    /// A file that only a later version can read is left to that one, damaged or not.
     private func refuseNewer(_ database: Database) throws(StoreError) {
         do throws(StoreError) {
             _ = try database.version(knowing: migrations.count)

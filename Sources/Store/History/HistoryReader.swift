@@ -19,7 +19,7 @@ package final class HistoryReader {
         return (database, place)
     }
 
-    /// What has ended, newest first, without events and output.
+    /// Ended operations, newest first, without events and output.
     package func page(_ query: HistoryQuery) throws(StoreError) -> [HistoryRow] {
         try read { database throws(StoreError) in try HistoryRow.page(query, database) }
     }
@@ -48,7 +48,7 @@ package final class HistoryReader {
         try read { database throws(StoreError) in try HistoryRow.failed(handler, limit, database) }
     }
 
-    /// What a source is known to have handled below a root: paths relative to it, in the order of their bytes.
+    /// The handled state of a source below a root: paths relative to it, in the order of their bytes.
     package func snapshot(
         source: String, root: [UInt8], _ entry: (_ path: [UInt8], _ state: [UInt8]) -> Void
     ) throws(StoreError) {
@@ -117,7 +117,7 @@ package final class HistoryReader {
 }
 
 extension Database {
-    /// What SQLite finds wrong in a table and its indices.
+    /// The problems that SQLite finds in a table and its indices.
     fileprivate func problems(of table: String) throws(StoreError) -> [String] {
         try rows("SELECT integrity_check FROM pragma_integrity_check(?1)", { $0.bind(1, table) }) { $0.text(0) }
             .filter { $0 != "ok" }

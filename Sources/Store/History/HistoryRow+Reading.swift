@@ -34,7 +34,7 @@ extension HistoryRow {
         ).first
     }
 
-    /// What a query asks for, without events and output.
+    /// The records of a query, without events and output.
     static func page(_ query: HistoryQuery, _ database: Database) throws(StoreError) -> [HistoryRow] {
         var range = HistoryRange(handler: query.handler, source: query.source)
         range.since = query.since ?? .min

@@ -1,5 +1,5 @@
-/// What is known of the history without reading it, so that to see that nothing has to go costs nothing. Counted after
-/// the start, a slice at a time, so that no commit has to wait for all of it; kept up to date by every change;
+/// The totals of the history, known without reading it, so that to see that nothing has to go costs nothing. Counted
+/// after the start, a slice at a time, so that no commit has to wait for all of it; kept up to date by every change;
 /// forgotten when one fails.
 struct HistoryTotals {
     typealias Position = HistoryQuery.Position
@@ -63,7 +63,7 @@ struct HistoryTotals {
         mutating func clear() { bytes = 0 }
     }
 
-    /// How far it has been counted. What comes or goes behind that is counted with it.
+    /// How far it has been counted. Records that come or go behind that are counted with it.
     fileprivate enum Progress<Place: Comparable> {
         /// `nil`: nothing.
         case upTo(Place?)
@@ -204,7 +204,7 @@ extension HistoryQuery.Position: Comparable {
     }
 }
 
-/// What decides where a record stands in the history, and whether it stays.
+/// The properties that decide where a record stands in the history, and whether it stays.
 struct HistoryStub {
     var position: HistoryQuery.Position
     var handler: String

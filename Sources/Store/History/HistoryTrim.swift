@@ -1,5 +1,5 @@
-/// Removes from the history what the limits do not allow, a few records at a time. What it has looked at lies behind
-/// the boundaries of `totals` and is looked at again only when something of its handler has changed.
+/// Removes from the history what the limits do not allow, a few records at a time. Records that it has looked at lie
+/// behind the boundaries of `totals` and are looked at again only when something of their handler has changed.
 ///
 /// Of every handler the last records and the last failed one stay, and of what failed and waits for somebody as many as
 /// there may be records.
@@ -18,7 +18,7 @@ struct HistoryTrim {
     let limit: Int
     /// Bytes of it all.
     let bytes: Int
-    /// What has ended before is too old.
+    /// Records that ended before are too old.
     let oldest: Int64
     var totals: HistoryTotals
 
@@ -46,7 +46,7 @@ struct HistoryTrim {
     }
 
     /// Without the records that only those after them would take away: of every handler the last ones and the last
-    /// failed one are left. What has had attempts before is left too, so that they go with it.
+    /// failed one are left. Operations that have had attempts before are left too, so that those go with them.
     static func withoutShortLived(_ changes: [StoreChange]) -> [StoreChange] {
         var seen: [String: (records: Int, hasFailed: Bool)] = [:]
         let left = changes.reversed().filter { change in

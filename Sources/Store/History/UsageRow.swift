@@ -1,4 +1,4 @@
-/// What the processes of an attempt have used together. `nil`: nobody has counted it.
+/// The resources that the processes of an attempt have used together. `nil`: nobody has counted it.
 package struct UsageRow: Equatable, Sendable {
     /// Of the first process of a command and of those that were waited for; else of all.
     package var isOfProcess: Bool

@@ -87,7 +87,7 @@ final class Database {
         }
     }
 
-    /// What `body` makes of each row.
+    /// Rows, each as `body` makes it.
     func rows<Row>(
         _ text: StaticString, _ bind: (Statement) -> Void = { _ in }, _ body: (Statement) -> Row
     ) throws(StoreError) -> [Row] {

@@ -1,4 +1,4 @@
-/// What the file looks like, version by version. Entry n takes a file of version n to version n + 1 in one transaction;
+/// The tables of the file, version by version. Entry n takes a file of version n to version n + 1 in one transaction;
 /// one that has been released is never changed.
 package enum Schema {
     /// `wtcd`: how `file(1)`, and we, know whose file it is.
@@ -6,15 +6,16 @@ package enum Schema {
 
     package static let migrations = [first, sourcesOfHandlers, outputsOfAttempts, snapshotsOfPaths, usageOfAttempts]
 
-    /// What the processes of an attempt have used together; attempt 0: the last one of an operation that has ended.
+    /// The resources that the processes of an attempt have used together; attempt 0: the last one of an operation that
+    /// has ended.
     private static let usageOfAttempts = """
         CREATE TABLE attempt_usage (
             operation INTEGER NOT NULL, attempt INTEGER NOT NULL, of_process INTEGER NOT NULL, memory INTEGER,
             processor INTEGER, read INTEGER, written INTEGER, PRIMARY KEY (operation, attempt)) WITHOUT ROWID;
         """
 
-    /// What was handled of the paths of a source: a row for each of its roots, and one for each path below it, relative
-    /// to the root. A root without its `about` is not complete.
+    /// The handled paths of a source: a row for each of its roots, and one for each path below it, relative to the
+    /// root. A root without its `about` is not complete.
     private static let snapshotsOfPaths = """
         CREATE TABLE path_root (
             id INTEGER PRIMARY KEY, source TEXT NOT NULL, root BLOB NOT NULL, about BLOB, UNIQUE (source, root));

@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 
 extension StoreError {
-    /// What a result code of SQLite means for the store; `handle` tells the sentence and the `errno` behind it.
+    /// The meaning of a result code of SQLite for the store; `handle` tells the sentence and the `errno` behind it.
     init(_ code: Int32, _ handle: OpaquePointer?, _ path: [UInt8]) {
         let detail = handle.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
         let text = detail.map { String(cString: $0) } ?? "error \(code)"
@@ -11,7 +11,7 @@ extension StoreError {
         // The low byte is the kind; the rest says more precisely what happened.
         switch code & 0xFF {
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(path: path, detail: text)
-        // What is in the rows does not fit the tables, or says that it is larger than any value can be.
+        // The rows do not fit the tables, or name a size that is larger than any value can be.
         case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG: self = .damaged(path: path, detail: text)
         case SQLITE_FULL: self = .full(path: path)
         case SQLITE_READONLY where code != CSQLITE_READONLY_DBMOVED: self = .readOnly(path: path)

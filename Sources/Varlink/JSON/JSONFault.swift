@@ -1,6 +1,6 @@
-/// What a JSON text says that `JSONValue` cannot keep as it stands: a member named twice, a number that has no exact
-/// place in 64 bits or is beyond a double, half of a surrogate pair, more combining marks
-/// in a row than the text may have.
+/// A value in a JSON text that `JSONValue` cannot keep as it stands: a member named twice, a number that has no exact
+/// place in 64 bits or is beyond a double, half of a surrogate pair, more combining marks in a row than the text may
+/// have.
 package struct JSONFault: Error, Equatable, Sendable {
     /// Names of members from the outermost to the one at fault; elements of arrays have none.
     package var path: [String]

@@ -71,7 +71,7 @@ package struct ServerConnection: Sendable {
         input.append(bytes)
     }
 
-    /// The client will send nothing more. What it asked before is still answered, but for an endless stream.
+    /// The client will send nothing more. Its earlier calls are still answered, but for an endless stream.
     package mutating func receiveEnd() {
         guard ending == nil else { return }
         input.close()

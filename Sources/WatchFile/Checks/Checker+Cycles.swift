@@ -1,4 +1,4 @@
-/// What would go round for ever. Each cycle is told about once, at the reference that closes it.
+/// References that would go round for ever. Each cycle is told about once, at the reference that closes it.
 extension Checker {
     // MARK: Queues that target each other
 
@@ -48,7 +48,7 @@ extension Checker {
         for key in ["OnFailure", "OnRetry", "OnLate", "OnSlow", "OnChange", "OnFinished", "OnSuccess"] {
             let named = all.joined().filter { $0.isDefault && $0.key == key }
             for target in Set(named.compactMap { handlerIndices[$0.name.string] }).sorted() {
-                // What leads to the target changes nothing of what it leads to.
+                // Edges that lead to the target change nothing of the edges from it.
                 let beyond = graph.reachable(from: target)
                 for (index, references) in all.enumerated() where !beyond.contains(index) {
                     let taken = references.filter {
@@ -89,7 +89,7 @@ extension Checker {
         report("\(title) starts its own member \(name(ofNode: member.node)): \(chain)", member.edge, in: title)
     }
 
-    /// Who starts whom: handlers first, then sources, each by its index. A handler starts its completion handlers,
+    /// The graph of starts: handlers first, then sources, each by its index. A handler starts its completion handlers,
     /// those that it requires, and through `Emit=` a custom source; a source its handlers; the end of a member its
     /// group.
     private var startGraph: ReferenceGraph {

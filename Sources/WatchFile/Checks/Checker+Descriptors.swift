@@ -1,4 +1,4 @@
-/// What a `[Descriptor]` listens to, and how it is read.
+/// The object that a `[Descriptor]` listens to, and how it is read.
 extension Checker {
     /// The keys that say what it is; one of them stands in each.
     static let listenerKeys = [

@@ -113,7 +113,7 @@ extension Checker {
         guard let longest = draft.entries.entry("RetryMaxSec") else { return }
         let (policy, first) = (draft.retry, draft.entries.entry("RetrySec"))
         guard policy.maxDelay < policy.delay, first?.isUnreadable != true else { return }
-        // What the handler says itself is what has to be changed.
+        // The handler's own entry is the one that has to be changed.
         let place = longest.isDefault ? first ?? longest : longest
         problems.error(
             "RetryMaxSec=\(policy.maxDelay.brief) is shorter than RetrySec=\(policy.delay.brief)"

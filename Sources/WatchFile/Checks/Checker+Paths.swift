@@ -1,6 +1,6 @@
 import Schedule
 
-/// What is said about files.
+/// Checks of files.
 extension Checker {
     /// `nil`: an operation is submitted at once.
     func settle(_ entries: Entries) -> SettleRule? {
@@ -25,7 +25,7 @@ extension Checker {
             + paths("DirectoryNotEmpty").map(PathLevels.Condition.notEmpty)
         if !conditions.isEmpty { trigger.levels = PathLevels(conditions) }
         guard !entries.has("Path") else { return }
-        // What a condition tells is written.
+        // A condition tells `written`.
         trigger.events = trigger.ownEvents.values.reduce(conditions.isEmpty ? [] : .written) { $0.union($1) }
     }
 

@@ -15,7 +15,7 @@ extension Checker {
         guard let entry = draft.entries.entry(key), let span = entry.value?.span, span != .infinity,
             let end = draft.entries[limit]?.span, end != .infinity, end <= span
         else { return }
-        // What the handler says itself is what has to be changed.
+        // The handler's own entry is the one that has to be changed.
         let place = entry.isDefault ? draft.entries.entry(limit) ?? entry : entry
         problems.error("\(key)=\(span.brief) is never reached: \(limit)=\(end.brief) comes first", at: place.text)
     }

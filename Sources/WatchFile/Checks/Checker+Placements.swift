@@ -22,7 +22,7 @@ extension Checker {
         }
     }
 
-    /// What stands in a pipe is lost with the worker, and nobody would know.
+    /// Lines that stand in a pipe are lost with the worker, and nobody would know.
     private mutating func checkDurable(_ placement: Placement, _ handler: HandlerDraft) {
         guard placement.queue.isDurable, let text = placement.text ?? handler.entries.entry("Stream")?.keyText else {
             return

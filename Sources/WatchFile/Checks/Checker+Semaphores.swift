@@ -1,4 +1,4 @@
-/// What there is of each semaphore, and what handlers want of it.
+/// The units of each semaphore, and the demands of handlers.
 extension Checker {
     mutating func readSemaphores() {
         for section in sections where section.kind == .semaphore {
@@ -105,7 +105,7 @@ extension Checker {
         var text: SourceText
     }
 
-    /// What a start takes at once: `Acquire=` and `Consume=` together.
+    /// The units that a start takes at once: `Acquire=` and `Consume=` together.
     private func demands(of handler: HandlerDraft) -> [Demand] {
         var demands: [Demand] = []
         var indices: [String: Int] = [:]

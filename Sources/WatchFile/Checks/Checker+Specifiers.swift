@@ -41,7 +41,7 @@ extension Checker {
         }
     }
 
-    /// What `Requires=` pulls in sees the same events.
+    /// Handlers that `Requires=` pulls in see the same events.
     private mutating func checkRequired() {
         /// A specifier, and whether the events merge.
         struct Doubt: Hashable {

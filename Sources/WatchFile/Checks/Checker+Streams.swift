@@ -20,7 +20,7 @@ extension Checker {
         ("OnStop", "leave", "a worker ends with watchd, whose pipe it reads"),
     ]
 
-    /// What a single handler can say wrong.
+    /// Mistakes within a single handler.
     mutating func readStream(of draft: inout HandlerDraft) {
         guard let stream = draft.entries.entry("Stream") else { return refuseWorkerKeys(of: draft) }
         refuseForeignKeys(of: draft)
@@ -66,7 +66,7 @@ extension Checker {
         }
     }
 
-    /// What a source or a queue brings that a worker cannot have.
+    /// Parts of a source or a queue that a worker cannot have.
     mutating func checkStreams() {
         for source in sources {
             guard case .descriptor(let trigger)? = source.trigger, trigger.handsOver else { continue }

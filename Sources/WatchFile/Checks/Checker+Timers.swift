@@ -1,6 +1,6 @@
 import Schedule
 
-/// What is said about time: timers, silence, windows of the calendar.
+/// Checks of time: timers, silence, windows of the calendar.
 extension Checker {
     mutating func timer(_ section: Section, _ entries: Entries) -> Trigger? {
         let keys = ["OnCalendar", "OnCron", "EverySec", "AfterSec", "OnStartupSec", "OnBootSec"]
@@ -116,7 +116,7 @@ extension Entries {
 }
 
 extension SourceDraft {
-    /// Who is told of silence.
+    /// The keys with the handlers of silence.
     static let silenceKeys = ["OnSilence", "OnSound"]
 
     var silenceNames: [Value.Name] { Self.silenceKeys.flatMap { entries.names($0).map(\.name) } }

@@ -1,5 +1,5 @@
-/// What makes a source fire. Each function tells about keys that are missing, but not where one stands that this
-/// version refuses or that could not be read: that has been told.
+/// Checks of the triggers of sources. Each function tells about keys that are missing, but not where one stands that
+/// this version refuses or that could not be read: that has been told.
 extension Checker {
     mutating func trigger(of section: Section, _ entries: Entries) -> Trigger? {
         switch section.kind {

@@ -3,7 +3,7 @@ struct Interpreter {
     enum Place {
         /// The first plain argument, once one of the option letters has been seen (`sh -e -c TEXT`).
         case operandAfterOption
-        /// What follows an option letter, in the same word or in the next.
+        /// The argument of an option letter, in the same word or in the next.
         case option
         /// As `option`; where none is given, the first plain argument (`awk TEXT FILE`).
         case optionOrOperand

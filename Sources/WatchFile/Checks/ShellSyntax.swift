@@ -106,7 +106,7 @@ struct ShellSyntax {
         "systemd-run", "tmux", "screen", "xdotool", "make", "gmake", "ninja", "just", "envsubst", "expect",
     ]
 
-    /// What of a word is for a shell.
+    /// The part of a word that only a shell understands.
     private func finding(at index: Int) -> String? {
         guard index > 0, !code.contains(index) else { return nil }
         let word = items[index].text
@@ -156,7 +156,7 @@ struct ShellSyntax {
         String(decoding: item.prefix.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
     }
 
-    // MARK: What to write
+    // MARK: Corrections
 
     /// A longer one would hide the sentence.
     private static let longestLine = 240

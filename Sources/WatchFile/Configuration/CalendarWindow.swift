@@ -14,7 +14,7 @@ package struct CalendarWindow: Hashable, Sendable, CustomStringConvertible {
         isRow = calendar.isRow(within: span)
     }
 
-    /// What is shorter is never met, and what is longer is no window.
+    /// Shorter windows are never met, and longer ones are no windows.
     package static let spans = TimeSpan.milliseconds(1)...TimeSpan.seconds(31_557_600)
 
     package var description: String { "\(calendar) for \(span)" }
@@ -32,9 +32,9 @@ package struct CalendarWindow: Hashable, Sendable, CustomStringConvertible {
 
 /// `NotDuring=`, `HoldDuring=`, of a handler or of everything that a source starts.
 package struct CalendarWindows: Hashable, Sendable {
-    /// What comes then is skipped.
+    /// Events in these windows are skipped.
     package var notDuring: [CalendarWindow] = []
-    /// What comes then waits until it is over.
+    /// Events in these windows wait until the window is over.
     package var holdDuring: [CalendarWindow] = []
 
     package init(notDuring: [CalendarWindow] = [], holdDuring: [CalendarWindow] = []) {

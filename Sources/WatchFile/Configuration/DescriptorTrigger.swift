@@ -22,7 +22,7 @@ package struct DescriptorTrigger: Equatable, Sendable {
 
     package enum Framing: String, CaseIterable, Sendable {
         case line, datagram
-        /// What one read gave.
+        /// The bytes of one read.
         case chunk
         /// Nothing is read: the handler gets the descriptor.
         case ready
@@ -49,7 +49,7 @@ package struct DescriptorTrigger: Equatable, Sendable {
     /// `SocketUser=`, `SocketGroup=`: its owner, by name or number; `nil`: watchd's own.
     package var user: String?
     package var group: String?
-    /// What a `Command=` is started with.
+    /// The launch of a `Command=`.
     package var launch = CommandLaunch()
     /// With `Framing=ready`.
     package var readiness = Readiness.readable

@@ -1,5 +1,5 @@
-/// What a handler does. A kind of action is a case here, and a performer: the engine itself (`Engine.act`), or a type of
-/// the rim that conforms to `OngoingRun` (`RunSet.performer`).
+/// The action of a handler. A kind of action is a case here, and a performer: the engine itself (`Engine.act`), or a
+/// type of the rim that conforms to `OngoingRun` (`RunSet.performer`).
 package enum HandlerAction: Equatable, Sendable {
     /// `Exec=`: commands, one after the other until one fails. Never empty.
     case exec([Command])
@@ -21,7 +21,7 @@ package enum HandlerAction: Equatable, Sendable {
         .exec([Command(words: words.map { .template(Template(parts: [.literal($0)])) })])
     }
 
-    /// Who performs an action, once the conditions of its handler hold.
+    /// The performer of an action, once the conditions of its handler hold.
     package enum Performer: Equatable, Sendable {
         /// The engine itself: at once, while it decides, but for the restart of a process, which takes its time.
         case engine

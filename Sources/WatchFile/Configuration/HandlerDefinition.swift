@@ -8,7 +8,7 @@ package struct HandlerDefinition: Equatable, Sendable {
     package var queue: String?
     /// `Overlap=`; `nil`: not written, so `wait`, for timers `skip`.
     package var overlap: Overlap?
-    /// What decides when an operation of it may start.
+    /// The constraints on the start of its operations.
     package var constraints: StartConstraints
     /// `ExecCondition=`, `ConditionPathExists=`: not met, a run ends skipped.
     package var conditions: RunConditions

@@ -66,7 +66,7 @@ package struct PathPattern: Hashable, Sendable, CustomStringConvertible {
         description = "/" + names.joined(separator: "/")
     }
 
-    /// What stands before the first glob.
+    /// The part before the first glob.
     package var base: [UInt8] {
         var base: [UInt8] = []
         for component in components {

@@ -1,4 +1,4 @@
 extension PathTrigger {
-    /// What is told of one of its paths.
+    /// The events that are told of one of its paths.
     package func events(of path: [UInt8]) -> PathEvents { ownEvents[path] ?? events }
 }

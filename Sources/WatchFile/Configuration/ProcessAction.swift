@@ -2,7 +2,7 @@
 package struct ProcessAction: Equatable, Sendable {
     /// `ProcessAction=`.
     package enum Verb: Equatable, Sendable {
-        /// What runs is ended first; done when all copies are up again.
+        /// A running process is ended first; done when all copies are up again.
         case restart
         /// Each copy that runs gets this signal; done at once.
         case signal(Int32)

@@ -49,7 +49,7 @@ package struct UserCredentials: Hashable, Sendable {
     }
 }
 
-/// What the `Command=` of a `[Descriptor]` is started with: the keys that handlers have too.
+/// The launch of a `[Descriptor]`'s `Command=`: the keys that handlers have too.
 package struct CommandLaunch: Equatable, Sendable {
     /// As `HandlerDefinition.workingDirectory`.
     package var workingDirectory: [UInt8]?

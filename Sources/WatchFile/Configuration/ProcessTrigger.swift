@@ -48,8 +48,8 @@ package struct SupervisedCommand: Equatable, Sendable {
     }
 
     package var readiness = Readiness.running
-    /// What a copy is started with, and how it is stopped: the keys that handlers have too. One command, no specifiers,
-    /// nothing on standard input.
+    /// The launch and the stop of a copy: the keys that handlers have too. One command, no specifiers, nothing on
+    /// standard input.
     package var process: HandlerDefinition
     /// `Workers=`: copies; at least 1.
     package var workers: Int

@@ -9,7 +9,7 @@ package struct QueueDefinition: Equatable, Sendable {
         case concurrent(width: Int)
     }
 
-    /// What happens when the backlog is full.
+    /// The rule for a full backlog.
     package enum Overflow: String, CaseIterable, Sendable {
         case block
         case dropOldest = "drop-oldest"

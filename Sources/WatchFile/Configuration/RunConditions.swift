@@ -1,5 +1,6 @@
-/// What must hold before a run does what its handler is for. Looked at before each attempt, a run by hand and each part
-/// of a split operation too, in this order: paths, then commands. The first that does not hold ends the run skipped.
+/// The conditions that must hold before a run does what its handler is for. Looked at before each attempt, a run by
+/// hand and each part of a split operation too, in this order: paths, then commands. The first that does not hold ends
+/// the run skipped.
 package struct RunConditions: Equatable, Sendable {
     /// `ConditionPathExists=`.
     package var paths: [PathCondition]

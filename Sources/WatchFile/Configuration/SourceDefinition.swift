@@ -1,6 +1,6 @@
 package import Schedule
 
-/// What kind of source makes an event; the raw value is the `kind` a handler is told.
+/// The kind of the source that makes an event; the raw value is the `kind` a handler is told.
 package enum SourceKind: String, CaseIterable, Sendable {
     case timer, signal, path, descriptor, process, unit, custom, group
 }
@@ -18,7 +18,7 @@ package struct SourceID: Hashable, Sendable, CustomStringConvertible {
     /// `path/uploads`.
     package var description: String { "\(kind.rawValue)/\(name)" }
 
-    /// What `description` gives; `nil` for anything else.
+    /// Reads the text of `description`; `nil` for anything else.
     package init?(description: String) {
         let parts = description.split(separator: "/", maxSplits: 1).map(String.init)
         guard parts.count == 2, let kind = SourceKind(rawValue: parts[0]) else { return nil }
@@ -90,7 +90,7 @@ package enum KeyRule: Equatable, Sendable {
     case template(Template)
 }
 
-/// What makes a source fire.
+/// The trigger of a source.
 package enum Trigger: Equatable, Sendable {
     case timer(TimerTrigger)
     case signal(SignalTrigger)
@@ -143,11 +143,11 @@ package struct PathTrigger: Equatable, Sendable {
         case existing
         /// All, at the first start; later as `changed`.
         case once
-        /// What has changed since it was handled.
+        /// Changes since the last handled state.
         case changed
     }
 
-    /// What stands there is compared again and again.
+    /// The rule by which paths are compared again and again.
     package struct Polling: Equatable, Sendable {
         /// `Poll=yes`: nothing is watched. Else where the kernel does not tell of every change, or watches are used up.
         package var isAlways: Bool
@@ -270,7 +270,7 @@ package enum UnitChange: String, CaseIterable, Sendable {
     case failed, active, inactive, activating, deactivating
 }
 
-/// What a process did; `fork`, `exec` and `coredump` are known only of a `Match=`.
+/// An event of a process; `fork`, `exec` and `coredump` are known only of a `Match=`.
 package enum ProcessEvent: String, CaseIterable, Sendable {
     case exit, fork, exec, coredump
 }

@@ -1,6 +1,6 @@
 package import Schedule
 
-/// What decides when an operation of a handler may start, besides its queue and its key.
+/// The constraints on the start of a handler's operations, besides its queue and its key.
 package struct StartConstraints: Equatable, Sendable {
     /// `Barrier=`: waits for all submitted before it on its concurrent queue, runs alone, then lets the rest go on.
     package var isBarrier = false

@@ -32,7 +32,7 @@ package struct Template: Hashable, Sendable {
     }
 }
 
-/// What stands behind a `%` in a watch file.
+/// The meaning of a word behind `%` in a watch file.
 package enum Specifier: Hashable, Sendable {
     /// `%p`, `%{path}`.
     case path

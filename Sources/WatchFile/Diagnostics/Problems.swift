@@ -69,7 +69,7 @@ struct Problems {
 
     private mutating func add(_ diagnostic: Diagnostic, file: Int) {
         if diagnostic.severity == .error { hasError = true }
-        // What is wrong in a section of defaults is met again in each section that takes them.
+        // A mistake in a section of defaults is met again in each section that takes them.
         guard seen.insert(Place(location: diagnostic.location, message: diagnostic.message)).inserted else { return }
         found.append((file, diagnostic))
     }

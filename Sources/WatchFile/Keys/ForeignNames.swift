@@ -3,20 +3,20 @@ enum ForeignNames {
     struct Translation {
         /// The key of a watch file that comes nearest; `nil`: there is none.
         var key: String?
-        /// What to write, or why there is nothing to write.
+        /// The words to write instead, or why there are none.
         var text: String
 
         /// Behind what is wrong.
         var sentence: String { key == nil ? text : "here that is \(text)" }
     }
 
-    /// What a key means here that no section of this kind has.
+    /// The meaning here of a key that no section of this kind has.
     static func key(_ name: String, in kind: SectionKind) -> Translation? {
         if kind == .process, let translation = ofProcess[name] { return translation }
         return keys[name]
     }
 
-    /// What `[Service]` or `[program:web]` is here.
+    /// The section here for `[Service]` or `[program:web]`.
     static func section(_ word: String) -> String? {
         let parts = word.split(separator: ":", maxSplits: 1).map(String.init)
         guard let kind = parts.first, let text = sections[kind] else { return nil }

@@ -28,7 +28,7 @@ struct Key {
     }
 }
 
-/// What a value is, and the bounds it is checked against.
+/// The type of a value, and the bounds it is checked against.
 enum ValueType {
     case flag
     case number(ClosedRange<Int>)

@@ -11,7 +11,7 @@ struct Entry {
     var isDefault = false
 }
 
-/// What the entries of a section come to: a single value is that of the last entry, lists grow, an empty value clears.
+/// The sum of the entries of a section: a single value is that of the last entry, lists grow, an empty value clears.
 struct Entries {
     private var byName: [String: [Entry]] = [:]
 

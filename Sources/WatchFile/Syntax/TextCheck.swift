@@ -1,4 +1,4 @@
-/// What may stand in text: UTF-8 without control characters.
+/// The check of text: UTF-8 without control characters.
 enum TextCheck {
     /// Tells about the first byte that may not stand there.
     static func isText(_ text: SourceText, _ problems: inout Problems) -> Bool {

@@ -3,7 +3,7 @@ import Glibc
 /// A POSIX extended regular expression (`regex(7)`) as glibc has it, over bytes: watchd stays in the C locale, where a
 /// character is a byte. Not to be shared between threads.
 ///
-/// What a line costs is bounded, since others write the lines. glibc tries every place of a line anew, which is
+/// The cost of a line is bounded, since others write the lines. glibc tries every place of a line anew, which is
 /// quadratic: 1.7 s for `(a|a)*b` and 4 KiB of `a`, minutes for 64 KiB. So whether it matches is asked of a form that
 /// is anchored at the start of the line and begins with any bytes: one pass, 2 to 20 ms for 64 KiB. Only a line that
 /// matches is searched, for its groups, and no more than `searchedLength` bytes of it (0.3 s at the very worst). glibc
@@ -11,7 +11,7 @@ import Glibc
 package final class LinePattern {
     /// Bytes of a pattern.
     package static let maximumLength = 1000
-    /// What `{m,n}` comes to when it is written out: `(a{50}){50}` would take seconds and 50 MB for a line.
+    /// The greatest size of `{m,n}` written out: `(a{50}){50}` would take seconds and 50 MB for a line.
     package static let maximumExpansion = 500
     /// The groups that `%1` to `%9` stand for.
     package static let maximumGroups = 9
@@ -41,7 +41,7 @@ package final class LinePattern {
         search = plain.groups > 0 ? plain : nil
     }
 
-    /// What its groups matched, at most nine, empty where one took no part; `nil`: the line does not match.
+    /// The text that its groups matched, at most nine, empty where one took no part; `nil`: the line does not match.
     package func match(_ line: [UInt8]) -> [[UInt8]]? {
         renewIfWorn(line.count)
         guard test.matches(line, upTo: line.count) else { return nil }
@@ -82,7 +82,7 @@ private final class Machine {
         guard code == 0 else {
             var text = [CChar](repeating: 0, count: 200)
             regerror(code, place, &text, text.count)
-            // What failed has been freed but for its place.
+            // A failed compilation has freed all but its place.
             place.deallocate()
             let sentence = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             throw LinePattern.Failure(reason: sentence)

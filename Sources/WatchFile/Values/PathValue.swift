@@ -33,7 +33,7 @@ enum PathValue {
         return isValid ? paths : nil
     }
 
-    /// What to write instead of a glob in the last component of `Path=`.
+    /// The key and value to write instead of a glob in the last component of `Path=`.
     private static func filter(_ word: Word, key: Key) -> String {
         let text = word.text.bytes
         guard key.name == "Path", text.first == UInt8(ascii: "/"), let slash = text.lastIndex(of: UInt8(ascii: "/")),

@@ -4,7 +4,7 @@ struct PatternEscape {
     var byte: UInt8
     var isInBrackets: Bool
 
-    /// What regex(7) leaves open and glibc defines, outside of `[…]`: `\w`, `\W`, `\s`, `\S`, `\b`, `\B`.
+    /// The escapes that regex(7) leaves open and glibc defines, outside of `[…]`: `\w`, `\W`, `\s`, `\S`, `\b`, `\B`.
     private static let known = Array("wWsSbB".utf8)
 
     /// `nil`: what stands behind the backslash is a sign, or glibc knows it.

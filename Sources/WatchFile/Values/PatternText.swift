@@ -1,4 +1,4 @@
-/// What is known of a regular expression without compiling it.
+/// Properties of a regular expression that are known without compiling it.
 enum PatternText {
     /// Why it is not given to glibc.
     static func refusal(of pattern: [UInt8]) -> String? {
@@ -29,7 +29,7 @@ enum PatternText {
         private var index = 0
         /// Of each group that is open, what stands in it so far; the whole first.
         private var sums = [0]
-        /// What the last part comes to, which a repetition repeats.
+        /// The size of the last part, which a repetition repeats.
         private var last = 0
         private(set) var hasBackReference = false
         private(set) var hasNUL = false

@@ -11,10 +11,10 @@ extension Specifier {
         }
     }
 
-    /// What only the letter means.
+    /// The specifiers of a single letter.
     static let byLetter: [Unicode.Scalar: Specifier] = ["p": .path, "f": .lastComponent, "r": .relativePath]
 
-    /// What stands in braces.
+    /// The specifiers in braces.
     static let byName: [String: Specifier] = [
         "source": .source, "handler": .handler, "queue": .queue, "operation": .operation, "kind": .kind,
         "event": .event,
@@ -28,7 +28,7 @@ extension Specifier {
     /// Before the name of a semaphore.
     static let acquiredPrefix = "acquired:"
 
-    /// What stands in braces; `nil`: that means nothing.
+    /// The specifier of a name in braces; `nil`: that means nothing.
     static func named(_ name: String) -> Specifier? {
         if let found = byName[name] { return found }
         guard name.hasPrefix(acquiredPrefix), name.utf8.count > acquiredPrefix.utf8.count else { return nil }

@@ -1,6 +1,6 @@
 import Schedule
 
-/// What stands behind a key, read by its type.
+/// The value behind a key, read by its type.
 enum Value {
     case flag(Bool)
     case number(Int)

@@ -1,4 +1,4 @@
-/// Who a process is, and what it is told of its surroundings: values of `systemd.exec(5)`.
+/// The identity of a process, and its surroundings: values of `systemd.exec(5)`.
 extension ValueReader {
     /// As a path is not spelled: `WorkingDirectory=~`.
     static let home = [UInt8(ascii: "~")]

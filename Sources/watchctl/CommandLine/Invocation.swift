@@ -16,7 +16,7 @@ struct Invocation {
 
     func has(_ option: Option) -> Bool { options[option] != nil }
 
-    /// Does it for each operand. What fails of one does not keep it from the others; all of it is told at the end.
+    /// Does it for each operand. A failure of one does not keep it from the others; all of them are told at the end.
     func forEachOperand(_ work: (String) throws(Failure) -> Void) throws(Failure) {
         var failures: [Failure] = []
         for operand in operands {

@@ -9,7 +9,7 @@ extension Verb {
             help: meant(by: name).map { "did you mean “\($0)”?" } ?? "watchctl --help shows what there is")
     }
 
-    /// What a person means who knows other programs, else the nearest spelling; never a verb that destroys.
+    /// The verb that somebody who knows other programs means, else the nearest spelling; never a verb that destroys.
     private static func meant(by name: String) -> String? {
         meanings[name] ?? Spelling.nearest(to: name, among: all.filter { !$0.destroys }.map(\.name))
     }

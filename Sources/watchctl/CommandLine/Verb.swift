@@ -13,16 +13,16 @@ struct Verb: Sendable {
     var beginsCommand: @Sendable ([String], [Option: String]) -> Bool = { _, _ in false }
     /// Whether `--timeout` is for the daemon, not how long its replies may take.
     var hasOwnTimeout: @Sendable ([Option: String]) -> Bool = { _ in false }
-    /// What `NAME` among the operands means, and `ID`.
+    /// The kind of names that `NAME` among the operands stands for, and `ID`.
     var names = NameKind.names
     var ids = NameKind.operations
     /// It changes something in the daemon.
     var changes = false
-    /// What it ends or takes away is gone: it is suggested to nobody.
+    /// It ends or removes things for good: it is suggested to nobody.
     var destroys = false
     /// One line, starting with a verb.
     var summary: String
-    /// What the help of this verb alone says besides: lines of at most 120 columns.
+    /// Further lines in the help of this verb alone, of at most 120 columns.
     var notes: [String] = []
     var run: @Sendable (Invocation, Session) throws(Failure) -> ExitCode
 

@@ -32,7 +32,8 @@ extension Option {
 }
 
 extension Verb {
-    /// What each operand may be, in their order; the last entry is for all that follow where `repeatsLastOperand`.
+    /// The completions of each operand, in their order; the last entry is for all that follow where
+    /// `repeatsLastOperand`.
     var operandCompletions: [[Completion]] {
         let forms = forms
         let count = forms.map(\.count).max() ?? 0
@@ -54,7 +55,7 @@ extension Verb {
         return plain.split(separator: " | ").map { $0.split(separator: " ").map(String.init) }
     }
 
-    /// What a placeholder of the help stands for.
+    /// The completion for a placeholder of the help.
     private func completion(_ placeholder: String) -> Completion? {
         switch placeholder {
         case "NAME": .names(names)

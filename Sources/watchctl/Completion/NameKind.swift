@@ -6,9 +6,9 @@ enum NameKind: String, CaseIterable, Sendable {
     case names
     case sources, customs, timers, groups, processes
     case queues, handlers, semaphores
-    /// What `run` starts.
+    /// The names that `run` starts.
     case runnable
-    /// What `suspend` takes, and what `resume` does.
+    /// The names that `suspend` takes, and those that `resume` does.
     case pausable, suspended
     /// Operations that have not ended; with those that ended last.
     case pending, operations

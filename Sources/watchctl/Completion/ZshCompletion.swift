@@ -53,7 +53,7 @@ enum ZshCompletion {
         """
     }
 
-    /// What stands behind an option.
+    /// The value of an option.
     private static var values: [String] {
         let known = Option.valued.compactMap { option in
             option.completion.map { "    \(option.rawValue)) \(call($0)); return ;;" }

@@ -51,7 +51,7 @@ struct OperationScreen {
         return acquired.sorted { $0.key < $1.key }.map { ([$0] + $1).joined(separator: " ") }.joined(separator: ", ")
     }
 
-    /// What was done about a failure.
+    /// The later fate of a failure.
     private var settled: String? {
         guard let isSettled = summary.settled else { return nil }
         if isSettled { return summary.successor.map { "tried again as \($0)" } ?? "forgotten" }

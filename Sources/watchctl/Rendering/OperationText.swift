@@ -76,7 +76,7 @@ enum OperationText {
         OperationSummary.State.allCases.first { name($0) == text } ?? OperationSummary.State(rawValue: text)
     }
 
-    /// What it waits for, how far it is, or why it ended as it did.
+    /// The obstacle that it waits for, how far it is, or why it ended as it did.
     static func detail(_ operation: OperationSummary, _ screen: Screen) -> String {
         let again = operation.nextAttempt.map { "attempt \(operation.attempt + 1) \(screen.ahead($0))" }
         let parts = operation.parts.map { "\(operation.partsEnded ?? 0) of \($0) parts done" }

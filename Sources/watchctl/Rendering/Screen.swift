@@ -1,6 +1,6 @@
 import Schedule
 
-/// What a rendering needs to know of the world.
+/// The properties of the world that a rendering needs.
 struct Screen: Sendable {
     /// Narrower terminals wrap the lines.
     static let narrowest = 40

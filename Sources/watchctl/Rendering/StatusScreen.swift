@@ -10,7 +10,7 @@ struct StatusScreen {
 
     let status: GetStatus.Reply
     let screen: Screen
-    /// Whose watchd it is, such as `of the system`; `nil`: that of the user.
+    /// The owner of the watchd, such as `of the system`; `nil`: that of the user.
     var owner: String?
 
     var lines: [Styled] {
@@ -29,7 +29,7 @@ struct StatusScreen {
             "watchd \(status.version)\(owner.map { " " + $0 } ?? "") on \(status.host), up since \(screen.short(status.started)) "
             + "(\(Phrases.span(microseconds: Int64(status.uptimeUsec))))"
         let sections = Phrases.count(status.sections, "section")
-        // Whoever may only read is not told the names of files.
+        // A client that may only read is not told the names of files.
         let files =
             status.files.isEmpty && status.sections > 0
             ? sections : "\(folder): \(Phrases.count(status.files.count, "file")), \(sections)"

@@ -53,7 +53,7 @@ struct Styled: Equatable {
             for scalar in span.text.unicodeScalars {
                 room -= Self.width(scalar)
                 guard room >= 0 else {
-                    // What is left of a number would be another one.
+                    // The rest of a cut number would be another number.
                     while part.text.last?.isNumber == true { part.text.removeLast() }
                     part.text += "…"
                     result.spans.append(part)

@@ -6,7 +6,7 @@ struct Table {
         var isNumber = false
         /// Narrowed where the rows are too wide.
         var isFlexible = false
-        /// What does not fit goes on below instead of being cut.
+        /// A cell that does not fit goes on below instead of being cut.
         var isWrapped = false
         /// Where even that is not enough, the columns with the highest rank are left out first; 0: those of no rank
         /// from the right, but never the first one. No number is ever cut.

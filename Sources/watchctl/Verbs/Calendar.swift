@@ -32,7 +32,7 @@ extension Verb {
     }
 }
 
-/// What the options ask of every expression.
+/// The options that hold for every expression.
 struct CalendarRequest {
     /// More would only fill the memory.
     static let mostIterations = 1_000_000
@@ -73,7 +73,7 @@ struct CalendarRequest {
     }
 }
 
-/// What there is to say of one expression.
+/// The answer for one expression.
 struct CalendarAnswer {
     var text: String
     /// As it is written in the normal form; `nil` if it is none.

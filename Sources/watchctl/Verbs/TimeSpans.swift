@@ -25,7 +25,7 @@ extension Verb {
     }
 }
 
-/// What there is to say of one time span; as JSON without what does not apply.
+/// The answer for one time span; as JSON without what does not apply.
 struct TimeSpanAnswer: Encodable {
     var span: String
     var usec: UInt64?

@@ -69,7 +69,7 @@ extension Verb {
             + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
     }
 
-    // MARK: What is asked for
+    // MARK: The request
 
     private static func submission(
         _ invocation: Invocation, _ session: Session
