@@ -59,7 +59,7 @@ let package = Package(
         library("ControlInterface", "Varlink"),
         library("ConfigurationFiles", "WatchFile", "LinuxSystem"),
         library("TimeZoneFiles", "Schedule", "LinuxSystem"),
-        library("EventSources", "LinuxSystem", "Engine", "WatchFile"),
+        library("EventSources", "LinuxSystem", "Engine", "WatchFile", "Schedule"),
         library("Handlers", "EventSources", "LinuxSystem", "Systemd", "Engine", "WatchFile", "Schedule"),
         library(
             "Daemon", "Handlers", "EventSources", "ControlInterface", "Varlink", "ConfigurationFiles", "TimeZoneFiles",

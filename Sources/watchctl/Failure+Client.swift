@@ -1,5 +1,6 @@
 import ControlInterface
 import LinuxSystem
+import Schedule
 import Varlink
 import WatchFile
 
@@ -29,7 +30,7 @@ extension Failure {
     }
 
     private static func span(_ milliseconds: Int) -> String {
-        Phrases.span(microseconds: Int64(clamping: milliseconds.multipliedReportingOverflow(by: 1000).partialValue))
+        SpanText.glance(Int64(clamping: milliseconds.multipliedReportingOverflow(by: 1000).partialValue))
     }
 
     private init(path: String, _ errno: Errno) {

@@ -94,7 +94,7 @@ struct ChosenEffectTests {
     }
 
     @Test func whatIsToldIsTrueWhateverIsAskedFor() {
-        for seed in Seeds.range(300, long: 3000) {
+        for seed in Seeds.range(150, long: 3000) {
             var random = SeededGenerator(seed: seed)
             var folder = VirtualFolder(&random)
             var events = PathEvents(rawValue: UInt8(1 + random.upTo(62)))

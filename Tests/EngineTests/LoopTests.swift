@@ -1,4 +1,5 @@
 import Schedule
+import SeedKit
 import Testing
 import WatchFile
 
@@ -245,7 +246,7 @@ import WatchFile
 
     @Test func whatIsOverIsNotKeptInMind() {
         let fixture = fixture(key: .perPath)
-        for file in 0..<2000 {
+        for file in 0..<LongPart.count(500, long: 2000) {
             fixture.path("p", .written, "/w/\(file)")
             fixture.endFirst()
             fixture.advance(seconds: 0.2)

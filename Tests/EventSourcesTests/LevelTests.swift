@@ -102,7 +102,7 @@ import WatchFile
             try folder.write("flag", "1")
             try with([.exists(Array(folder["flag"].utf8))], pause: .seconds(3600)) { setup, _ in
                 try setup.end(try setup.waitForFact(1), hasFailed: true) { try folder.write("flag", "22") }
-                try setup.waitForCondition("unchanged after 1 run; looking again in 3600s")
+                try setup.waitForCondition("unchanged after 1 run; looking again in 1h")
                 #expect(setup.facts.count == 1)
                 // What somebody else does meanwhile is news.
                 try folder.write("flag", "333")

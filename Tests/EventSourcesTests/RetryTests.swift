@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func thePausesDoubleToAMinute() {
-        #expect(pauses(Retry(), 8) == ["1s", "2s", "4s", "8s", "16s", "32s", "60s", "60s"])
+        #expect(pauses(Retry(), 8) == ["1s", "2s", "4s", "8s", "16s", "32s", "1min", "1min"])
     }
 
     @Test func theyMayBeBoundedMoreTightly() {

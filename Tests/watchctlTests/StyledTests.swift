@@ -37,23 +37,6 @@ struct StyledTests {
         #expect(Styled("abc").cut(to: 0).rendered(coloured: false) == "…")
     }
 
-    @Test(
-        arguments: [
-            (0, "0ms"), (400, "1ms"), (340_000, "340ms"), (1_000_000, "1s"), (41_900_000, "41s"), (60_000_000, "1min"),
-            (90_000_000, "1min 30s"), (14 * 60_000_000, "14min"), (7_500_000_000, "2h 5min"), (25_200_000_000, "7h"),
-            (178_562_000_000, "2d 1h"), (86_400_000_000, "1d"), (86_460_000_000, "1d"), (864_000_000_000, "10d"),
-            (-5, "0ms"),
-        ] as [(Int64, String)])
-    func spansAreShort(microseconds: Int64, expected: String) {
-        #expect(Phrases.span(microseconds: microseconds) == expected)
-    }
-
-    @Test func delaysBelowThreeSecondsHaveTenths() {
-        let delays: [Int64] = [0, 340_000, 1_000_000, 1_640_000, 2_099_999, 2_990_000, 3_900_000, 90_000_000]
-        let texts = ["0ms", "340ms", "1s", "1.6s", "2s", "2.9s", "3s", "1min 30s"]
-        #expect(delays.map { Phrases.delay(microseconds: $0) } == texts)
-    }
-
     @Test func numbersAreGrouped() {
         #expect(
             [0, 7, 999, 1615, 1_234_567, -4200].map { Phrases.count($0) } == [

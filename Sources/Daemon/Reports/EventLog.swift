@@ -63,7 +63,7 @@ enum EventLog {
         let lines = "\(news.givenBack) line\(news.givenBack == 1 ? "" : "s")"
         let parts = [
             "\(worker): \(end)", news.givenBack == 0 ? nil : "it had \(lines) still",
-            news.pause.map { "starting again in \($0.shortSpan)" },
+            news.pause.map { "starting again in \(SpanText.remaining($0))" },
         ]
         logger.log(news.isTrouble ? .warning : .info, parts.compactMap { $0 }.joined(separator: "; "), fields)
     }
@@ -170,7 +170,7 @@ enum EventLog {
 
     private static func sentence(_ view: OperationView, _ result: EngineResult) -> String {
         var text = result.rawValue
-        if let started = view.started, let ended = view.ended { text += " in \(span(ended - started))" }
+        if let started = view.started, let ended = view.ended { text += " in \(SpanText.elapsed(ended - started))" }
         if let exit = view.exit, exit != .exited(0) { text += ", \(EventText.exit(exit))" }
         if let reason = view.reason { text += ": \(reason)" }
         if let successor = view.successor { text += "; its events are in operation \(successor)" }
@@ -179,7 +179,7 @@ enum EventLog {
 
     /// `try 1 failed in 40s, exit 12; again in 10s`.
     private static func retry(_ view: OperationView) -> String {
-        let again = view.nextAttempt.map { "in \(span(max(0, $0 - (view.ended ?? $0))))" }
+        let again = view.nextAttempt.map { "in \(SpanText.remaining($0 - (view.ended ?? $0)))" }
         return "try \(view.attempt) \(sentence(view, .failed)); again \(again ?? "soon")"
     }
 
@@ -200,13 +200,5 @@ enum EventLog {
             fields.append((name: "WATCHD_DURATION_USEC", value: "\(max(0, ended - started))"))
         }
         return fields
-    }
-
-    private static func span(_ microseconds: Int64) -> String {
-        switch microseconds {
-        case ..<1_000_000: "\(microseconds / 1000)ms"
-        case ..<60_000_000: "\(microseconds / 1_000_000).\(microseconds / 100_000 % 10)s"
-        default: "\(microseconds / 60_000_000)min \(microseconds / 1_000_000 % 60)s"
-        }
     }
 }

@@ -1,3 +1,5 @@
+import Schedule
+
 /// How long it is until something is tried again.
 enum RetryText {
     /// `100ms`, `1.6s`, `30s`: rounded up, so that what passes until it is said makes no other number of it.
@@ -8,9 +10,6 @@ enum RetryText {
     static func delay(until time: Int64, now: Int64) -> String {
         let left = max(1, time - now)
         let unit: Int64 = left <= 800_000 ? 50_000 : left <= 10_000_000 ? 200_000 : 1_000_000
-        let rounded = (left + unit - 1) / unit * unit
-        if rounded < 1_000_000 { return "\(rounded / 1000)ms" }
-        let (seconds, tenths) = (rounded / 1_000_000, rounded % 1_000_000 / 100_000)
-        return tenths == 0 ? "\(seconds)s" : "\(seconds).\(tenths)s"
+        return SpanText.remaining((left + unit - 1) / unit * unit)
     }
 }

@@ -61,7 +61,7 @@ extension Engine {
         else { return nil }
         return RateWait(
             source: sources[source].origin.description, events: sources[source].held.deliveries, since: oldest.time,
-            sentence: "RateLimit=\(limit.count)/\(limit.span.brief), \(span(time - now.monotonic)) more")
+            sentence: "RateLimit=\(limit.count)/\(limit.span.brief), \(SpanText.remaining(time - now.monotonic)) more")
     }
 
     mutating func sourceRateMayBeBack(_ source: Int) {

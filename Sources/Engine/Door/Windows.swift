@@ -15,7 +15,8 @@ extension Engine {
         let left = open.until - now.realtime
         let end =
             !open.hasMore
-            ? "\(span(left)) more" : left < Clocks.horizon ? "at least \(span(left)) more" : "which never ends"
+            ? "\(SpanText.remaining(left)) more"
+            : left < Clocks.horizon ? "at least \(SpanText.remaining(left)) more" : "which never ends"
         return "\(open.window), \(end)"
     }
 

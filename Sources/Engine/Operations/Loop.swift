@@ -223,7 +223,8 @@ extension Engine {
     func loopSentence(_ ref: OperationRef) -> String? {
         guard let key = loops.heldBy[ref.id], let state = loops.states[key] else { return nil }
         let name = handlers[key.handler].name
-        let wait = state.until.map { "\(span($0 - now.monotonic)) more" } ?? "the end of \(name) and 1s more"
+        let wait =
+            state.until.map { "\(SpanText.remaining($0 - now.monotonic)) more" } ?? "the end of \(name) and 1s more"
         return "Loop=, \(wait): only \(name) has written here, \(state.suspicious) times in a row"
     }
 

@@ -73,9 +73,10 @@ extension Engine {
         guard times.latest != 0, times.wakeUp > now.monotonic, times.wakeUp <= times.latest,
             delay == 0 || times.made + delay < times.wakeUp
         else { return nil }
-        let left = "\(span(times.wakeUp - now.monotonic)) more"
+        let left = "\(SpanText.remaining(times.wakeUp - now.monotonic)) more"
         if times.wakeUp == times.latest { return "MaxSettleSec=, \(left)" }
         let isBounded = times.latest - now.monotonic < Self.never / 2
-        return "SettleSec=, \(left)" + (isBounded ? ", at most \(span(times.latest - now.monotonic))" : "")
+        return "SettleSec=, \(left)"
+            + (isBounded ? ", at most \(SpanText.remaining(times.latest - now.monotonic))" : "")
     }
 }

@@ -151,7 +151,7 @@ extension Engine {
     }
 
     private func sentence(_ view: SupervisedView) -> String {
-        let age = (now.realtime - view.since).shortSpan
+        let age = SpanText.elapsed(now.realtime - view.since)
         let restarts = view.restarts == 0 ? "" : ", \(view.restarts) restart\(view.restarts == 1 ? "" : "s")"
         let pid = view.pid.map { " (pid \($0))" } ?? ""
         return switch view.stage {
@@ -160,7 +160,7 @@ extension Engine {
         case .starting: "starting\(pid)\(restarts)"
         case .stopping: "stopping for \(age)\(pid)\(view.isWanted ? "; restarts when it has exited" : "")"
         case .backingOff:
-            "restarts in \(((view.nextStart ?? now.realtime) - now.realtime).shortSpan)\(restarts)"
+            "restarts in \(SpanText.remaining((view.nextStart ?? now.realtime) - now.realtime))\(restarts)"
         case .down:
             view.isWanted ? "down for \(age): Restart= does not ask for another start" : "stopped for \(age)"
         }

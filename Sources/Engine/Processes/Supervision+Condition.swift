@@ -68,7 +68,7 @@ extension SupervisedProcess.Outcome {
     var sentence: String {
         switch self {
         case .notStarted(let reason): "could not be started: \(reason)"
-        case .ended(let exit, let ran): "\(exit?.sentence ?? "ended, how is unknown,") after \(ran.shortSpan)"
+        case .ended(let exit, let ran): "\(exit?.sentence ?? "ended, how is unknown,") after \(SpanText.elapsed(ran))"
         }
     }
 }
@@ -79,19 +79,6 @@ extension Exit {
         switch self {
         case .exited(let code): "exit \(code)"
         case .signaled(let number): LinuxSignal.name(number)
-        }
-    }
-}
-
-extension Int64 {
-    /// Microseconds for people: `400ms`, `1.6s`, `14min 3s`. Nobody wants to read more than that.
-    package var shortSpan: String {
-        switch self {
-        case ..<1_000_000: return "\(Swift.max(0, self) / 1000)ms"
-        case ..<60_000_000:
-            let tenths = self / 100_000 % 10
-            return "\(self / 1_000_000)\(tenths == 0 ? "" : ".\(tenths)")s"
-        default: return TimeSpan(microseconds: UInt64(self / 1_000_000) * 1_000_000).description
         }
     }
 }

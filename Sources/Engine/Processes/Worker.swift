@@ -240,7 +240,7 @@ struct Worker: Sendable {
 
     private func outcome(of process: Process, _ exit: Exit?, _ reason: String?, _ now: Moment) -> String {
         guard process.pid != nil else { return "could not be started: \(reason ?? "its end is unknown")" }
-        let ran = max(0, now.boottime - process.since.boottime).shortSpan
+        let ran = SpanText.elapsed(now.boottime - process.since.boottime)
         let end = "\(exit?.sentence ?? reason ?? "ended, how is unknown,") after \(ran)"
         guard let why = self.reason else { return end }
         return "\(why.sentence); \(end)"

@@ -272,7 +272,7 @@ extension Engine {
         if workers.contains(where: \.isStarting) { return "being started" }
         if let next = workers.filter(\.isBackingOff).compactMap(\.deadline).min() {
             let end = workers.lazy.compactMap(\.outcome).first ?? "it has ended"
-            return "restarts in \(max(0, next - now.monotonic).shortSpan) (\(end))"
+            return "restarts in \(SpanText.remaining(next - now.monotonic)) (\(end))"
         }
         return workers.contains { $0.process != nil } ? "being ended" : "none runs"
     }

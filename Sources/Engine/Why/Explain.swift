@@ -115,7 +115,8 @@ extension Engine {
         case .unsubmitted: return waitsBeforeSubmission(ref)
         case .backingOff:
             let section = "handler/\(handlers[operation.handler].name)"
-            let sentence = "attempt \(operation.progress.attempt) in \(span(operation.times.wakeUp - now.monotonic))"
+            let sentence =
+                "attempt \(operation.progress.attempt) in \(SpanText.remaining(operation.times.wakeUp - now.monotonic))"
             return [wait(ref, .backingOff, sentence, section: section)]
         case .none, .gone: return isStartUnsafe(ref) ? waitsForStore(ref) : []
         case .keys, .queue, .semaphores: break
@@ -133,12 +134,6 @@ extension Engine {
             code: code, sentence: sentence, operation: operations[ref].id, other: other, section: section)
     }
 
-    func span(_ microseconds: Int64) -> String {
-        // Nobody wants to read more than seconds, tenths of them below ten, or milliseconds below one.
-        let unit: Int64 = microseconds >= 10_000_000 ? 1_000_000 : microseconds >= 1_000_000 ? 100_000 : 1000
-        return TimeSpan(microseconds: UInt64(max(0, microseconds + unit - 1) / unit * unit)).brief
-    }
-
     private func waitsBeforeSubmission(_ ref: OperationRef) -> [Explanation] {
         let section = "handler/\(handlers[operations[ref].handler].name)"
         var waits = dependencies.dependencies(of: operations[ref].id).compactMap { id -> Explanation? in
@@ -153,10 +148,10 @@ extension Engine {
             let source = sources[operations[ref].source].origin.description
             waits.append(wait(ref, .settle, sentence, section: source))
         } else if left > 0 {
-            waits.append(wait(ref, .delay, "DelaySec=, \(span(left)) more", section: section))
+            waits.append(wait(ref, .delay, "DelaySec=, \(SpanText.remaining(left)) more", section: section))
         }
         if let left = timeLeft(ref) {
-            waits.append(wait(ref, .delay, "its time, \(span(left)) more", section: section))
+            waits.append(wait(ref, .delay, "its time, \(SpanText.remaining(left)) more", section: section))
         }
         if let (sentence, process) = processSentence(ref) {
             waits.append(wait(ref, .dependency, sentence, section: process))
@@ -224,7 +219,8 @@ extension Engine {
         case .rate:
             let rate = scheduler[operations[ref].queue].rate
             guard let limit = rate.limit, let time = rate.deadline ?? rate.opening else { return nil }
-            let sentence = "RateLimit=\(limit.count)/\(limit.span.brief), \(span(time - now.monotonic)) more"
+            let sentence =
+                "RateLimit=\(limit.count)/\(limit.span.brief), \(SpanText.remaining(time - now.monotonic)) more"
             return wait(ref, .rateLimit, sentence, section: own)
         case .width(let place):
             let rules = scheduler[place].rules

@@ -1,5 +1,6 @@
 package import Engine
 import LinuxSystem
+import Schedule
 package import WatchFile
 
 /// A source of the rim. It belongs to one context, tells what it sees through its environment, and is done after
@@ -227,7 +228,7 @@ package struct Retry {
         let current = Attempt()
         current.isPending = true
         attempt = current
-        description = delay < 1_000_000 ? "\(delay / 1000)ms" : "\(delay / 1_000_000)s"
+        description = SpanText.remaining(Int64(delay))
         nextTry = Linux.now(.realtime) + Int64(delay)
         let bound = QueueBound((current, due), to: context)
         context.after(delay) {

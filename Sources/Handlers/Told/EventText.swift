@@ -56,7 +56,7 @@ package enum EventText {
         case .completion(let completion):
             "operation \(completion.operation) \(completion.result?.rawValue ?? completion.outcome.rawValue)"
         case .silence(let silence):
-            silence.isOver ? "heard again" : "no event for \(silence.silent.shortSpan)"
+            silence.isOver ? "heard again" : "no event for \(SpanText.elapsed(silence.silent))"
         }
     }
 

@@ -1,4 +1,5 @@
 import ControlInterface
+import Schedule
 
 /// How an operation stands, in a few words.
 enum OperationText {
@@ -91,7 +92,7 @@ enum OperationText {
     }
 
     static func took(_ microseconds: Int?) -> String {
-        microseconds.map { Phrases.span(microseconds: Int64($0)) } ?? "-"
+        microseconds.map { SpanText.glance(Int64($0)) } ?? "-"
     }
     /// `1.5s of CPU, 12 MB of memory at most, read 4.1 kB, wrote 8.2 kB`; `nil`: nothing is known.
     static func used(_ used: ResourcesUsed) -> String? {
@@ -106,6 +107,6 @@ enum OperationText {
     /// To the tenth of a second below three.
     static func processorTime(_ microseconds: Int) -> String {
         let time = Int64(microseconds)
-        return time < 1_000_000 ? Phrases.span(microseconds: time) : Phrases.delay(microseconds: time)
+        return time < 1_000_000 ? SpanText.glance(time) : SpanText.glance(remaining: time)
     }
 }

@@ -1,30 +1,8 @@
 import ControlInterface
 import Schedule
 
-/// Numbers and spans in the form in which people read them at a glance.
+/// Numbers in the form in which people read them at a glance.
 enum Phrases {
-    /// `14min`, `2d 1h`, `340ms`: one unit, two where the first counts less than three.
-    static func span(microseconds: Int64) -> String {
-        let span = max(microseconds, 0)
-        guard span >= 1_000_000 else { return span >= 1000 || span == 0 ? "\(span / 1000)ms" : "1ms" }
-        var rest = span / 1_000_000
-        var words: [String] = []
-        for (name, seconds) in [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)] as [(String, Int64)] {
-            let count = rest / seconds
-            rest %= seconds
-            if count > 0 { words.append("\(count)\(name)") }
-            if count >= 3 || words.count == 2 || (count == 0 && !words.isEmpty) { break }
-        }
-        return words.joined(separator: " ")
-    }
-
-    /// The same of what is still to come: `1.6s` below three seconds, for a wait of one is another thing than of two.
-    static func delay(microseconds: Int64) -> String {
-        let tenths = microseconds / 100_000
-        guard (10..<30).contains(tenths), tenths % 10 > 0 else { return span(microseconds: microseconds) }
-        return "\(tenths / 10).\(tenths % 10)s"
-    }
-
     /// `1 615`.
     static func count(_ number: Int) -> String {
         let digits = String(number.magnitude)

@@ -21,7 +21,7 @@ struct Screen: Sendable {
 
     /// How long ago that is: `40min`; `-` for no time.
     func age(_ text: String?) -> String {
-        instant(text).map { Phrases.span(microseconds: now.microseconds - $0.microseconds) } ?? "-"
+        instant(text).map { SpanText.glance(now.microseconds - $0.microseconds) } ?? "-"
     }
 
     /// `40min ago`, and `now` within a second; `-` for no time.
@@ -33,7 +33,7 @@ struct Screen: Sendable {
     /// `in 12min`, and `now` for what is past; `-` for no time.
     func ahead(_ text: String?) -> String {
         guard let instant = instant(text) else { return "-" }
-        return instant <= now ? "now" : "in " + Phrases.delay(microseconds: instant.microseconds - now.microseconds)
+        return instant <= now ? "now" : "in " + SpanText.glance(remaining: instant.microseconds - now.microseconds)
     }
 
     /// `09:48`, `Wed 08:12`; `-` for no time.

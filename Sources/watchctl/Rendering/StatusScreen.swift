@@ -27,7 +27,7 @@ struct StatusScreen {
     private var head: [Styled] {
         let identity =
             "watchd \(status.version)\(owner.map { " " + $0 } ?? "") on \(status.host), up since \(screen.short(status.started)) "
-            + "(\(Phrases.span(microseconds: Int64(status.uptimeUsec))))"
+            + "(\(SpanText.glance(Int64(status.uptimeUsec))))"
         let sections = Phrases.count(status.sections, "section")
         // A client that may only read is not told the names of files.
         let files =
