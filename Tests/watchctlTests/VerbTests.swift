@@ -345,9 +345,16 @@ struct VerbTests: VerbTesting {
             (ErrorReply("a.b.New", ["x": .int(1)]), .failed, #"watchd answered a.b.New {"x":1}"#, "one version"),
             (ManagerError.noSuchName(name: "a", nearest: "b").reply, .failed, "there is no “a”", "did you mean “b”?"),
             (
-                ManagerError.noSuchName(name: "a", nearest: nil, kinds: ["queue", "group"], others: ["handler/a"])
+                ManagerError.noSuchName(
+                    name: "a", nearest: nil, kinds: ["queue", "group", "operation"], others: ["handler/a"]
+                ).reply,
+                .failed, "“a” is a handler; this takes a queue, a group or the id of an operation",
+                "watchctl operations --handler a shows the ids"
+            ),
+            (
+                ManagerError.noSuchName(name: "a", nearest: nil, kinds: ["queue", "group"], others: ["path/a"])
                     .reply,
-                .failed, "there is no queue or group “a”", "of that name there is handler/a"
+                .failed, "there is no queue or group “a”", "of that name there is path/a"
             ),
             (.invalidParameter("count"), .failed, "“count”", "from 1 to 1000000000"),
             (
@@ -372,7 +379,7 @@ struct VerbTests: VerbTesting {
             (ManagerError.noSuchTicket(group: "group/g", ticket: 3).reply, .failed, "group/g with ticket 3", "ended"),
             (
                 ManagerError.noSuchTicket(group: "group/g", ticket: 3, isEarlier: true).reply, .failed,
-                "group/g with ticket 3", "restarted"
+                "group/g with ticket 3", "never gave it out"
             ),
             (ManagerError.noSuchProcess(pid: 77).reply, .failed, "no process 77", nil),
             (ManagerError.tooManyTickets(limit: 512).reply, .failed, "512 clients", "status"),

@@ -43,12 +43,13 @@ struct Request: Sendable {
     private static func kinds(_ method: String) -> [String] {
         switch method {
         case ListSources.fullName, Emit.fullName, EmitAll.fullName: ["source"]
-        case ListQueues.fullName, Cancel.fullName: ["queue"]
+        case ListQueues.fullName: ["queue"]
+        case Cancel.fullName: ["queue", "operation"]
         case ListHandlers.fullName, ControlInterface.Retry.fullName, Forget.fullName: ["handler"]
         case ListSemaphores.fullName, Signal.fullName: ["semaphore"]
         case ListOperations.fullName: ["queue", "handler"]
         case EnterGroup.fullName, LeaveGroup.fullName: ["group"]
-        case Wait.fullName: ["queue", "group"]
+        case Wait.fullName: ["queue", "group", "operation"]
         case Submit.fullName: ["queue"]
         case Run.fullName, ListHistory.fullName, GetOutput.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]

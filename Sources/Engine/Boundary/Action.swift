@@ -172,7 +172,8 @@ package enum CommandError: Error, Equatable, Sendable {
     /// This handler reads a descriptor that its source hands over, and there is none for it.
     case needsDescriptor(handler: String)
     case draining
-    /// Nobody has entered the group with that ticket. `isEarlier`: an earlier watchd may have given it.
+    /// Nobody has entered the group with that ticket. `isEarlier`: this watchd never gave it out; an
+    /// earlier one may have.
     case noSuchTicket(group: String, ticket: UInt64, isEarlier: Bool = false)
     /// It is no process that watchd starts itself.
     case notSupervised(String)
