@@ -61,6 +61,9 @@ package struct Engine: Sendable {
     var commandHandler: Int?
     /// `Loop=`.
     var loops = LoopWatch()
+    /// `OnProblem=`, `OnSolved=`; and the handlers that may run because of them.
+    var problemWatch = ProblemWatch()
+    var problemTellers: Set<String> = []
     var trail = Trail()
     var deadlines = Deadlines()
     var clocks: Clocks
@@ -171,6 +174,8 @@ package struct Engine: Sendable {
             runUsed(run, usage)
         case .ready(let run):
             perform(supervisor.ready(run, at: now))
+        case .problems(let problems):
+            problemsAre(problems)
         case .runIsLong(let run):
             runIsLong(run)
         case .store(let condition):

@@ -62,6 +62,8 @@ struct ConfigurationPrinter {
         key("MaxMemory", "\(settings.maxMemory)")
         key("KeepHistoryBytes", "\(settings.keepHistoryBytes)")
         key("DrainSec", settings.drain.description)
+        if !settings.onProblem.isEmpty { key("OnProblem", settings.onProblem.joined(separator: " ")) }
+        if !settings.onSolved.isEmpty { key("OnSolved", settings.onSolved.joined(separator: " ")) }
     }
 
     mutating func section(_ queue: QueueDefinition) {
@@ -305,7 +307,8 @@ struct ConfigurationPrinter {
             .event: ["%{event}"], .oldPath: ["%{old_path}"], .folder: ["%{folder}"], .line: ["%{line}"],
             .data: ["%{data}"], .signal: ["%{signal}"], .pid: ["%{pid}"], .exitStatus: ["%{exit_status}"],
             .reason: ["%{reason}"], .ofHandler: ["%{of_handler}"], .outcome: ["%{outcome}"], .unit: ["%{unit}"],
-            .unitState: ["%{unit_state}"], .host: ["%{host}"],
+            .unitState: ["%{unit_state}"], .host: ["%{host}"], .object: ["%{object}"],
+            .problem: ["%{problem}"], .action: ["%{action}"],
             .result: ["%{result}"], .time: ["%{time}"], .scheduled: ["%{scheduled}"], .attempt: ["%{attempt}"],
             .count: ["%{count}"], .peer: ["%{peer}"],
         ]

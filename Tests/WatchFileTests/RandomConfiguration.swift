@@ -10,6 +10,8 @@ struct RandomConfiguration {
 
     mutating func make() -> Configuration {
         var result = Configuration(settings: settings())
+        let leaves = (0..<Self.leaves).map { "h\($0)" }
+        (result.settings.onProblem, result.settings.onSolved) = (some(of: leaves), some(of: leaves))
         let width = result.settings.maxProcesses
         for name in QueueDefinition.builtInNames {
             result.queues.append(queue(name, name == "main" ? .serial : .concurrent(width: width)))

@@ -158,7 +158,7 @@ extension OperationView {
         case .completion(let fact):
             return "\(origin.name) \(fact.operation) \(fact.result?.rawValue ?? fact.outcome.rawValue)"
         case .command(let fact): return fact.title
-        case .timer, .signal, .line, .process, .unit, .custom, .group, .finalizer, .silence:
+        case .timer, .signal, .line, .process, .unit, .custom, .group, .finalizer, .silence, .problem:
             return "\(origin), \(EventText.sentence(newest))"
         }
     }

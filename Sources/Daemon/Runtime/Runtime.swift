@@ -100,6 +100,9 @@ final class Runtime {
     /// Why sources that are armed see less than they are asked to.
     var limits: [SourceID: (limit: SourceLimit, since: Int64)] = [:]
 
+    /// The list of problems is made soon.
+    var isProblemLookPlanned = false
+
     /// Sources that READY still waits for, and whether they must be armed.
     var untried: [SourceID: Bool] = [:]
     private var commands = OpenCommands()
@@ -200,10 +203,12 @@ final class Runtime {
 
     private func isLimited(_ id: SourceID, _ limit: SourceLimit?) {
         limits[id] = limit.map { ($0, limits[id]?.since ?? Linux.now(.realtime)) }
+        problemsMayHaveChanged()
     }
 
     private func compares(_ id: SourceID, _ text: String?) {
         comparisons[id] = text.map { ($0, comparisons[id]?.since ?? Linux.now(.realtime)) }
+        problemsMayHaveChanged()
     }
 
     private func warnOfHiddenProcesses() {
@@ -271,10 +276,11 @@ final class Runtime {
 
     private func drainInputs() {
         isHandling = true
-        var next = 0
+        var (next, isProblemInput) = (0, true)
         while next < inputs.count {
             let input = inputs[next]
             next += 1
+            if case .problems = input {} else { isProblemInput = false }
             note(input)
             perform(engine.handle(input, at: .current))
             if case .event(_, let fact, _) = input, let handover = fact.handover { handovers.settle(handover) }
@@ -284,6 +290,7 @@ final class Runtime {
         inputs.removeAll(keepingCapacity: inputs.count <= 64)
         isHandling = false
         refreshStatus()
+        if !isProblemInput { problemsMayHaveChanged() }
     }
 
     func refreshStatus() {
@@ -329,6 +336,7 @@ final class Runtime {
     func descriptorCount(_ id: SourceID) -> Int { sources?.descriptorCount(id) ?? 0 }
     func connectionLimit(_ id: SourceID) -> ConnectionLimit? { sources?.connectionLimit(id) }
     var hungLanes: [String] { lanes?.hung ?? [] }
+    var lanesAreBusy: Bool { lanes?.isBusy ?? false }
     var starvingJobs: Int { slow.starving + (lanes?.starving ?? 0) }
     var delayedRuns: [(name: String, reason: String)] { runs?.delays ?? [] }
     /// Runs with a process, or about to have one.

@@ -29,6 +29,7 @@ extension Engine {
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let reload = life.reload, reload.deadline <= now.monotonic { applyPendingReload() }
+        case .problems: tellProblems()
         case .queueCancellation: cancelNextOfQueue()
         case .drain: drainDeadline()
         }
@@ -68,6 +69,7 @@ extension Engine {
         case .resumeQueue(let queue):
             return queues.isInUse(queue) && queues[queue].suspensions.contains { $0.resumesAt == time }
         case .reload: return life.reload?.deadline == time
+        case .problems: return problemWatch.deadline == time
         case .queueCancellation: return !queueCancellations.isEmpty
         case .drain: return life.isDraining && life.drain?.deadline == time
         }

@@ -51,6 +51,7 @@ extension Engine {
     mutating func apply(_ configuration: Configuration) -> ConfigurationChange {
         var change = ConfigurationChange()
         settings = configuration.settings
+        applyProblems(configuration)
         scheduler.slots.resize(settings.maxProcesses)
         zonesChanged(configuration.zones)
         closeSources(configuration.sharedSources, &change)
