@@ -107,12 +107,53 @@ extension Manager {
           # For people who wonder.
           reason: ?string,
           # Resume by itself at this time.
-          until: ?string
+          until: ?string,
+          # Reply only when nothing runs there any more, whatever waits.
+          wait: ?bool,
+          # With wait: how long at most; then the error is TimedOut, and it stays suspended. For ever if it is missing.
+          timeout_usec: ?int
         ) -> (
           # The source or queue, with its kind.
           name: string,
           # How often it is suspended now.
           suspended: int
+        )
+
+        # Suspend a queue behind all that has its place there, as a barrier that suspends its own queue: what waits already runs,
+        # what comes later waits. The same for the queues that run through it by Target=. The reply comes when nothing runs
+        # any more. When the time is over, or the caller goes before, everything goes on.
+        method Drain(
+          # The queue; all of them if it is missing.
+          queue: ?string,
+          # For people who wonder.
+          reason: ?string,
+          # How long at most; then the error is TimedOut. For ever if it is missing.
+          timeout_usec: ?int
+        ) -> (
+          # The queues to resume.
+          queues: []string
+        )
+
+        # Hold units of a semaphore as long as a process lives. The caller stands in line among the operations that need it; the
+        # reply comes when it has them. A caller that goes before that gets none.
+        method Acquire(
+          # The semaphore.
+          name: string,
+          # How many; 1 if it is missing.
+          count: ?int,
+          # They are given back when this process has ended.
+          pid: int,
+          # For people who wonder who holds them.
+          command: ?[]string,
+          # How long at most to wait for them; then the error is TimedOut. For ever if it is missing.
+          timeout_usec: ?int
+        ) -> (
+          # The operation that holds them. Cancel takes them back.
+          operation: int,
+          # The semaphore.
+          name: string,
+          # The names of the units, if they have some.
+          members: ?[]string
         )
 
         # Take back one Suspend.

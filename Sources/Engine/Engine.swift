@@ -79,6 +79,7 @@ package struct Engine: Sendable {
     var retired = Counters()
     /// Callers of `Run` and `Wait`.
     var calls = Calls()
+    var drains = Drains()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
     /// Changes of paths that are not handled yet.
@@ -197,6 +198,7 @@ package struct Engine: Sendable {
         }
         passDeadlines()
         settle()
+        if !calls.isEmpty || !drains.byToken.isEmpty { tellIdle() }
         tellStore()
         return takeActions()
     }

@@ -128,7 +128,7 @@ struct ConfigurationPrinter {
         contract(handler.contract)
         environment(handler.environment)
         switch handler.action {
-        case .mail, .stream, .unit, .process: break
+        case .mail, .stream, .unit, .process, .client: break
         case .exec, .log, .emit: key("StandardInput", handler.standardInput.rawValue)
         }
         key("StandardOutput", output(handler.standardOutput))
@@ -224,6 +224,7 @@ struct ConfigurationPrinter {
         switch action {
         case .exec(let commands):
             for command in commands { key("Exec", words(command)) }
+        case .client: preconditionFailure("it stands in no file")
         case .stream(let stream): self.stream(stream)
         case .log(let template): key("Log", text(template))
         case .unit(let unit):

@@ -159,7 +159,7 @@ struct RandomConfiguration {
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
         // Nobody reads it there.
         switch handler.action {
-        case .mail, .stream, .unit, .process: handler.standardInput = .event
+        case .mail, .stream, .unit, .process, .client: handler.standardInput = .event
         case .exec, .log, .emit: break
         }
         if case .unit = handler.action, handler.overlap == .restart { handler.overlap = .wait }

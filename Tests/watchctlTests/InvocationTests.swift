@@ -46,6 +46,11 @@ struct InvocationTests {
             #expect(invocation.operands == ["run", "deploy", "make", "-j4", "--json", "--", "x"])
             #expect(invocation.options.isEmpty)
         }
+        for line in ["acquire --timeout 5s gpu:2 make -j4 --json", "acquire gpu:2 --timeout 5s -- make -j4 --json"] {
+            let invocation = try parse(line)
+            #expect(invocation.operands == ["gpu:2", "make", "-j4", "--json"])
+            #expect(invocation.options == [.timeout: "5s"])
+        }
         #expect(try parse("group --json run deploy make").has(.json))
     }
 

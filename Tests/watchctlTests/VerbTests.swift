@@ -15,6 +15,11 @@ struct VerbTests: VerbTesting {
         (["emit", "poke"], "event 90210\n"),
         (["run", "thumbnail"], "thumbnail: operation 5\n"),
         (["suspend", "images"], "queue/images is suspended\n"),
+        (
+            ["drain", "images", "--reason", "a disk", "--timeout", "5s"],
+            "1 queue drained and suspended\nwatchctl resume images\n"
+        ),
+        (["drain"], "1 queue drained and suspended\nwatchctl resume images\n"),
         (["resume", "images"], "queue/images goes on\n"),
         (["signal", "archive", "2"], "archive: 2 free\n"), (["signal", "archive"], "archive: 2 free\n"),
         (["group", "enter", "deploy", "--pid", "4242"], "17\n"),
@@ -258,7 +263,8 @@ struct VerbTests: VerbTesting {
 
     @Test func verbsThatChangeSomethingAreMarked() {
         let changing = [
-            "emit", "run", "signal", "group", "suspend", "resume", "cancel", "retry", "forget", "reload", "start",
+            "emit", "run", "signal", "acquire", "group", "suspend", "resume", "drain", "cancel", "retry", "forget",
+            "reload", "start",
             "stop", "restart",
         ]
         #expect(Verb.all.filter(\.changes).map(\.name) == changing)
@@ -315,6 +321,12 @@ struct VerbTests: VerbTesting {
                 ? .reply(Sample.json(SuspensionCount(name: "queue/images", suspended: 2))) : .nothing
         }
         #expect(outcome.output == "queue/images is suspended 2 times until 11:00\n")
+        let waiting = try run(["suspend", "images", "--wait", "--timeout", "5s"]) { call in
+            let parameters = try? call.parameters(as: Suspend.Parameters.self)
+            return parameters == Suspend.Parameters(name: "images", wait: true, timeoutUsec: 5_000_000)
+                ? .reply(Sample.json(SuspensionCount(name: "queue/images", suspended: 1))) : .nothing
+        }
+        #expect(waiting.output == "queue/images is suspended\n")
         let never = try run(["suspend", "images", "--for", "infinity"], answer: Self.anySample)
         #expect(never.output == "queue/images is suspended\n")
     }
@@ -324,6 +336,8 @@ struct VerbTests: VerbTesting {
         ["emit", "x", "--payload", "[1]"], ["emit", "x", "--payload", "{"], ["emit", "x", "--data", "1.5"],
         ["signal", "x", "0"], ["signal", "x", "much"], ["signal", "x", "1000000001"],
         ["wait", "x", "--timeout", "soon"],
+        ["drain", "x", "y"], ["drain", "--timeout", "soon"], ["acquire", "x"], ["acquire", "x:0", "true"],
+        ["acquire", "x:y", "true"],
         ["group", "enter"],
         ["group", "join", "x"], ["group", "leave", "x"], ["group", "leave", "x", "y"], ["group", "run", "x"],
         ["group", "enter", "x", "--pid", "me"], ["group", "leave", "x", "1", "--pid", "1"],

@@ -46,11 +46,11 @@ struct Request: Sendable {
         case ListQueues.fullName: ["queue"]
         case Cancel.fullName: ["queue", "operation"]
         case ListHandlers.fullName, ControlInterface.Retry.fullName, Forget.fullName: ["handler"]
-        case ListSemaphores.fullName, Signal.fullName: ["semaphore"]
+        case ListSemaphores.fullName, Signal.fullName, Acquire.fullName: ["semaphore"]
         case ListOperations.fullName: ["queue", "handler"]
         case EnterGroup.fullName, LeaveGroup.fullName: ["group"]
         case Wait.fullName: ["queue", "group", "operation"]
-        case Submit.fullName: ["queue"]
+        case Submit.fullName, Drain.fullName: ["queue"]
         case Run.fullName, ListHistory.fullName, GetOutput.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]
         case Explain.fullName: ["queue", "handler", "source", "group", "semaphore", "process"]
@@ -185,7 +185,16 @@ struct Request: Sendable {
         switch call.method {
         case Suspend.fullName:
             let parameters: Suspend.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.suspend(parameters, peer, done) }
+            guard parameters.wait == true else {
+                return .plain { runtime, done in runtime.suspend(parameters, peer, done) }
+            }
+            return .waiting { runtime, ancestry, done in runtime.suspendAndWait(parameters, peer, ancestry, done) }
+        case Drain.fullName:
+            let parameters: Drain.Parameters = try call.parameters()
+            return .waiting { runtime, ancestry, done in runtime.drain(parameters, peer, ancestry, done) }
+        case Acquire.fullName:
+            let parameters: Acquire.Parameters = try call.parameters()
+            return .waiting { runtime, ancestry, done in runtime.acquire(parameters, peer, ancestry, done) }
         case Resume.fullName:
             let parameters: Resume.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.resume(parameters, done) }

@@ -44,11 +44,7 @@ extension Runtime {
     }
 
     func suspend(_ parameters: Suspend.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
-        var until: Int64?
-        if let text = parameters.until {
-            guard let time = try? Timestamp(parsing: text) else { return done(.error(.invalidParameter("until"))) }
-            until = time.microseconds
-        }
+        guard let until = Self.end(parameters) else { return done(.error(.invalidParameter("until"))) }
         let request = EngineCommand.suspend(
             name: parameters.name, by: peer.name, reason: parameters.reason, until: until)
         command(request) { [unowned self] answer in countSuspensions(parameters.name, answer, done) }
@@ -60,7 +56,13 @@ extension Runtime {
         }
     }
 
-    private func countSuspensions(_ name: String, _ answer: EngineReply, _ done: @escaping Request.Completion) {
+    /// When a suspension ends by itself, if it does; `nil`: that is no time.
+    static func end(_ parameters: Suspend.Parameters) -> Int64?? {
+        guard let text = parameters.until else { return .some(nil) }
+        return (try? Timestamp(parsing: text)).map { .some($0.microseconds) }
+    }
+
+    func countSuspensions(_ name: String, _ answer: EngineReply, _ done: @escaping Request.Completion) {
         guard case .done = answer else { return done(Self.failure(answer)) }
         let found = engine.suspensions(of: name)
         done(.of(SuspensionCount(name: found?.name ?? name, suspended: found?.count ?? 0)))

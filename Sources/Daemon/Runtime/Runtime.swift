@@ -65,6 +65,8 @@ final class Runtime {
         engine.operationViews(queue: nil, handler: nil, after: after, limit: limit)
     }
     let tickets = Tickets()
+    /// The processes that hold units of semaphores, by the operation that stands for each.
+    var holders: [UInt64: Tickets.ProcessEnd] = [:]
     /// Groups of `Submit=` that have been looked up since the watch files were read.
     var submitterGroups: [String: UInt32] = [:]
     let handovers = Handovers()

@@ -335,7 +335,7 @@ extension Engine {
 
     package var queueViews: [QueueView] {
         let unsafe = unsafeStarts
-        return queues.indices.map { index in
+        return queues.indices.filter { queues[$0].name != Self.clientQueue }.map { index in
             let state = queues[index]
             let unsafe = unsafe.filter { operations[$0].queue == index }
             let oldest = state.arrivals.elements.first { operations.isWaiting($0) }

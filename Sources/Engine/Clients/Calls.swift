@@ -9,6 +9,11 @@ struct Calls: Sendable {
         /// Indices of the registries.
         case queue(Int)
         case group(Int)
+        /// That nothing runs on a queue, or of a source.
+        case idleQueue(Int)
+        case idleSource(Int)
+        /// That an operation has started (or has ended), which holds units for the caller.
+        case held(UInt64)
     }
 
     /// A caller of `Wait`.
@@ -50,6 +55,18 @@ struct Calls: Sendable {
     mutating func wait(_ wait: Wait, _ token: Token) {
         waits[token] = wait
         waiters[wait.subject, default: []].append(token)
+    }
+
+    func subject(of token: Token) -> Subject? { waits[token]?.subject }
+
+    /// Those that are looked at after each input.
+    var idleSubjects: [Subject] {
+        waits.sorted { $0.key < $1.key }.map(\.value.subject).filter {
+            switch $0 {
+            case .idleQueue, .idleSource: true
+            case .operation, .queue, .group, .held: false
+            }
+        }
     }
 
     func deadline(of token: Token) -> Int64? { waits[token]?.deadline }

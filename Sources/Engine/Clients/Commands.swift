@@ -12,6 +12,14 @@ extension Engine {
             case .suspend(let name, let by, let reason, let until):
                 try suspend(name, by: by, reason: reason, until: until)
                 reply(token, .done, isSafe: false)
+            case .suspendAndWait(let name, let by, let reason, let until, let span, let caller):
+                try suspendAndWait(
+                    name, by: by, reason: reason, until: until, after: span, caller: caller, token)
+            case .drain(let command): try drain(command, token)
+            case .acquire(let command): try acquire(command, token)
+            case .endHold(let operation):
+                endHold(operation)
+                actions.append(.reply(token, .done))
             case .resume(let name):
                 try resume(name)
                 reply(token, .done, isSafe: false)
@@ -140,7 +148,7 @@ extension Engine {
 
     // MARK: Suspend, resume, signal, cancel
 
-    private mutating func suspend(
+    mutating func suspend(
         _ name: String, by: String, reason: String?, until: Int64?
     ) throws(CommandError) {
         let resumesAt = until.map { now.boottime + min(max($0, now.realtime) - now.realtime, Int64.max / 4) }

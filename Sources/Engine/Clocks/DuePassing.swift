@@ -61,7 +61,8 @@ extension Engine {
                 && operations[ref].times.wakeUp == time
         case .queueRate(let queue): return queues.isInUse(queue) && scheduler[queue].rate.deadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
-        case .wait(let token): return calls.deadline(of: token) == time
+        case .wait(let token):
+            return calls.deadline(of: token) == time || drains.byToken[token]?.deadline == time
         case .supervised(let source, let copy): return supervisor.isDeadline(time, source, copy)
         case .worker(let seat): return scheduler.crews.contains(seat) && workerDeadlines(seat).contains(time)
         case .resumeSource(let source):

@@ -47,6 +47,7 @@ extension Engine {
         }
         for ref in operations.refs { startNoMore(ref, .stopped) }
         for ref in steerings.runs.values.map(\.operation).sorted(by: { $0.id < $1.id }) { terminate(ref, .stopped) }
+        for ref in operations.refs where isOfClient(operations[ref].handler) { terminate(ref, .stopped) }
         closeWorkers()
         for call in door.takeCalls() { actions.append(.reply(call.token, .failure(.draining))) }
         if let reload { actions.append(.reply(reload.token, .failure(.draining))) }

@@ -25,6 +25,8 @@ extension Engine {
         actions.append(.report(.ended(view)))
         tell(.operation(operation.id), view, isSafe: !operation.record.isStored)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
+        markEnded(operation.id, verdict.result)
+        tell(.held(operation.id), view)
         complete(operation, view)
         if isOnceDone { endOnce(operation.handler) }
         leaveGroups(operation, view)

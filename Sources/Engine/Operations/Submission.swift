@@ -29,13 +29,13 @@ extension Engine {
         return ref
     }
 
-    /// A finalizer belongs to its queue's end, not to a next start. An operation with a time waits for it across
-    /// restarts.
+    /// A finalizer belongs to its queue's end, not to a next start, and an operation that stands for a client goes with
+    /// the client. An operation with a time waits for it across restarts.
     private func isDurable(_ draft: Operation) -> Bool {
         if !commands.isEmpty, commands[draft.id]?.notBefore != nil { return true }
         guard queues[draft.queue].definition.isDurable || life.drain?.keepsAll == true else { return false }
         if case .finalizer = sources[draft.source].origin { return false }
-        return true
+        return !isOfClient(draft.handler)
     }
 
     /// Gives an operation that has not started the properties of its handler's definition; again after a reload.
