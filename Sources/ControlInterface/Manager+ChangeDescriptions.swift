@@ -10,11 +10,21 @@ extension Manager {
           # Combined with the data that waits, as Merge= says; 1 if there is no payload either.
           data: ?int,
           # Told to the handler as it is.
-          payload: ?object
+          payload: ?object,
+          # Reply only when all operations that the event started, or joined, have ended.
+          wait: ?bool
         ) -> (
           # Id of the event; 0: there is none, as data 0 is no event. With Merge=replace, data 0 takes the place of data that
           # waits, so that nothing is told.
-          event: int
+          event: int,
+          # With wait: the first of the operations that was not done, else one of them. Missing if the event started none.
+          operation: ?int,
+          # With wait: how it ended, or why nothing was started. Missing if no handler wants the event.
+          result: ?OperationResult,
+          # With wait: of that operation.
+          exit_status: ?int,
+          # With wait: why it was not done.
+          reason: ?string
         )
 
         # Fire custom sources; all of the events are accepted, or none.
@@ -208,6 +218,15 @@ extension Manager {
           # How many operations were cancelled.
           cancelled: int
         )
+
+        # Give an operation that waits on a concurrent queue another place among the ready ones. It holds until the operation has
+        # ended, or watchd stops.
+        method SetPriority(
+          # The operation.
+          id: int,
+          # very-low, low, normal, high, very-high.
+          priority: string
+        ) -> ()
 
         # Run a failed operation again, as a new one with the same events; or all failed operations of a handler that were
         # neither tried again nor forgotten. Exactly one of the two parameters.

@@ -57,7 +57,11 @@ package struct Engine: Sendable {
     var joins: [UInt64: Set<[UInt8]>] = [:]
     /// Of operations that are commands of clients.
     var commands: [UInt64: SubmittedCommand] = [:]
-    /// Their handler, from the first one on.
+    /// Of operations that have another priority than their handler's.
+    var priorities: [UInt64: OperationPriority] = [:]
+    /// Callers of `Emit` that wait for the end of what their event starts.
+    var emitWaits: [EmitWait] = []
+    /// The handler of commands, from the first one on.
     var commandHandler: Int?
     /// `Loop=`.
     var loops = LoopWatch()

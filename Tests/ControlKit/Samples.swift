@@ -64,8 +64,11 @@ package enum Samples {
                 GetOutput.self,
                 isFull ? .init(id: id.id, attempt: 2) : .init(name: "web", copy: 2), isFull ? output : processOutput),
             Sample(
-                Emit.self, isFull ? .init(name: "poke", data: 41, payload: payload) : .init(name: "poke"),
-                .init(event: 90_210)),
+                Emit.self, isFull ? .init(name: "poke", data: 41, payload: payload, wait: true) : .init(name: "poke"),
+                isFull
+                    ? .init(event: 90_210, operation: 4711, result: .failed, exitStatus: 3, reason: "no")
+                    : .init(event: 90_210)),
+            Sample(SetPriority.self, .init(id: 4711, priority: "high"), .init()),
             Sample(
                 EmitAll.self,
                 .init(events: isFull ? [.init(name: "poke", data: 41, payload: payload)] : [.init(name: "poke")]),
@@ -313,6 +316,7 @@ package enum Samples {
         operation.dependencies = [4708]
         operation.successor = 4712
         operation.nextAttempt = "2026-11-20T09:48:12.000000Z"
+        operation.notBefore = "2026-11-20T09:48:12.000000Z"
         operation.parts = 4
         operation.partsEnded = 3
         operation.durable = true

@@ -243,6 +243,9 @@ import Varlink
                 watchd, "con", "--", "sh", "-c", "until [ -e \(watchd.folder["go"]) ]; do sleep 0.02; done")
             let second = try submit(watchd, "con", "--after", "\(first)", "--", "true")
             let timed = try submit(watchd, "con", "--in", "1h", "--", "true")
+            let line = try control(watchd, ["timers"]).text.split(separator: "\n").last ?? ""
+            let planned = line.contains(" \(timed) ") && line.contains("in 1h") || line.contains("in 59min")
+            #expect(planned && line.hasSuffix("true"), "\(line)")
             #expect(try watchd.operation(second).summary.dependencies == [first])
             let waiting = try watchd.operation(timed).summary
             #expect(waiting.waitingFor?.hasPrefix("its time, ") == true && waiting.durable == true, "\(waiting)")

@@ -11,7 +11,11 @@ import Varlink
 @Suite("Verbs")
 struct VerbTests: VerbTesting {
     @Test(arguments: [
-        (["emit", "poke", "--data", "41", "--payload", #"{"a":[1,null]}"#], "event 90210\n"),
+        (
+            ["emit", "poke", "--data", "41", "--payload", #"{"a":[1,null]}"#, "--wait"],
+            "event 90210, operation 4711: FAILED exit 3\n"
+        ),
+        (["priority", "4711", "high"], "operation 4711 has priority high\n"),
         (["emit", "poke"], "event 90210\n"),
         (["run", "thumbnail"], "thumbnail: operation 5\n"),
         (["suspend", "images"], "queue/images is suspended\n"),
@@ -37,7 +41,8 @@ struct VerbTests: VerbTesting {
         (["stop"], "watchd drains and stops\n"),
     ])
     func eachVerbCallsItsMethod(arguments: [String], output: String) throws {
-        #expect(try run(arguments, answer: Self.anySample) == VerbOutcome(output: output, code: .done))
+        let code = output.contains("exit 3") ? ExitCode(rawValue: 3) : .done
+        #expect(try run(arguments, answer: Self.anySample) == VerbOutcome(output: output, code: code))
     }
 
     @Test(arguments: [
@@ -263,7 +268,8 @@ struct VerbTests: VerbTesting {
 
     @Test func verbsThatChangeSomethingAreMarked() {
         let changing = [
-            "emit", "run", "signal", "acquire", "group", "suspend", "resume", "drain", "cancel", "retry", "forget",
+            "emit", "run", "signal", "acquire", "group", "suspend", "resume", "drain", "priority",
+            "cancel", "retry", "forget",
             "reload", "start",
             "stop", "restart",
         ]
@@ -274,6 +280,20 @@ struct VerbTests: VerbTesting {
         let reply = Run.Reply(operations: [], result: .skipped, reason: "a\u{202e}b\u{2028}c\u{9b}d\u{e0041}e\u{1F600}")
         let outcome = try run(["run", "x", "--json"]) { _ in .reply(Sample.json(reply)) }
         #expect(outcome.output.contains(#""reason":"a\u202eb\u2028c\u009bd\udb40\udc41e😀""#), "\(outcome)")
+    }
+
+    @Test func aRunBringsLinesOrANumber() throws {
+        let lines = try run(["run", "x", "--line", "a b", "--line", ""]) { call in
+            let parameters = try? call.parameters(as: Run.Parameters.self)
+            return parameters == Run.Parameters(name: "x", lines: ["a b", ""])
+                ? .reply(Sample.json(Run.Reply(operations: [1]))) : .nothing
+        }
+        let number = try run(["run", "x", "--data", "-5"]) { call in
+            let parameters = try? call.parameters(as: Run.Parameters.self)
+            return parameters == Run.Parameters(name: "x", data: -5)
+                ? .reply(Sample.json(Run.Reply(operations: [1]))) : .nothing
+        }
+        #expect(lines.code == .done && number.code == .done)
     }
 
     @Test func relativePathsAreMadeAbsolute() throws {
@@ -336,6 +356,8 @@ struct VerbTests: VerbTesting {
         ["emit", "x", "--payload", "[1]"], ["emit", "x", "--payload", "{"], ["emit", "x", "--data", "1.5"],
         ["signal", "x", "0"], ["signal", "x", "much"], ["signal", "x", "1000000001"],
         ["wait", "x", "--timeout", "soon"],
+        ["priority", "x", "high"], ["priority", "1", "highest"], ["run", "x", "--data", "1", "--line", "a"],
+        ["run", "--queue", "q", "--line", "a", "true"],
         ["drain", "x", "y"], ["drain", "--timeout", "soon"], ["acquire", "x"], ["acquire", "x:0", "true"],
         ["acquire", "x:y", "true"],
         ["group", "enter"],

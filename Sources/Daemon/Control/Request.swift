@@ -161,10 +161,16 @@ struct Request: Sendable {
             let level = try call.parameters(as: Varlink.LogLevel.self).level
             return .plain { runtime, done in runtime.setLogLevel(level, done) }
         case Emit.fullName:
-            let emission = EngineCommand.Emission(try call.parameters(as: Emit.Parameters.self))
+            let parameters: Emit.Parameters = try call.parameters()
+            let emission = EngineCommand.Emission(parameters)
+            if parameters.wait == true {
+                return .waiting { runtime, ancestry, done in runtime.emitAndWait(emission, peer, ancestry, done) }
+            }
             return emit([emission], peer) { .of(Emit.Reply(event: $0.first ?? 0)) }
         case EmitAll.fullName:
-            let emissions = try call.parameters(as: EmitAll.Parameters.self).events.map(EngineCommand.Emission.init)
+            let events = try call.parameters(as: EmitAll.Parameters.self).events
+            guard events.allSatisfy({ $0.wait == nil }) else { throw .invalidParameter("events") }
+            let emissions = events.map(EngineCommand.Emission.init)
             return emit(emissions, peer) { .of(EmitAll.Reply(events: $0)) }
         case Run.fullName:
             let parameters: Run.Parameters = try call.parameters()
@@ -207,6 +213,9 @@ struct Request: Sendable {
         case LeaveGroup.fullName:
             let parameters: LeaveGroup.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.leaveGroup(parameters, peer, done) }
+        case SetPriority.fullName:
+            let parameters: SetPriority.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.setPriority(parameters, done) }
         case Start.fullName: return try steer(.start, call, peer)
         case StopProcess.fullName: return try steer(.stop, call, peer)
         case Restart.fullName: return try steer(.restart, call, peer)

@@ -107,6 +107,7 @@ extension OperationSummary {
         dependencies = view.dependencies.map(Int.init)
         successor = view.successor.map(Int.init)
         nextAttempt = view.nextAttempt.map(wireTime)
+        notBefore = view.notBefore.map(wireTime)
         if view.parts > 1 { (parts, partsEnded) = (view.parts, view.partsEnded) }
         started = view.started.map(wireTime)
         ended = view.ended.map(wireTime)

@@ -141,6 +141,8 @@ package enum Reply: Sendable {
     case done
     case events([UInt64])
     case operations([UInt64])
+    /// What an event that somebody waits for has started has ended.
+    indirect case emitted(UInt64, EmitEnd)
     /// The end of the operations that a `Run` with `wait` started; the worst one.
     indirect case ran(OperationView)
     /// A run that the policies of its handler did not let start.

@@ -101,7 +101,9 @@ package enum SourceCondition: Equatable, Sendable {
 package enum Command: Sendable {
     /// Fires custom sources, all or none of them. `caller`: the operation of whose run the client is a part; it does
     /// not wait for room that could only come after that.
-    case emit([Emission], caller: UInt64? = nil)
+    ///
+    /// `waits`: of one event; answer when all that it starts has ended.
+    case emit([Emission], caller: UInt64? = nil, waits: Bool = false)
     case run(RunCommand)
     /// A command for a queue.
     indirect case submit(SubmitCommand)
@@ -119,6 +121,7 @@ package enum Command: Sendable {
     case endHold(operation: UInt64)
     case cancel(operation: UInt64)
     case cancelQueue(name: String)
+    case priority(OperationPriority, operation: UInt64)
     /// Runs failed operations again, as new ones with the same events.
     case retry([StoredOperation])
     /// Gives to a semaphore.

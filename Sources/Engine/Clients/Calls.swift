@@ -31,6 +31,8 @@ struct Calls: Sendable {
     private struct Run: Sendable {
         var remaining: Int
         var worst: OperationView?
+        /// Of a caller of `Emit`.
+        var event: UInt64?
         /// The operation of whose run the client is a part.
         var caller: UInt64?
     }
@@ -47,14 +49,21 @@ struct Calls: Sendable {
     // MARK: Callers
 
     /// A `Run` is answered when all these operations have ended, by the worst of them.
-    mutating func run(_ operations: [UInt64], caller: UInt64?, _ token: Token) {
-        runs[token] = Run(remaining: operations.count, caller: caller)
+    mutating func run(_ operations: [UInt64], caller: UInt64?, event: UInt64? = nil, _ token: Token) {
+        runs[token] = Run(remaining: operations.count, event: event, caller: caller)
         for id in operations { waiters[.operation(id), default: []].append(token) }
     }
 
     mutating func wait(_ wait: Wait, _ token: Token) {
         waits[token] = wait
         waiters[wait.subject, default: []].append(token)
+    }
+
+    /// The operations that a caller of `Run` waits for.
+    func operations(of token: Token) -> [UInt64] {
+        waiters.filter { $0.value.contains(token) }.compactMap { subject, _ in
+            if case .operation(let id) = subject { id } else { nil }
+        }.sorted()
     }
 
     func subject(of token: Token) -> Subject? { waits[token]?.subject }
@@ -95,7 +104,10 @@ struct Calls: Sendable {
         var answers: [Answer] = []
         for token in tokens {
             if waits.removeValue(forKey: token) != nil { answers.append((token, .waited(view))) }
-            if let view, let worst = ended(view, of: token) { answers.append((token, .ran(worst))) }
+            let event = runs[token]?.event
+            if let view, let worst = ended(view, of: token) {
+                answers.append((token, event.map { .emitted($0, .ended(worst)) } ?? .ran(worst)))
+            }
         }
         return answers
     }

@@ -6,7 +6,8 @@ extension Engine {
     mutating func perform(_ command: Command, _ token: Token) {
         do throws(CommandError) {
             switch command {
-            case .emit(let emissions, let caller): try emit(emissions, caller: caller, token)
+            case .emit(let emissions, let caller, let waits):
+                try emit(emissions, caller: caller, waits: waits, token)
             case .run(let command): try run(command, token)
             case .submit(let command): try submit(command, token)
             case .suspend(let name, let by, let reason, let until):
@@ -30,6 +31,9 @@ extension Engine {
                     throw .noSuchOperation(operation)
                 }
                 reply(token, .cancelled(1), isSafe: false)
+            case .priority(let priority, let operation):
+                try setPriority(priority, of: operation)
+                actions.append(.reply(token, .done))
             case .cancelQueue(let name):
                 try cancel(queue: name, token)
             case .retry(let failed): try retry(failed, token)

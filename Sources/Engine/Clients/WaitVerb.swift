@@ -75,6 +75,7 @@ extension Engine {
         calls.abandon(token)
         withdraw(subject)
         withdrawDrain(token, nil)
+        emitWaits.removeAll { $0.token == token }
         supervisor.abandon(token)
         door.abandon(token)
     }

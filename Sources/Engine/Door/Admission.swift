@@ -74,6 +74,7 @@ extension Engine {
         if targets.count == 1, let target = targets.first {
             let admission = admit(event, source: source, target, .none, depth, isCounted: isCounted, behind: behind)
             noteReached(admission)
+            if !emitWaits.isEmpty, behind == nil { noteAdmitted(event, source, [admission]) }
             return [admission]
         }
         var admissions: Admissions = []
@@ -84,6 +85,7 @@ extension Engine {
             noteReached(admission)
             admissions.append((target.handler, admission))
         }
+        if !emitWaits.isEmpty, behind == nil { noteAdmitted(event, source, admissions.map(\.admission)) }
         return admissions.map(\.admission)
     }
 

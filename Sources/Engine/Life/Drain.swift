@@ -49,6 +49,8 @@ extension Engine {
         for ref in steerings.runs.values.map(\.operation).sorted(by: { $0.id < $1.id }) { terminate(ref, .stopped) }
         for ref in operations.refs where isOfClient(operations[ref].handler) { terminate(ref, .stopped) }
         closeWorkers()
+        for wait in emitWaits { actions.append(.reply(wait.token, .failure(.draining))) }
+        emitWaits = []
         for call in door.takeCalls() { actions.append(.reply(call.token, .failure(.draining))) }
         if let reload { actions.append(.reply(reload.token, .failure(.draining))) }
         let span = settings.drain.microseconds

@@ -70,6 +70,7 @@ extension Engine {
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }
         if !commands.isEmpty { commands[operation.id] = nil }
+        if !priorities.isEmpty { priorities[operation.id] = nil }
         overdue.forget(operation.id)
         journal.forget(operation.id)
         if !dependencies.isEmpty { dependencies.forget(ref) }

@@ -41,13 +41,14 @@ extension Engine {
     /// Gives an operation that has not started the properties of its handler's definition; again after a reload.
     func apply(_ definition: SharedDefinition, to operation: inout Operation) {
         operation.turn.isBarrier = definition.value.constraints.isBarrier && queues[operation.queue].takesBarriers
-        operation.turn.level = level(definition, on: operation.queue)
+        operation.turn.level = level(definition, on: operation.queue, of: operation.id)
         operation.turn.isExclusive = definition.value.overlap != .parallel || definition.value.constraints.once != nil
     }
 
     /// Where it stands among the ready ones (`Priority=`).
-    func level(_ definition: SharedDefinition, on queue: Int) -> UInt8 {
-        UInt8(queues[queue].isSerial ? 2 : definition.value.constraints.priority.rank)
+    func level(_ definition: SharedDefinition, on queue: Int, of id: UInt64) -> UInt8 {
+        let own = priorities.isEmpty ? nil : priorities[id]
+        return UInt8(queues[queue].isSerial ? 2 : (own ?? definition.value.constraints.priority).rank)
     }
 
     private mutating func setStartDeadlines(_ ref: OperationRef, _ definition: SharedDefinition) {

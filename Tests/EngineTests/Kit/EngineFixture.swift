@@ -262,7 +262,7 @@ final class EngineFixture {
     func command(_ command: Engine.Command) -> Token {
         switch command {
         // Of commands of clients, which share a handler, each has its own rules; others stand for the client.
-        case .submit, .drain, .acquire: isModelled = false
+        case .submit, .drain, .acquire, .priority: isModelled = false
         default: break
         }
         let token = newToken()
