@@ -10,11 +10,21 @@ extension Manager {
           # Combined with the data that waits, as Merge= says; 1 if there is no payload either.
           data: ?int,
           # Told to the handler as it is.
-          payload: ?object
+          payload: ?object,
+          # Reply only when all operations that the event started, or joined, have ended.
+          wait: ?bool
         ) -> (
           # Id of the event; 0: there is none, as data 0 is no event. With Merge=replace, data 0 takes the place of data that
           # waits, so that nothing is told.
-          event: int
+          event: int,
+          # With wait: the first of the operations that was not done, else one of them. Missing if the event started none.
+          operation: ?int,
+          # With wait: how it ended, or why nothing was started. Missing if no handler wants the event.
+          result: ?OperationResult,
+          # With wait: of that operation.
+          exit_status: ?int,
+          # With wait: why it was not done.
+          reason: ?string
         )
 
         # Fire custom sources; all of the events are accepted, or none.
@@ -107,12 +117,53 @@ extension Manager {
           # For people who wonder.
           reason: ?string,
           # Resume by itself at this time.
-          until: ?string
+          until: ?string,
+          # Reply only when nothing runs there any more, whatever waits.
+          wait: ?bool,
+          # With wait: how long at most; then the error is TimedOut, and it stays suspended. For ever if it is missing.
+          timeout_usec: ?int
         ) -> (
           # The source or queue, with its kind.
           name: string,
           # How often it is suspended now.
           suspended: int
+        )
+
+        # Suspend a queue behind all that has its place there, as a barrier that suspends its own queue: what waits already runs,
+        # what comes later waits. The same for the queues that run through it by Target=. The reply comes when nothing runs
+        # any more. When the time is over, or the caller goes before, everything goes on.
+        method Drain(
+          # The queue; all of them if it is missing.
+          queue: ?string,
+          # For people who wonder.
+          reason: ?string,
+          # How long at most; then the error is TimedOut. For ever if it is missing.
+          timeout_usec: ?int
+        ) -> (
+          # The queues to resume.
+          queues: []string
+        )
+
+        # Hold units of a semaphore as long as a process lives. The caller stands in line among the operations that need it; the
+        # reply comes when it has them. A caller that goes before that gets none.
+        method Acquire(
+          # The semaphore.
+          name: string,
+          # How many; 1 if it is missing.
+          count: ?int,
+          # They are given back when this process has ended.
+          pid: int,
+          # For people who wonder who holds them.
+          command: ?[]string,
+          # How long at most to wait for them; then the error is TimedOut. For ever if it is missing.
+          timeout_usec: ?int
+        ) -> (
+          # The operation that holds them. Cancel takes them back.
+          operation: int,
+          # The semaphore.
+          name: string,
+          # The names of the units, if they have some.
+          members: ?[]string
         )
 
         # Take back one Suspend.
@@ -167,6 +218,15 @@ extension Manager {
           # How many operations were cancelled.
           cancelled: int
         )
+
+        # Give an operation that waits on a concurrent queue another place among the ready ones. It holds until the operation has
+        # ended, or watchd stops.
+        method SetPriority(
+          # The operation.
+          id: int,
+          # very-low, low, normal, high, very-high.
+          priority: string
+        ) -> ()
 
         # Run a failed operation again, as a new one with the same events; or all failed operations of a handler that were
         # neither tried again nor forgotten. Exactly one of the two parameters.

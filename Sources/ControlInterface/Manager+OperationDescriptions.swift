@@ -46,6 +46,8 @@ extension Manager {
           attempt: int,
           # When it is tried again.
           next_attempt: ?string,
+          # Of a command that has a time: not before it.
+          not_before: ?string,
           # How many parts Stride= makes of it.
           parts: ?int,
           # And how many of them have ended.
@@ -103,6 +105,7 @@ extension Manager {
           usual_usec: ?int,
           attempt: int,
           next_attempt: ?string,
+          not_before: ?string,
           parts: ?int,
           parts_ended: ?int,
           pid: ?int,

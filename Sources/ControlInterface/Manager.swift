@@ -11,6 +11,7 @@ package enum Manager {
         ListNames.self, ListHistory.self, GetOperation.self, GetOutput.self, Explain.self, Emit.self, EmitAll.self,
         Run.self, Submit.self,
         Suspend.self, Resume.self, Signal.self,
+        Drain.self, Acquire.self, SetPriority.self,
         EnterGroup.self, LeaveGroup.self, Cancel.self, Retry.self, Forget.self, Wait.self, Reload.self, Stop.self,
         Start.self, StopProcess.self, Restart.self, Follow.self,
     ]

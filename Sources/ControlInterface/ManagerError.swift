@@ -18,7 +18,8 @@ package enum ManagerError: Error, Hashable, Sendable {
     case queueFull(queue: String, backlog: Int, bytes: Int? = nil)
     /// One sentence for each link, from what is waited for to the caller.
     case wouldDeadlock(chain: [String])
-    /// Nobody has entered the group with that ticket. `isEarlier`: an earlier watchd may have given it.
+    /// Nobody has entered the group with that ticket. `isEarlier`: this watchd never gave it out; an
+    /// earlier one may have.
     case noSuchTicket(group: String, ticket: Int, isEarlier: Bool = false)
     /// A ticket cannot be bound to a process that does not run.
     case noSuchProcess(pid: Int)

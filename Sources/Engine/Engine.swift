@@ -57,10 +57,17 @@ package struct Engine: Sendable {
     var joins: [UInt64: Set<[UInt8]>] = [:]
     /// Of operations that are commands of clients.
     var commands: [UInt64: SubmittedCommand] = [:]
-    /// Their handler, from the first one on.
+    /// Of operations that have another priority than their handler's.
+    var priorities: [UInt64: OperationPriority] = [:]
+    /// Callers of `Emit` that wait for the end of what their event starts.
+    var emitWaits: [EmitWait] = []
+    /// The handler of commands, from the first one on.
     var commandHandler: Int?
     /// `Loop=`.
     var loops = LoopWatch()
+    /// `OnProblem=`, `OnSolved=`; and the handlers that may run because of them.
+    var problemWatch = ProblemWatch()
+    var problemTellers: Set<String> = []
     var trail = Trail()
     var deadlines = Deadlines()
     var clocks: Clocks
@@ -76,6 +83,7 @@ package struct Engine: Sendable {
     var retired = Counters()
     /// Callers of `Run` and `Wait`.
     var calls = Calls()
+    var drains = Drains()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
     /// Changes of paths that are not handled yet.
@@ -171,6 +179,8 @@ package struct Engine: Sendable {
             runUsed(run, usage)
         case .ready(let run):
             perform(supervisor.ready(run, at: now))
+        case .problems(let problems):
+            problemsAre(problems)
         case .runIsLong(let run):
             runIsLong(run)
         case .store(let condition):
@@ -192,6 +202,7 @@ package struct Engine: Sendable {
         }
         passDeadlines()
         settle()
+        if !calls.isEmpty || !drains.byToken.isEmpty { tellIdle() }
         tellStore()
         return takeActions()
     }

@@ -169,6 +169,13 @@ extension Failure {
     private static func words(
         _ name: String, _ nearest: String?, _ kinds: [String], _ others: [String]
     ) -> (message: String, help: String?) {
+        if others == ["handler/\(name)"], kinds.last == "operation" {
+            let others = kinds.dropLast().map { "a \($0)" }.joined(separator: ", ")
+            return (
+                "“\(name)” is a handler; this takes \(others) or the id of an operation",
+                "watchctl operations --handler \(name) shows the ids"
+            )
+        }
         let before = kinds.dropLast().joined(separator: ", ")
         let wanted = (before.isEmpty ? "" : before + " or ") + (kinds.last.map { $0 + " " } ?? "")
         let similar = nearest.map { "did you mean “\($0)”?" }
@@ -191,7 +198,7 @@ extension Failure {
             (
                 "nobody is in \(group) with ticket \(ticket)",
                 isEarlier
-                    ? "watchd has been restarted since, and a restart empties the groups of clients"
+                    ? "this watchd never gave it out: it is mistyped, or older than watchd's start, which empties the groups of clients"
                     : "it has been given back, or its process has ended"
             )
         case .noSuchProcess(let pid): ("there is no process \(pid)", nil)

@@ -33,6 +33,15 @@ package enum Samples {
                 Signal.self, isFull ? .init(name: "archive", count: 2) : .init(name: "archive"),
                 .init(available: 2)),
             Sample(
+                Drain.self, isFull ? .init(queue: "images", reason: "a disk", timeoutUsec: 5_000_000) : .init(),
+                .init(queues: ["images"])),
+            Sample(
+                Acquire.self,
+                isFull
+                    ? .init(name: "gpu", count: 2, pid: 4242, command: ["make"], timeoutUsec: 5_000_000)
+                    : .init(name: "gpu", pid: 4242),
+                .init(operation: 4711, name: "gpu", members: isFull ? ["0", "1"] : nil)),
+            Sample(
                 EnterGroup.self, isFull ? .init(name: "deploy", pid: 4242) : .init(name: "deploy"),
                 .init(ticket: 17)),
             Sample(LeaveGroup.self, .init(name: "deploy", ticket: 17), .init()),
@@ -55,8 +64,11 @@ package enum Samples {
                 GetOutput.self,
                 isFull ? .init(id: id.id, attempt: 2) : .init(name: "web", copy: 2), isFull ? output : processOutput),
             Sample(
-                Emit.self, isFull ? .init(name: "poke", data: 41, payload: payload) : .init(name: "poke"),
-                .init(event: 90_210)),
+                Emit.self, isFull ? .init(name: "poke", data: 41, payload: payload, wait: true) : .init(name: "poke"),
+                isFull
+                    ? .init(event: 90_210, operation: 4711, result: .failed, exitStatus: 3, reason: "no")
+                    : .init(event: 90_210)),
+            Sample(SetPriority.self, .init(id: 4711, priority: "high"), .init()),
             Sample(
                 EmitAll.self,
                 .init(events: isFull ? [.init(name: "poke", data: 41, payload: payload)] : [.init(name: "poke")]),
@@ -75,7 +87,9 @@ package enum Samples {
                     ? .init(operation: 5, result: .failed, exitStatus: 12, reason: "no space") : .init(operation: 5)),
             Sample(
                 Suspend.self,
-                isFull ? .init(name: "images", reason: "pg upgrade", until: now) : .init(name: "images"),
+                isFull
+                    ? .init(name: "images", reason: "pg upgrade", until: now, wait: true, timeoutUsec: 5_000_000)
+                    : .init(name: "images"),
                 .init(name: "queue/images", suspended: 1)),
             Sample(Resume.self, .init(name: "images"), .init(name: "queue/images", suspended: 0)),
             Sample(Cancel.self, isFull ? .init(id: 4711) : .init(queue: "images"), .init(cancelled: 3)),
@@ -302,6 +316,7 @@ package enum Samples {
         operation.dependencies = [4708]
         operation.successor = 4712
         operation.nextAttempt = "2026-11-20T09:48:12.000000Z"
+        operation.notBefore = "2026-11-20T09:48:12.000000Z"
         operation.parts = 4
         operation.partsEnded = 3
         operation.durable = true

@@ -75,7 +75,7 @@ extension SeededGenerator {
     }
 
     private mutating func fact(_ depth: Int) -> Fact {
-        switch upTo(depth < 5 ? 11 : 10) {
+        switch upTo(depth < 5 ? 12 : 11) {
         case 0: return .timer(scheduled: number())
         case 1:
             return .signal(
@@ -112,6 +112,10 @@ extension SeededGenerator {
         case 8: return .finalizer
         case 9: return .silence(SilenceFact(silent: number(), isOver: chance(50)))
         case 10: return .command(command())
+        case 11:
+            let problem = Problem(
+                object: name(), sentence: name(), action: name(), help: optional { $0.name() }, since: name())
+            return .problem(ProblemFact(problem, isSolved: chance(50)))
         default:
             return .completion(
                 CompletionFact(
@@ -138,11 +142,12 @@ extension SeededGenerator {
     }
 
     private mutating func origin() -> Origin {
-        switch upTo(4) {
+        switch upTo(5) {
         case 0: .source(SourceID(pick(SourceKind.allCases), name()))
         case 1: .silence(SourceID(pick(SourceKind.allCases), name()))
         case 2: .completion(handler: name())
         case 3: .run(handler: name())
+        case 4: .problem(object: name())
         default: .finalizer(queue: name())
         }
     }

@@ -51,6 +51,9 @@ import Varlink
                 let text = try control(watchd, words).text
                 #expect(text.contains("@command") && text.contains("\(id)"), "\(words): \(text)")
             }
+            // It is a client's own business.
+            let status = try watchd.control("status").text
+            #expect(!status.contains("DEGRADED") && !status.contains("PROBLEMS"), "\(status)")
             let again = try watchd.control("retry", "\(id)")
             #expect(again.code == 0, "\(again)")
             try watchd.waitUntilIdle()
@@ -91,6 +94,11 @@ import Varlink
                 let reply = try watchd.call(Submit.self, parameters)
                 #expect(reply.result == .failed && reply.reason?.contains(part) == true, "\(reply)")
             }
+            for words in [["history"], ["status"], ["operations", "--state", "finished"]] {
+                let text = try control(watchd, words).text
+                #expect(text.contains("no-such-command") && !text.contains("PATH="), "\(words): \(text)")
+            }
+            #expect(try watchd.control("show", "1").text.contains("no such command in PATH="))
         }
     }
 
@@ -235,6 +243,9 @@ import Varlink
                 watchd, "con", "--", "sh", "-c", "until [ -e \(watchd.folder["go"]) ]; do sleep 0.02; done")
             let second = try submit(watchd, "con", "--after", "\(first)", "--", "true")
             let timed = try submit(watchd, "con", "--in", "1h", "--", "true")
+            let line = try control(watchd, ["timers"]).text.split(separator: "\n").last ?? ""
+            let planned = line.contains(" \(timed) ") && line.contains("in 1h") || line.contains("in 59min")
+            #expect(planned && line.hasSuffix("true"), "\(line)")
             #expect(try watchd.operation(second).summary.dependencies == [first])
             let waiting = try watchd.operation(timed).summary
             #expect(waiting.waitingFor?.hasPrefix("its time, ") == true && waiting.durable == true, "\(waiting)")

@@ -62,8 +62,9 @@ import Varlink
             #expect(try code("explain", "path/in", contains: "in does not exist yet") == 0)
             #expect(try code("status", "path/in", contains: "in does not exist yet") == 0)
             #expect(try code("explain", "nothing", contains: "watchctl sources") == 1)
-            #expect(try code("wait", "fails", contains: "of that name there is handler/fails") == 1)
-            #expect(try code("cancel", "fails", contains: "there is no queue “fails”") == 1)
+            #expect(
+                try code("wait", "fails", contains: "“fails” is a handler; this takes a queue, a group or the id") == 1)
+            #expect(try code("cancel", "fails", contains: "watchctl operations --handler fails shows the ids") == 1)
             #expect(try code("suspend", "fails", contains: "there is no source or queue “fails”") == 1)
             #expect(try code("run", "off", contains: "of that name there is queue/off") == 1)
             #expect(try code("signal", "off", contains: "there is no semaphore “off”") == 1)

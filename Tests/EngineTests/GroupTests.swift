@@ -157,7 +157,7 @@ struct GroupTests {
         let ticket = try #require(enter(fixture))
         #expect(
             fixture.error(fixture.command(.leaveGroup(name: "g", ticket: ticket + 1)))
-                == .noSuchTicket(group: "g", ticket: ticket + 1))
+                == .noSuchTicket(group: "g", ticket: ticket + 1, isEarlier: true))
         fixture.command(.leaveGroup(name: "g", ticket: ticket))
         #expect(
             fixture.error(fixture.command(.leaveGroup(name: "g", ticket: ticket)))
@@ -177,6 +177,9 @@ struct GroupTests {
         #expect(
             fixture.error(fixture.command(.leaveGroup(name: "g", ticket: ticket)))
                 == .noSuchTicket(group: "g", ticket: ticket, isEarlier: true))
+        #expect(
+            fixture.error(fixture.command(.leaveGroup(name: "g", ticket: another + 1)))
+                == .noSuchTicket(group: "g", ticket: another + 1, isEarlier: true))
         #expect(fixture.group("g")?.entered == 1)
     }
 

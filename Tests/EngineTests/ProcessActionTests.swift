@@ -87,6 +87,17 @@ import WatchFile
         #expect(fixture.results == ["again cancelled"])
     }
 
+    @Test func aStopOfWatchdEndsTheRunAsStopped() {
+        let fixture = fixture()
+        fixture.emit("again")
+        fixture.send(.drain)
+        #expect(fixture.results == ["again stopped"])
+        #expect(fixture.ended.first?.reason == "ended because watchd stopped")
+        fixture.send(.runEnded(fixture.starts[0].run, .signaled(15)))
+        #expect(fixture.starts.count == 1 && fixture.results == ["again stopped"])
+        #expect(fixture.engine.phase == .drained)
+    }
+
     @Test func aProcessThatIsRemovedMeanwhileFailsTheRun() {
         let fixture = fixture()
         fixture.emit("again")

@@ -34,6 +34,21 @@ import WatchFile
         return (head.split(separator: "\n").map(String.init), String(text[(end?.upperBound ?? text.endIndex)...]))
     }
 
+    @Test func aProblemIsToldWithWhatIsDoneAboutIt() {
+        let problem = Problem(
+            object: "path/in", sentence: "no such folder", action: "watchd tries again", help: "mkdir", since: "now")
+        func mail(isSolved: Bool) -> (head: [String], body: String) {
+            let event = Event(id: 1, time: 0, fact: .problem(ProblemFact(problem, isSolved: isSolved)))
+            return parts(message([event], origin: .problem(object: "path/in")))
+        }
+        let began = mail(isSolved: false)
+        #expect(began.head.contains("Subject: [web1] path/in: no such folder"))
+        #expect(began.body.contains("problem/path/in  no such folder\n    watchd tries again\n    mkdir"))
+        let solved = mail(isSolved: true)
+        #expect(solved.head.contains("Subject: [web1] path/in: solved: no such folder"))
+        #expect(!solved.body.contains("watchd tries again"))
+    }
+
     @Test func itHasTheHeadersOfAMail() {
         #expect(
             parts(message([completion()])).head == [

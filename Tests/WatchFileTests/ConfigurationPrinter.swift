@@ -62,6 +62,8 @@ struct ConfigurationPrinter {
         key("MaxMemory", "\(settings.maxMemory)")
         key("KeepHistoryBytes", "\(settings.keepHistoryBytes)")
         key("DrainSec", settings.drain.description)
+        if !settings.onProblem.isEmpty { key("OnProblem", settings.onProblem.joined(separator: " ")) }
+        if !settings.onSolved.isEmpty { key("OnSolved", settings.onSolved.joined(separator: " ")) }
     }
 
     mutating func section(_ queue: QueueDefinition) {
@@ -126,7 +128,7 @@ struct ConfigurationPrinter {
         contract(handler.contract)
         environment(handler.environment)
         switch handler.action {
-        case .mail, .stream, .unit, .process: break
+        case .mail, .stream, .unit, .process, .client: break
         case .exec, .log, .emit: key("StandardInput", handler.standardInput.rawValue)
         }
         key("StandardOutput", output(handler.standardOutput))
@@ -222,6 +224,7 @@ struct ConfigurationPrinter {
         switch action {
         case .exec(let commands):
             for command in commands { key("Exec", words(command)) }
+        case .client: preconditionFailure("it stands in no file")
         case .stream(let stream): self.stream(stream)
         case .log(let template): key("Log", text(template))
         case .unit(let unit):
@@ -305,7 +308,8 @@ struct ConfigurationPrinter {
             .event: ["%{event}"], .oldPath: ["%{old_path}"], .folder: ["%{folder}"], .line: ["%{line}"],
             .data: ["%{data}"], .signal: ["%{signal}"], .pid: ["%{pid}"], .exitStatus: ["%{exit_status}"],
             .reason: ["%{reason}"], .ofHandler: ["%{of_handler}"], .outcome: ["%{outcome}"], .unit: ["%{unit}"],
-            .unitState: ["%{unit_state}"], .host: ["%{host}"],
+            .unitState: ["%{unit_state}"], .host: ["%{host}"], .object: ["%{object}"],
+            .problem: ["%{problem}"], .action: ["%{action}"],
             .result: ["%{result}"], .time: ["%{time}"], .scheduled: ["%{scheduled}"], .attempt: ["%{attempt}"],
             .count: ["%{count}"], .peer: ["%{peer}"],
         ]

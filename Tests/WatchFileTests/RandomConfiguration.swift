@@ -10,6 +10,8 @@ struct RandomConfiguration {
 
     mutating func make() -> Configuration {
         var result = Configuration(settings: settings())
+        let leaves = (0..<Self.leaves).map { "h\($0)" }
+        (result.settings.onProblem, result.settings.onSolved) = (some(of: leaves), some(of: leaves))
         let width = result.settings.maxProcesses
         for name in QueueDefinition.builtInNames {
             result.queues.append(queue(name, name == "main" ? .serial : .concurrent(width: width)))
@@ -157,7 +159,7 @@ struct RandomConfiguration {
             StandardInput.allCases.filter { $0 != .socket }.randomElement(using: &generator) ?? .event
         // Nobody reads it there.
         switch handler.action {
-        case .mail, .stream, .unit, .process: handler.standardInput = .event
+        case .mail, .stream, .unit, .process, .client: handler.standardInput = .event
         case .exec, .log, .emit: break
         }
         if case .unit = handler.action, handler.overlap == .restart { handler.overlap = .wait }

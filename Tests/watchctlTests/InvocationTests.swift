@@ -46,6 +46,11 @@ struct InvocationTests {
             #expect(invocation.operands == ["run", "deploy", "make", "-j4", "--json", "--", "x"])
             #expect(invocation.options.isEmpty)
         }
+        for line in ["acquire --timeout 5s gpu:2 make -j4 --json", "acquire gpu:2 --timeout 5s -- make -j4 --json"] {
+            let invocation = try parse(line)
+            #expect(invocation.operands == ["gpu:2", "make", "-j4", "--json"])
+            #expect(invocation.options == [.timeout: "5s"])
+        }
         #expect(try parse("group --json run deploy make").has(.json))
     }
 
@@ -61,7 +66,7 @@ struct InvocationTests {
             ("--jsn", "there is no option “--jsn”", "did you mean “--json”?"),
             ("-x", "there is no option “-x”", "watchctl --help shows what there is"),
             ("status --wait", "“status” has no option --wait", "usage: watchctl status [NAME…]"),
-            ("emit", "“emit” needs NAME", "usage: watchctl emit [--data N] [--payload JSON] NAME"),
+            ("emit", "“emit” needs NAME", "usage: watchctl emit [--data N] [--payload JSON] [--wait] NAME"),
             ("show 1 b", "“show” has no use for “b”", "usage: watchctl show ID"),
             ("emit a --data", "--data needs a value: --data N", nil), ("--json=1", "--json takes no value", nil),
         ] as [(String, String, String?)])

@@ -54,6 +54,24 @@ struct ProgramTests {
         #expect(!outcome.output.contains("\u{1b}"))
     }
 
+    @Test func acquireEndsAsItsCommandEndsAndTellsItsMembers() throws {
+        let server = try SampleServer(interfaces: [Manager.interface]) { call in
+            let parameters = try? call.parameters(as: Acquire.Parameters.self)
+            return parameters?.name == "gpu-a" && parameters?.count == 2
+                ? .reply(Sample.json(Acquire.Reply(operation: 1, name: "gpu-a", members: ["0", "2"])))
+                : .error(ManagerError.timedOut(what: "semaphore x", state: "0 free").reply)
+        }
+        defer { server.stop() }
+        func acquire(_ words: String...) throws -> Outcome {
+            try watchctl(["--socket", server.path, "acquire"] + words)
+        }
+        let outcome = try acquire("gpu-a:2", "/bin/sh", "-c", "echo $WATCHD_ACQUIRED_GPU_A; exit 7")
+        #expect(outcome.status == 7 && outcome.output == "0 2\n")
+        #expect(try acquire("gpu-a:2", "--", "/nonexistent").status == 127)
+        let refused = try acquire("--timeout", "1s", "x", "/bin/echo", "ran")
+        #expect(refused.status == 1 && refused.output.isEmpty)
+    }
+
     @Test func groupRunEndsAsItsCommandEnds() throws {
         let server = try SampleServer(interfaces: [Manager.interface]) { call in
             let name = (try? call.parameters(as: EnterGroup.Parameters.self))?.name

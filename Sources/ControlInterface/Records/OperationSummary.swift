@@ -20,6 +20,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         case waitingFor = "waiting_for"
         case waitReason = "wait_reason"
         case nextAttempt = "next_attempt"
+        case notBefore = "not_before"
         case partsEnded = "parts_ended"
         case tookUsec = "took_usec"
         case usualUsec = "usual_usec"
@@ -54,6 +55,8 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var usualUsec: Int?
     /// Counts from 1; 0 before the first.
     package var attempt: Int
+    /// Of a command that has a time.
+    package var notBefore: String?
     /// When it is tried again.
     package var nextAttempt: String?
     /// By `Stride=`, and how many of them have ended; `nil` for one that is not split.

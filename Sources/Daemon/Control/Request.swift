@@ -43,13 +43,14 @@ struct Request: Sendable {
     private static func kinds(_ method: String) -> [String] {
         switch method {
         case ListSources.fullName, Emit.fullName, EmitAll.fullName: ["source"]
-        case ListQueues.fullName, Cancel.fullName: ["queue"]
+        case ListQueues.fullName: ["queue"]
+        case Cancel.fullName: ["queue", "operation"]
         case ListHandlers.fullName, ControlInterface.Retry.fullName, Forget.fullName: ["handler"]
-        case ListSemaphores.fullName, Signal.fullName: ["semaphore"]
+        case ListSemaphores.fullName, Signal.fullName, Acquire.fullName: ["semaphore"]
         case ListOperations.fullName: ["queue", "handler"]
         case EnterGroup.fullName, LeaveGroup.fullName: ["group"]
-        case Wait.fullName: ["queue", "group"]
-        case Submit.fullName: ["queue"]
+        case Wait.fullName: ["queue", "group", "operation"]
+        case Submit.fullName, Drain.fullName: ["queue"]
         case Run.fullName, ListHistory.fullName, GetOutput.fullName: ["handler", "source"]
         case Suspend.fullName, Resume.fullName: ["source", "queue"]
         case Explain.fullName: ["queue", "handler", "source", "group", "semaphore", "process"]
@@ -160,10 +161,16 @@ struct Request: Sendable {
             let level = try call.parameters(as: Varlink.LogLevel.self).level
             return .plain { runtime, done in runtime.setLogLevel(level, done) }
         case Emit.fullName:
-            let emission = EngineCommand.Emission(try call.parameters(as: Emit.Parameters.self))
+            let parameters: Emit.Parameters = try call.parameters()
+            let emission = EngineCommand.Emission(parameters)
+            if parameters.wait == true {
+                return .waiting { runtime, ancestry, done in runtime.emitAndWait(emission, peer, ancestry, done) }
+            }
             return emit([emission], peer) { .of(Emit.Reply(event: $0.first ?? 0)) }
         case EmitAll.fullName:
-            let emissions = try call.parameters(as: EmitAll.Parameters.self).events.map(EngineCommand.Emission.init)
+            let events = try call.parameters(as: EmitAll.Parameters.self).events
+            guard events.allSatisfy({ $0.wait == nil }) else { throw .invalidParameter("events") }
+            let emissions = events.map(EngineCommand.Emission.init)
             return emit(emissions, peer) { .of(EmitAll.Reply(events: $0)) }
         case Run.fullName:
             let parameters: Run.Parameters = try call.parameters()
@@ -184,7 +191,16 @@ struct Request: Sendable {
         switch call.method {
         case Suspend.fullName:
             let parameters: Suspend.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.suspend(parameters, peer, done) }
+            guard parameters.wait == true else {
+                return .plain { runtime, done in runtime.suspend(parameters, peer, done) }
+            }
+            return .waiting { runtime, ancestry, done in runtime.suspendAndWait(parameters, peer, ancestry, done) }
+        case Drain.fullName:
+            let parameters: Drain.Parameters = try call.parameters()
+            return .waiting { runtime, ancestry, done in runtime.drain(parameters, peer, ancestry, done) }
+        case Acquire.fullName:
+            let parameters: Acquire.Parameters = try call.parameters()
+            return .waiting { runtime, ancestry, done in runtime.acquire(parameters, peer, ancestry, done) }
         case Resume.fullName:
             let parameters: Resume.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.resume(parameters, done) }
@@ -197,6 +213,9 @@ struct Request: Sendable {
         case LeaveGroup.fullName:
             let parameters: LeaveGroup.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.leaveGroup(parameters, peer, done) }
+        case SetPriority.fullName:
+            let parameters: SetPriority.Parameters = try call.parameters()
+            return .plain { runtime, done in runtime.setPriority(parameters, done) }
         case Start.fullName: return try steer(.start, call, peer)
         case StopProcess.fullName: return try steer(.stop, call, peer)
         case Restart.fullName: return try steer(.restart, call, peer)

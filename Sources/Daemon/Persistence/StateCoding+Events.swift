@@ -16,6 +16,7 @@ extension Fact {
             48 + line.bytes.count + (line.peer?.utf8.count ?? 0) + line.captures.reduce(0) { $0 + $1.count + 8 }
         case .custom(let custom): 48 + (custom.payload?.count ?? 0)
         case .command(let command): 128 + command.size
+        case .problem(let problem): 96 + problem.size
         case .completion(let completion):
             104 + completion.output.count + (completion.reason?.utf8.count ?? 0) + completion.cause.fact.room
         }
@@ -48,6 +49,13 @@ extension ByteWriter {
         case .command(let command):
             put(byte: 16)
             put(command)
+        case .problem(let fact):
+            put(byte: 17)
+            put(byte: (fact.isSolved ? 1 : 0) | (fact.problem.help == nil ? 0 : 2))
+            for text in [fact.problem.object, fact.problem.sentence, fact.problem.action, fact.problem.since] {
+                put(text)
+            }
+            if let help = fact.problem.help { put(help) }
         case .silence(let silence):
             put(byte: silence.isOver ? 11 : 10)
             put(silence.silent)
@@ -171,6 +179,7 @@ extension ByteWriter {
         case .silence(let id):
             put(byte: 5)
             put(byte: id.kind.stateNumber)
+        case .problem: put(byte: 6)
         }
         put(origin.name)
     }
@@ -207,8 +216,16 @@ extension ByteReader {
         case 14: .completion(try completion(depth: depth, hasReason: true))
         case 15: .group(try groupWithFailures())
         case 16: .command(try command())
+        case 17: .problem(try problem())
         default: throw DamagedBytes()
         }
+    }
+
+    private mutating func problem() throws(DamagedBytes) -> ProblemFact {
+        let bits = try flags(3)
+        var problem = Problem(object: try text(), sentence: try text(), action: try text(), since: try text())
+        problem.help = try text(if: bits & 2 != 0)
+        return ProblemFact(problem, isSolved: bits & 1 != 0)
     }
 
     private mutating func signal() throws(DamagedBytes) -> SignalFact {
@@ -314,6 +331,7 @@ extension ByteReader {
         case 3: .run(handler: try text())
         case 4: .finalizer(queue: try text())
         case 5: .silence(SourceID(try number(), try text()))
+        case 6: .problem(object: try text())
         default: throw DamagedBytes()
         }
     }

@@ -291,6 +291,7 @@ extension Event {
         case .unit(let fact): fact.unit.utf8.count + 200
         case .custom(let fact): (fact.payload?.count ?? 0) + 200
         case .command(let fact): fact.size + 200
+        case .problem(let fact): fact.size + 200
         case .completion(let fact): fact.output.count + (fact.reason?.utf8.count ?? 0) + fact.cause.size
         case .group(let fact): fact.failures.reduce(200) { $0 + $1.handler.utf8.count + $1.reason.utf8.count + 40 }
         case .timer, .signal, .process, .finalizer, .silence: 200

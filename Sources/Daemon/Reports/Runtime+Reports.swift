@@ -12,6 +12,7 @@ extension Runtime {
         note(report)
         switch report {
         case .ended(let view):
+            holders.removeValue(forKey: view.id)?.cancel()
             recent.add(view)
             usual.add(view)
             failures.add(EndedOperation(view))

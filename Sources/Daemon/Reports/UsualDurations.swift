@@ -29,7 +29,7 @@ final class UsualDurations {
 
     private func add(_ handler: String, _ duration: Int64, isOldest: Bool) {
         // Of commands each is another one.
-        if handler == CommandFact.handlerName { return }
+        if handler.hasPrefix("@") { return }
         if durations[handler] == nil, durations.count >= Self.handlerLimit {
             if isOldest { return }
             durations.remove(at: durations.startIndex)

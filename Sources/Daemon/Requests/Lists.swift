@@ -272,6 +272,8 @@ extension HandlerAction {
             let more = action.units.count > 1 ? " and \(action.units.count - 1) more" : ""
             let name = first.expanded { _ in Array("…".utf8) }.printable
             return "Unit=\(name)\(more), \(action.verb.rawValue)"
+        case .client(.suspend): return "drains its queue"
+        case .client(.hold): return "holds units for a client"
         case .process(let action): return "Process=\(action.process), \(action.verb.name)"
         case .mail(let addresses):
             return role == .administrator ? "Mail=" + addresses.joined(separator: " ") : "Mail"

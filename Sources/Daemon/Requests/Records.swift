@@ -107,6 +107,7 @@ extension OperationSummary {
         dependencies = view.dependencies.map(Int.init)
         successor = view.successor.map(Int.init)
         nextAttempt = view.nextAttempt.map(wireTime)
+        notBefore = view.notBefore.map(wireTime)
         if view.parts > 1 { (parts, partsEnded) = (view.parts, view.partsEnded) }
         started = view.started.map(wireTime)
         ended = view.ended.map(wireTime)
@@ -158,7 +159,7 @@ extension OperationView {
         case .completion(let fact):
             return "\(origin.name) \(fact.operation) \(fact.result?.rawValue ?? fact.outcome.rawValue)"
         case .command(let fact): return fact.title
-        case .timer, .signal, .line, .process, .unit, .custom, .group, .finalizer, .silence:
+        case .timer, .signal, .line, .process, .unit, .custom, .group, .finalizer, .silence, .problem:
             return "\(origin), \(EventText.sentence(newest))"
         }
     }

@@ -56,6 +56,7 @@ extension Runtime {
             for line in diagnostics.joined(separator: "\n").split(separator: "\n") { logger.log(.err, String(line)) }
             reloadEnded()
             refusal = Refusal(result.diagnostics, refusal?.occasion ?? .reload)
+            problemsMayHaveChanged()
             manager.reloaded(statusLine)
             return done(.invalid(diagnostics))
         }

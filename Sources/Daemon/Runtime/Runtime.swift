@@ -65,6 +65,8 @@ final class Runtime {
         engine.operationViews(queue: nil, handler: nil, after: after, limit: limit)
     }
     let tickets = Tickets()
+    /// The processes that hold units of semaphores, by the operation that stands for each.
+    var holders: [UInt64: Tickets.ProcessEnd] = [:]
     /// Groups of `Submit=` that have been looked up since the watch files were read.
     var submitterGroups: [String: UInt32] = [:]
     let handovers = Handovers()
@@ -99,6 +101,9 @@ final class Runtime {
 
     /// Why sources that are armed see less than they are asked to.
     var limits: [SourceID: (limit: SourceLimit, since: Int64)] = [:]
+
+    /// The list of problems is made soon.
+    var isProblemLookPlanned = false
 
     /// Sources that READY still waits for, and whether they must be armed.
     var untried: [SourceID: Bool] = [:]
@@ -200,10 +205,12 @@ final class Runtime {
 
     private func isLimited(_ id: SourceID, _ limit: SourceLimit?) {
         limits[id] = limit.map { ($0, limits[id]?.since ?? Linux.now(.realtime)) }
+        problemsMayHaveChanged()
     }
 
     private func compares(_ id: SourceID, _ text: String?) {
         comparisons[id] = text.map { ($0, comparisons[id]?.since ?? Linux.now(.realtime)) }
+        problemsMayHaveChanged()
     }
 
     private func warnOfHiddenProcesses() {
@@ -271,10 +278,11 @@ final class Runtime {
 
     private func drainInputs() {
         isHandling = true
-        var next = 0
+        var (next, isProblemInput) = (0, true)
         while next < inputs.count {
             let input = inputs[next]
             next += 1
+            if case .problems = input {} else { isProblemInput = false }
             note(input)
             perform(engine.handle(input, at: .current))
             if case .event(_, let fact, _) = input, let handover = fact.handover { handovers.settle(handover) }
@@ -284,6 +292,7 @@ final class Runtime {
         inputs.removeAll(keepingCapacity: inputs.count <= 64)
         isHandling = false
         refreshStatus()
+        if !isProblemInput { problemsMayHaveChanged() }
     }
 
     func refreshStatus() {
@@ -329,6 +338,7 @@ final class Runtime {
     func descriptorCount(_ id: SourceID) -> Int { sources?.descriptorCount(id) ?? 0 }
     func connectionLimit(_ id: SourceID) -> ConnectionLimit? { sources?.connectionLimit(id) }
     var hungLanes: [String] { lanes?.hung ?? [] }
+    var lanesAreBusy: Bool { lanes?.isBusy ?? false }
     var starvingJobs: Int { slow.starving + (lanes?.starving ?? 0) }
     var delayedRuns: [(name: String, reason: String)] { runs?.delays ?? [] }
     /// Runs with a process, or about to have one.

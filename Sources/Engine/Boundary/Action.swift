@@ -141,6 +141,8 @@ package enum Reply: Sendable {
     case done
     case events([UInt64])
     case operations([UInt64])
+    /// What an event that somebody waits for has started has ended.
+    indirect case emitted(UInt64, EmitEnd)
     /// The end of the operations that a `Run` with `wait` started; the worst one.
     indirect case ran(OperationView)
     /// A run that the policies of its handler did not let start.
@@ -154,6 +156,8 @@ package enum Reply: Sendable {
     case ticket(UInt64)
     /// The condition of a `wait` holds; with the end of the operation if it waited for a single one.
     indirect case waited(OperationView?)
+    /// These queues are suspended, and nothing runs there.
+    case drained([String])
     /// It has not come in time.
     case timedOut
     indirect case failure(CommandError)
@@ -172,7 +176,8 @@ package enum CommandError: Error, Equatable, Sendable {
     /// This handler reads a descriptor that its source hands over, and there is none for it.
     case needsDescriptor(handler: String)
     case draining
-    /// Nobody has entered the group with that ticket. `isEarlier`: an earlier watchd may have given it.
+    /// Nobody has entered the group with that ticket. `isEarlier`: this watchd never gave it out; an
+    /// earlier one may have.
     case noSuchTicket(group: String, ticket: UInt64, isEarlier: Bool = false)
     /// It is no process that watchd starts itself.
     case notSupervised(String)

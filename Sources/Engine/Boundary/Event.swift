@@ -11,6 +11,8 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
     case finalizer(queue: String)
     /// `OnSilence=`, `OnSound=` of the source named.
     case silence(SourceID)
+    /// `OnProblem=`, `OnSolved=`: something that does not work, or does again.
+    case problem(object: String)
 
     package var description: String {
         switch self {
@@ -19,6 +21,7 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
         case .run(let handler): "run/\(handler)"
         case .finalizer(let queue): "finalizer/\(queue)"
         case .silence(let id): "silence/\(id)"
+        case .problem(let object): "problem/\(object)"
         }
     }
 
@@ -34,6 +37,7 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
         case .source(let id), .silence(let id): id.name
         case .completion(let handler), .run(let handler): handler
         case .finalizer(let queue): queue
+        case .problem(let object): object
         }
     }
 }
@@ -80,13 +84,16 @@ package enum Fact: Equatable, Sendable {
     indirect case completion(CompletionFact)
     case silence(SilenceFact)
     indirect case command(CommandFact)
+    indirect case problem(ProblemFact)
 
     /// The number by which a source is told that all that was made of it has ended.
     package var handover: UInt64? {
         switch self {
         case .line(let line): line.handover
         case .path(let path): path.handover
-        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .completion, .silence, .command: nil
+        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .completion, .silence, .command,
+            .problem:
+            nil
         }
     }
 
@@ -105,6 +112,7 @@ package enum Fact: Equatable, Sendable {
         case .completion: "completion"
         case .silence: "silence"
         case .command: "command"
+        case .problem: "problem"
         }
     }
 
@@ -122,6 +130,7 @@ package enum Fact: Equatable, Sendable {
         case .completion(let completion): completion.outcome.rawValue
         case .silence(let silence): silence.isOver ? "sound" : "silence"
         case .command: "submitted"
+        case .problem(let fact): fact.isSolved ? "solved" : "problem"
         }
     }
 }

@@ -44,6 +44,8 @@ package enum Input: Sendable {
     case runUsed(RunID, ResourceUsage)
     /// A running supervised process has become ready (`StartRequest.readiness`).
     case ready(RunID)
+    /// All that does not work now, for those who are told (`Engine.tellsProblems`).
+    case problems([Problem])
     /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
     case runIsLong(RunID)
     case store(StoreCondition)
@@ -99,15 +101,27 @@ package enum SourceCondition: Equatable, Sendable {
 package enum Command: Sendable {
     /// Fires custom sources, all or none of them. `caller`: the operation of whose run the client is a part; it does
     /// not wait for room that could only come after that.
-    case emit([Emission], caller: UInt64? = nil)
+    ///
+    /// `waits`: of one event; answer when all that it starts has ended.
+    case emit([Emission], caller: UInt64? = nil, waits: Bool = false)
     case run(RunCommand)
     /// A command for a queue.
     indirect case submit(SubmitCommand)
     /// `until`: wall clock, microseconds.
     case suspend(name: String, by: String, reason: String?, until: Int64?)
     case resume(name: String)
+    /// As `suspend`; answered when nothing runs there any more, or `after` that many microseconds.
+    case suspendAndWait(
+        name: String, by: String, reason: String?, until: Int64?, after: Int64?, caller: UInt64?)
+    /// Suspends queues behind all that has its place there; answered when nothing runs there any more.
+    indirect case drain(DrainCommand)
+    /// Units of a semaphore for a client; answered when it has them, with the operation that holds them.
+    indirect case acquire(AcquireCommand)
+    /// The client of an `acquire` has ended.
+    case endHold(operation: UInt64)
     case cancel(operation: UInt64)
     case cancelQueue(name: String)
+    case priority(OperationPriority, operation: UInt64)
     /// Runs failed operations again, as new ones with the same events.
     case retry([StoredOperation])
     /// Gives to a semaphore.
@@ -153,6 +167,44 @@ extension Command {
         package init(name: String, fact: CustomFact) {
             self.name = name
             self.fact = fact
+        }
+    }
+
+    package struct DrainCommand: Sendable {
+        /// `nil`: all.
+        package var queue: String?
+        package var user: String
+        package var reason: String?
+        /// Microseconds; then all queues go on.
+        package var timeout: Int64?
+        /// The operation of whose run the client is a part.
+        package var caller: UInt64?
+
+        package init(
+            queue: String?, by user: String, reason: String? = nil, timeout: Int64? = nil, caller: UInt64? = nil
+        ) {
+            (self.queue, self.user, self.reason) = (queue, user, reason)
+            (self.timeout, self.caller) = (timeout, caller)
+        }
+    }
+
+    package struct AcquireCommand: Sendable {
+        package var semaphore: String
+        package var count: Int
+        /// Shown as what holds them.
+        package var words: [String]
+        package var user: String
+        /// Microseconds.
+        package var timeout: Int64?
+        /// The operation of whose run the client is a part.
+        package var caller: UInt64?
+
+        package init(
+            _ semaphore: String, count: Int, words: [String], by user: String, timeout: Int64? = nil,
+            caller: UInt64? = nil
+        ) {
+            (self.semaphore, self.count, self.words) = (semaphore, count, words)
+            (self.user, self.timeout, self.caller) = (user, timeout, caller)
         }
     }
 

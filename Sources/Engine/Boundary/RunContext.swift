@@ -108,6 +108,7 @@ extension Fact {
             default: return []
             }
         case .group, .finalizer, .silence, .command: return []
+        case .problem(let fact): return fact.value(specifier)
         case .completion(let fact):
             switch specifier {
             case .result: return Array((fact.result?.rawValue ?? "").utf8)
@@ -125,7 +126,7 @@ extension Fact {
         case .path(let fact): [fact.path]
         case .line(let fact): [fact.bytes]
         case .completion(let fact): fact.cause.fact.words
-        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .silence, .command: []
+        case .timer, .signal, .process, .unit, .custom, .group, .finalizer, .silence, .command, .problem: []
         }
     }
 }

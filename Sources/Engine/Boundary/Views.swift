@@ -20,6 +20,8 @@ package struct OperationView: Sendable {
     package var dependencies: [UInt64] = []
     /// Of one that was superseded or joined another: that one.
     package var successor: UInt64?
+    /// Of a command that has a time: not before it (wall clock, microseconds).
+    package var notBefore: Int64?
     /// When it is tried again (wall clock, microseconds), while it is backing off.
     package var nextAttempt: Int64?
     /// Parts by `Stride=`, and how many of them have ended; 1 and 0 for one that is not split.
@@ -335,7 +337,7 @@ extension Engine {
 
     package var queueViews: [QueueView] {
         let unsafe = unsafeStarts
-        return queues.indices.map { index in
+        return queues.indices.filter { queues[$0].name != Self.clientQueue }.map { index in
             let state = queues[index]
             let unsafe = unsafe.filter { operations[$0].queue == index }
             let oldest = state.arrivals.elements.first { operations.isWaiting($0) }
@@ -445,6 +447,9 @@ extension Engine {
         guard !isEnding else { return view }
         view.acquired = scheduler.members(of: operation.runs.flatMap(\.held))
         view.dependencies = dependencies.dependencies(of: operation.id)
+        if !commands.isEmpty, let time = commands[operation.id]?.notBefore, time > now.realtime {
+            view.notBefore = time
+        }
         if operation.turn.station == .backingOff {
             view.nextAttempt = now.realtime + operation.times.wakeUp - now.monotonic
         }

@@ -9,6 +9,11 @@ struct Calls: Sendable {
         /// Indices of the registries.
         case queue(Int)
         case group(Int)
+        /// That nothing runs on a queue, or of a source.
+        case idleQueue(Int)
+        case idleSource(Int)
+        /// That an operation has started (or has ended), which holds units for the caller.
+        case held(UInt64)
     }
 
     /// A caller of `Wait`.
@@ -26,6 +31,8 @@ struct Calls: Sendable {
     private struct Run: Sendable {
         var remaining: Int
         var worst: OperationView?
+        /// Of a caller of `Emit`.
+        var event: UInt64?
         /// The operation of whose run the client is a part.
         var caller: UInt64?
     }
@@ -42,14 +49,33 @@ struct Calls: Sendable {
     // MARK: Callers
 
     /// A `Run` is answered when all these operations have ended, by the worst of them.
-    mutating func run(_ operations: [UInt64], caller: UInt64?, _ token: Token) {
-        runs[token] = Run(remaining: operations.count, caller: caller)
+    mutating func run(_ operations: [UInt64], caller: UInt64?, event: UInt64? = nil, _ token: Token) {
+        runs[token] = Run(remaining: operations.count, event: event, caller: caller)
         for id in operations { waiters[.operation(id), default: []].append(token) }
     }
 
     mutating func wait(_ wait: Wait, _ token: Token) {
         waits[token] = wait
         waiters[wait.subject, default: []].append(token)
+    }
+
+    /// The operations that a caller of `Run` waits for.
+    func operations(of token: Token) -> [UInt64] {
+        waiters.filter { $0.value.contains(token) }.compactMap { subject, _ in
+            if case .operation(let id) = subject { id } else { nil }
+        }.sorted()
+    }
+
+    func subject(of token: Token) -> Subject? { waits[token]?.subject }
+
+    /// Those that are looked at after each input.
+    var idleSubjects: [Subject] {
+        waits.sorted { $0.key < $1.key }.map(\.value.subject).filter {
+            switch $0 {
+            case .idleQueue, .idleSource: true
+            case .operation, .queue, .group, .held: false
+            }
+        }
     }
 
     func deadline(of token: Token) -> Int64? { waits[token]?.deadline }
@@ -78,7 +104,10 @@ struct Calls: Sendable {
         var answers: [Answer] = []
         for token in tokens {
             if waits.removeValue(forKey: token) != nil { answers.append((token, .waited(view))) }
-            if let view, let worst = ended(view, of: token) { answers.append((token, .ran(worst))) }
+            let event = runs[token]?.event
+            if let view, let worst = ended(view, of: token) {
+                answers.append((token, event.map { .emitted($0, .ended(worst)) } ?? .ran(worst)))
+            }
         }
         return answers
     }

@@ -6,12 +6,21 @@ extension Engine {
     mutating func perform(_ command: Command, _ token: Token) {
         do throws(CommandError) {
             switch command {
-            case .emit(let emissions, let caller): try emit(emissions, caller: caller, token)
+            case .emit(let emissions, let caller, let waits):
+                try emit(emissions, caller: caller, waits: waits, token)
             case .run(let command): try run(command, token)
             case .submit(let command): try submit(command, token)
             case .suspend(let name, let by, let reason, let until):
                 try suspend(name, by: by, reason: reason, until: until)
                 reply(token, .done, isSafe: false)
+            case .suspendAndWait(let name, let by, let reason, let until, let span, let caller):
+                try suspendAndWait(
+                    name, by: by, reason: reason, until: until, after: span, caller: caller, token)
+            case .drain(let command): try drain(command, token)
+            case .acquire(let command): try acquire(command, token)
+            case .endHold(let operation):
+                endHold(operation)
+                actions.append(.reply(token, .done))
             case .resume(let name):
                 try resume(name)
                 reply(token, .done, isSafe: false)
@@ -22,6 +31,9 @@ extension Engine {
                     throw .noSuchOperation(operation)
                 }
                 reply(token, .cancelled(1), isSafe: false)
+            case .priority(let priority, let operation):
+                try setPriority(priority, of: operation)
+                actions.append(.reply(token, .done))
             case .cancelQueue(let name):
                 try cancel(queue: name, token)
             case .retry(let failed): try retry(failed, token)
@@ -140,7 +152,7 @@ extension Engine {
 
     // MARK: Suspend, resume, signal, cancel
 
-    private mutating func suspend(
+    mutating func suspend(
         _ name: String, by: String, reason: String?, until: Int64?
     ) throws(CommandError) {
         let resumesAt = until.map { now.boottime + min(max($0, now.realtime) - now.realtime, Int64.max / 4) }

@@ -19,11 +19,14 @@ extension Engine {
     }
 
     mutating func emit(
-        _ emissions: [Command.Emission], caller: UInt64?, _ token: Token
+        _ emissions: [Command.Emission], caller: UInt64?, waits: Bool, _ token: Token
     ) throws(CommandError) {
         guard life.isOpen else { throw .draining }
         let resolved = try resolve(emissions)
-        let call = EmitCall(emissions: resolved, token: token, caller: caller)
+        let call = EmitCall(emissions: resolved, token: token, caller: caller, waits: waits)
+        if waits, let caller, case .now = room(for: call), let chain = deadlock(of: caller, waitingFor: call) {
+            throw .wouldDeadlock(chain: chain)
+        }
         guard let waiting = tryAdmit(call, behind: door.calls) else { return }
         let queue = waiting.queue ?? resolved.first.flatMap { sources[$0.source].targets.first?.queue }
         if let queue, waitsForItself(call) { return try admitOver(call, queue) }
@@ -222,16 +225,21 @@ extension Engine {
 
     // MARK: In or out
 
-    private mutating func admit(_ call: EmitCall, depth: Int = 0) {
+    mutating func admit(_ call: EmitCall, depth: Int = 0) {
         var ids: [UInt64] = []
         for (source, event) in call.emissions {
             if isNoEvent(event, source) {
                 ids.append(0)
             } else {
                 ids.append(nextEventID)
+                if call.waits {
+                    let wait = EmitWait(token: call.token, source: source, event: nextEventID, caller: call.caller)
+                    emitWaits.append(wait)
+                }
                 accept(event.fact, from: source, depth: depth)
             }
         }
+        if call.waits, ids.contains(where: { $0 > 0 }) { return }
         let reply = Action.reply(call.token, .events(ids))
         actions.append(isDurable(call) ? .committed(reply) : reply)
     }

@@ -48,8 +48,13 @@ extension Engine {
     }
 
     mutating func waitTimedOut(_ token: Token) {
+        if let deadline = drains.byToken[token]?.deadline, deadline <= now.monotonic {
+            return withdrawDrain(token, .timedOut)
+        }
         guard let deadline = calls.deadline(of: token), deadline <= now.monotonic else { return }
+        let subject = calls.subject(of: token)
         calls.abandon(token)
+        withdraw(subject)
         reply(token, .timedOut, isSafe: true)
     }
 
@@ -66,7 +71,11 @@ extension Engine {
 
     /// The sender of a command has gone: it gets no answer.
     mutating func abandon(_ token: Token) {
+        let subject = calls.subject(of: token)
         calls.abandon(token)
+        withdraw(subject)
+        withdrawDrain(token, nil)
+        emitWaits.removeAll { $0.token == token }
         supervisor.abandon(token)
         door.abandon(token)
     }

@@ -27,6 +27,8 @@ struct Deadlines: Sendable {
         case resumeSource(Int)
         case resumeQueue(Int)
         case reload
+        /// Problems that the rate of `OnProblem=` keeps waiting.
+        case problems
         /// The next part of it.
         case queueCancellation
         case drain

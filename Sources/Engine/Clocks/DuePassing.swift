@@ -29,6 +29,7 @@ extension Engine {
         case .resumeSource(let source): endSuspensions(ofSource: source)
         case .resumeQueue(let queue): endSuspensions(ofQueue: queue)
         case .reload: if let reload = life.reload, reload.deadline <= now.monotonic { applyPendingReload() }
+        case .problems: tellProblems()
         case .queueCancellation: cancelNextOfQueue()
         case .drain: drainDeadline()
         }
@@ -60,7 +61,8 @@ extension Engine {
                 && operations[ref].times.wakeUp == time
         case .queueRate(let queue): return queues.isInUse(queue) && scheduler[queue].rate.deadline == time
         case .sourceRate(let source): return sources.isInUse(source) && sources[source].rateDeadline == time
-        case .wait(let token): return calls.deadline(of: token) == time
+        case .wait(let token):
+            return calls.deadline(of: token) == time || drains.byToken[token]?.deadline == time
         case .supervised(let source, let copy): return supervisor.isDeadline(time, source, copy)
         case .worker(let seat): return scheduler.crews.contains(seat) && workerDeadlines(seat).contains(time)
         case .resumeSource(let source):
@@ -68,6 +70,7 @@ extension Engine {
         case .resumeQueue(let queue):
             return queues.isInUse(queue) && queues[queue].suspensions.contains { $0.resumesAt == time }
         case .reload: return life.reload?.deadline == time
+        case .problems: return problemWatch.deadline == time
         case .queueCancellation: return !queueCancellations.isEmpty
         case .drain: return life.isDraining && life.drain?.deadline == time
         }

@@ -74,6 +74,7 @@ extension Engine {
         if targets.count == 1, let target = targets.first {
             let admission = admit(event, source: source, target, .none, depth, isCounted: isCounted, behind: behind)
             noteReached(admission)
+            if !emitWaits.isEmpty, behind == nil { noteAdmitted(event, source, [admission]) }
             return [admission]
         }
         var admissions: Admissions = []
@@ -84,16 +85,17 @@ extension Engine {
             noteReached(admission)
             admissions.append((target.handler, admission))
         }
+        if !emitWaits.isEmpty, behind == nil { noteAdmitted(event, source, admissions.map(\.admission)) }
         return admissions.map(\.admission)
     }
 
     /// Brings the one delivery of an event that is its caller's own to its place, in an operation of its own.
     mutating func admitAlone(
-        _ event: Event, source: Int, _ target: SourceState.Target, _ dependencies: Dependencies
+        _ event: Event, source: Int, _ target: SourceState.Target, _ dependencies: Dependencies, depth: Int = 0
     ) -> Admission {
         let newest = journal.ids.lastOperation
         actions.append(.report(.event(event, sources[source].origin, handlers: handlerNames([target]))))
-        let admission = admit(event, source: source, target, dependencies, 0, isCounted: false, behind: newest)
+        let admission = admit(event, source: source, target, dependencies, depth, isCounted: false, behind: newest)
         noteReached(admission)
         return admission
     }

@@ -141,4 +141,6 @@ struct EmitCall: Sendable {
     var queue: Int?
     /// The operation of whose run the client is a part.
     var caller: UInt64?
+    /// It is answered when all that its event starts has ended.
+    var waits = false
 }

@@ -66,7 +66,8 @@ package struct EntryList: Sendable {
             case .path(let fact): addPath(event, fact, events, &change)
             case .timer: fold(event) { if case .timer = $0 { event.fact } else { nil } }
             case .custom(let fact): change.annulled = addCustom(event, fact, merge)
-            case .signal, .line, .process, .unit, .group, .finalizer, .completion, .silence, .command: append(event)
+            case .signal, .line, .process, .unit, .group, .finalizer, .completion, .silence, .command, .problem:
+                append(event)
             }
         } else {
             append(event)
@@ -81,7 +82,7 @@ package struct EntryList: Sendable {
         case .path(let fact): slot(at: fact.path) != nil || fact.oldPath.flatMap(slot(at:)) != nil
         case .timer: slots.contains { if case .timer = $0.fact { $0.count > 0 } else { false } }
         case .custom(let fact): customSlot(fact, merge) != nil
-        case .signal, .line, .process, .unit, .group, .finalizer, .completion, .silence, .command: false
+        case .signal, .line, .process, .unit, .group, .finalizer, .completion, .silence, .command, .problem: false
         }
     }
 

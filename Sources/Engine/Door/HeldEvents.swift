@@ -31,7 +31,8 @@ struct HeldEvents: HasInitialValue {
         case .signal, .process, .unit: list.add(event, merge: nil).annulled
         case .timer: list.add(event, merge: keepsElapses ? nil : .add).annulled
         case .path: list.add(event, merge: .add).annulled
-        case .line, .custom, .group, .finalizer, .completion, .silence, .command: list.add(event, merge: merge).annulled
+        case .line, .custom, .group, .finalizer, .completion, .silence, .command, .problem:
+            list.add(event, merge: merge).annulled
         }
     }
 
@@ -54,7 +55,7 @@ struct HeldEvents: HasInitialValue {
         case .line:
             // Read before the descriptor was held: one read of the rim, and nothing of it may be lost.
             return list.add(event, merge: merge).annulled
-        case .custom, .group, .finalizer, .completion, .silence, .command:
+        case .custom, .group, .finalizer, .completion, .silence, .command, .problem:
             return add(event, merge: merge, within: limit)
         }
     }

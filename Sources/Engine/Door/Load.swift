@@ -110,6 +110,7 @@ extension Fact {
         case .unit(let unit): unit.unit.utf8.count + (unit.result?.utf8.count ?? 0)
         case .custom(let custom): custom.payload?.count ?? 0
         case .command(let command): command.size
+        case .problem(let problem): problem.size
         case .completion(let completion):
             completion.output.count + (completion.reason?.utf8.count ?? 0) + completion.cause.fact.bytes
         }

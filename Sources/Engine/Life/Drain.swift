@@ -27,6 +27,8 @@ extension Engine {
             sources[source].isHeldInRim = false
             if !isDurable(source: source) { cancelHeld(source) }
         }
+        // A run that restarts a process is ended by the stop: it is not told that the process was stopped.
+        for token in steerings.runs.keys { supervisor.abandon(token) }
         perform(supervisor.stopAll(ids: &journal.ids.lastOperation, at: now))
         // Waiting operations are cancelled and nothing new is started: so the life changes first.
         let reload = life.reload
@@ -44,7 +46,11 @@ extension Engine {
             }
         }
         for ref in operations.refs { startNoMore(ref, .stopped) }
+        for ref in steerings.runs.values.map(\.operation).sorted(by: { $0.id < $1.id }) { terminate(ref, .stopped) }
+        for ref in operations.refs where isOfClient(operations[ref].handler) { terminate(ref, .stopped) }
         closeWorkers()
+        for wait in emitWaits { actions.append(.reply(wait.token, .failure(.draining))) }
+        emitWaits = []
         for call in door.takeCalls() { actions.append(.reply(call.token, .failure(.draining))) }
         if let reload { actions.append(.reply(reload.token, .failure(.draining))) }
         let span = settings.drain.microseconds

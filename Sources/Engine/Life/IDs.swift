@@ -19,7 +19,9 @@ struct IDs: Sendable {
     /// ticket that is somebody else's now.
     private var lastTicket: UInt64
     /// Tickets up to this one are of an earlier watchd.
-    let ticketsBefore: UInt64
+    private let ticketsBefore: UInt64
+
+    func hasGivenOut(ticket: UInt64) -> Bool { ticket > ticketsBefore && ticket <= lastTicket }
 
     /// `realtime`: the start of watchd.
     init(realtime: Int64) {

@@ -51,6 +51,7 @@ extension Engine {
     mutating func apply(_ configuration: Configuration) -> ConfigurationChange {
         var change = ConfigurationChange()
         settings = configuration.settings
+        applyProblems(configuration)
         scheduler.slots.resize(settings.maxProcesses)
         zonesChanged(configuration.zones)
         closeSources(configuration.sharedSources, &change)
@@ -77,7 +78,7 @@ extension Engine {
 
     private mutating func applyQueues(_ definitions: [QueueDefinition], _ change: inout ConfigurationChange) {
         let names = Set(definitions.map(\.name))
-        for name in queues.names.sorted() where !names.contains(name) {
+        for name in queues.names.sorted() where !names.contains(name) && name != Self.clientQueue {
             guard let index = queues.index(of: name), !queues[index].isRemoved else { continue }
             change.removed.append("queue/\(name)")
             queues[index].isRemoved = true

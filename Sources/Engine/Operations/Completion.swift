@@ -70,7 +70,7 @@ extension Engine {
         case .source: false
         case .completion(let handler), .run(let handler):
             handlers.index(of: handler).map { !handlers[$0].isRemoved } ?? false
-        case .finalizer: false
+        case .finalizer, .problem: false
         case .silence(let id): sources.index(of: .source(id)).map { !sources[$0].isRemoved } ?? false
         }
     }

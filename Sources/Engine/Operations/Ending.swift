@@ -25,6 +25,8 @@ extension Engine {
         actions.append(.report(.ended(view)))
         tell(.operation(operation.id), view, isSafe: !operation.record.isStored)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
+        markEnded(operation.id, verdict.result)
+        tell(.held(operation.id), view)
         complete(operation, view)
         if isOnceDone { endOnce(operation.handler) }
         leaveGroups(operation, view)
@@ -68,6 +70,7 @@ extension Engine {
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }
         if !commands.isEmpty { commands[operation.id] = nil }
+        if !priorities.isEmpty { priorities[operation.id] = nil }
         overdue.forget(operation.id)
         journal.forget(operation.id)
         if !dependencies.isEmpty { dependencies.forget(ref) }

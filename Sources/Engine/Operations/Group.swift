@@ -95,7 +95,7 @@ extension Engine {
         // A group that was removed stays until its last client has left.
         let source = if let removed = removedGroup(name) { removed } else { try group(name) }
         guard sources[source].group.tickets.remove(ticket) != nil else {
-            throw .noSuchTicket(group: name, ticket: ticket, isEarlier: ticket <= journal.ids.ticketsBefore)
+            throw .noSuchTicket(group: name, ticket: ticket, isEarlier: !journal.ids.hasGivenOut(ticket: ticket))
         }
         groupMayBeEmpty(source)
         releaseSourceIfUnused(source)

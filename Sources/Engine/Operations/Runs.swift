@@ -136,7 +136,7 @@ extension Engine {
         else { return endDifferently(ref, part: part, ending) }
         operations[ref].runs[index].ending = ending
         if let seat = operations[ref].runs[index].seat { return takeBack(ref, seat, ending) }
-        if endSteering(ref, part: part) { return }
+        if endSteering(ref, part: part) || endHold(ref, part: part) { return }
         let definition = operations[ref].runs[index].definition.value
         signal(ref, part: part, definition.killSignal, definition.killMode)
         setDeadline(ref, part: part, after: definition.timeoutStop.microseconds)
@@ -186,7 +186,7 @@ extension HandlerDefinition {
         switch action {
         case .exec(let commands): conditions.commands.count + commands.count
         case .mail: conditions.commands.count + 1
-        case .log, .emit, .unit, .process, .stream: conditions.commands.count
+        case .log, .emit, .unit, .process, .stream, .client: conditions.commands.count
         }
     }
 

@@ -97,6 +97,7 @@ extension Engine {
         let events = events(ref, part: part)
         switch definition.action {
         case .exec, .stream, .mail, .unit: break
+        case .client(let action): serve(ref, part: part, action)
         case .process(let action): steer(ref, part: part, action, definition)
         case .log(let template):
             let text = template.expanded(context(ref, part, events).value)

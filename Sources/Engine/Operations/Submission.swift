@@ -29,25 +29,26 @@ extension Engine {
         return ref
     }
 
-    /// A finalizer belongs to its queue's end, not to a next start. An operation with a time waits for it across
-    /// restarts.
+    /// A finalizer belongs to its queue's end, not to a next start, and an operation that stands for a client goes with
+    /// the client. An operation with a time waits for it across restarts.
     private func isDurable(_ draft: Operation) -> Bool {
         if !commands.isEmpty, commands[draft.id]?.notBefore != nil { return true }
         guard queues[draft.queue].definition.isDurable || life.drain?.keepsAll == true else { return false }
         if case .finalizer = sources[draft.source].origin { return false }
-        return true
+        return !isOfClient(draft.handler)
     }
 
     /// Gives an operation that has not started the properties of its handler's definition; again after a reload.
     func apply(_ definition: SharedDefinition, to operation: inout Operation) {
         operation.turn.isBarrier = definition.value.constraints.isBarrier && queues[operation.queue].takesBarriers
-        operation.turn.level = level(definition, on: operation.queue)
+        operation.turn.level = level(definition, on: operation.queue, of: operation.id)
         operation.turn.isExclusive = definition.value.overlap != .parallel || definition.value.constraints.once != nil
     }
 
     /// Where it stands among the ready ones (`Priority=`).
-    func level(_ definition: SharedDefinition, on queue: Int) -> UInt8 {
-        UInt8(queues[queue].isSerial ? 2 : definition.value.constraints.priority.rank)
+    func level(_ definition: SharedDefinition, on queue: Int, of id: UInt64) -> UInt8 {
+        let own = priorities.isEmpty ? nil : priorities[id]
+        return UInt8(queues[queue].isSerial ? 2 : (own ?? definition.value.constraints.priority).rank)
     }
 
     private mutating func setStartDeadlines(_ ref: OperationRef, _ definition: SharedDefinition) {

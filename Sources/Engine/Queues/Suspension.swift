@@ -46,6 +46,14 @@ extension Engine {
         return true
     }
 
+    /// Takes back this one, wherever it stands among others.
+    mutating func resume(queue: Int, from suspension: Suspension) {
+        guard queues.isInUse(queue), let index = queues[queue].suspensions.lastIndex(of: suspension) else { return }
+        queues[queue].suspensions.remove(at: index)
+        saveSuspensions(ofQueue: queue)
+        scheduler.setSuspended(queue: queue, queues[queue].isSuspended)
+    }
+
     mutating func endSuspensions(ofSource source: Int) {
         guard sources.isInUse(source) else { return }
         let time = now.boottime

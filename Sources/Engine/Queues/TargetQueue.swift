@@ -34,7 +34,7 @@ extension Engine {
     private mutating func redefine(_ ref: OperationRef) {
         let definition = definition(of: ref)
         // Of one that is tried again, too.
-        operations[ref].turn.level = level(definition, on: operations[ref].queue)
+        operations[ref].turn.level = level(definition, on: operations[ref].queue, of: ref.id)
         if !operations[ref].progress.hasStarted {
             var operation = operations[ref]
             apply(definition, to: &operation)

@@ -37,6 +37,9 @@ extension Engine {
             case .operation(let id):
                 if let ref = self.operations.ref(id: id) { waits[caller, default: []].append(.operations([ref])) }
             case .queue(let queue): waits[caller, default: []].append(.queue(queue, name: call.name))
+            case .idleQueue, .idleSource: waits[caller, default: []].append(.operations(runners(call.subject)))
+            case .held(let id):
+                if let ref = self.operations.ref(id: id) { waits[caller, default: []].append(.operations([ref])) }
             case .group(let source): waits[caller, default: []].append(.group(source, name: call.name))
             }
         }

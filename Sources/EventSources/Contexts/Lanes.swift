@@ -91,6 +91,9 @@ package final class Lanes {
         return lanes.values.filter { ($0.busySince ?? now) + Self.patience < now }.compactMap(\.job?.name).sorted()
     }
 
+    /// Something is being done, or waits.
+    package var isBusy: Bool { !waiting.isEmpty || lanes.values.contains { $0.busySince != nil } }
+
     /// Jobs that wait for one of so many hung lanes that none is added.
     package var starving: Int { lanes.count - count >= Self.hungLimit ? waiting.count : 0 }
 

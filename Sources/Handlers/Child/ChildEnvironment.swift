@@ -69,7 +69,8 @@ package enum ChildEnvironment {
         ("WATCHD_DATA", .data), ("WATCHD_SIGNAL", .signal), ("WATCHD_PID", .pid),
         ("WATCHD_EXIT_STATUS", .exitStatus), ("WATCHD_RESULT", .result), ("WATCHD_REASON", .reason),
         ("WATCHD_OUTCOME", .outcome), ("WATCHD_OF_HANDLER", .ofHandler), ("WATCHD_UNIT", .unit),
-        ("WATCHD_UNIT_STATE", .unitState), ("WATCHD_PEER", .peer), ("WATCHD_HOST", .host), ("WATCHD_TIME", .time),
+        ("WATCHD_UNIT_STATE", .unitState), ("WATCHD_PEER", .peer), ("WATCHD_OBJECT", .object),
+        ("WATCHD_PROBLEM", .problem), ("WATCHD_ACTION", .action), ("WATCHD_HOST", .host), ("WATCHD_TIME", .time),
     ]
 }
 

@@ -67,7 +67,7 @@ package enum EventMessage {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case id, source, kind, event, time, count, scheduled, signal, number, value, path, recovered, replaced, line
             case incomplete, peer, captures, pid, executable, unit, data, of, result, reason, output, ran, failed,
-                cancelled, lost, failures, outcome
+                cancelled, lost, failures, outcome, object, problem, action, help, since
             case ofHandler = "of_handler"
             case unitState = "unit_state"
             case senderPID = "sender_pid"
@@ -133,6 +133,11 @@ package enum EventMessage {
         var name: String?
         var directory: String?
         var user: String?
+        var object: String?
+        var problem: String?
+        var action: String?
+        var help: String?
+        var since: String?
 
         init(_ event: Event, _ origin: Origin) {
             id = event.id
@@ -162,6 +167,9 @@ package enum EventMessage {
             case .silence(let fact): silent = fact.silent
             case .custom(let fact): data = fact.data
             case .command(let fact): take(fact)
+            case .problem(let fact):
+                (object, problem) = (fact.problem.object, fact.problem.sentence)
+                (action, help, since) = (fact.problem.action, fact.problem.help, fact.problem.since)
             case .group(let fact):
                 (ran, failed, cancelled) = (fact.ran, fact.failed, fact.cancelled)
                 lost = fact.lost > 0 ? fact.lost : nil

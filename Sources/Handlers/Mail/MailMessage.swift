@@ -145,8 +145,14 @@ package struct MailMessage {
         let more = context.events.count - events.count
         let lines = events.map { event in
             "\(EventText.local(event.time))  \(context.origin)  \(EventText.sentence(event))" + payload(event)
+                + advice(event)
         }
         return ((more > 0 ? ["\(more) earlier ones are not shown."] : []) + lines).joined(separator: "\n")
+    }
+
+    private func advice(_ event: Event) -> String {
+        guard case .problem(let fact) = event.fact, !fact.isSolved else { return "" }
+        return [fact.problem.action, fact.problem.help ?? ""].filter { !$0.isEmpty }.map { "\n    \($0)" }.joined()
     }
 
     private func payload(_ event: Event) -> String {

@@ -43,7 +43,8 @@ package final class RunSet {
     ) -> any StartedRun {
         switch request.definition.value.action {
         // Of what the engine does, the rim only looks at the conditions.
-        case .exec, .stream, .mail, .log, .emit, .process: CommandRun(request, environment, began: began, ended: ended)
+        case .exec, .stream, .mail, .log, .emit, .process, .client:
+            CommandRun(request, environment, began: began, ended: ended)
         case .unit(let action): unitRun(request, action, began: began, ended: ended)
         }
     }

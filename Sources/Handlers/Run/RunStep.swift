@@ -25,7 +25,7 @@ extension HandlerDefinition {
         // Of a worker.
         case .stream(let stream): return [.command(stream.command)]
         case .mail(let addresses): return conditions + [.mail(to: addresses)]
-        case .log, .emit, .unit, .process: return conditions
+        case .log, .emit, .unit, .process, .client: return conditions
         }
     }
 }

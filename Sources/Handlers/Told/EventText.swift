@@ -55,6 +55,7 @@ package enum EventText {
         case .command(let command): command.title
         case .completion(let completion):
             "operation \(completion.operation) \(completion.result?.rawValue ?? completion.outcome.rawValue)"
+        case .problem(let fact): fact.isSolved ? "solved: \(fact.problem.sentence)" : fact.problem.sentence
         case .silence(let silence):
             silence.isOver ? "heard again" : "no event for \(SpanText.elapsed(silence.silent))"
         }

@@ -48,8 +48,11 @@ extension Linux {
     /// The environment of this process, `NAME=VALUE` each.
     package static func environment() -> [[UInt8]] { strings(clinux_environment()) }
 
-    /// `setenv(3)`, unless it is set already; before any other thread exists.
-    package static func setEnvironment(_ name: String, _ value: String) { setenv(name, value, 0) }
+    /// `setenv(3)`; before any other thread exists.
+    /// - Parameter isReplacing: also where it is set already.
+    package static func setEnvironment(_ name: String, _ value: String, isReplacing: Bool = false) {
+        setenv(name, value, isReplacing ? 1 : 0)
+    }
 
     /// The arguments of `main` after the program's name, byte for byte. `CommandLine.arguments` reads `/proc`, which
     /// may be hidden, and repairs what is not UTF-8.

@@ -10,7 +10,7 @@ extension Checker {
             if case .members = entry.key.type { continue }
             switch entry.key.name {
             case "Handler", "Members", "After", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry",
-                "OnChange", "OnFinished", "OnLate", "OnSlow", "OnSilence", "OnSound":
+                "OnChange", "OnFinished", "OnLate", "OnSlow", "OnSilence", "OnSound", "OnProblem", "OnSolved":
                 for name in entry.value?.names ?? [] where !name.string.hasPrefix(HandlerDraft.processPrefix) {
                     check(name, "handler", among: handlerNames)
                 }
@@ -36,7 +36,7 @@ extension Checker {
     /// Keys that start the handlers they name.
     private static let startingKeys: Set<String> = [
         "Handler", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry", "OnChange", "OnFinished", "OnLate",
-        "OnSlow", "OnSilence", "OnSound",
+        "OnSlow", "OnSilence", "OnSound", "OnProblem", "OnSolved",
     ]
 
     /// Warns of each `[Handler]` that nothing starts but a person. Where something is wrong, that may be why.

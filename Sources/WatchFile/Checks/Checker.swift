@@ -95,6 +95,8 @@ struct Checker {
         settings.keepHistorySpan = entries["KeepHistorySec"]?.span ?? settings.keepHistorySpan
         settings.keepHistoryBytes = entries["KeepHistoryBytes"]?.number ?? settings.keepHistoryBytes
         settings.sync = entries["Sync"]?.word.flatMap(Sync.init) ?? settings.sync
+        settings.onProblem = entries.names("OnProblem").map(\.name.string).withoutRepeats
+        settings.onSolved = entries.names("OnSolved").map(\.name.string).withoutRepeats
     }
 
     private var locations: [String: SourceLocation] {

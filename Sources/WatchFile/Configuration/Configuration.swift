@@ -62,6 +62,9 @@ package struct DaemonSettings: Equatable, Sendable {
     package var keepHistoryBytes: Int
     /// `Sync=`.
     package var sync: Sync
+    /// `OnProblem=`, `OnSolved=`: names of handlers.
+    package var onProblem: [String] = []
+    package var onSolved: [String] = []
 
     package init(
         controlSocket: [UInt8]? = nil, logLevel: LogLevel = .info, maxProcesses: Int = 16, maxOperations: Int = 100_000,

@@ -15,6 +15,8 @@ package enum HandlerAction: Equatable, Sendable {
     case unit(UnitAction)
     /// `Process=`: what becomes of a supervised process.
     case process(ProcessAction)
+    /// Of an operation that stands for a client.
+    case client(ClientAction)
 
     /// One command, its words as they are.
     package static func exec(literally words: [[UInt8]]) -> HandlerAction {
@@ -34,7 +36,7 @@ package enum HandlerAction: Equatable, Sendable {
     package var performer: Performer {
         switch self {
         case .exec, .mail: .processes
-        case .log, .emit, .process: .engine
+        case .log, .emit, .process, .client: .engine
         case .stream, .unit: .rim
         }
     }

@@ -48,6 +48,8 @@ package enum Specifier: Hashable, Sendable {
     /// Of a completion: the handler that ended. Of a process too: how, in a word or two.
     case ofHandler, outcome
     case unit, unitState
+    /// Of a problem.
+    case object, problem, action
     case time, scheduled, attempt, count, peer
     /// The name of this machine.
     case host

@@ -89,6 +89,8 @@ enum KeyTable {
         .one("KeepHistoryBytes", .size(0...bytes.upperBound), usual: "256M"),
         .one("DrainSec", .span(.any), usual: "60s"),
         .one("Sync", .choice(["full", "normal"]), usual: "full"),
+        .list("OnProblem", .names),
+        .list("OnSolved", .names),
     ]
 
     private static let queue: [Key] = [

@@ -29,7 +29,9 @@ struct Verb: Sendable {
     /// In the order of the help; the first one is the default.
     static let all: [Verb] = [
         .status, .sources, .timers, .queues, .semaphores, .handlers, .operations, .history, .failed, .show, .output,
-        .explain, .follow, .emit, .run, .signal, .group, .suspend, .resume, .cancel, .retry, .forget, .wait, .reload,
+        .explain, .follow, .emit, .run, .signal, .acquire, .group, .suspend, .resume, .drain, .priority, .cancel,
+        .retry, .forget,
+        .wait, .reload,
         .start, .stop, .restart, .check, .cat, .calendar, .timespan, .completion, .complete, .help,
     ]
 

@@ -32,7 +32,7 @@ struct FailedScreen {
     private func section(_ failures: [OperationSummary]) -> [Styled] {
         let newest = failures[0]
         let tries = newest.attempt > 1 ? " after \(newest.attempt) tries" : ""
-        let reason = newest.reason.map { ": \($0)" } ?? ""
+        let reason = newest.reason.map { ": \(OperationText.short($0))" } ?? ""
         let head =
             Styled("  x ", .red) + Styled(newest.handler, .bold) + Styled("  ") + OperationText.brief(newest)
             + Styled("\(tries)\(reason)")

@@ -47,7 +47,7 @@ struct FollowText {
         case .executing: operation.pid.map { "pid \($0), \(operation.cause)" } ?? operation.cause
         case .finished, .cancelled:
             [
-                operation.tookUsec.map { OperationText.took($0) }, operation.reason,
+                operation.tookUsec.map { OperationText.took($0) }, operation.reason.map(OperationText.short),
                 operation.successor.map { "→ \($0)" },
             ].compactMap(\.self).joined(separator: ", ")
         }

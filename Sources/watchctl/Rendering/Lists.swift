@@ -56,6 +56,21 @@ struct Lists {
         return lines(table, none: "There are no timers.")
     }
 
+    /// Those that have a time, the next first.
+    func commands(_ operations: [OperationSummary]) -> [Styled] {
+        var table = Table([
+            .init(title: "NEXT"), .init(title: "IN", isNumber: true), .init(title: "ID", isNumber: true),
+            .init(title: "QUEUE", rank: 1, yields: true), .init(title: "COMMAND", isFlexible: true),
+        ])
+        for operation in operations.sorted(by: { ($0.notBefore ?? "~", $0.id) < ($1.notBefore ?? "~", $1.id) }) {
+            table.add([
+                Styled(operation.notBefore.map(screen.planned) ?? "-"), Styled(screen.ahead(operation.notBefore)),
+                Styled("\(operation.id)"), Styled(operation.queue), Styled(operation.cause),
+            ])
+        }
+        return table.lines(width: screen.width)
+    }
+
     func queues(_ queues: [ListQueues.Queue]) -> [Styled] {
         var table = Table([
             .init(title: "QUEUE", yields: true), .init(title: "TYPE", rank: 3),

@@ -39,7 +39,7 @@ enum OperationText {
             } else if let exitStatus {
                 Styled("FAILED exit \(exitStatus)", .red)
             } else {
-                Styled(reason.map { "FAILED \($0)" } ?? "FAILED", .red)
+                Styled(reason.map { "FAILED \(short($0))" } ?? "FAILED", .red)
             }
         case .stopped: Styled("FAILED stopped", .red)
         case .dropped: Styled("dropped", .red)
@@ -58,7 +58,15 @@ enum OperationText {
         let hasRun = operation.result == .done || operation.result?.isFailure == true
         let why = (hasRun ? nil : operation.reason) ?? operation.cause
         let successor = operation.successor.map { " → \($0)" } ?? ""
-        return why + successor + (hasRun ? operation.reason.map { ", \($0)" } ?? "" : "")
+        return why + successor + (hasRun ? operation.reason.map { ", \(short($0))" } ?? "" : "")
+    }
+
+    /// A reason for a table: a `PATH` that a command was looked for in is named, and `watchctl show` prints it.
+    static func short(_ reason: String) -> String {
+        let parts = reason.split(separator: " in PATH=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return reason }
+        let advice = parts[1].split(separator: "; ", maxSplits: 1).dropFirst().first.map { "; \($0)" } ?? ""
+        return parts[0] + " in PATH" + advice
     }
 
     static func state(_ state: OperationSummary.State) -> Styled {
@@ -82,7 +90,7 @@ enum OperationText {
         let again = operation.nextAttempt.map { "attempt \(operation.attempt + 1) \(screen.ahead($0))" }
         let parts = operation.parts.map { "\(operation.partsEnded ?? 0) of \($0) parts done" }
         let successor = operation.successor.map { "→ \($0)" }
-        return [again ?? operation.waitingFor ?? operation.reason, parts, successor].compactMap(\.self)
+        return [again ?? operation.waitingFor ?? operation.reason.map(short), parts, successor].compactMap(\.self)
             .joined(separator: ", ")
     }
 

@@ -108,7 +108,8 @@ struct StatusScreen {
         }
         for problem in status.problems {
             add(
-                Styled("x", .red), problem.object, "\(problem.problem), \(screen.ago(problem.since))",
+                Styled("x", .red), problem.object,
+                "\(OperationText.short(problem.problem)), \(screen.ago(problem.since))",
                 [problem.nextTry.map { "next try \(screen.ahead($0))" }, problem.action, problem.help]
                     .compactMap { $0 }.joined(separator: " · "))
         }

@@ -180,6 +180,7 @@ extension Event {
         case .finalizer: return "finalizer"
         case .command(let fact):
             return fact.arguments.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+        case .problem(let fact): return "\(fact.isSolved ? "solved" : "problem"):\(fact.problem.object)"
         case .silence(let fact): return fact.isOver ? "sound" : "silence"
         case .group(let fact): return "group:\(fact.ran)/\(fact.failed)/\(fact.cancelled)"
         case .custom(let fact):

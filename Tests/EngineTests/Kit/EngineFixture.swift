@@ -260,8 +260,11 @@ final class EngineFixture {
 
     @discardableResult
     func command(_ command: Engine.Command) -> Token {
-        // Of commands of clients, which share a handler, each has its own rules.
-        if case .submit = command { isModelled = false }
+        switch command {
+        // Of commands of clients, which share a handler, each has its own rules; others stand for the client.
+        case .submit, .drain, .acquire, .priority: isModelled = false
+        default: break
+        }
         let token = newToken()
         send(.command(command, token))
         return token

@@ -3,7 +3,7 @@ package import Varlink
 package enum Emit: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: CodingKey, CaseIterable {
-            case name, data, payload
+            case name, data, payload, wait
         }
 
         /// A `[Custom]` source.
@@ -12,11 +12,14 @@ package enum Emit: ControlMethod {
         package var data: Int?
         /// An object.
         package var payload: JSONValue?
+        /// The reply comes when all that it starts has ended.
+        package var wait: Bool?
 
-        package init(name: String, data: Int? = nil, payload: JSONValue? = nil) {
+        package init(name: String, data: Int? = nil, payload: JSONValue? = nil, wait: Bool? = nil) {
             self.name = name
             self.data = data
             self.payload = payload
+            self.wait = wait
         }
 
         package init(from decoder: any Decoder) throws {
@@ -24,12 +27,32 @@ package enum Emit: ControlMethod {
             name = try members.decode(String.self, forKey: .name)
             data = try members.decodeIfPresent(Int.self, forKey: .data)
             payload = try members.decodeIfPresent([String: JSONValue].self, forKey: .payload).map(JSONValue.object)
+            wait = try members.decodeIfPresent(Bool.self, forKey: .wait)
         }
     }
 
     package struct Reply: Codable, Equatable, Sendable {
-        package var event: Int
+        enum CodingKeys: String, CodingKey {
+            case event, operation, result, reason
+            case exitStatus = "exit_status"
+        }
 
-        package init(event: Int) { self.event = event }
+        package var event: Int
+        /// These four: with `wait`. `nil`: nothing was started.
+        package var operation: Int?
+        package var result: OperationSummary.Result?
+        package var exitStatus: Int?
+        package var reason: String?
+
+        package init(
+            event: Int, operation: Int? = nil, result: OperationSummary.Result? = nil, exitStatus: Int? = nil,
+            reason: String? = nil
+        ) {
+            self.event = event
+            self.operation = operation
+            self.result = result
+            self.exitStatus = exitStatus
+            self.reason = reason
+        }
     }
 }

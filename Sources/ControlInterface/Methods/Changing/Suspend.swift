@@ -2,8 +2,9 @@ import Varlink
 
 package enum Suspend: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
-        package enum CodingKeys: CodingKey, CaseIterable {
-            case name, reason, until
+        package enum CodingKeys: String, CodingKey, CaseIterable {
+            case name, reason, until, wait
+            case timeoutUsec = "timeout_usec"
         }
 
         /// A source or queue.
@@ -11,11 +12,19 @@ package enum Suspend: ControlMethod {
         package var reason: String?
         /// When it ends by itself.
         package var until: String?
+        /// The reply comes when nothing runs there any more.
+        package var wait: Bool?
+        /// With `wait`: how long at most; `nil`: for ever.
+        package var timeoutUsec: Int?
 
-        package init(name: String, reason: String? = nil, until: String? = nil) {
+        package init(
+            name: String, reason: String? = nil, until: String? = nil, wait: Bool? = nil, timeoutUsec: Int? = nil
+        ) {
             self.name = name
             self.reason = reason
             self.until = until
+            self.wait = wait
+            self.timeoutUsec = timeoutUsec
         }
     }
 

@@ -21,6 +21,41 @@ extension Runtime {
         }
     }
 
+    func emitAndWait(
+        _ emission: EngineCommand.Emission, _ peer: Peer, _ ancestry: Ancestry, _ done: @escaping Request.Completion
+    ) {
+        command(.emit([emission], caller: operation(of: ancestry), waits: true), of: peer) { answer in
+            switch answer {
+            case .emitted(let event, .ended(let view)):
+                done(
+                    .of(
+                        Emit.Reply(
+                            event: Int(event), operation: Int(view.id),
+                            result: view.result.map(OperationSummary.Result.init), exitStatus: view.exit.wire.status,
+                            reason: view.endReason)))
+            case .emitted(let event, .refused(let result, let reason)):
+                done(.of(Emit.Reply(event: Int(event), result: OperationSummary.Result(result), reason: reason)))
+            case .emitted(let event, .nothing): done(.of(Emit.Reply(event: Int(event))))
+            case .events(let ids): done(.of(Emit.Reply(event: Int(ids.first ?? 0))))
+            default: done(Self.failure(answer))
+            }
+        }
+    }
+
+    func setPriority(_ parameters: SetPriority.Parameters, _ done: @escaping Request.Completion) {
+        guard let id = UInt64(exactly: parameters.id) else { return done(.error(.invalidParameter("id"))) }
+        guard let priority = OperationPriority(rawValue: parameters.priority) else {
+            return done(.error(.invalidParameter("priority")))
+        }
+        command(.priority(priority, operation: id)) { [unowned self] answer in
+            switch answer {
+            case .done: done(.of(NoParameters()))
+            case .failure(.noSuchOperation(let id)): isTooLate(id, done)
+            default: done(Self.failure(answer))
+            }
+        }
+    }
+
     /// - Parameter ancestry: of a client that waits.
     func run(
         _ parameters: Run.Parameters, _ peer: Peer, _ ancestry: Ancestry?, _ done: @escaping Request.Completion
@@ -44,11 +79,7 @@ extension Runtime {
     }
 
     func suspend(_ parameters: Suspend.Parameters, _ peer: Peer, _ done: @escaping Request.Completion) {
-        var until: Int64?
-        if let text = parameters.until {
-            guard let time = try? Timestamp(parsing: text) else { return done(.error(.invalidParameter("until"))) }
-            until = time.microseconds
-        }
+        guard let until = Self.end(parameters) else { return done(.error(.invalidParameter("until"))) }
         let request = EngineCommand.suspend(
             name: parameters.name, by: peer.name, reason: parameters.reason, until: until)
         command(request) { [unowned self] answer in countSuspensions(parameters.name, answer, done) }
@@ -60,7 +91,13 @@ extension Runtime {
         }
     }
 
-    private func countSuspensions(_ name: String, _ answer: EngineReply, _ done: @escaping Request.Completion) {
+    /// When a suspension ends by itself, if it does; `nil`: that is no time.
+    static func end(_ parameters: Suspend.Parameters) -> Int64?? {
+        guard let text = parameters.until else { return .some(nil) }
+        return (try? Timestamp(parsing: text)).map { .some($0.microseconds) }
+    }
+
+    func countSuspensions(_ name: String, _ answer: EngineReply, _ done: @escaping Request.Completion) {
         guard case .done = answer else { return done(Self.failure(answer)) }
         let found = engine.suspensions(of: name)
         done(.of(SuspensionCount(name: found?.name ?? name, suspended: found?.count ?? 0)))

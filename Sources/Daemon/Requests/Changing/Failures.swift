@@ -35,6 +35,7 @@ extension Runtime {
     private func settle(_ id: UInt64, by successor: UInt64? = nil) {
         recent.settle(id, by: successor)
         failures.settle(id)
+        problemsMayHaveChanged()
     }
 
     func forget(_ target: FailedTarget, _ done: @escaping Request.Completion) {

@@ -1,7 +1,6 @@
 import ControlInterface
 import Engine
 import Handlers
-import LinuxSystem
 import Varlink
 import WatchFile
 
@@ -11,21 +10,9 @@ extension Runtime {
         guard tickets.hasRoom else { return done(.of(.tooManyTickets(limit: Tickets.limit))) }
         var process: Tickets.ProcessEnd?
         if let pid = parameters.pid {
-            // watchd itself would never leave.
-            guard let number = Int32(exactly: pid), number > 0, number != Linux.processID else {
-                return done(.error(.invalidParameter("pid")))
-            }
-            do throws(SystemError) {
-                let end = try Tickets.ProcessEnd(number, epoll: epoll)
-                guard !end.hasEnded else {
-                    end.cancel()
-                    return done(.of(.noSuchProcess(pid: pid)))
-                }
-                process = end
-            } catch  where [.noSuchProcess, .invalidArgument].contains(error.errno) {
-                return done(.of(.noSuchProcess(pid: pid)))
-            } catch {
-                return done(.error(.system(error.errno.code, error.errno.name)))
+            switch end(of: pid) {
+            case .failure(let refusal): return done(refusal.answer)
+            case .success(let end): process = end
             }
         }
         let group = Self.fullGroupName(parameters.name)

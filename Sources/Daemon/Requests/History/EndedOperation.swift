@@ -137,6 +137,7 @@ extension Origin {
         case ("completion", let name?): self = .completion(handler: name)
         case ("run", let name?): self = .run(handler: name)
         case ("finalizer", let name?): self = .finalizer(queue: name)
+        case ("problem", let object?): self = .problem(object: object)
         default: return nil
         }
     }

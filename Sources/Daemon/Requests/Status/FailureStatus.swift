@@ -6,7 +6,8 @@ import Schedule
 import Store
 import WatchFile
 
-/// Failures in `GetStatus` and in the line of the service manager: all that `watchctl failed` lists.
+/// Failures in `GetStatus` and in the line of the service manager: all that `watchctl failed` lists but for the commands
+/// of clients, which are their own business.
 extension Runtime {
     /// Reads the failures of earlier watchds, and what ended last, once at the start.
     func readFailures() {
@@ -39,12 +40,12 @@ extension Runtime {
             }, then: { [unowned self] result in usual.addOlder((try? result.get()) ?? []) })
     }
 
-    /// Newest first.
+    /// Those of handlers, newest first.
     var openFailures: [EndedOperation] {
         let span = Int64(clamping: engine.settings.keepHistorySpan.microseconds)
         let (oldest, isBefore) = Linux.now(.realtime).subtractingReportingOverflow(span)
         return failures.newestFirst(max(0, engine.settings.keepHistory), since: isBefore ? .min : oldest)
-            .filter { recent.settlement(of: $0.id) == nil }
+            .filter { $0.handler != CommandFact.handlerName && recent.settlement(of: $0.id) == nil }
     }
 
     /// One problem for each handler, the one that failed last first.
@@ -75,14 +76,12 @@ extension Runtime {
         let one = isLast ? "its last run failed" : "a run failed"
         let what = failed.count == 1 ? one : "\(failed.count) runs failed, the last"
         // Neither a handler nor a descriptor comes back for a retry.
-        let isAgain = name == CommandFact.handlerName || view?.definition.needsDescriptor == false
+        let isAgain = view?.definition.needsDescriptor == false
         let verb = isAgain ? "retry" : "forget"
         return GetStatus.Problem(
             object: "handler/\(name)", since: wireTime(last.ended),
             problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),
-            action: name == CommandFact.handlerName
-                ? "kept until it is tried again or forgotten"
-                : view == nil ? "it is in no watch file any more" : "runs again with the next event",
+            action: view == nil ? "it is in no watch file any more" : "runs again with the next event",
             help: failed.count == 1
                 ? "watchctl output \(last.id) · watchctl \(verb) \(last.id)"
                 : "watchctl failed \(name) · watchctl \(verb) \(name)")

@@ -33,6 +33,16 @@ extension Runtime {
         }
     }
 
+    /// The list of problems, for those who are told of them.
+    func withProblems(_ body: @escaping @Sendable (Runtime, [Problem]) -> Void) {
+        inTurns(over: engine.sourceIDs, [GetStatus.Problem]()) { runtime, problems, views in
+            problems += views.compactMap { runtime.problem($0, .administrator) }
+        } then: { runtime, problems in
+            let all = runtime.problems(problems, runtime.engine.queueViews, .administrator)
+            body(runtime, all.map(Problem.init))
+        }
+    }
+
     private func head(_ role: Peer.Role) -> GetStatus.Reply {
         var reply = GetStatus.Reply(
             version: Manager.softwareVersion, host: String(decoding: Linux.hostName, as: UTF8.self),
@@ -301,4 +311,12 @@ private struct SourceStates: Sendable {
     var held: [HeldEvents] = []
     /// The soonest first.
     var next: [(time: Int64, elapse: GetStatus.Elapse)] = []
+}
+
+extension Problem {
+    fileprivate init(_ problem: GetStatus.Problem) {
+        self.init(
+            object: problem.object, sentence: problem.problem, action: problem.action, help: problem.help,
+            since: problem.since)
+    }
 }

@@ -105,5 +105,6 @@ extension Checker {
     private var handlersStartedByOthers: Set<Int> {
         Set(handlers.flatMap { $0.completions + $0.required }.compactMap { handlerIndices[$0.name.string] })
             .union(sources.flatMap(\.silenceNames).compactMap { handlerIndices[$0.string] })
+            .union((settings.onProblem + settings.onSolved).compactMap { handlerIndices[$0] })
     }
 }

@@ -22,7 +22,8 @@ extension Specifier {
         "pid": .pid, "exit_status": .exitStatus, "result": .result, "reason": .reason, "time": .time,
         "scheduled": .scheduled,
         "attempt": .attempt, "count": .count, "peer": .peer, "of_handler": .ofHandler, "outcome": .outcome,
-        "unit": .unit, "unit_state": .unitState, "host": .host,
+        "unit": .unit, "unit_state": .unitState, "host": .host, "object": .object, "problem": .problem,
+        "action": .action,
     ]
 
     /// Before the name of a semaphore.
@@ -40,7 +41,8 @@ extension Specifier {
     /// Text that whoever caused the event chose, or that may name a file: it must never be run as code.
     var isForeignText: Bool {
         switch self {
-        case .path, .lastComponent, .relativePath, .capture, .oldPath, .folder, .line, .peer, .reason, .outcome, .unit:
+        case .path, .lastComponent, .relativePath, .capture, .oldPath, .folder, .line, .peer, .reason, .outcome, .unit,
+            .object, .problem, .action:
             true
         case .source, .handler, .queue, .operation, .kind, .event, .data, .signal, .pid, .exitStatus, .result, .time,
             .scheduled, .attempt, .count, .ofHandler, .unitState, .host, .acquired:

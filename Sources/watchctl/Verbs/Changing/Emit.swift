@@ -3,12 +3,16 @@ import Varlink
 
 extension Verb {
     static let emit = Verb(
-        name: "emit", operands: "NAME", operandCount: 1...1, options: [.data, .payload],
+        name: "emit", operands: "NAME", operandCount: 1...1, options: [.data, .payload, .wait],
         names: .customs,
-        changes: true, summary: "fire a [Custom] source; returns when the event is accepted"
+        changes: true, summary: "fire a [Custom] source; returns when the event is accepted",
+        notes: [
+            "With --wait it returns when all that the event started, or joined, has ended, and ends with its exit status."
+        ]
     ) { (invocation, session) throws(Failure) in
         let parameters = Emit.Parameters(
             name: invocation.operands[0], data: try invocation.number(.data), payload: try payload(invocation))
+        if invocation.has(.wait) { return try emitAndWait(parameters, session) }
         // A source that is held back accepts the event when its queue has room again; a durable one when it is stored.
         try session.show(Emit.self, parameters) {
             "\(obstacle(invocation.operands[0], session)); waiting until the event is accepted (Ctrl-C ends that)"
@@ -19,6 +23,23 @@ extension Verb {
             ]
         }
         return .done
+    }
+
+    private static func emitAndWait(
+        _ parameters: Emit.Parameters, _ session: Session
+    ) throws(Failure) -> ExitCode {
+        var parameters = parameters
+        parameters.wait = true
+        let reply = try session.show(Emit.self, parameters, taking: nil) { reply in
+            guard reply.event > 0 else { return [Styled("no event: data 0 is none")] }
+            guard let result = reply.result else { return [Styled("event \(reply.event): no handler wants it")] }
+            let operation = reply.operation.map { ", operation \($0)" } ?? ""
+            return [
+                Styled("event \(reply.event)\(operation): ")
+                    + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+            ]
+        }
+        return reply.result.map { code($0, reply.exitStatus) } ?? .done
     }
 
     /// In ms: more than a daemon needs that does not hang.

@@ -51,9 +51,6 @@ extension Verb {
 
     private static func run(_ name: String, _ command: [String], _ session: Session) throws(Failure) -> ExitCode {
         _ = try session.call(EnterGroup.self, .init(name: name, pid: Int(Linux.processID)))
-        let error = Linux.execute(command)
-        throw Failure(
-            message: "“\(command[0])” cannot be run: \(error.errno.text)",
-            exitCode: error.errno == .noSuchFile ? .commandNotFound : .commandNotExecutable)
+        return try become(command)
     }
 }

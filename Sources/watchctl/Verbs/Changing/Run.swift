@@ -4,7 +4,8 @@ import LinuxSystem
 extension Verb {
     static let run = Verb(
         name: "run", operands: "NAME [PATH…] | COMMAND…", operandCount: 1...Int.max,
-        brief: "[--wait] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…", options: [.wait] + submissionOptions,
+        brief: "[--wait] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
+        options: [.wait, .data, .line] + submissionOptions,
         beginsCommand: { words, options in options[.queue] != nil && words.count > 1 },
         hasOwnTimeout: { $0[.queue] != nil }, names: .runnable, changes: true,
         summary: "start a handler, or the handlers of a source (for these paths), or a command on a queue",
@@ -15,14 +16,25 @@ extension Verb {
             "--timeout is then how long each attempt of it may run; without --queue the other options mean nothing.",
         ]
     ) { (invocation, session) throws(Failure) in
-        if invocation.isSubmission { return try submit(invocation, session) }
+        if invocation.isSubmission {
+            if let alien = [Option.data, .line].first(where: invocation.has) {
+                throw .usage("\(alien.rawValue) is for a handler or a source, not for a command")
+            }
+            return try submit(invocation, session)
+        }
         if let alien = submissionOptions.first(where: invocation.has) {
             throw .usage("\(alien.rawValue) is for a command: run --queue QUEUE [OPTION…] -- COMMAND…")
         }
         let name = invocation.operands[0]
         let paths = try invocation.operands.dropFirst().map(absolute)
         let waits = invocation.has(.wait)
-        let parameters = Run.Parameters(name: name, paths: paths.isEmpty ? nil : paths, wait: waits ? true : nil)
+        let lines = invocation.values[.line] ?? []
+        if invocation.has(.data), !(paths.isEmpty && lines.isEmpty) {
+            throw .usage("--data is for an event that has neither paths nor lines")
+        }
+        let parameters = Run.Parameters(
+            name: name, paths: paths.isEmpty ? nil : paths, lines: lines.isEmpty ? nil : lines,
+            data: try invocation.number(.data), wait: waits ? true : nil)
         if waits, !invocation.has(.json) { return try runAndShow(name, parameters, session) }
         let reply = try session.show(Run.self, parameters, taking: waits ? nil : 0) { [sentence(name, $0)] }
         return waits ? code(reply) : reply.operations.isEmpty ? .failed : .done

@@ -3,21 +3,34 @@ import Schedule
 
 extension Verb {
     static let suspend = Verb(
-        name: "suspend", operands: "NAME…", operandCount: 1...Int.max, options: [.duration, .reason],
-        names: .pausable,
-        changes: true, summary: "suspend sources or queues; what runs goes on"
+        name: "suspend", operands: "NAME…", operandCount: 1...Int.max, options: [.duration, .reason, .wait],
+        hasOwnTimeout: { $0[.wait] != nil }, names: .pausable,
+        changes: true, summary: "suspend sources or queues; what runs goes on",
+        notes: [
+            "With --wait it returns when nothing runs there any more; what waits stays. --timeout is then how long at most: when it",
+            "is over the exit status is 1, and the queue or source stays suspended.",
+        ]
     ) { (invocation, session) throws(Failure) in
         let until = try end(invocation, now: session.screen.now)
         try invocation.forEachOperand { name throws(Failure) in
-            try session.show(
-                Suspend.self, .init(name: name, reason: invocation.options[.reason], until: until?.description)
-            ) { reply in
+            var parameters = Suspend.Parameters(
+                name: name, reason: invocation.options[.reason], until: until?.description)
+            let waits = invocation.has(.wait)
+            if waits { (parameters.wait, parameters.timeoutUsec) = (true, try timeout(invocation)) }
+            let limit = waits ? parameters.timeoutUsec.map { ($0 + 999) / 1000 } : 0
+            try session.show(Suspend.self, parameters, taking: limit) { reply in
                 let often = reply.suspended == 1 ? "" : " \(reply.suspended) times"
                 let till = until.map { " until \(session.screen.local.until($0, now: session.screen.now))" } ?? ""
                 return [Styled("\(reply.name) is suspended\(often)\(till)")]
             }
         }
         return .done
+    }
+
+    /// Of a verb that waits, in microseconds; `nil`: for ever.
+    static func timeout(_ invocation: Invocation) throws(Failure) -> Int? {
+        guard let span = try invocation.span(.timeout), span != .infinity else { return nil }
+        return Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
     }
 
     private static func end(_ invocation: Invocation, now: Timestamp) throws(Failure) -> Timestamp? {

@@ -1,5 +1,4 @@
 import ControlInterface
-import Schedule
 
 extension Verb {
     static let wait = Verb(
@@ -12,7 +11,7 @@ extension Verb {
         ]
     ) { (invocation, session) throws(Failure) in
         let target = invocation.operands[0]
-        let timeout = try span(invocation)
+        let timeout = try timeout(invocation)
         let parameters =
             Int(target).map { Wait.Parameters(id: $0, timeoutUsec: timeout) }
             ?? Wait.Parameters(name: target, timeoutUsec: timeout)
@@ -25,11 +24,5 @@ extension Verb {
             ]
         }
         return reply.operation.map { $0.result == .done } ?? true ? .done : .failed
-    }
-
-    /// In microseconds.
-    private static func span(_ invocation: Invocation) throws(Failure) -> Int? {
-        guard let span = try invocation.span(.timeout), span != .infinity else { return nil }
-        return Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
     }
 }

@@ -1,0 +1,20 @@
+package import Varlink
+
+package enum SetPriority: ControlMethod {
+    package struct Parameters: CallParameters, Equatable {
+        package enum CodingKeys: CodingKey, CaseIterable {
+            case id, priority
+        }
+
+        package var id: Int
+        /// `very-low` … `very-high`.
+        package var priority: String
+
+        package init(id: Int, priority: String) {
+            self.id = id
+            self.priority = priority
+        }
+    }
+
+    package typealias Reply = NoParameters
+}

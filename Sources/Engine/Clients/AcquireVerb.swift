@@ -1,0 +1,70 @@
+import Schedule
+import WatchFile
+
+/// `watchctl acquire`: a client holds units of a semaphore as long as a process of its own lives.
+///
+/// An operation stands in line for it, among those of handlers and by the same rules, and runs until the process has
+/// ended (`endHold`). The client is answered when it starts.
+extension Engine {
+    mutating func acquire(_ command: Command.AcquireCommand, _ token: Token) throws(CommandError) {
+        guard life.isOpen else { throw .draining }
+        guard case .semaphore(let semaphore) = try resolve(command.semaphore, among: \.isSemaphore) else { return }
+        let (name, members) = (semaphores[semaphore].name, semaphores[semaphore].definition.members)
+        guard (1...Self.semaphoreLimit).contains(command.count) else { throw .badCount(command.count) }
+        if !members.isEmpty, command.count > members.count {
+            throw .refused("semaphore \(name) has \(members.count) members, and nobody can hold \(command.count)")
+        }
+        var definition = HandlerDefinition(
+            name: "@acquire \(name):\(command.count)", action: .client(.hold), overlap: .parallel)
+        definition.constraints.acquires = [SemaphoreCount(name: name, count: command.count)]
+        let queue = needClientQueue()
+        if let caller = command.caller {
+            var trial = self
+            let id = trial.admitClient(definition, command.words, by: command.user, on: queue)
+            if let ref = id.flatMap({ trial.operations.ref(id: $0) }),
+                let chain = trial.deadlock(of: caller, .operations([ref]))
+            {
+                throw .wouldDeadlock(chain: chain)
+            }
+        }
+        guard let id = admitClient(definition, command.words, by: command.user, on: queue) else { throw .draining }
+        var wait = Calls.Wait(subject: .held(id), name: "semaphore/\(name)")
+        wait.caller = command.caller
+        if let span = command.timeout {
+            let deadline = now.monotonic + min(max(0, span), .max / 4)
+            wait.deadline = deadline
+            deadlines.add(.wait(token), .monotonic, at: deadline)
+        }
+        calls.wait(wait, token)
+    }
+
+    /// It has its units.
+    mutating func hold(_ ref: OperationRef, part: Int) {
+        if let index = operations[ref].runs.firstIndex(where: { $0.part == part }) {
+            operations[ref].runs[index].phase = .running(pid: nil)
+        }
+        tell(.held(ref.id), view(ref))
+    }
+
+    /// The process of the client has ended.
+    mutating func endHold(_ id: UInt64) {
+        guard let ref = operations.ref(id: id), isOfClient(operations[ref].handler) else { return }
+        guard let run = operations[ref].runs.first else { return cancel(ref) }
+        attemptEnded(ref, part: run.part, Verdict(result: .done))
+    }
+
+    /// A run that is a client's is ended before its time: there is nothing to wait for. False: it is no such run.
+    mutating func endHold(_ ref: OperationRef, part: Int) -> Bool {
+        guard isOfClient(operations[ref].handler), let run = operations[ref].runs.first(where: { $0.part == part })
+        else { return false }
+        // Nothing of a client has failed because watchd stops.
+        let reason = run.ending == .stopped ? "given back because watchd stopped" : "the units were taken back"
+        attemptEnded(ref, part: part, Verdict(result: .cancelled, reason: reason))
+        return true
+    }
+
+    /// Nobody waits for it any more.
+    mutating func withdraw(_ subject: Calls.Subject?) {
+        if case .held(let id)? = subject, let ref = operations.ref(id: id) { cancel(ref) }
+    }
+}

@@ -1,0 +1,58 @@
+import Schedule
+import WatchFile
+
+/// A caller of `Emit` that waits until all that its event starts has ended.
+struct EmitWait: Sendable {
+    var token: Token
+    var source: Int
+    /// Its id; one that it was merged into while it was held has a higher one.
+    var event: UInt64
+    var caller: UInt64?
+}
+
+/// The end of what an event has started.
+package enum EmitEnd: Sendable {
+    /// The worst of its operations.
+    indirect case ended(OperationView)
+    /// The policies of its handlers have let nothing start.
+    case refused(Result, reason: String)
+    /// No handler wants it.
+    case nothing
+}
+
+extension Engine {
+    /// Why a part of a run may not wait for an event that could be taken in now; `nil`: it may.
+    func deadlock(of caller: UInt64, waitingFor call: EmitCall) -> [String]? {
+        // What would be started only to wait for itself is not started at all.
+        var trial = self
+        trial.admit(call)
+        return trial.deadlock(
+            of: caller,
+            .operations(
+                trial.calls.operations(of: call.token).compactMap { id in
+                    trial.operations.ref(id: id)
+                }))
+    }
+
+    /// An event of a source has come to its handlers, with those that were merged into it.
+    mutating func noteAdmitted(_ event: Event, _ source: Int, _ admissions: [Admission]) {
+        let own = emitWaits.filter { $0.source == source && $0.event <= event.id }
+        guard !own.isEmpty else { return }
+        emitWaits.removeAll { $0.source == source && $0.event <= event.id }
+        var ids: [UInt64] = []
+        var end = EmitEnd.nothing
+        for admission in admissions {
+            switch admission {
+            case .operation(let id): if operations.ref(id: id) != nil, !ids.contains(id) { ids.append(id) }
+            case .ended(let result, let reason, _): end = .refused(result, reason: reason)
+            }
+        }
+        for wait in own {
+            if ids.isEmpty {
+                reply(wait.token, .emitted(wait.event, end), isSafe: false)
+            } else {
+                calls.run(ids, caller: wait.caller, event: wait.event, wait.token)
+            }
+        }
+    }
+}

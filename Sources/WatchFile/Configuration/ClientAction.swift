@@ -1,0 +1,7 @@
+/// The work of an operation that stands for a client; no key of a watch file says it.
+package enum ClientAction: Equatable, Sendable {
+    /// Suspends its queue: `watchctl drain`.
+    case suspend
+    /// Holds units of a semaphore until somebody ends it: `watchctl acquire`.
+    case hold
+}

@@ -1,0 +1,128 @@
+import Schedule
+import Testing
+import WatchFile
+
+@testable import Engine
+
+@Suite("watchctl acquire") struct AcquireTests {
+    private func fixture(_ semaphore: SemaphoreDefinition = .of("s", 2)) -> EngineFixture {
+        EngineFixture(
+            .of(
+                queues: [.concurrent("q", width: 8)], semaphores: [semaphore],
+                handlers: [.exec("h") { $0.constraints.acquire("s", 1) }],
+                sources: [.fifo("h", to: "h", on: "q")]))
+    }
+
+    private func acquire(
+        _ fixture: EngineFixture, _ count: Int = 1, name: String = "s", seconds: Int64? = nil, caller: UInt64? = nil
+    ) -> Token {
+        fixture.command(
+            .acquire(
+                Engine.Command.AcquireCommand(
+                    name, count: count, words: ["acquire", name, "make"], by: "me",
+                    timeout: seconds.map { $0 * 1_000_000 }, caller: caller)))
+    }
+
+    /// The operation that holds the units; `nil`: they are not given yet.
+    private func holder(_ fixture: EngineFixture, _ token: Token) -> UInt64? {
+        if case .waited(let view?) = fixture.reply(token), view.result == nil { view.id } else { nil }
+    }
+
+    private func release(_ fixture: EngineFixture, _ id: UInt64?) { fixture.command(.endHold(operation: id ?? 0)) }
+
+    @Test func aClientHoldsUnitsUntilItEnds() {
+        let fixture = fixture()
+        let first = acquire(fixture)
+        #expect(holder(fixture, first) == 1 && fixture.semaphore("s")?.available == 1)
+        fixture.line("h", "1")
+        fixture.line("h", "2")
+        #expect(fixture.running == ["h: line:1"])
+        release(fixture, 1)
+        #expect(fixture.running == ["h: line:1", "h: line:2"])
+        #expect(fixture.results == ["@acquire s:1 done"])
+        fixture.endAll()
+        #expect(fixture.semaphore("s")?.available == 2)
+    }
+
+    @Test func itStandsInLineAmongHandlers() {
+        let fixture = fixture()
+        fixture.line("h", "1")
+        let token = acquire(fixture, 2)
+        // Who comes later passes nobody who waits for the same.
+        fixture.line("h", "2")
+        #expect(holder(fixture, token) == nil && fixture.running == ["h: line:1"])
+        fixture.end("h")
+        #expect(holder(fixture, token) == 2 && fixture.running == [])
+        release(fixture, 2)
+        #expect(fixture.running == ["h: line:2"])
+    }
+
+    @Test func membersAreLentToClientsToo() {
+        let fixture = fixture(SemaphoreDefinition(name: "s", members: ["a", "b"]))
+        _ = acquire(fixture)
+        fixture.line("h", "1")
+        #expect(fixture.starts.first?.acquired.first?.members == ["b"])
+        let holders = fixture.semaphore("s")?.holders.map { "\($0.handler) \($0.members.joined())" }
+        #expect(holders == ["@acquire s:1 a", "h b"])
+        guard case .refused? = fixture.error(acquire(fixture, 3)) else { return #expect(Bool(false), "too many") }
+    }
+
+    @Test func whoHasWaitedTooLongOrGoesStandsInNoLine() {
+        let fixture = fixture(.of("s", 1))
+        _ = acquire(fixture)
+        let late = acquire(fixture, seconds: 5)
+        let gone = acquire(fixture)
+        fixture.line("h", "1")
+        fixture.advance(seconds: 6)
+        guard case .timedOut? = fixture.reply(late) else { return #expect(Bool(false), "it is answered") }
+        fixture.send(.abandon(gone))
+        release(fixture, 1)
+        #expect(fixture.running == ["h: line:1"] && fixture.reply(gone) == nil)
+        #expect(fixture.ended.filter { $0.result == .cancelled }.map(\.id) == [2, 3])
+    }
+
+    @Test func aCancelTakesTheUnitsBack() {
+        let fixture = fixture(.of("s", 1))
+        let token = acquire(fixture)
+        #expect(holder(fixture, token) == 1)
+        fixture.cancel(1)
+        #expect(fixture.semaphore("s")?.available == 1 && fixture.results == ["@acquire s:1 cancelled"])
+        // Its process ends later.
+        release(fixture, 1)
+        #expect(fixture.semaphore("s")?.available == 1)
+    }
+
+    @Test func aRunThatHoldsItCannotWaitForMore() {
+        let fixture = fixture(.of("s", 1))
+        fixture.line("h", "1")
+        guard case .wouldDeadlock? = fixture.error(acquire(fixture, caller: 1)) else {
+            return #expect(Bool(false), "it is refused")
+        }
+        #expect(fixture.error(acquire(fixture, name: "q")) == .noSuchName("q", nearest: nil))
+        #expect(fixture.error(acquire(fixture, 0)) == .badCount(0))
+    }
+
+    @Test func aReloadKeepsIt() {
+        let fixture = fixture(.of("s", 1))
+        _ = acquire(fixture)
+        let waiting = acquire(fixture)
+        fixture.reload(
+            .of(
+                queues: [.concurrent("q", width: 8)], semaphores: [.of("s", 2)],
+                handlers: [.exec("h") { $0.constraints.acquire("s", 1) }], sources: [.fifo("h", to: "h", on: "q")]))
+        #expect(holder(fixture, waiting) == 2 && fixture.semaphore("s")?.available == 0)
+        release(fixture, 1)
+        #expect(fixture.semaphore("s")?.available == 1)
+        #expect(!fixture.engine.queueViews.contains { $0.definition.name.hasPrefix("@") })
+    }
+
+    @Test func aStopWaitsForNoClient() {
+        let fixture = fixture(.of("s", 1))
+        _ = acquire(fixture)
+        let waiting = acquire(fixture)
+        fixture.send(.drain)
+        #expect(fixture.engine.phase == .drained)
+        #expect(fixture.results == ["@acquire s:1 cancelled", "@acquire s:1 cancelled"])
+        #expect(fixture.reply(waiting) != nil)
+    }
+}
