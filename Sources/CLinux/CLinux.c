@@ -51,6 +51,7 @@ void clinux_default_ignored_signals(void) {
         action.sa_flags = 0;
         sigaction(signal, &action, NULL);
     }
+    clinux_dispositions_changed();
 }
 
 static void *wait_for_all(void *barrier) {

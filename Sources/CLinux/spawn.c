@@ -60,8 +60,43 @@ int clinux_raise_descriptor_limit(void) {
     return 0;
 }
 
+// Signals that are not at their default, one bit each: looked at once, since to set all 64 in every child takes longer than
+// everything else that is done there. Whoever changes one says so (clinux_ignore_signal, clinux_dispositions_changed).
+static pthread_mutex_t dispositions_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t dispositions;
+static int are_dispositions_known;
+
+static uint64_t changed_dispositions(void) {
+    pthread_mutex_lock(&dispositions_lock);
+    if (!are_dispositions_known) {
+        dispositions = 0;
+        for (int signal = 1; signal <= LAST_SIGNAL; signal++) {
+            struct kernel_signal_action action = {0}; // SIG_DFL
+            // One that cannot be looked at is reset.
+            long result = syscall(SYS_rt_sigaction, signal, NULL, &action, sizeof(kernel_signal_set));
+            if (result < 0 || action.handler) dispositions |= (uint64_t)1 << (signal - 1);
+        }
+        are_dispositions_known = 1;
+    }
+    const uint64_t found = dispositions;
+    pthread_mutex_unlock(&dispositions_lock);
+    return found;
+}
+
+void clinux_dispositions_changed(void) {
+    pthread_mutex_lock(&dispositions_lock);
+    are_dispositions_known = 0;
+    pthread_mutex_unlock(&dispositions_lock);
+}
+
+void clinux_ignore_signal(int number) {
+    signal(number, SIG_IGN);
+    clinux_dispositions_changed();
+}
+
 struct child {
     const struct clinux_spawn_spec *spec;
+    uint64_t dispositions;
     volatile int step;
     volatile int error;
     volatile int index;
@@ -73,10 +108,12 @@ CHILD static int failed(struct child *child, int step) {
     return 127;
 }
 
-CHILD static void reset_signal_handlers(void) {
+// No handler of the parent may run once signals are let in, and what is ignored would stay so in the file executed.
+CHILD static void reset_signal_handlers(uint64_t changed) {
     const struct kernel_signal_action action = {0}; // SIG_DFL
-    for (int signal = 1; signal <= LAST_SIGNAL; signal++) // KILL and STOP are refused, which is fine
-        syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof(kernel_signal_set));
+    for (int signal = 1; signal <= LAST_SIGNAL; signal++)
+        if (changed >> (signal - 1) & 1)
+            syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof(kernel_signal_set));
 }
 
 // Every descriptor from `first` on. Those of watchd's own are close-on-exec anyway; this is for what it inherited.
@@ -168,7 +205,7 @@ CHILD static int become_user(struct child *child) {
 CHILD static int run_child(void *argument) {
     struct child *child = argument;
     const struct clinux_spawn_spec *spec = child->spec;
-    reset_signal_handlers();
+    reset_signal_handlers(child->dispositions);
     const kernel_signal_set none = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
     if (syscall(SYS_setpgid, 0, 0) < 0) return failed(child, CLINUX_SPAWN_GROUP);
@@ -217,7 +254,7 @@ int clinux_spawn(const struct clinux_spawn_spec *spec, struct clinux_spawned *re
         return refuse(result, CLINUX_SPAWN_DESCRIPTORS, EINVAL);
 
     _Alignas(64) char stack[STACK_SIZE];
-    struct child child = {.spec = spec};
+    struct child child = {.spec = spec, .dispositions = changed_dispositions()};
     const int becomes_other = spec->sets_groups || spec->sets_group || spec->sets_user;
     const kernel_signal_set all = ~(kernel_signal_set)0;
     kernel_signal_set before;

@@ -165,6 +165,16 @@ import Testing
         }
     }
 
+    @Test func signalsThatAreIgnoredAfterAProcessWasStartedAreAtTheirDefaultInTheNext() async {
+        await #expect(processExitsWith: .success) {
+            _ = try Child.run(["/bin/true"].map(\.pathBytes))
+            Linux.ignoreSignal(SIGUSR2)
+            Linux.ignoreSignal(64)
+            let child = try Child.run(["/bin/cat", "/proc/self/status"].map(\.pathBytes))
+            precondition(child.text.contains("SigIgn:\t0000000000000000\n"), child.text)
+        }
+    }
+
     @Test func manyThreadsSpawnAtOnce() {
         let good = Atomic(0)
         onThreads(20) { thread in

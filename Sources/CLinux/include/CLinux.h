@@ -39,6 +39,13 @@ char *_Nullable *_Nullable clinux_arguments(void);
 /// `sigaction(2)`: each signal that is ignored is at its default from now on; handlers stay.
 void clinux_default_ignored_signals(void);
 
+/// `signal(2)` with SIG_IGN, for the whole process.
+void clinux_ignore_signal(int number);
+
+/// To be called by whoever changes what signals do, otherwise than by the two above, once a process has been spawned: a
+/// spawn resets those that were not at their default when it last looked.
+void clinux_dispositions_changed(void);
+
 enum { CLINUX_MOST_THREADS = 64 };
 
 /// Starts so many threads at once, at most CLINUX_MOST_THREADS, and ends them: how many there could be.

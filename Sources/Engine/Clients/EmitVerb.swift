@@ -184,7 +184,7 @@ extension Engine {
     private func roomInHeld(source: Int, in call: EmitCall) -> Room? {
         // Events that the rate holds back are kept, as while the source is suspended.
         let isSuspended = sources[source].isSuspended || sources[source].rateDeadline != nil
-        guard isSuspended || !sources[source].held.isEmpty, let queue = sources[source].targets.first?.queue else {
+        guard isSuspended || sources[source].holds, let queue = sources[source].targets.first?.queue else {
             return nil
         }
         guard isSuspended else { return .later(queue: nil) }
@@ -266,7 +266,7 @@ extension Engine {
     func isNoEvent(_ event: Event, _ source: Int) -> Bool {
         guard event.isNothing else { return false }
         guard let merge = sources[source].merge, merge == .replace else { return true }
-        if sources[source].isSuspended || !sources[source].held.isEmpty {
+        if sources[source].isSuspended || sources[source].holds {
             return !sources[source].held.wouldMerge(event, merge: merge)
         }
         return !sources[source].targets.contains { target in

@@ -64,32 +64,48 @@ struct Deadlines: Sendable {
         static func < (left: LateEntry, right: LateEntry) -> Bool { left.latest < right.latest }
     }
 
-    private var heaps = Clock.allCases.map { _ in Heap<Entry>() }
-    private var timers = Clock.allCases.map { _ in Heap<TimerEntry>() }
-    /// Deadlines with a leeway: the clock is armed for the latest time of the one that can wait least, and whatever is
-    /// due then is taken with it. So one wake-up serves all whose spans have that instant in common.
-    private var latest = Clock.allCases.map { _ in Heap<LateEntry>() }
-    private var due = Clock.allCases.map { _ in Heap<Entry>() }
-    /// Above this many entries those that no longer hold are looked for.
-    private var limits = Clock.allCases.map { _ in Self.smallestLimit }
+    /// Those of one clock.
+    private struct Line: Sendable {
+        var heap = Heap<Entry>()
+        var timers = Heap<TimerEntry>()
+        /// Deadlines with a leeway: the clock is armed for the latest time of the one that can wait least, and whatever
+        /// is due then is taken with it. So one wake-up serves all whose spans have that instant in common.
+        var latest = Heap<LateEntry>()
+        var due = Heap<Entry>()
+        /// Above this many entries those that no longer hold are looked for.
+        var limit = Deadlines.smallestLimit
+        var armed: Int64?
+
+        var count: Int { heap.count + timers.count + latest.count + due.count }
+
+        /// The first of all, if it is a timer's.
+        var firstTimer: TimerEntry? {
+            guard let timer = timers.first else { return nil }
+            return timer.time < heap.first?.time ?? .max ? timer : nil
+        }
+    }
+
+    private var lines = InlineArray<3, Line> { _ in Line() }
     private static let smallestLimit = 256
-    private var armed: [Int64?] = Clock.allCases.map { _ in nil }
     private var lastOrder: UInt64 = 0
+
+    /// Nothing is due on that clock, ever.
+    func isEmpty(_ clock: Clock) -> Bool { lines[clock.rawValue].count == 0 }
 
     mutating func add(_ kind: Kind, _ clock: Clock, at time: Int64) {
         if case .timer(let source) = kind {
-            timers[clock.rawValue].insert(TimerEntry(time: time, source: Int32(source)))
+            lines[clock.rawValue].timers.insert(TimerEntry(time: time, source: Int32(source)))
         } else {
             lastOrder += 1
-            heaps[clock.rawValue].insert(Entry(time: time, order: lastOrder, kind: kind))
+            lines[clock.rawValue].heap.insert(Entry(time: time, order: lastOrder, kind: kind))
         }
     }
 
     /// It may come as much later.
     mutating func add(_ kind: Kind, _ clock: Clock, at time: Int64, leeway: Int64) {
         lastOrder += 1
-        due[clock.rawValue].insert(Entry(time: time, order: lastOrder, kind: kind))
-        latest[clock.rawValue].insert(LateEntry(latest: time + leeway, due: time, kind: kind))
+        lines[clock.rawValue].due.insert(Entry(time: time, order: lastOrder, kind: kind))
+        lines[clock.rawValue].latest.insert(LateEntry(latest: time + leeway, due: time, kind: kind))
     }
 
     /// Takes the first entry that is due.
@@ -98,64 +114,55 @@ struct Deadlines: Sendable {
             removeFirst(clock)
             return first.kind
         }
-        guard let first = due[clock.rawValue].first, first.time <= now else { return nil }
-        due[clock.rawValue].removeFirst()
+        guard let first = lines[clock.rawValue].due.first, first.time <= now else { return nil }
+        lines[clock.rawValue].due.removeFirst()
         return first.kind
     }
 
     func firstWithLeeway(_ clock: Clock) -> (kind: Kind, due: Int64)? {
-        latest[clock.rawValue].first.map { ($0.kind, $0.due) }
+        lines[clock.rawValue].latest.first.map { ($0.kind, $0.due) }
     }
 
-    mutating func removeFirstWithLeeway(_ clock: Clock) { latest[clock.rawValue].removeFirst() }
+    mutating func removeFirstWithLeeway(_ clock: Clock) { lines[clock.rawValue].latest.removeFirst() }
 
     func first(_ clock: Clock) -> (kind: Kind, time: Int64)? {
-        if let timer = firstTimer(clock) { return (.timer(source: Int(timer.source)), timer.time) }
-        return heaps[clock.rawValue].first.map { ($0.kind, $0.time) }
+        if let timer = lines[clock.rawValue].firstTimer { return (.timer(source: Int(timer.source)), timer.time) }
+        return lines[clock.rawValue].heap.first.map { ($0.kind, $0.time) }
     }
 
     mutating func removeFirst(_ clock: Clock) {
-        if firstTimer(clock) != nil {
-            timers[clock.rawValue].removeFirst()
+        if lines[clock.rawValue].firstTimer != nil {
+            lines[clock.rawValue].timers.removeFirst()
         } else {
-            heaps[clock.rawValue].removeFirst()
+            lines[clock.rawValue].heap.removeFirst()
         }
     }
 
-    /// The first of all, if it is a timer's.
-    private func firstTimer(_ clock: Clock) -> TimerEntry? {
-        guard let timer = timers[clock.rawValue].first else { return nil }
-        return timer.time < heaps[clock.rawValue].first?.time ?? .max ? timer : nil
-    }
+    func count(_ clock: Clock) -> Int { lines[clock.rawValue].count }
 
-    func count(_ clock: Clock) -> Int {
-        heaps[clock.rawValue].count + timers[clock.rawValue].count + latest[clock.rawValue].count
-            + due[clock.rawValue].count
-    }
-
-    func needsTrim(_ clock: Clock) -> Bool { count(clock) > limits[clock.rawValue] }
+    func needsTrim(_ clock: Clock) -> Bool { count(clock) > lines[clock.rawValue].limit }
 
     /// Drops what no longer holds. Costs O(1) for each entry added, since the next time is at twice the number left.
     mutating func trim(_ clock: Clock, where holds: (Kind, Int64) -> Bool) {
-        heaps[clock.rawValue].removeAll { !holds($0.kind, $0.time) }
-        timers[clock.rawValue].removeAll { !holds(.timer(source: Int($0.source)), $0.time) }
-        latest[clock.rawValue].removeAll { !holds($0.kind, $0.due) }
-        due[clock.rawValue].removeAll { !holds($0.kind, $0.time) }
-        limits[clock.rawValue] = max(Self.smallestLimit, 2 * count(clock))
+        lines[clock.rawValue].heap.removeAll { !holds($0.kind, $0.time) }
+        lines[clock.rawValue].timers.removeAll { !holds(.timer(source: Int($0.source)), $0.time) }
+        lines[clock.rawValue].latest.removeAll { !holds($0.kind, $0.due) }
+        lines[clock.rawValue].due.removeAll { !holds($0.kind, $0.time) }
+        lines[clock.rawValue].limit = max(Self.smallestLimit, 2 * count(clock))
     }
 
     /// The timer of a clock may have been cancelled.
-    mutating func disarm(_ clock: Clock) { armed[clock.rawValue] = nil }
+    mutating func disarm(_ clock: Clock) { lines[clock.rawValue].armed = nil }
 
     /// The time a clock must newly be armed for. One that is armed too early is left so: it wakes once in vain, which
     /// is cheaper than setting it anew for every run.
     mutating func toArm(_ clock: Clock, now: Int64) -> Int64? {
-        if let time = armed[clock.rawValue], time <= now { armed[clock.rawValue] = nil }
-        let (exact, late) = (first(clock)?.time, latest[clock.rawValue].first?.latest)
+        if let time = lines[clock.rawValue].armed, time <= now { lines[clock.rawValue].armed = nil }
+        let (exact, late) = (first(clock)?.time, lines[clock.rawValue].latest.first?.latest)
         let first = min(exact ?? .max, late ?? .max)
         guard first != .max else { return nil }
-        if let time = armed[clock.rawValue], time <= first { return nil }
-        armed[clock.rawValue] = first
+        if let time = lines[clock.rawValue].armed, time <= first { return nil }
+        lines[clock.rawValue].armed = first
         return first
     }
 }

@@ -3,7 +3,7 @@ import Schedule
 /// Due entries of each clock are handled, and each clock is armed for the next one.
 extension Engine {
     mutating func passDeadlines() {
-        for clock in Clock.allCases {
+        for clock in Clock.allCases where !deadlines.isEmpty(clock) {
             while let kind = deadlines.next(clock, due: now[clock]) { pass(kind, clock) }
         }
     }
@@ -77,7 +77,7 @@ extension Engine {
     }
 
     mutating func armClocks() {
-        for clock in Clock.allCases {
+        for clock in Clock.allCases where !deadlines.isEmpty(clock) {
             while let first = deadlines.first(clock), !holds(first.kind, first.time, clock) {
                 deadlines.removeFirst(clock)
             }

@@ -25,7 +25,7 @@ extension Engine {
         sources[source].lastEvent = event.time
         actions.append(.report(accepted(event, source)))
         if life.isOpen {
-            if isSuspended || (depth == 0 && !sources[source].held.isEmpty) { return hold(event, source: source) }
+            if isSuspended || (depth == 0 && sources[source].holds) { return hold(event, source: source) }
             if depth == 0,
                 let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: false)
             {
@@ -125,7 +125,9 @@ extension Engine {
         if depth == 0, let refusal = makeRoom(for: event, source: source, target, behind: behind) {
             return end(event, .dropped, refusal, source: source, target)
         }
-        let draft = draft(event, source: source, target, depth: depth, isByHand: behind != nil)
+        let draft = Self.draft(
+            event, source: source, target, depth: depth, isByHand: behind != nil,
+            isClosed: sources[source].merge == nil)
         return enqueue(event, names, draft, dependencies, behind: behind)
     }
 
@@ -144,15 +146,16 @@ extension Engine {
         return nil
     }
 
-    private func draft(
-        _ event: Event, source: Int, _ target: SourceState.Target, depth: Int, isByHand: Bool
+    /// Static: otherwise making one would copy the engine.
+    private static func draft(
+        _ event: Event, source: Int, _ target: SourceState.Target, depth: Int, isByHand: Bool, isClosed: Bool
     ) -> Operation {
         var operation = Operation()
         operation.handler = target.handler
         operation.queue = target.queue
         operation.source = source
         operation.descent.depth = Int16(clamping: depth)
-        operation.isClosed = sources[source].merge == nil
+        operation.isClosed = isClosed
         (operation.descent.isByHand, operation.descent.isOwn) = (isByHand, isByHand)
         _ = operation.entries.add(event, merge: nil)
         return operation
@@ -246,9 +249,8 @@ extension Engine {
         var found: [OperationRef] = []
         for name in names {
             guard let key = keys.index(of: name) else { continue }
-            keys[key].open.forEachRef { ref in
-                guard operations[ref].source == source, operations[ref].queue == target.queue, ref.id > behind ?? 0
-                else { return }
+            for ref in keys[key].open
+            where operations[ref].source == source && operations[ref].queue == target.queue && ref.id > behind ?? 0 {
                 if !found.contains(ref) { found.append(ref) }
             }
         }
@@ -327,7 +329,7 @@ extension Engine {
     /// A change that `Events=` does not choose counts only where it changes what one that waits comes to.
     private mutating func amend(_ fact: Fact, source: Int) {
         var event = Event(id: 0, time: now.realtime, fact: fact)
-        if !sources[source].held.isEmpty, sources[source].held.wouldMerge(event, merge: .add) {
+        if sources[source].holds, sources[source].held.wouldMerge(event, merge: .add) {
             event.id = takeEventID()
             actions.append(.report(accepted(event, source)))
             return hold(event, source: source)

@@ -75,7 +75,7 @@ extension Engine {
 
     /// The source holds it. Held events that the store keeps are delivered to durable queues only.
     mutating func noteHeld(_ source: Int) {
-        guard handling.isNoting, !sources[source].held.isEmpty else { return }
+        guard handling.isNoting, sources[source].holds else { return }
         let isKept = sources[source].targets.allSatisfy { queues[$0.queue].definition.isDurable }
         if isKept { handling.keep() } else { handling.reach(Handling.held(by: source)) }
     }
@@ -97,7 +97,7 @@ extension Engine {
 
     /// Changes that came to nothing while they were held count as handled once nothing is held any more.
     mutating func heldMayHaveEnded(_ source: Int) {
-        guard sources[source].held.isEmpty, let ended = handling.end(Handling.held(by: source)) else { return }
+        guard !sources[source].holds, let ended = handling.end(Handling.held(by: source)) else { return }
         tellHandled(ended.source, ended.handled)
     }
 

@@ -29,17 +29,10 @@ extension Engine {
     private func expand(
         _ template: Template, _ event: Event, source: Int, _ target: SourceState.Target
     ) -> [UInt8] {
-        template.expanded { specifier in
-            switch specifier {
-            case .path:
-                if case .path(let fact) = event.fact { return fact.path }
-            default:
-                break
-            }
-            return RunContext(
-                handler: handlers[target.handler].name, queue: queues[target.queue].definition.name, operation: 0,
-                attempt: 1, origin: sources[source].origin, events: [event], host: hostName
-            ).value(specifier)
-        }
+        if template.isPath, case .path(let fact) = event.fact { return fact.path }
+        let context = RunContext(
+            handler: handlers[target.handler].name, queue: queues[target.queue].definition.name, operation: 0,
+            attempt: 1, origin: sources[source].origin, events: [event], host: hostName)
+        return template.expanded(context.value)
     }
 }

@@ -117,7 +117,7 @@ extension Engine {
             }
         }
         if annulled != nil { noteHeld(source) }
-        if sources[source].held.isEmpty {
+        if !sources[source].holds {
             door.resume(source)
             heldMayHaveEnded(source)
         } else {
@@ -152,7 +152,7 @@ extension Engine {
 
     /// The bound that holds a source back, with its queue.
     func heldBy(_ source: Int) -> String? {
-        guard !sources[source].held.isEmpty, !sources[source].isSuspended else { return nil }
+        guard sources[source].holds, !sources[source].isSuspended else { return nil }
         for target in sources[source].targets where queues[target.queue].heldSources.contains(source) {
             let state = queues[target.queue]
             guard let measure = state.fullness else { continue }
@@ -199,7 +199,7 @@ extension Engine {
 
     /// Lets go everything, room or not: its routes are about to change.
     mutating func letGoAll(_ source: Int) {
-        while !sources[source].held.isEmpty { letGoNext(source, mayDrop: false) }
+        while sources[source].holds { letGoNext(source, mayDrop: false) }
         if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
     }
 

@@ -58,6 +58,8 @@ struct SourceState: Named {
     /// `Events=` of a `[Path]`.
     private(set) var pathEvents = PathEvents.all
     private(set) var watchesPaths = false
+    /// `Key=` is a template: what it is about differs from event to event.
+    private(set) var hasOwnKeys = false
     /// `SettleSec=` is longer than 0.
     private(set) var settles = false
     /// `Join=all`.
@@ -83,7 +85,7 @@ struct SourceState: Named {
 
     var name: Origin { origin }
 
-    var origin: Origin {
+    @inline(__always) var origin: Origin {
         switch identity {
         case .defined(let definition): .source(definition.value.id)
         case .made(let origin): origin
@@ -91,12 +93,12 @@ struct SourceState: Named {
     }
 
     /// `nil`: made by watchd itself.
-    var definition: Shared<SourceDefinition>? {
+    @inline(__always) var definition: Shared<SourceDefinition>? {
         if case .defined(let definition) = identity { definition } else { nil }
     }
 
-    var key: KeyRule { definition?.value.key ?? .handler }
-    var rateLimit: RateLimit? { definition?.value.rateLimit }
+    @inline(__always) var key: KeyRule { definition?.value.key ?? .handler }
+    @inline(__always) var rateLimit: RateLimit? { definition?.value.rateLimit }
     /// `SettleSec=` of a `[Path]`.
     var settle: SettleRule? {
         guard settles, case .path(let path) = definition?.value.trigger else { return nil }
@@ -115,6 +117,7 @@ struct SourceState: Named {
         isTimer = false
         keepsElapses = false
         hasWindows = !definition.windows.isEmpty
+        hasOwnKeys = if case .template = definition.key { true } else { false }
         pathEvents = .all
         (watchesPaths, settles, joinsAll, stopsLoops) = (false, false, false, false)
         switch definition.trigger {
@@ -164,5 +167,8 @@ struct SourceState: Named {
         _modify { yield &seldom.value.rateDeadline }
     }
 
-    var isSuspended: Bool { !seldom.isInitial && !suspensions.isEmpty }
+    @inline(__always) var isSuspended: Bool { !seldom.isInitial && !suspensions.isEmpty }
+
+    /// It holds something back.
+    @inline(__always) var holds: Bool { !heldEvents.isInitial && !held.isEmpty }
 }

@@ -7,7 +7,8 @@ extension Engine {
     func skippingWindow(source: Int, handler: Int) -> String? {
         var windows = handlers[handler].definition.value.windows.notDuring
         if sources[source].hasWindows { windows += sources[source].definition?.value.windows.notDuring ?? [] }
-        return clocks.open(windows).map { "NotDuring=\(sentence($0))" }
+        guard let open = clocks.open(windows) else { return nil }
+        return "NotDuring=\(sentence(open))"
     }
 
     /// `02:00 for 3h, 40min more`.

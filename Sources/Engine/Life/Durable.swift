@@ -203,7 +203,7 @@ extension Engine {
         }
         for source in sources.indices {
             guard case .source(let id) = sources[source].origin else { continue }
-            if !sources[source].held.isEmpty { saveHolds(source) }
+            if sources[source].holds { saveHolds(source) }
             if !sources[source].suspensions.isEmpty { saveSuspensions(id.description, sources[source].suspensions) }
         }
         saveStamps()
@@ -228,7 +228,7 @@ extension Engine {
         }
         for run in operation.runs {
             giveBack(run)
-            giveSlot(run)
+            giveSlot(run.definition)
         }
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1

@@ -5,9 +5,9 @@ enum Life: Sendable {
     /// Before `start`: the store is read.
     case starting
     case running
-    case reloading(PendingReload)
-    case draining(Drain)
-    case drained(Drain)
+    indirect case reloading(PendingReload)
+    indirect case draining(Drain)
+    indirect case drained(Drain)
 
     /// A configuration that waits until `main` runs nothing.
     struct PendingReload: Sendable {

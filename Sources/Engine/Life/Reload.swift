@@ -158,7 +158,7 @@ extension Engine {
             change.removed.append(id.description)
             closeSource(index, id)
             sources[index].isRemoved = true
-            if sources[index].isSuspended, sources[index].held.isEmpty { sources[index].suspensions = [] }
+            if sources[index].isSuspended, !sources[index].holds { sources[index].suspensions = [] }
             for call in door.takeCalls(into: index) {
                 actions.append(.reply(call.token, .failure(.noSuchName(id.description, nearest: nil))))
             }
@@ -200,7 +200,7 @@ extension Engine {
         }
         sources[index].isRemoved = false
         sources[index].targets = targets
-        if sources[index].isHoldStored != isDurable(source: index), !sources[index].held.isEmpty { saveHolds(index) }
+        if sources[index].isHoldStored != isDurable(source: index), sources[index].holds { saveHolds(index) }
         let isReopened = sources[index].isOpenDurable != isDurable(source: index) && definition.id.kind == .descriptor
         guard old != definition || wasRemoved || isReopened else { return }
         if old == definition, !wasRemoved {
@@ -242,14 +242,14 @@ extension Engine {
         startSilence(index)
         if sources[index].isSuspended { holdSuspended(index) }
         // The closed source was held because of its held events; the new one would tell more than can be kept.
-        if !sources[index].held.isEmpty { holdInRim(index, limit: holdLimit(index)) }
+        if sources[index].holds { holdInRim(index, limit: holdLimit(index)) }
     }
 
     // MARK: Removed definitions
 
     mutating func releaseSourceIfUnused(_ index: Int) {
         guard sources.isInUse(index), sources[index].isRemoved else { return }
-        guard sources[index].operations == 0, sources[index].held.isEmpty, door.lettingGo != index,
+        guard sources[index].operations == 0, !sources[index].holds, door.lettingGo != index,
             supervisor[index] == nil,
             sources[index].group.tickets.isEmpty
         else {

@@ -44,7 +44,9 @@ extension HandlerDefinition {
     /// How often `%@` stands in one of its commands, at most.
     var mostLists: Int {
         guard case .exec(let commands) = action else { return 0 }
-        let all = commands + conditions.commands
-        return all.map { $0.words.count { $0 == .everything } }.max() ?? 0
+        var most = 0
+        for command in commands { most = max(most, command.words.count { $0.isEverything }) }
+        for command in conditions.commands { most = max(most, command.words.count { $0.isEverything }) }
+        return most
     }
 }

@@ -7,26 +7,27 @@ extension Engine {
     mutating func complete(_ operation: Operation, _ view: OperationView) {
         guard let result = view.result else { return }
         let definition = operation.runs.last?.definition ?? handlers[operation.handler].definition
-        let completions = definition.value.completions
-        if result == .done { startCompletions(completions.success, .success, operation, view) }
-        if result.isFailure { startCompletions(completions.failure, .failure, operation, view) }
+        if result == .done { startCompletions(definition.value.completions.success, .success, operation, view) }
+        if result.isFailure { startCompletions(definition.value.completions.failure, .failure, operation, view) }
         if result == .done || result.isFailure {
             // Before the first end it had succeeded as far as anybody knows.
             let hadFailed = handlers[operation.handler].lastVerdict?.isFailure ?? false
             handlers[operation.handler].lastVerdict = result
-            if result.isFailure != hadFailed { startCompletions(completions.change, .change, operation, view) }
+            if result.isFailure != hadFailed {
+                startCompletions(definition.value.completions.change, .change, operation, view)
+            }
         }
         // Where it was its turn and a condition did not hold; who is skipped otherwise never came to that.
         let isUnmet = result == .skipped && !operation.runs.isEmpty
         if result == .done || result.isFailure || result == .cancelled || isUnmet {
-            startCompletions(completions.finished, .finished, operation, view)
+            startCompletions(definition.value.completions.finished, .finished, operation, view)
         }
     }
 
     mutating func startCompletions(
         _ names: [String], _ outcome: CompletionFact.Outcome, _ operation: Operation, _ view: OperationView
     ) {
-        guard let cause = operation.entries.newest else { return }
+        guard !names.isEmpty, let cause = operation.entries.newest else { return }
         let targets = names.compactMap { target(handler: $0) }
         guard !targets.isEmpty else { return }
         // At a stop they wait for the next start, whatever their queue.

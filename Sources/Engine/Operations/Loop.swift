@@ -32,6 +32,29 @@ struct LoopWatch: Sendable {
         /// Until this monotonic microsecond, once nothing runs.
         var until: Int64?
 
+        /// A run has started. True: it is a round.
+        ///
+        /// - Parameters:
+        ///   - made: when its operation was, a monotonic microsecond.
+        ///   - isFirst: of its attempts; others are no round, and end none.
+        mutating func started(made: Int64, isFirst: Bool, at now: Int64) -> Bool {
+            running += 1
+            until = nil
+            guard isFirst else { return true }
+            let isRound = lastStart != 0 && made >= lastStart && !hasOthers
+            rounds = isRound ? rounds + 1 : 0
+            if now - lastEnd > LoopWatch.rest { suspicious = LoopWatch.rounds }
+            (hasOthers, lastStart) = (false, now)
+            return isRound
+        }
+
+        /// A run has ended. True: none is left.
+        mutating func ended(at now: Int64) -> Bool {
+            running = max(0, running - 1)
+            if running == 0 { lastEnd = now }
+            return running == 0
+        }
+
         /// Nothing has to be kept in mind of it.
         func isOver(at now: Int64) -> Bool {
             running == 0 && rounds == 0 && held.isEmpty && now > lastEnd + LoopWatch.lateness
@@ -78,15 +101,16 @@ package struct FoundLoop: Equatable, Sendable {
 }
 
 extension Engine {
-    private func loopKeys(_ ref: OperationRef) -> [LoopWatch.Key] {
-        let operation = operations[ref]
-        guard sources[operation.source].watchesPaths, !operation.descent.isByHand else { return [] }
-        let whole = LoopWatch.Key(source: operation.source, handler: operation.handler)
-        guard case .template = sources[operation.source].key else { return [whole] }
-        return [whole]
-            + operation.keys.map {
-                LoopWatch.Key(source: whole.source, handler: whole.handler, name: keys[$0].name.bytes)
-            }
+    /// Calls `body` with each key under which an operation is looked at.
+    private mutating func forEachLoopKey(_ ref: OperationRef, _ body: (inout Engine, LoopWatch.Key) -> Void) {
+        let (source, handler) = (operations[ref].source, operations[ref].handler)
+        guard sources[source].watchesPaths, !operations[ref].descent.isByHand else { return }
+        let keys = operations[ref].keys
+        body(&self, LoopWatch.Key(source: source, handler: handler))
+        guard sources[source].hasOwnKeys else { return }
+        for key in keys {
+            body(&self, LoopWatch.Key(source: source, handler: handler, name: self.keys[key].name.bytes))
+        }
     }
 
     // MARK: Events
@@ -95,13 +119,13 @@ extension Engine {
     mutating func watchForLoop(_ ref: OperationRef, isNew: Bool) {
         guard sources[operations[ref].source].watchesPaths, !loops.states.isEmpty else { return }
         let isLevel = operations[ref].entries.newest?.isLevel ?? false
-        for key in loopKeys(ref) {
-            guard let state = loops.states[key] else { continue }
-            let isLate = state.running == 0 && now.monotonic <= state.lastEnd + LoopWatch.lateness
+        forEachLoopKey(ref) { engine, key in
+            guard let state = engine.loops.states[key] else { return }
+            let isLate = state.running == 0 && engine.now.monotonic <= state.lastEnd + LoopWatch.lateness
             if isLevel || (state.running != 1 && !isLate) {
-                beginLoopAnew(key)
-            } else if isNew, state.rounds >= state.suspicious, loops.heldBy[ref.id] == nil {
-                hold(ref, for: key)
+                engine.beginLoopAnew(key)
+            } else if isNew, state.rounds >= state.suspicious, engine.loops.heldBy[ref.id] == nil {
+                engine.hold(ref, for: key)
             }
         }
     }
@@ -122,33 +146,31 @@ extension Engine {
     /// - Parameter isFirst: of its attempts.
     mutating func loopRunStarted(_ ref: OperationRef, isFirst: Bool) {
         guard sources[operations[ref].source].watchesPaths else { return }
-        for key in loopKeys(ref) {
-            var state = loops.states[key] ?? LoopWatch.State()
-            if isFirst {
-                let isRound =
-                    state.lastStart != 0 && operations[ref].times.made >= state.lastStart && !state.hasOthers
-                state.rounds = isRound ? state.rounds + 1 : 0
-                if now.monotonic - state.lastEnd > LoopWatch.rest { state.suspicious = LoopWatch.rounds }
-                (state.hasOthers, state.lastStart) = (false, now.monotonic)
-                if !isRound { loops.found[key] = nil }
-            }
-            state.running += 1
-            state.until = nil
-            loops.states[key] = state
-            if state.rounds == 0 { release(key) }
+        let made = operations[ref].times.made
+        forEachLoopKey(ref) { engine, key in
+            let (isRound, mayGo) = Self.started(
+                &engine.loops.states[key, default: LoopWatch.State()], made, isFirst, engine.now.monotonic)
+            if !isRound, !engine.loops.found.isEmpty { engine.loops.found[key] = nil }
+            if mayGo { engine.release(key) }
         }
         loops.trim(at: now.monotonic)
+    }
+
+    /// One look into the dictionary for all. `mayGo`: there are operations held back, and no reason for it any more.
+    private static func started(
+        _ state: inout LoopWatch.State, _ made: Int64, _ isFirst: Bool, _ now: Int64
+    ) -> (isRound: Bool, mayGo: Bool) {
+        let isRound = state.started(made: made, isFirst: isFirst, at: now)
+        return (isRound, state.rounds == 0 && !state.held.isEmpty)
     }
 
     /// An attempt has ended.
     mutating func loopRunEnded(_ ref: OperationRef) {
         guard !loops.states.isEmpty else { return }
-        for key in loopKeys(ref) {
-            guard var state = loops.states[key] else { continue }
-            state.running = max(0, state.running - 1)
-            if state.running == 0 { state.lastEnd = now.monotonic }
-            loops.states[key] = state
-            if state.running == 0 { waitForOthers(key) }
+        forEachLoopKey(ref) { engine, key in
+            guard let index = engine.loops.states.index(forKey: key) else { return }
+            let isLast = engine.loops.states.values[index].ended(at: engine.now.monotonic)
+            if isLast, !engine.loops.states.values[index].held.isEmpty { engine.waitForOthers(key) }
         }
     }
 

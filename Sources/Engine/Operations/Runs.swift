@@ -19,14 +19,14 @@ extension Engine {
             return
         }
         operations[ref].runs[index].phase = .running(pid: pid)
-        let definition = operations[ref].runs[index].definition.value
+        let definition = operations[ref].runs[index].definition
         // The next one of several commands has another process.
-        if operations[ref].record.isLong || definition.commandCount > 1 { save(ref) }
+        if operations[ref].record.isLong || definition.value.commandCount > 1 { save(ref) }
         // While the start waited for the store, no time passed for it.
         if operations[ref].record.isDurable, operations[ref].runs[index].deadline == nil {
-            setDeadline(ref, part: id.part, after: definition.timeout.microseconds)
+            setDeadline(ref, part: id.part, after: definition.value.timeout.microseconds)
         }
-        if operations[ref].record.isDurable { expectEnd(ref, definition) }
+        if operations[ref].record.isDurable { expectEnd(ref, definition.value) }
     }
 
     mutating func runUsed(_ id: RunID, _ usage: ResourceUsage) {
@@ -46,15 +46,15 @@ extension Engine {
             return perform(effects)
         }
         guard let (ref, index) = running(id) else { return }
-        giveSlot(operations[ref].runs[index])
+        let definition = operations[ref].runs[index].definition
+        giveSlot(definition)
         var verdict = Self.judge(operations[ref].runs[index], exit, reason)
         (verdict.exit, verdict.output) = (exit, output)
-        let definition = operations[ref].runs[index].definition.value
-        guard verdict.result == .done, definition.action.performer == .engine else {
+        guard verdict.result == .done, definition.value.action.performer == .engine else {
             return attemptEnded(ref, part: id.part, verdict)
         }
         // Its conditions hold.
-        act(ref, part: id.part, definition)
+        act(ref, part: id.part, definition.value)
     }
 
     /// There is no process that a stop could wait for.
@@ -62,7 +62,7 @@ extension Engine {
         guard let (ref, index) = running(id), operations[ref].runs[index].ending == nil else {
             return runEnded(id, exit: nil, output: [], reason: reason)
         }
-        giveSlot(operations[ref].runs[index])
+        giveSlot(operations[ref].runs[index].definition)
         let why = "watchd stopped before it could be started: \(reason)"
         attemptEnded(ref, part: id.part, Verdict(result: .stopped, reason: why))
     }
@@ -73,12 +73,13 @@ extension Engine {
         guard operations[ref].runs[index].ending == nil else {
             return runEnded(id, exit: nil, output: output, reason: nil)
         }
-        giveSlot(operations[ref].runs[index])
+        giveSlot(operations[ref].runs[index].definition)
         attemptEnded(ref, part: id.part, Verdict(result: .skipped, reason: reason, output: output))
     }
 
-    mutating func giveSlot(_ run: Run) {
-        if run.definition.value.needsProcess { scheduler.giveSlot() }
+    /// - Parameter definition: that the run was started with.
+    mutating func giveSlot(_ definition: SharedDefinition) {
+        if definition.value.needsProcess { scheduler.giveSlot() }
     }
 
     /// Static: otherwise reading the run would copy the engine.

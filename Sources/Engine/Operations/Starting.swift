@@ -36,8 +36,8 @@ extension Engine {
             close(ref)
             overdue.begins(ref.id)
             scheduler.noteRestarts(behind: ref)
-            let definition = definition(of: ref).value
-            let fitting = ArgumentSpace.stride(operations[ref].entries, definition)
+            let isOne = operations[ref].entries.count < 2
+            let fitting = isOne ? nil : ArgumentSpace.stride(operations[ref].entries, definition(of: ref).value)
             let stride = [stride, fitting].compactMap { $0 }.min()
             if let stride, operations[ref].entries.count > stride { split(ref, stride) }
         }

@@ -149,8 +149,8 @@ struct KeyLine: Sendable {
     }
 }
 
-/// The operations that have a key and still take events in.
-struct OpenOperations: Sendable {
+/// The operations that have a key and still take events in, in no order.
+struct OpenOperations: Sequence, Sendable {
     private var first: OperationRef?
     private var others: [OperationRef] = []
 
@@ -166,9 +166,16 @@ struct OpenOperations: Sendable {
         }
     }
 
-    /// In no order.
-    func forEachRef(_ body: (OperationRef) -> Void) {
-        if let first { body(first) }
-        others.forEach(body)
+    struct Iterator: IteratorProtocol {
+        fileprivate var first: OperationRef?
+        fileprivate var others: IndexingIterator<[OperationRef]>
+
+        mutating func next() -> OperationRef? {
+            guard let ref = first else { return others.next() }
+            first = nil
+            return ref
+        }
     }
+
+    func makeIterator() -> Iterator { Iterator(first: first, others: others.makeIterator()) }
 }

@@ -14,6 +14,8 @@ struct SlotLines: Sendable {
     }
 
     static let turnOfLowerClasses = 16
+    /// By rank.
+    private static let classes = QoS.allCases
 
     private(set) var maxProcesses: Int
     /// Commands that run.
@@ -56,11 +58,11 @@ struct SlotLines: Sendable {
     mutating func first(in lanes: [Lane]) -> (contender: Contender, qos: QoS)? {
         var highest: (contender: Contender, qos: QoS)?
         var lower: (contender: Contender, qos: QoS)?
-        for qos in QoS.allCases where isFree(for: qos) {
-            while let first = lines[qos.rank].first, !lanes.isStanding(first, at: .slots) {
-                lines[qos.rank].removeFirst()
-            }
-            guard let first = lines[qos.rank].first else { continue }
+        for rank in lines.indices where lines[rank].count > 0 {
+            let qos = Self.classes[rank]
+            guard isFree(for: qos) else { continue }
+            while let first = lines[rank].first, !lanes.isStanding(first, at: .slots) { lines[rank].removeFirst() }
+            guard let first = lines[rank].first else { continue }
             if highest == nil {
                 highest = (first, qos)
                 if startsSinceTurn < Self.turnOfLowerClasses - 1 { break }

@@ -56,6 +56,15 @@ final class NewFiles {
         names[name] = Waiting()
         guard !isPlanned else { return }
         isPlanned = true
+        // Most are written in one go: their close has been read with what made them, and no timer is needed.
+        hub.whenCaughtUp { [weak self] in self?.planLook() }
+    }
+
+    private func planLook() {
+        guard names.values.contains(where: { $0.watch == nil }) else {
+            isPlanned = false
+            return
+        }
         hub.after(Self.moment) { [weak self] in
             self?.hub.whenCaughtUp { self?.look() }
         }

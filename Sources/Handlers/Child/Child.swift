@@ -272,16 +272,7 @@ struct Child: Sendable {
     /// One pipe for both, so that the order of what is written is kept.
     private func outputPipe() throws -> (read: Int32, write: Int32)? {
         guard definition.standardOutput == .journal || definition.standardError == .journal else { return nil }
-        let pipe = try Linux.pipe()
-        let (read, write) = pipe.release()
-        do {
-            try Linux.setNonBlocking(read)
-        } catch {
-            FileDescriptor(owning: read).close()
-            FileDescriptor(owning: write).close()
-            throw error
-        }
-        return (read, write)
+        return try Linux.pipeReadWithoutWaiting().release()
     }
 
     private func open(

@@ -25,8 +25,8 @@ package struct ChildPriority: Equatable, Sendable {
 
     /// - Parameters:
     ///   - nice: the daemon's own at its start.
-    ///   - io: the daemon's own.
-    package init(_ qos: QoS, nice: Int32, io: IOPriority) {
+    ///   - io: the daemon's own; few ask for it.
+    package init(_ qos: QoS, nice: Int32, io: @autoclosure () -> IOPriority) {
         let wanted: (nice: Int32, io: IOPriority?) =
             switch qos {
             case .userInteractive, .userInitiated, .default: (0, nil)
@@ -34,6 +34,6 @@ package struct ChildPriority: Equatable, Sendable {
             case .background: (10, .idle)
             }
         self.nice = nice + wanted.nice
-        self.io = wanted.io.map { min($0, io) }
+        self.io = wanted.io.map { min($0, io()) }
     }
 }

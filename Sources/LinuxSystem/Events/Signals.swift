@@ -71,7 +71,7 @@ extension Linux {
     }
 
     /// `signal(2)` with SIG_IGN, for the whole process. Children of `spawn` do not inherit it.
-    package static func ignoreSignal(_ signal: Int32) { _ = Glibc.signal(signal, SIG_IGN) }
+    package static func ignoreSignal(_ signal: Int32) { clinux_ignore_signal(signal) }
 
     /// `kill(2)`. ESRCH: no such process; EPERM: not ours. Signal 0 only asks.
     package static func kill(process: Int32, signal: Int32) throws(SystemError) {

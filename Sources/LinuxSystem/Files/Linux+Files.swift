@@ -71,6 +71,18 @@ extension Linux {
         }
     }
 
+    /// `pwrite(2)` until everything is written: who reads the file next begins where it stood.
+    static func writeAll(_ descriptor: Int32, _ bytes: some Sequence<UInt8>, from offset: Int) throws(SystemError) {
+        var (rest, offset) = (Array(bytes)[...], offset)
+        while !rest.isEmpty {
+            let count = try call("pwrite") {
+                rest.withUnsafeBytes { Glibc.pwrite(descriptor, $0.baseAddress, $0.count, offset) }
+            }
+            rest = rest.dropFirst(count)
+            offset += count
+        }
+    }
+
     /// A whole small file, `/proc` files included; more than `limit` bytes is EFBIG. Blocks as the file does.
     package static func readFile(_ path: some SystemPath, limit: Int = 1 << 20) throws(SystemError) -> [UInt8] {
         try open(path, .reading).use { descriptor throws(SystemError) in

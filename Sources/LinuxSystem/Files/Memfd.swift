@@ -7,11 +7,10 @@ extension Linux {
     package static func memfd(name: String, _ bytes: some Sequence<UInt8>) throws(SystemError) -> FileDescriptor {
         let memory = FileDescriptor(owning: try call("memfd_create", name) { clinux_memfd_create($0) })
         do throws(SystemError) {
-            try writeAll(memory.rawValue, bytes)
+            try writeAll(memory.rawValue, bytes, from: 0)
             try call("fcntl F_ADD_SEALS") {
                 fcntl(memory.rawValue, Int32(CLINUX_F_ADD_SEALS), Int32(CLINUX_SEAL_EVERYTHING))
             }
-            try call("lseek") { lseek(memory.rawValue, 0, SEEK_SET) }
         } catch {
             memory.close()
             throw error

@@ -15,6 +15,20 @@ extension Linux {
         return Pipe(readEnd: FileDescriptor(owning: ends[0]), writeEnd: FileDescriptor(owning: ends[1]))
     }
 
+    /// `pipe2(2)` with O_CLOEXEC, of which the read end alone has O_NONBLOCK.
+    package static func pipeReadWithoutWaiting() throws(SystemError) -> Pipe {
+        let pipe = try Linux.pipe()
+        do throws(SystemError) {
+            // It has no other flags that could be set.
+            try call("fcntl F_SETFL") { fcntl(pipe.readEnd.rawValue, F_SETFL, O_NONBLOCK) }
+        } catch {
+            pipe.readEnd.close()
+            pipe.writeEnd.close()
+            throw error
+        }
+        return pipe
+    }
+
     /// `tee(2)` without waiting: shows the other pipe what is in this one, of which nothing is consumed; how many
     /// bytes, 0 when nothing is there and nobody writes. EAGAIN: nothing is there now, or the other pipe is full.
     package static func tee(_ pipe: Int32, to other: Int32, atMost limit: Int) throws(SystemError) -> Int {

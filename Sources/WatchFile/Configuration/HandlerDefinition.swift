@@ -88,6 +88,8 @@ package struct Command: Hashable, Sendable {
         case template(Template)
         /// `%@`: one word for each path (or line) of the operation.
         case everything
+
+        package var isEverything: Bool { if case .everything = self { true } else { false } }
     }
 
     /// Where programs without a slash are looked for, unless `Environment=` has a `PATH`.

@@ -27,6 +27,12 @@ package struct Template: Hashable, Sendable {
         }
     }
 
+    /// It is `%p`, and nothing else.
+    package var isPath: Bool {
+        guard parts.count == 1, case .specifier(.path) = parts[0] else { return false }
+        return true
+    }
+
     package var specifiers: [Specifier] {
         parts.compactMap { if case .specifier(let specifier) = $0 { specifier } else { nil } }
     }

@@ -1,7 +1,7 @@
 /// The command line, understood.
 struct Invocation {
     enum Verb: String, CaseIterable {
-        case latency, idle, queue, timers, calendar, exit, store, lines
+        case latency, idle, queue, timers, calendar, exit, store, lines, budget
 
         static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
@@ -16,12 +16,13 @@ struct Invocation {
         watchd-bench store [--part PART] [--rounds N] [--operations N] [--events N] [--pending N] [--records N]
                            [--starts N] [--queries N] [--json] [--watchd PATH]
         watchd-bench lines [--rounds N] [--lines N] [--json] [--watchd PATH]
+        watchd-bench budget
 
         latency   from an event to the moment its handler begins, for watchd and for a floor in C, in turn
           --kind      path, fifo, signal, exit or timer; without it all of them
           --rounds    rounds of each kind (5)
           --events    events of a round, for each of the two (200)
-          --gap       ms of quiet before each event (3)
+          --gap       ms of quiet before each event (3); before watchd's of paths at least 110
 
         idle      what watchd does when nothing happens, and how long it takes to start
           --seconds   how long it is watched, just started and again after the burst (30)
@@ -63,6 +64,9 @@ struct Invocation {
         lines     lines from a FIFO into an operation, beside cat and an epoll loop in C, in turn
           --rounds      rounds of each (3)
           --lines       lines of a round, in thousands (1000)
+
+        budget    ten operations on the way of an event, for Tests/Benchmarks/check-budget, which counts their
+                  instructions; without it there is nothing to see
 
           --json      one JSON object instead of the table
           --watchd    the program to measure (that beside watchd-bench)

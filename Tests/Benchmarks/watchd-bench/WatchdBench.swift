@@ -43,6 +43,8 @@
 // waits,
 //           beside cat and beside an epoll loop in C that only looks for newlines.
 //
+// budget    Ten operations on the way of an event, for `Tests/Benchmarks/check-budget`.
+//
 // All times are µs of CLOCK_MONOTONIC. Figures of rounds are given as their median and, in brackets, their range.
 
 import Glibc
@@ -80,6 +82,7 @@ enum WatchdBench {
         if invocation.verb == .calendar {
             return show(try CalendarBenchmark(invocation.calendar).run(), asJSON: invocation.isJSON)
         }
+        if invocation.verb == .budget { return try BudgetBenchmark().run() }
         let programs = try Programs(watchd: invocation.watchd)
         let bed = try Bed()
         defer { bed.remove() }
@@ -99,7 +102,7 @@ enum WatchdBench {
         case .lines:
             let benchmark = LinesBenchmark(programs: programs, bed: bed, settings: invocation.lines)
             show(try benchmark.run(), asJSON: invocation.isJSON)
-        case .queue, .timers, .calendar: break
+        case .queue, .timers, .calendar, .budget: break
         }
     }
 
