@@ -60,8 +60,9 @@ int clinux_raise_descriptor_limit(void) {
     return 0;
 }
 
-// Signals that are not at their default, one bit each: looked at once, since to set all 64 in every child takes longer than
-// everything else that is done there. Whoever changes one says so (clinux_ignore_signal, clinux_dispositions_changed).
+// Signals that are not at their default, one bit each: looked at once, since to set all 64 in every child takes longer
+// than everything else that is done there. Code that changes one says so (clinux_ignore_signal,
+// clinux_dispositions_changed).
 static pthread_mutex_t dispositions_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t dispositions;
 static int are_dispositions_known;

@@ -25,7 +25,7 @@ extension Runtime {
         }
     }
 
-    /// Whatever hangs, or waits for something, becomes a problem without a further input.
+    /// A source that hangs, or an operation that waits, becomes a problem without a further input.
     private func lookLaterForProblems() {
         guard processesRunning > 0 || lanesAreBusy || slow.isBusy || !delayedRuns.isEmpty, !isProblemLookPlanned else {
             return

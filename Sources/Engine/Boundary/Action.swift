@@ -141,7 +141,7 @@ package enum Reply: Sendable {
     case done
     case events([UInt64])
     case operations([UInt64])
-    /// What an event that somebody waits for has started has ended.
+    /// The operations that an emitted event has started have ended.
     indirect case emitted(UInt64, EmitEnd)
     /// The end of the operations that a `Run` with `wait` started; the worst one.
     indirect case ran(OperationView)

@@ -5,9 +5,9 @@ package struct Problem: Equatable, Sendable {
     /// `path/media`, `queue/images`, `handler/backup`, or `watchd` itself.
     package var object: String
     package var sentence: String
-    /// What watchd does about it.
+    /// The action that watchd takes.
     package var action: String
-    /// What a person could do.
+    /// The remedy that a person has.
     package var help: String?
     /// A time as RFC 3339 writes it.
     package var since: String

@@ -33,7 +33,7 @@ extension Engine {
             suspension: Suspension(by: command.user, reason: command.reason ?? "drained", since: now.realtime),
             user: command.user)
         if let caller = command.caller {
-            // What could only wait for itself is not begun.
+            // A drain that could only wait for itself is not begun.
             var trial = self
             trial.drains.byToken[token] = drain
             trial.markQueues(token)

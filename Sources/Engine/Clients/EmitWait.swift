@@ -23,7 +23,7 @@ package enum EmitEnd: Sendable {
 extension Engine {
     /// Why a part of a run may not wait for an event that could be taken in now; `nil`: it may.
     func deadlock(of caller: UInt64, waitingFor call: EmitCall) -> [String]? {
-        // What would be started only to wait for itself is not started at all.
+        // An event whose operations could only wait for themselves is not emitted.
         var trial = self
         trial.admit(call)
         return trial.deadlock(
