@@ -70,12 +70,13 @@ struct Calls: Sendable {
 
     /// Those that are looked at after each input.
     var idleSubjects: [Subject] {
-        waits.sorted { $0.key < $1.key }.map(\.value.subject).filter {
-            switch $0 {
+        let found = waits.filter {
+            switch $0.value.subject {
             case .idleQueue, .idleSource: true
             case .operation, .queue, .group, .held: false
             }
         }
+        return found.sorted { $0.key < $1.key }.map(\.value.subject)
     }
 
     func deadline(of token: Token) -> Int64? { waits[token]?.deadline }
