@@ -26,7 +26,7 @@ extension Engine {
         tell(.operation(operation.id), view, isSafe: !operation.record.isStored)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
         markEnded(operation.id, verdict.result)
-        tell(.held(operation.id), view)
+        if !calls.isEmpty { tell(.held(operation.id), view) }
         complete(operation, view)
         if isOnceDone { endOnce(operation.handler) }
         leaveGroups(operation, view)
