@@ -58,7 +58,7 @@ struct SourceState: Named {
     /// `Events=` of a `[Path]`.
     private(set) var pathEvents = PathEvents.all
     private(set) var watchesPaths = false
-    /// `Key=` is a template: what it is about differs from event to event.
+    /// `Key=` is a template: events may have different keys.
     private(set) var hasOwnKeys = false
     /// `SettleSec=` is longer than 0.
     private(set) var settles = false

@@ -56,7 +56,7 @@ final class NewFiles {
         names[name] = Waiting()
         guard !isPlanned else { return }
         isPlanned = true
-        // Most are written in one go: their close has been read with what made them, and no timer is needed.
+        // Most files are written in one go: their close has been read with their creation, and no timer is needed.
         hub.whenCaughtUp { [weak self] in self?.planLook() }
     }
 

@@ -140,7 +140,7 @@ private final class BudgetLoad {
 
     private static let settings = "[Watchd]\nMaxProcesses=1000\n"
 
-    /// The input of that number; what has to be there before it is made now.
+    /// The input of that number; the operations that it presupposes are made now.
     func input(_ measured: BudgetBenchmark.Measured, _ number: Int) -> Input {
         let id = SourceID(.path, measured.rawValue)
         switch measured {
@@ -173,7 +173,7 @@ private final class BudgetLoad {
         }
     }
 
-    /// What has come of it: a budget for something else would be none.
+    /// The outcome: a count of other work would be no budget.
     var summary: String {
         let totals = engine.totals
         return "actions=\(actions) starts=\(runs.count) pending=\(totals[.pending]) running=\(totals[.running]) "

@@ -15,9 +15,9 @@ struct QueueResult: Encodable, CustomStringConvertible {
         /// Operations a second, at least.
         var perSecond = 300_000.0
         /// The cost of an operation among 100 000 over that among 1 000, at most.
-        var ratio = 1.5
+        var ratio = 1.3
         /// Bytes for each operation that waits, at most.
-        var bytes = 768.0
+        var bytes = 640.0
     }
 
     struct Ratio: Encodable {
