@@ -1,7 +1,7 @@
 /// The command line, understood.
 struct Invocation {
     enum Verb: String, CaseIterable {
-        case latency, idle, queue, timers, calendar, exit, store, lines, budget
+        case latency, idle, queue, timers, calendar, exit, store, lines, budget, peers
 
         static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
@@ -17,12 +17,13 @@ struct Invocation {
                            [--starts N] [--queries N] [--json] [--watchd PATH]
         watchd-bench lines [--rounds N] [--lines N] [--json] [--watchd PATH]
         watchd-bench budget
+        watchd-bench peers [--rounds N] [--events N] [--json] [--watchd PATH]
 
         latency   from an event to the moment its handler begins, for watchd and for a floor in C, in turn
           --kind      path, fifo, signal, exit or timer; without it all of them
           --rounds    rounds of each kind (5)
           --events    events of a round, for each of the two (200)
-          --gap       ms of quiet before each event (3); before watchd's of paths at least 110
+          --gap       ms of quiet before each event (3); of paths at least 55
 
         idle      what watchd does when nothing happens, and how long it takes to start
           --seconds   how long it is watched, just started and again after the burst (30)
@@ -67,6 +68,11 @@ struct Invocation {
 
         budget    ten operations on the way of an event, for Tests/Benchmarks/check-budget, which counts their
                   instructions; without it there is nothing to see
+
+        peers     from the close of a file to the moment its handler begins, for watchd and, where it is installed,
+                  for a loop of inotifywait, in turn
+          --rounds    rounds of each (5)
+          --events    events of a round, for each of them (200)
 
           --json      one JSON object instead of the table
           --watchd    the program to measure (that beside watchd-bench)
@@ -128,6 +134,8 @@ struct Invocation {
             latency.kinds = [kind]
         case ("--rounds", "latency"): latency.rounds = try number(option, value(), 1...1000)
         case ("--events", "latency"): latency.events = try number(option, value(), 1...1_000_000)
+        case ("--rounds", "peers"): latency.rounds = try number(option, value(), 1...1000)
+        case ("--events", "peers"): latency.events = try number(option, value(), 1...1_000_000)
         case ("--gap", "latency"): latency.gap = try number(option, value(), 0...60_000)
         case ("--rounds", "queue"): queue.rounds = try number(option, value(), 1...1000)
         case ("--operations", "queue"): queue.operations = try number(option, value(), 1...1_000_000)

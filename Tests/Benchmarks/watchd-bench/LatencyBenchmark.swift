@@ -15,9 +15,9 @@ struct LatencyBenchmark {
     /// (µs).
     static let timerPeriod: Int64 = 40_000
     static let floorPhase = timerPeriod / 2
-    /// What changes during a run or up to 100 ms behind it may be its own doing (`Loop=`), and after ten such runs the
-    /// next one waits for a second (ms).
-    static let gapOfPaths = 110
+    /// Of two that take turns: what changes during a run or up to 100 ms behind it may be the run's own doing (`Loop=`),
+    /// and after ten such runs the next one waits for a second (ms).
+    static let gapOfPaths = 55
 
     let programs: Programs
     let bed: Bed
@@ -54,8 +54,8 @@ struct LatencyBenchmark {
     ) throws -> (floor: Percentiles, watchd: Percentiles) {
         var times: (floor: [Int64], watchd: [Int64]) = ([], [])
         for _ in 0..<events {
-            times.floor.append(try floor.latency(gap: settings.gap))
             let gap = kind == .path ? max(settings.gap, Self.gapOfPaths) : settings.gap
+            times.floor.append(try floor.latency(gap: gap))
             times.watchd.append(try watchd.latency(gap: gap))
         }
         return (Percentiles(times.floor), Percentiles(times.watchd))

@@ -54,6 +54,18 @@ struct Side {
         return try Side(daemon, reports, kind, target, phase: phase, programs, bed)
     }
 
+    /// Of files.
+    static func peer(_ peer: Peer, _ folder: String, _ programs: Programs, _ bed: Bed) throws -> Side {
+        try Linux.mkdir(folder)
+        let reports = try Reports("\(folder)/report", bed: bed)
+        let (target, own) = ("\(folder)/target", "\(folder)/own")
+        try makeTarget(.path, target)
+        try Linux.mkdir(own)
+        let daemon = try Daemon(
+            "\(peer)", ["/bin/sh", "-c", peer.script, "sh", target, programs.handler, reports.path, own], bed: bed)
+        return try Side(daemon, reports, .path, target, phase: 0, programs, bed)
+    }
+
     /// What must be there before the daemon.
     private static func makeTarget(_ kind: Kind, _ target: String) throws {
         switch kind {

@@ -43,6 +43,8 @@
 // waits,
 //           beside cat and beside an epoll loop in C that only looks for newlines.
 //
+// peers     From the close of a file to the handler's `main`, beside a loop of inotifywait.
+//
 // budget    Ten operations on the way of an event, for `Tests/Benchmarks/check-budget`.
 //
 // All times are µs of CLOCK_MONOTONIC. Figures of rounds are given as their median and, in brackets, their range.
@@ -101,6 +103,9 @@ enum WatchdBench {
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .lines:
             let benchmark = LinesBenchmark(programs: programs, bed: bed, settings: invocation.lines)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .peers:
+            let benchmark = PeersBenchmark(programs: programs, bed: bed, settings: invocation.latency)
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .queue, .timers, .calendar, .budget: break
         }
