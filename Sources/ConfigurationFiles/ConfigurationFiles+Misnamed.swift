@@ -1,4 +1,5 @@
 import LinuxSystem
+import Schedule
 import WatchFile
 
 extension ConfigurationFiles {

@@ -1,3 +1,4 @@
+import JSON
 package import Varlink
 
 /// The errors of `io.watchd.Manager`, each with what a person needs to act on it.

@@ -93,8 +93,8 @@ package struct TimeZoneDatabase: Sendable {
             guard let target = try? Linux.readlink(path), let text = String(validating: target, as: UTF8.self) else {
                 break
             }
-            let parts = text.split(separator: "/zoneinfo/")
-            if parts.count > 1 { return parts.last.map(String.init) }
+            let parts = text.pieces(between: "/zoneinfo/")
+            if parts.count > 1 { return parts.last }
             name = text
             let slash = UInt8(ascii: "/")
             path = target.first == slash ? target : path.prefix(through: path.lastIndex(of: slash) ?? 0) + target

@@ -1,5 +1,6 @@
 import ControlInterface
 import ControlKit
+import JSON
 import Testing
 import Varlink
 

@@ -1,3 +1,4 @@
+import JSON
 import Varlink
 
 /// An interface description, read: what members each type, method and error has.

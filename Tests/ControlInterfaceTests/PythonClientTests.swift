@@ -1,6 +1,7 @@
 import ControlInterface
 import ControlKit
 import FoundationEssentials
+import JSON
 import ProgramKit
 import Testing
 import Varlink

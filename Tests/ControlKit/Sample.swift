@@ -1,4 +1,5 @@
 package import ControlInterface
+package import JSON
 package import Varlink
 
 /// One call and its reply.

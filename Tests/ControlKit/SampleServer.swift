@@ -1,4 +1,5 @@
 import Dispatch
+package import JSON
 import LinuxSystem
 package import Varlink
 

@@ -1,5 +1,6 @@
 package import ControlInterface
-package import Varlink
+package import JSON
+import Varlink
 
 extension Samples {
     package static let payload = JSONValue.object(["a": .array([.int(1), .null])])

@@ -1,3 +1,4 @@
+import JSON
 import LinuxSystem
 import ProgramKit
 import Testing

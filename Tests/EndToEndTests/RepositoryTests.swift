@@ -11,7 +11,7 @@ import Testing
         "CSystemd": ["Systemd"],
         "CSQLite": ["Store"],
         "CLinux": ["LinuxSystem"],
-        "FoundationEssentials": ["Varlink", "ControlInterface", "Handlers", "Store", "Daemon", "watchctl"],
+        "FoundationEssentials": [],
         "Foundation": [],
         "FoundationInternationalization": [],
     ]

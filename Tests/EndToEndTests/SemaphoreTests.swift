@@ -1,4 +1,5 @@
 import ControlInterface
+import JSON
 import LinuxSystem
 import ProgramKit
 import Testing

@@ -1,5 +1,6 @@
 import ControlInterface
 import Glibc
+import JSON
 import LinuxSystem
 import ProgramKit
 import Testing

@@ -1,4 +1,5 @@
 import ControlInterface
+import JSON
 import LinuxSystem
 import ProgramKit
 import Testing
@@ -30,6 +31,16 @@ import Varlink
             [try Products.path("watchctl"), "--socket", watchd.socket, "--json"] + words)
         #expect(end.code == 0, "\(words): \(end)")
         return try JSON.decode(JSONValue.self, from: end.output)
+    }
+
+    /// As the package has it.
+    @Test func aLinkToWatchdIsWatchctl() throws {
+        try withTemporaryFolder { folder in
+            try Linux.symlink("\(folder)/watchctl", to: try Products.path("watchd"))
+            let end = try Program.run(["\(folder)/watchctl", "timespan", "90s"])
+            #expect(end.code == 0)
+            #expect(try end.text == Program.run([try Products.path("watchctl"), "timespan", "90s"]).text)
+        }
     }
 
     @Test func everyVerbDoesWhatItSaysWithItsExitStatus() throws {

@@ -1,4 +1,5 @@
 import ControlInterface
+import JSON
 import Varlink
 
 /// The entry point of libFuzzer: whatever the bytes of a client, and however they are cut, the connection ends, every

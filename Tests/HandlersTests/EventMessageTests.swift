@@ -10,7 +10,7 @@ import WatchFile
 
     private func object(_ fact: Fact) throws -> String {
         String(
-            decoding: try EventMessage.object(Event(id: 7, time: 1_000_000, fact: fact), origin: origin), as: UTF8.self)
+            decoding: EventMessage.object(Event(id: 7, time: 1_000_000, fact: fact), origin: origin), as: UTF8.self)
     }
 
     private func expect(_ fact: Fact, _ members: String, kind: String, event: String) throws {
@@ -92,7 +92,7 @@ import WatchFile
         let events = [1, 2].map { Event(id: $0, time: 0, fact: .line(LineFact(Array("x\ny".utf8)))) }
         let context = RunContext(
             handler: "h", queue: "q", operation: 9, attempt: 1, origin: origin, events: events)
-        let line = try EventMessage.line(context)
+        let line = EventMessage.line(context)
         #expect(line.count { $0 == 0x0A } == 1)
         #expect(line.last == 0x0A)
         let text = String(decoding: line, as: UTF8.self)

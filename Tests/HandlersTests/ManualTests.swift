@@ -35,7 +35,7 @@ struct ManualTests {
 
     @Test func everyMemberOfAnEventIsInIt() {
         let names = Self.names("Cm")
-        for key in EventMessage.Body.CodingKeys.allCases { #expect(names.contains(key.rawValue), "\(key.rawValue)") }
+        for key in EventBody.Member.allCases { #expect(names.contains(key.rawValue), "\(key.rawValue)") }
     }
 
     @Test func thePathOfCommandsIsInIt() { #expect(Self.page.contains(ChildEnvironment.path)) }

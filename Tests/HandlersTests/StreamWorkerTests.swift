@@ -69,7 +69,7 @@ import WatchFile
             rim.hand([first], to: worker)
             rim.closeInput(of: worker)
             try wait(for: "its end") { rim.ended[worker] != nil }
-            let expected = try EventMessage.line(RunContext(first, host: Linux.hostName))
+            let expected = EventMessage.line(RunContext(first, host: Linux.hostName))
             #expect(rim.ended[worker]?.output == expected)
             #expect(rim.answers == ["7 written", "end"])
         }
@@ -123,8 +123,8 @@ import WatchFile
                 try wait(for: "both") { rim.answers.count == 2 }
                 rim.closeInput(of: worker)
                 try wait(for: "its end") { rim.ended[worker] != nil }
-                let size = try [long, line(2, isAcknowledged: false)].reduce(0) {
-                    try $0 + EventMessage.line(RunContext($1, host: Linux.hostName)).count
+                let size = [long, line(2, isAcknowledged: false)].reduce(0) {
+                    $0 + EventMessage.line(RunContext($1, host: Linux.hostName)).count
                 }
                 #expect(rim.output(of: worker).contains("\(size)"))
             }

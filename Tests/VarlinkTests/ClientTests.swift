@@ -1,3 +1,4 @@
+import JSON
 import LinuxSystem
 import Testing
 import Varlink

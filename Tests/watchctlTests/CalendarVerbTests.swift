@@ -1,9 +1,10 @@
+import JSON
 import LinuxSystem
 import ProgramKit
 import Testing
 import Varlink
 
-@testable import watchctl
+@testable import ControlClient
 
 /// `calendar` and `timespan`, as a shell sees them: they ask no daemon.
 @Suite("Calendar verbs")

@@ -1,11 +1,12 @@
 import ControlInterface
 import ControlKit
+import JSON
 import Schedule
 import Synchronization
 import Testing
 import Varlink
 
-@testable import watchctl
+@testable import ControlClient
 
 @Suite("History")
 struct HistoryTests: VerbTesting {

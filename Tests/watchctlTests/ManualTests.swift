@@ -1,7 +1,7 @@
 import LinuxSystem
 import Testing
 
-@testable import watchctl
+@testable import ControlClient
 
 /// `config/man/watchctl.1` beside `Verb`, `Option` and `ExitCode`.
 @Suite("Manual page of watchctl")

@@ -2,7 +2,7 @@ import ControlKit
 import Schedule
 import Testing
 
-@testable import watchctl
+@testable import ControlClient
 
 @Suite("Times on the command line")
 struct PastTimeTests {

@@ -1,5 +1,6 @@
 import ControlInterface
 import ControlKit
+import JSON
 import LinuxSystem
 import ProgramKit
 import Testing

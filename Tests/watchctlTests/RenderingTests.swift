@@ -4,7 +4,7 @@ import Schedule
 import Testing
 import Varlink
 
-@testable import watchctl
+@testable import ControlClient
 
 @Suite("Rendering")
 struct RenderingTests {

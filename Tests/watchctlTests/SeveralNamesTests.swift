@@ -3,7 +3,7 @@ import ControlKit
 import Testing
 import Varlink
 
-@testable import watchctl
+@testable import ControlClient
 
 @Suite("Verbs with several names")
 struct SeveralNamesTests: VerbTesting {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import watchctl
+@testable import ControlClient
 
 @Suite("Text for a terminal")
 struct StyledTests {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import Varlink
 
-@testable import watchctl
+@testable import ControlClient
 
 @Suite("run --queue", .serialized)
 struct SubmitVerbTests: VerbTesting {

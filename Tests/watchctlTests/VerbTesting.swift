@@ -4,7 +4,7 @@ import Schedule
 import Synchronization
 import Varlink
 
-@testable import watchctl
+@testable import ControlClient
 
 /// What a verb printed, and how it ended.
 struct VerbOutcome: Equatable {

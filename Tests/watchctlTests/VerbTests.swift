@@ -1,12 +1,13 @@
 import ControlInterface
 import ControlKit
+import JSON
 import LinuxSystem
 import ProgramKit
 import Schedule
 import Testing
 import Varlink
 
-@testable import watchctl
+@testable import ControlClient
 
 @Suite("Verbs")
 struct VerbTests: VerbTesting {

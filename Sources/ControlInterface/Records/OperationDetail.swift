@@ -1,4 +1,5 @@
-package import Varlink
+package import JSON
+import Varlink
 
 /// Everything about one operation; on the wire the summary's members and these stand side by side.
 package struct OperationDetail: Codable, Equatable, Sendable {

@@ -1,7 +1,7 @@
 import ControlInterface
 import Engine
-import FoundationEssentials
 import Handlers
+import JSON
 import Store
 import Varlink
 import WatchFile
@@ -178,7 +178,7 @@ struct OutputText {
     init(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         text = String(decoding: bytes, as: UTF8.self)
-        if String(validating: bytes, as: UTF8.self) == nil { base64 = Data(bytes).base64EncodedString() }
+        if String(validating: bytes, as: UTF8.self) == nil { base64 = Base64.encode(bytes) }
         isCut = bytes.count >= HistoryRow.outputLimit
     }
 }

@@ -1,6 +1,7 @@
 import ControlInterface
 import Engine
 import Handlers
+import JSON
 import LinuxSystem
 import Schedule
 import Store
@@ -183,7 +184,7 @@ extension OperationDetail {
 
     mutating func tell(_ list: [Event], of origin: Origin, entries: Int) {
         events = list.suffix(Manager.maximumEventsShown).compactMap { event in
-            (try? EventMessage.object(event, origin: origin)).flatMap { try? JSON.decode(JSONValue.self, from: $0) }
+            try? JSON.decode(JSONValue.self, from: EventMessage.object(event, origin: origin))
         }
         eventsOmitted = entries - events.count
     }
@@ -237,9 +238,8 @@ enum FollowRecord {
                 sequence: record.sequence, time: time, operation: OperationSummary(view, role),
                 initial: record.isInitial ? true : nil)
         case .event(let event, let origin, let handlers):
-            guard let text = try? EventMessage.object(event, origin: origin),
-                let object = try? JSON.decode(JSONValue.self, from: text)
-            else { return nil }
+            let text = EventMessage.object(event, origin: origin)
+            guard let object = try? JSON.decode(JSONValue.self, from: text) else { return nil }
             return Follow.Reply(
                 sequence: record.sequence, time: time, event: shown(object, role), handlers: handlers)
         case .output(let output):

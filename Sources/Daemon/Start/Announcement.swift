@@ -2,6 +2,7 @@ import ControlInterface
 import Engine
 import EventSources
 import LinuxSystem
+import Schedule
 import WatchFile
 
 /// The first lines of watchd in a terminal: the watched objects, and what to type elsewhere to see it work.

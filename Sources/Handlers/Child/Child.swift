@@ -322,7 +322,7 @@ struct Child: Sendable {
     private func standardInput(_ context: RunContext) throws -> Int32 {
         let text: [UInt8]
         switch definition.standardInput {
-        case .event: text = try EventMessage.line(context)
+        case .event: text = EventMessage.line(context)
         case .paths, .lines: text = context.words.flatMap { $0 + [UInt8(ascii: "\n")] }
         case .paths0: text = context.words.flatMap { $0 + [0] }
         case .payload: text = context.payloads

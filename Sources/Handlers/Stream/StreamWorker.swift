@@ -97,12 +97,7 @@ final class StreamWorker: OngoingRun {
 
     private func text(_ line: StartRequest) -> [UInt8] {
         if isAcknowledged { held[line.run.operation] = line.run }
-        do {
-            return try EventMessage.line(RunContext(line, host: Linux.hostName))
-        } catch {
-            environment.logger.log(.err, "\(name): operation \(line.run.operation) cannot be written as JSON: \(error)")
-            return Array("{\"id\":\(line.run.operation)}\n".utf8)
-        }
+        return EventMessage.line(RunContext(line, host: Linux.hostName))
     }
 
     private func wrote(_ lines: [StartRequest]) {

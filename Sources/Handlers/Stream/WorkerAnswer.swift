@@ -1,5 +1,5 @@
 import Engine
-import FoundationEssentials
+import JSON
 
 /// One line of `$WATCHD_ACK_FD`: `{"id":4711,"result":"ok"}`.
 struct WorkerAnswer: Equatable {
@@ -12,7 +12,7 @@ struct WorkerAnswer: Equatable {
             self = quick
             return
         }
-        guard let read = try? JSONDecoder().decode(Wire.self, from: Data(line)),
+        guard let read = try? JSON.decode(Wire.self, from: line, limits: .foreign),
             let outcome = Self.outcome(read.result.utf8)
         else { return nil }
         (id, self.outcome) = (read.id, outcome)
@@ -68,8 +68,13 @@ struct WorkerAnswer: Equatable {
             skip()
             var value: UInt64 = 0
             let digits = rest.prefix { (0x30...0x39).contains($0) }
-            guard !digits.isEmpty, digits.count <= 19, digits.count == 1 || digits.first != 0x30 else { return nil }
-            for digit in digits { value = value * 10 + UInt64(digit - 0x30) }
+            guard !digits.isEmpty, digits.count == 1 || digits.first != 0x30 else { return nil }
+            for digit in digits {
+                let (shifted, overflows) = value.multipliedReportingOverflow(by: 10)
+                let (sum, overflowsToo) = shifted.addingReportingOverflow(UInt64(digit - 0x30))
+                guard !overflows, !overflowsToo else { return nil }
+                value = sum
+            }
             rest = rest.dropFirst(digits.count)
             return value
         }

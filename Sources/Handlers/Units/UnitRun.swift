@@ -1,6 +1,7 @@
 import Engine
 import EventSources
 import LinuxSystem
+import Schedule
 import Systemd
 import WatchFile
 

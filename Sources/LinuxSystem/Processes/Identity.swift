@@ -58,6 +58,11 @@ extension Linux {
     /// may be hidden, and repairs what is not UTF-8.
     package static var arguments: [[UInt8]] { Array(strings(clinux_arguments()).dropFirst()) }
 
+    /// The last part of the name by which the program was called.
+    package static var programName: [UInt8] {
+        strings(clinux_arguments()).first.flatMap { $0.split(separator: UInt8(ascii: "/")).last }.map(Array.init) ?? []
+    }
+
     private static func strings(_ strings: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> [[UInt8]] {
         guard let strings else { return [] }
         var result: [[UInt8]] = []

@@ -1,3 +1,4 @@
+import JSON
 package import LinuxSystem
 
 /// The client's side of one Varlink connection over a Unix socket. It blocks, one call at a time; for one thread.

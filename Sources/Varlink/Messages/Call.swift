@@ -1,7 +1,9 @@
+package import JSON
+
 /// One call as a client sent it.
 package struct Call: Sendable {
-    /// Of a whole message. The marks are those of the stream-safe text format (UAX #15).
-    package static let limits = JSONText.Limits(nesting: 128, combiningMarks: 30)
+    /// Of a whole message.
+    package static let limits = JSONText.Limits.foreign
 
     /// Counts the calls of a connection from 1; replies name it.
     package let number: Int

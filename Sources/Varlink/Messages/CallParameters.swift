@@ -1,3 +1,5 @@
+import JSON
+
 /// The parameters of a method, decoded strictly: a name that is not in `CodingKeys` is refused.
 ///
 /// A conforming type writes its `CodingKeys` out and makes them `CaseIterable`; the rest is synthesised.
@@ -23,15 +25,6 @@ extension Decoder {
                 DecodingError.Context(codingPath: codingPath + [unknown], debugDescription: "unknown member"))
         }
     }
-}
-
-/// A member's name that is not known beforehand.
-struct AnyKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
 }
 
 extension DecodingError {

@@ -1,3 +1,5 @@
+package import JSON
+
 /// An error as it travels: its full name and its parameters.
 package struct ErrorReply: Error, Hashable, Sendable {
     package var name: String

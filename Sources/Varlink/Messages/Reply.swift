@@ -1,3 +1,5 @@
+import JSON
+
 /// One reply that is not an error.
 package struct Reply: Sendable {
     /// More replies to the same call follow.

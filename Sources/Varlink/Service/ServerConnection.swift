@@ -1,3 +1,5 @@
+import JSON
+
 /// The server's side of one Varlink connection: bytes in, calls out; replies in, bytes out.
 ///
 /// A pure state machine. Its owner has the socket and the clock, and does this:

@@ -1,3 +1,5 @@
+package import JSON
+
 /// The description of a Varlink service, and the interfaces that its calls go to.
 package struct Service: Sendable {
     /// The answer to `GetInfo`, but for the interfaces.

@@ -1,3 +1,5 @@
+import Schedule
+
 /// Keys and sections of systemd, crontab(5) and supervisord that have another name here, or none.
 enum ForeignNames {
     struct Translation {

@@ -50,6 +50,7 @@
 // All times are µs of CLOCK_MONOTONIC. Figures of rounds are given as their median and, in brackets, their range.
 
 import Glibc
+import JSON
 import LinuxSystem
 import Varlink
 

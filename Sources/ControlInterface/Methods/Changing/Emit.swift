@@ -1,4 +1,5 @@
-package import Varlink
+package import JSON
+import Varlink
 
 package enum Emit: ControlMethod {
     package struct Parameters: CallParameters, Equatable {

@@ -1,3 +1,4 @@
+package import JSON
 package import Varlink
 
 package enum Follow: ControlMethod {

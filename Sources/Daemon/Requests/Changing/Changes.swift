@@ -1,6 +1,7 @@
 import ControlInterface
 import Engine
 import Handlers
+import JSON
 import Schedule
 import Systemd
 import Varlink

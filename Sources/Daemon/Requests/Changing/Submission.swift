@@ -1,7 +1,7 @@
 import ControlInterface
 import Engine
 import EventSources
-import FoundationEssentials
+import JSON
 import LinuxSystem
 import Schedule
 import Varlink
@@ -62,10 +62,10 @@ struct Submission: Sendable {
     }
 
     private static func decoded(_ text: String) throws(ManagerError) -> [UInt8] {
-        guard let data = Data(base64Encoded: text) else {
+        guard let bytes = Base64.decode(text) else {
             throw .refused(reason: "with base64, every string of command, environment and directory is Base64")
         }
-        return Array(data)
+        return bytes
     }
 
     private static func variables(_ words: [[UInt8]]) throws(ManagerError) -> [EnvironmentVariable] {

@@ -1,3 +1,5 @@
+import Schedule
+
 /// Warns of what only a shell would understand, in a command that none reads: `echo a > b`, `cd /srv`, `rm /tmp/*`.
 ///
 /// Each rule rather misses a mistake than blames a command that is right: text in single quotes is meant as it stands,

@@ -1,0 +1,80 @@
+import ControlInterface
+import JSON
+
+/// `watchctl output`: what an operation or a process wrote, below a line that says whose output it is.
+struct OutputScreen {
+    let reply: GetOutput.Reply
+    let asked: GetOutput.Parameters
+    let screen: Screen
+
+    /// There is an operation, with this attempt, or a process, with this copy.
+    var isKnown: Bool { reply.process != nil || reply.attempt != nil && reply.operation != nil }
+
+    /// For a program there is no line above.
+    var lines: [Styled] {
+        guard screen.isTerminal else { return text ?? [] }
+        guard isKnown else { return [] }
+        return heading + (cut.map { [Styled($0, .dim)] } ?? []) + (text ?? [Styled(nothing, .dim)])
+    }
+
+    /// A sentence that the lines do not have.
+    var remark: String? { screen.isTerminal && isKnown ? nil : rawRemark }
+
+    /// Besides the bytes.
+    var rawRemark: String? { bytes.isEmpty ? nothing : cut }
+
+    /// Where the beginning is missing.
+    private var cut: String? {
+        let keeper = reply.source == nil ? "a run" : "a process"
+        return reply.outputCut == true ? "… the last \(bytes.count >> 10) KiB: watchd keeps no more of \(keeper)" : nil
+    }
+
+    private var heading: [Styled] {
+        if let source = reply.source, let process = reply.process {
+            let name = Styled(process.copy == 1 ? source : "\(source), copy \(process.copy)", .bold)
+            return (name + Styled(", " + ProcessText.standing(process, screen))).wrapped(to: screen.width)
+        }
+        guard let summary = reply.operation else { return [] }
+        let name = Styled("\(summary.handler) \(summary.id), ", .bold)
+        if let attempt = reply.attempt, attempt != summary.attempt {
+            return (name + Styled("attempt \(attempt) of \(summary.attempt)")).wrapped(to: screen.width)
+        }
+        let time = Styled(summary.ended.map { ", \(screen.full($0))" } ?? "")
+        return (name + OperationText.brief(summary) + time).wrapped(to: screen.width)
+    }
+
+    /// Byte for byte.
+    var bytes: [UInt8] { RunText.bytes(reply.output, reply.outputBase64) }
+
+    private var text: [Styled]? { RunText.lines(reply.output, reply.outputBase64) }
+
+    private var nothing: String {
+        if reply.process != nil { return "It has written nothing since watchd started." }
+        if let source = reply.source { return "\(source) has no copy \(asked.copy ?? 1)" }
+        guard let summary = reply.operation else {
+            let name = asked.name ?? ""
+            return "nothing of “\(name)” has run, or it is no longer kept; watchctl operations shows what waits"
+        }
+        guard let attempt = reply.attempt else {
+            if summary.attempt == 0 { return "operation \(summary.id) has not started" }
+            return "operation \(summary.id) has had \(Phrases.count(summary.attempt, "attempt", "attempts")) so far"
+        }
+        if reply.forgotten == true { return "Its output is no longer kept." }
+        let isOver = attempt < summary.attempt || summary.result != nil
+        return isOver ? "It wrote nothing." : "It has written nothing so far."
+    }
+}
+
+/// Output of a run, as it comes over the control socket.
+enum RunText {
+    /// Byte for byte.
+    static func bytes(_ text: String?, _ base64: String?) -> [UInt8] {
+        base64.flatMap(Base64.decode) ?? Array((text ?? "").utf8)
+    }
+
+    /// For a person; `nil`: there is nothing.
+    static func lines(_ text: String?, _ base64: String?) -> [Styled]? {
+        let bytes = bytes(text, base64)
+        return bytes.isEmpty ? nil : Styled.block(text ?? String(decoding: bytes, as: UTF8.self))
+    }
+}

@@ -1,0 +1,168 @@
+import ControlInterface
+import JSON
+import LinuxSystem
+import Schedule
+import WatchFile
+
+extension Invocation {
+    /// `run --queue`: a command for a queue.
+    var isSubmission: Bool { verb.name == "run" && has(.queue) }
+}
+
+/// `run --queue`: any command, now or later, under the rules of a queue.
+extension Verb {
+    static let submissionOptions: [Option] = [
+        .queue, .key, .after, .at, .delay, .retries, .name, .environment, .barrier, .priority, .user, .output,
+    ]
+
+    static func submit(_ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
+        var parameters = try submission(invocation, session)
+        if invocation.has(.output) {
+            if invocation.has(.json) { throw .usage("--output and --json exclude each other") }
+            return try submitAndFollow(parameters, session)
+        }
+        let waits = invocation.has(.wait)
+        parameters.wait = waits ? true : nil
+        guard waits, !invocation.has(.json) else {
+            let reply = try session.show(Submit.self, parameters, taking: waits ? nil : 0) { [sentence($0)] }
+            return code(reply, waits: waits)
+        }
+        let reply = try session.reply(Submit.self, parameters, taking: nil)
+        if let id = reply.operation { showOutput(of: id, session) }
+        session.remark(ended(reply).rendered(coloured: session.screen.isColoured) + "\n")
+        return code(reply, waits: true)
+    }
+
+    /// Prints what it writes as it writes it, and ends as it does.
+    private static func submitAndFollow(
+        _ parameters: Submit.Parameters, _ session: Session
+    ) throws(Failure) -> ExitCode {
+        let reply = try session.reply(Submit.self, parameters)
+        guard let id = reply.operation else {
+            session.remark(ended(reply).rendered(coloured: session.screen.isColoured) + "\n")
+            return .failed
+        }
+        session.remark("operation \(id)\n")
+        var following = FollowedOutput(.init(id: id), isRaw: !session.screen.isTerminal)
+        try following.print(session)
+        guard let end = try session.reply(Wait.self, .init(id: id), taking: nil).operation, let result = end.result
+        else { return .failed }
+        let text = Submit.Reply(operation: id, result: result, exitStatus: end.exitStatus, reason: end.reason)
+        session.remark(ended(text).rendered(coloured: session.screen.isColoured) + "\n")
+        return code(result, end.exitStatus)
+    }
+
+    private static func code(_ reply: Submit.Reply, waits: Bool) -> ExitCode {
+        guard reply.operation != nil else { return .failed }
+        return waits ? reply.result.map { code($0, reply.exitStatus) } ?? .failed : .done
+    }
+
+    /// Its number alone, for scripts.
+    private static func sentence(_ reply: Submit.Reply) -> Styled {
+        reply.operation.map { Styled(String($0)) } ?? ended(reply)
+    }
+
+    private static func ended(_ reply: Submit.Reply) -> Styled {
+        let name = reply.operation.map { "operation \($0)" } ?? "the command"
+        guard let result = reply.result else { return Styled(name) }
+        return Styled("\(name): ")
+            + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+    }
+
+    // MARK: The request
+
+    private static func submission(
+        _ invocation: Invocation, _ session: Session
+    ) throws(Failure) -> Submit.Parameters {
+        let (command, variables) = (invocation.operandBytes, try environment(invocation))
+        let folder = try folder()
+        let size = (command + variables).reduce(0) { $0 + $1.count }
+        guard size <= Submit.sizeLimit else {
+            throw .usage(
+                "the command and its environment have \(size) bytes, and watchd takes \(Submit.sizeLimit)",
+                help: "a file can hold what is larger")
+        }
+        let isText = (command + variables + [folder]).allSatisfy { String(validating: $0, as: UTF8.self) != nil }
+        func text(_ bytes: [UInt8]) -> String {
+            isText ? String(decoding: bytes, as: UTF8.self) : Base64.encode(bytes)
+        }
+        var parameters = Submit.Parameters(queue: invocation.options[.queue] ?? "", command: command.map(text))
+        parameters.environment = variables.isEmpty ? nil : variables.map(text)
+        (parameters.directory, parameters.base64) = (text(folder), isText ? nil : true)
+        parameters.umask = Linux.fileModeMask.map { Int($0) }
+        (parameters.name, parameters.key) = (invocation.options[.name], invocation.options[.key])
+        parameters.after = try after(invocation)
+        parameters.at = try time(invocation, session)
+        parameters.inUsec = try span(.delay, invocation)
+        parameters.timeoutUsec = try span(.timeout, invocation)
+        parameters.retry = try invocation.number(.retries)
+        parameters.barrier = invocation.has(.barrier) ? true : nil
+        parameters.priority = invocation.options[.priority]
+        parameters.user = try user(invocation)
+        if parameters.at != nil, parameters.inUsec != nil { throw .usage("--at and --in exclude each other") }
+        return parameters
+    }
+
+    /// `--env NAME=VALUE`, `--env NAME`; and the `PATH` by which the command would be found here.
+    private static func environment(_ invocation: Invocation) throws(Failure) -> [[UInt8]] {
+        var variables: [[UInt8]] = []
+        for word in ["PATH"] + (invocation.values[.environment] ?? []) {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            guard EnvironmentVariable.isName(name.utf8) else {
+                throw .usage("--env takes NAME=VALUE, or the NAME of what is set here, not “\(word)”")
+            }
+            if parts.count == 2 {
+                variables.append(Array(word.utf8))
+            } else if let value = Linux.environment(name) {
+                variables.append(Array("\(name)=".utf8) + value)
+            } else if word != "PATH" {
+                throw .usage("--env \(name): it is not set here", help: "--env \(name)=VALUE sets it")
+            }
+        }
+        return variables
+    }
+
+    private static func folder() throws(Failure) -> [UInt8] {
+        do throws(SystemError) {
+            return try Linux.readlink("/proc/self/cwd")
+        } catch {
+            throw Failure(message: "the folder to run in is not known: \(error)", exitCode: .failed)
+        }
+    }
+
+    private static func after(_ invocation: Invocation) throws(Failure) -> [Int]? {
+        var ids: [Int] = []
+        for word in (invocation.values[.after] ?? []).flatMap({ $0.split { $0 == "," || $0 == " " } }) {
+            guard let id = Int(word), id > 0 else {
+                throw .usage("--after takes the number of an operation, not “\(word)”")
+            }
+            ids.append(id)
+        }
+        return ids.isEmpty ? nil : ids
+    }
+
+    private static func time(_ invocation: Invocation, _ session: Session) throws(Failure) -> String? {
+        guard let text = invocation.options[.at] else { return nil }
+        guard let time = ComingTime.parse(text, now: session.screen.now, local: session.screen.local) else {
+            throw .usage("“\(text)” is not a time", help: "a time is \(ComingTime.forms); --in takes a span")
+        }
+        guard time > session.screen.now else { throw .usage("“\(text)” has passed") }
+        return time.description
+    }
+
+    /// In microseconds.
+    private static func span(_ option: Option, _ invocation: Invocation) throws(Failure) -> Int? {
+        guard let span = try invocation.span(option), span != .infinity else { return nil }
+        return Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
+    }
+
+    private static func user(_ invocation: Invocation) throws(Failure) -> String? {
+        guard let name = invocation.options[.user] else { return nil }
+        if UInt32(name) == nil, (try? Linux.account(named: name)) == .some(nil) {
+            let nearest = Spelling.nearest(to: name, among: Linux.names(inDatabase: "/etc/passwd"))
+            throw .usage("there is no user “\(name)”", help: nearest.map { "did you mean “\($0)”?" })
+        }
+        return name
+    }
+}

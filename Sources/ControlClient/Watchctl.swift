@@ -1,0 +1,91 @@
+import ControlInterface
+import Glibc
+import LinuxSystem
+import Schedule
+
+/// `watchctl`: arguments → a call → a rendering for people, or JSON. It is the only place of this program that prints
+/// and exits.
+package enum Watchctl {
+    /// - Returns: never; the program ends.
+    package static func main() {
+        // A mistaken invocation may still ask for JSON.
+        var isJSON = Linux.arguments.contains(Array(Option.json.rawValue.utf8))
+        do throws(Failure) {
+            let invocation = try invocation()
+            isJSON = invocation.has(.json)
+            exit(try run(invocation).rawValue)
+        } catch {
+            write((isJSON ? error.json : error.text).utf8, to: STDERR_FILENO)
+            exit(error.exitCode.rawValue)
+        }
+    }
+
+    private static func run(_ invocation: Invocation) throws(Failure) -> ExitCode {
+        let usual = socketPath()
+        var session = Session(
+            socketPath: invocation.options[.socket] ?? usual.path, isDefaultSocket: !invocation.has(.socket),
+            isJSON: invocation.has(.json), screen: screen(invocation), write: { write($0.utf8, to: STDOUT_FILENO) },
+            remark: { write($0.utf8, to: STDERR_FILENO) }, writeBytes: { write($0, to: STDOUT_FILENO) })
+        session.limit = try invocation.limit()
+        if invocation.has(.version) {
+            session.write("watchctl \(Manager.softwareVersion)\n")
+            return .done
+        }
+        if invocation.has(.help) {
+            session.write(invocation.isBare ? Verb.helpText() : invocation.verb.helpText())
+            return .done
+        }
+        if session.isDefaultSocket, invocation.verb.changes, usual.path != usual.own {
+            session.remark("watchctl: you have no watchd of your own (\(usual.own)): this is for the system's\n")
+        }
+        return try invocation.verb.run(invocation, session)
+    }
+
+    /// Names travel as UTF-8: what is not must not be replaced silently. The command of `run --queue` may be any bytes.
+    private static func invocation() throws(Failure) -> Invocation {
+        let bytes = Linux.arguments
+        let isText = bytes.map { String(validating: $0, as: UTF8.self) != nil }
+        let refusal = Failure.usage("an argument is not UTF-8", help: "such names cannot be given to watchctl")
+        var invocation: Invocation
+        do throws(Failure) {
+            invocation = try Invocation(arguments: bytes.map { String(decoding: $0, as: UTF8.self) })
+        } catch {
+            throw isText.contains(false) ? refusal : error
+        }
+        invocation.bytes = bytes
+        let others = invocation.isSubmission ? isText.dropLast(invocation.operands.count) : isText[...]
+        if others.contains(false) { throw refusal }
+        return invocation
+    }
+
+    private static func socketPath() -> ControlSocketPath {
+        let runtime = environment("XDG_RUNTIME_DIR").map { ["XDG_RUNTIME_DIR": $0] } ?? [:]
+        return ControlSocketPath.default(uid: Linux.effectiveUserID, environment: runtime) { path in
+            (try? Linux.stat(path)) != nil
+        }
+    }
+
+    private static func screen(_ invocation: Invocation) -> Screen {
+        let isTerminal = Linux.isTerminal(STDOUT_FILENO)
+        let columns = environment("COLUMNS").flatMap { Int($0) } ?? Linux.windowSize(STDOUT_FILENO)?.columns
+        let wantsColour = environment("NO_COLOR") == nil && environment("TERM") != "dumb"
+        return Screen(
+            width: max(columns ?? (isTerminal ? 80 : Screen.unlimited), Screen.narrowest),
+            isColoured: isTerminal && wantsColour && !invocation.has(.noColor),
+            now: Timestamp(microseconds: Linux.now(.realtime)), local: .system, isTerminal: isTerminal)
+    }
+
+    /// `nil` for an empty value too.
+    private static func environment(_ name: String) -> String? {
+        Linux.environment(name).flatMap { $0.isEmpty ? nil : String(validating: $0, as: UTF8.self) }
+    }
+
+    private static func write(_ bytes: some Collection<UInt8>, to descriptor: Int32) {
+        do throws(SystemError) {
+            try Linux.writeAll(descriptor, bytes)
+        } catch {
+            // The reader has gone, or the disk is full: there is nobody to tell but the exit status.
+            exit(ExitCode.failed.rawValue)
+        }
+    }
+}
