@@ -9,6 +9,12 @@ extension StringProtocol {
 
     package func contains(_ word: String) -> Bool { word.isEmpty || pieces(between: word).count > 1 }
 
+    /// What stands before and after the first place of a word; `nil`: it is not there.
+    package func parts(around word: String) -> (before: String, after: String)? {
+        let pieces = pieces(between: word)
+        return pieces.count > 1 ? (pieces[0], pieces.dropFirst().joined(separator: word)) : nil
+    }
+
     /// What stands before, between and after the places of a word: one piece, if the word is not there or is empty.
     package func pieces(between word: String) -> [String] {
         let (bytes, word) = (Array(utf8), Array(word.utf8))

@@ -20,6 +20,8 @@ struct ReplacingTests {
         #expect(!"a.watc".contains(".watch"))
         #expect("abc"[...].contains("bc"))
         #expect("/usr/share/zoneinfo/Europe/Berlin".pieces(between: "/zoneinfo/") == ["/usr/share", "Europe/Berlin"])
+        #expect("a in b in c".parts(around: " in ").map { [$0.before, $0.after] } == ["a", "b in c"])
+        #expect("a".parts(around: " in ") == nil)
         #expect("a | b | ".pieces(between: " | ") == ["a", "b", ""])
     }
 }

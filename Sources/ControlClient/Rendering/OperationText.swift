@@ -63,10 +63,9 @@ enum OperationText {
 
     /// A reason for a table: a `PATH` that a command was looked for in is named, and `watchctl show` prints it.
     static func short(_ reason: String) -> String {
-        let parts = reason.split(separator: " in PATH=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return reason }
-        let advice = parts[1].split(separator: "; ", maxSplits: 1).dropFirst().first.map { "; \($0)" } ?? ""
-        return parts[0] + " in PATH" + advice
+        guard let parts = reason.parts(around: " in PATH=") else { return reason }
+        let advice = parts.after.parts(around: "; ").map { "; \($0.after)" } ?? ""
+        return parts.before + " in PATH" + advice
     }
 
     static func state(_ state: OperationSummary.State) -> Styled {
