@@ -2,6 +2,7 @@ import Dispatch
 import Engine
 import LinuxSystem
 import ProgramKit
+import Schedule
 import SeedKit
 import Testing
 import WatchFile
@@ -59,9 +60,11 @@ import WatchFile
 
     @Test func aTreeMovedWithinIsRenamedPathByPath() throws {
         try TreeSetup.with(
-            before: { try TreeSetup.shell("mkdir -p t/d/e tt; echo > t/1; echo > t/d/e/3; echo > tt/1", in: $0["in"]) }
+            before: {
+                try TreeSetup.shell("mkdir -p t/d/e tt v; echo > t/1; echo > t/d/e/3; echo > tt/1", in: $0["in"])
+            }
         ) { setup in
-            try setup.shell("mv t u; mkdir v; mv u/d v/w; echo > v/w/e/3")
+            try setup.shell("mv t u; mv u/d v/w; echo > v/w/e/3")
             try setup.expect([
                 "renamed t/ > u/", "renamed t/1 > u/1", "renamed t/d/ > u/d/", "renamed t/d/e/ > u/d/e/",
                 "renamed t/d/e/3 > u/d/e/3", "renamed u/d/ > v/w/", "renamed u/d/e/ > v/w/e/",
@@ -77,6 +80,30 @@ import WatchFile
             try setup.shell("mv t u")
             try wait(for: "both ends") { setup.told.contains("written u/1") }
             #expect(setup.told.contains("deleted t/1"))
+        }
+    }
+
+    /// A comparison that finds a folder where a file stood, or the other way round, makes a node of its own for it.
+    @Test func whatAComparisonFindsOfAnotherKindStaysThere() throws {
+        let polling = PathTrigger.Polling(isAlways: true, interval: .milliseconds(5))
+        try TreeSetup.with(
+            [.created, .written, .deleted], polling: polling,
+            before: { try TreeSetup.shell("mkdir -p d/e; echo > d/e/b; echo > a", in: $0["in"]) }
+        ) { setup in
+            // At once, so that no comparison finds neither of them.
+            let (one, other) = (setup.folder["in/a"], setup.folder["in/d/e"])
+            let made = try Program.run([
+                "python3", "-c",
+                "import ctypes, sys; sys.exit(ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, "
+                    + "sys.argv[2].encode(), 2))", one, other,
+            ])
+            #expect(made.status == .exited(0))
+            try setup.expect([
+                "deleted a*", "created a/*", "created a/b*", "written a/b*", "deleted d/e/b*", "deleted d/e/*",
+                "created d/e*", "written d/e*",
+            ])
+            try setup.shell("rm d/e")
+            try wait(for: "the end of it") { setup.told.contains("deleted d/e*") }
         }
     }
 

@@ -111,6 +111,8 @@ extension TreeRoot {
             return
         }
         compare(child, with: entry, how, fileSystem)
+        // Something of another kind may stand there by now, which is another node.
+        if let new = tree.child(of: folder, named: entry.name) { tree.set(.isListed, new) }
     }
 
     private func compare(
