@@ -130,8 +130,8 @@ import WatchFile
             try Linux.symlink(folder["link"], to: folder["target"])
             try with([.exists(Array(folder["link"].utf8))]) { setup, source in
                 try wait(for: "armed") { setup.rim.condition == .armed }
-                try folder.write("target", "1")
                 #expect(setup.facts == [])
+                try folder.write("target", "1")
                 setup.rim.on(source) { $0.release() }
                 _ = try setup.waitForFact(1)
             }

@@ -82,7 +82,7 @@ import WatchFile
             #expect(setup.told == ["deleted in/old"])
             try setup.folder.append("in/old", "")
             try Linux.unlink(setup.folder["in/old"])
-            try wait(for: "the next one") { setup.told.count == 4 }
+            try wait(for: "the next one, told \(setup.told)") { setup.told.count == 4 }
             #expect(setup.told == ["created in/old", "deleted in/old", "deleted in/old", "written in/old"])
         }
     }

@@ -112,7 +112,10 @@ import WatchFile
             } then: { rim, _ in
                 try rim.waitUntilArmed()
                 earlier.send(SIGTERM)
-                try wait(for: "its end") { facts(rim).contains { $0.pid == earlier.processID } }
+                try wait(
+                    for:
+                        "its end, \(failures(rim)), pid \(earlier.processID), \(Linux.place(of: earlier.processID) as Any), \(facts(rim))"
+                ) { facts(rim).contains { $0.pid == earlier.processID } }
                 // Where the kernel has dropped the report of its end, only that it ended is known.
                 let exit = facts(rim).first { $0.pid == earlier.processID }?.exit
                 #expect(exit == .signaled(SIGTERM) || (exit == nil && drops(rim) > 0))

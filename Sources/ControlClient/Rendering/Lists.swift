@@ -56,7 +56,7 @@ struct Lists {
         return lines(table, none: "There are no timers.")
     }
 
-    /// Those that have a time, the next first.
+    /// The commands with a time, the next first.
     func commands(_ operations: [OperationSummary]) -> [Styled] {
         var table = Table([
             .init(title: "NEXT"), .init(title: "IN", isNumber: true), .init(title: "ID", isNumber: true),

@@ -6,7 +6,7 @@ import LinuxSystem
 extension Runtime {
     /// Microseconds from a change until the list is made: many changes are looked at once.
     private static let problemPause = 1_000_000
-    /// The same where time alone may make a problem of it.
+    /// Microseconds until the list is made anew where time alone may make a problem.
     private static let problemPatience = 10_000_000
 
     func problemsMayHaveChanged() {

@@ -68,7 +68,7 @@ struct Calls: Sendable {
 
     func subject(of token: Token) -> Subject? { waits[token]?.subject }
 
-    /// Those that are looked at after each input.
+    /// The subjects that are looked at after each input.
     var idleSubjects: [Subject] {
         let found = waits.filter {
             switch $0.value.subject {

@@ -64,7 +64,7 @@ struct Deadlines: Sendable {
         static func < (left: LateEntry, right: LateEntry) -> Bool { left.latest < right.latest }
     }
 
-    /// Those of one clock.
+    /// The deadlines of one clock.
     private struct Line: Sendable {
         var heap = Heap<Entry>()
         var timers = Heap<TimerEntry>()

@@ -22,7 +22,7 @@ struct ProblemWatch: Sendable {
 
     mutating func see(_ problems: [Problem]) { current = problems }
 
-    /// Those to tell now: solved ones first.
+    /// The changes to tell now: solved problems first.
     mutating func changes(at now: Int64) -> [Change] {
         times.removeAll { $0 <= now - Self.span }
         deadline = nil

@@ -27,7 +27,7 @@ final class JSONValueEncoder: Encoder {
     private let parent: JSONValueEncoder?
     private let key: (any CodingKey)?
     private var content = Content.nothing
-    /// What is open, where `content` says so.
+    /// The open object or array, where `content` says so.
     private var object = JSONWriter.Object(start: 0)
     private var array = JSONWriter.Array(start: 0)
     private var elementCount = 0

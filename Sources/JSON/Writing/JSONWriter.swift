@@ -69,7 +69,7 @@ package struct JSONWriter {
 
     package func beginArray() -> Array { Array(start: bytes.count) }
 
-    /// What is written next is an element. Each begins with a comma, the first one too.
+    /// Begins an element. Each begins with a comma, the first one too.
     package mutating func beginElement() { bytes.append(UInt8(ascii: ",")) }
 
     package mutating func end(_ array: Array) { close(array.start, with: ("[", "]")) }

@@ -40,7 +40,7 @@ extension Runtime {
             }, then: { [unowned self] result in usual.addOlder((try? result.get()) ?? []) })
     }
 
-    /// Those of handlers, newest first.
+    /// The open failures of handlers, newest first.
     var openFailures: [EndedOperation] {
         let span = Int64(clamping: engine.settings.keepHistorySpan.microseconds)
         let (oldest, isBefore) = Linux.now(.realtime).subtractingReportingOverflow(span)
