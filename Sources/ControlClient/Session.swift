@@ -55,8 +55,11 @@ struct Session: Sendable {
     func reply<Method: ControlMethod>(
         _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int? = 0
     ) throws(Failure) -> Method.Reply {
-        let reply = try call(method, parameters, taking: span)
-        return try attempt(Method.name) { () throws(ClientError) in try reply.parameters(as: Method.Reply.self) }
+        try decoded(method, try call(method, parameters, taking: span))
+    }
+
+    func decoded<Method: ControlMethod>(_ method: Method.Type, _ reply: Reply) throws(Failure) -> Method.Reply {
+        try attempt(Method.name) { () throws(ClientError) in try reply.parameters(as: Method.Reply.self) }
     }
 
     /// Calls a method and prints its reply: as JSON, or as `render` has it.
@@ -73,14 +76,21 @@ struct Session: Sendable {
     private static let slowness = 1_000
 
     /// Calls a method that may have to wait for long, and prints its reply.
-    /// - Parameter reason: asked after a second without a reply: why there is none.
     func show<Method: ControlMethod>(
         _ method: Method.Type, _ parameters: Method.Parameters, whenSlow reason: () -> String,
         _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) {
+        try show(method, try call(method, parameters, taking: nil, whenSlow: reason), render)
+    }
+
+    /// Calls a method that may have to wait for long.
+    /// - Parameter reason: asked after a second without a reply: why there is none.
+    func call<Method: ControlMethod>(
+        _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int?, whenSlow reason: () -> String
+    ) throws(Failure) -> Reply {
         let client = try connect()
-        let timeout = timeout(taking: nil)
-        let reply = try attempt(Method.name) { () throws(ClientError) in
+        let timeout = timeout(taking: span)
+        return try attempt(Method.name) { () throws(ClientError) in
             try client.begin(Method.fullName, parameters, timeout: timeout)
             do throws(ClientError) {
                 return try client.nextReply(timeout: min(Self.slowness, timeout ?? .max))
@@ -90,16 +100,13 @@ struct Session: Sendable {
                 return try client.nextReply(timeout: timeout.map { $0 - Self.slowness })
             }
         }
-        try show(method, reply, render)
     }
 
     @discardableResult
     private func show<Method: ControlMethod>(
         _ method: Method.Type, _ reply: Reply, _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) -> Method.Reply {
-        let decoded = try attempt(Method.name) { () throws(ClientError) in
-            try reply.parameters(as: Method.Reply.self)
-        }
+        let decoded = try decoded(method, reply)
         if isJSON { try print(reply) } else { print(render(decoded)) }
         return decoded
     }

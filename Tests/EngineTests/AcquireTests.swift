@@ -102,6 +102,17 @@ import WatchFile
         #expect(fixture.error(acquire(fixture, 0)) == .badCount(0))
     }
 
+    @Test func unitsThatCanNeverBeGivenAreRefused() {
+        let fixture = fixture()
+        guard case .refused(let reason)? = fixture.error(acquire(fixture, 3)) else {
+            return #expect(Bool(false), "too many")
+        }
+        #expect(reason == "semaphore s has 2 units, and no handler has Release= of it: nobody can hold 3")
+        // A unit more, given by hand.
+        fixture.command(.signal(semaphore: "s", count: 1))
+        #expect(holder(fixture, acquire(fixture, 3)) != nil)
+    }
+
     @Test func aReloadKeepsIt() {
         let fixture = fixture(.of("s", 1))
         _ = acquire(fixture)

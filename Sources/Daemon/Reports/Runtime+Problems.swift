@@ -10,27 +10,31 @@ extension Runtime {
     private static let problemPatience = 10_000_000
 
     func problemsMayHaveChanged() {
-        guard engine.tellsProblems, !isProblemLookPlanned else { return }
-        isProblemLookPlanned = true
-        core.after(Self.problemPause) { [bound] in bound.value.lookForProblems() }
+        if engine.tellsProblems { lookForProblems(in: Self.problemPause) }
+    }
+
+    /// Plans the next look, unless an earlier one is planned.
+    private func lookForProblems(in span: Int) {
+        let time = Linux.now(.monotonic) + Int64(span)
+        guard time < nextProblemLook else { return }
+        nextProblemLook = time
+        core.after(span) { [bound] in
+            if bound.value.nextProblemLook == time { bound.value.lookForProblems() }
+        }
     }
 
     private func lookForProblems() {
-        isProblemLookPlanned = false
+        nextProblemLook = .max
         guard engine.tellsProblems else { return }
         lookAtClocks()
         withProblems { runtime, problems in
             runtime.handle(.problems(problems))
-            runtime.lookLaterForProblems()
+            // A source that hangs, or an operation that waits, becomes a problem without a further input.
+            if runtime.processesRunning > 0 || runtime.lanesAreBusy || runtime.slow.isBusy
+                || !runtime.delayedRuns.isEmpty
+            {
+                runtime.lookForProblems(in: Self.problemPatience)
+            }
         }
-    }
-
-    /// A source that hangs, or an operation that waits, becomes a problem without a further input.
-    private func lookLaterForProblems() {
-        guard processesRunning > 0 || lanesAreBusy || slow.isBusy || !delayedRuns.isEmpty, !isProblemLookPlanned else {
-            return
-        }
-        isProblemLookPlanned = true
-        core.after(Self.problemPatience) { [bound] in bound.value.lookForProblems() }
     }
 }

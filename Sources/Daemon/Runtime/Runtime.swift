@@ -102,8 +102,8 @@ final class Runtime {
     /// Why sources that are armed see less than they are asked to.
     var limits: [SourceID: (limit: SourceLimit, since: Int64)] = [:]
 
-    /// The list of problems is made soon.
-    var isProblemLookPlanned = false
+    /// Monotonic microseconds at which the list of problems is made anew; `.max`: no look is planned.
+    var nextProblemLook = Int64.max
 
     /// Sources that READY still waits for, and whether they must be armed.
     var untried: [SourceID: Bool] = [:]

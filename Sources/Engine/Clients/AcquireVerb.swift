@@ -14,6 +14,14 @@ extension Engine {
         if !members.isEmpty, command.count > members.count {
             throw .refused("semaphore \(name) has \(members.count) members, and nobody can hold \(command.count)")
         }
+        // As the check of a handler has it: an empty semaphore is filled by others.
+        let value = semaphores[semaphore].definition.value
+        let units = max(value, semaphores[semaphore].units)
+        if value > 0, command.count > units, !isReleased(name) {
+            throw .refused(
+                "semaphore \(name) has \(units) \(units == 1 ? "unit" : "units"), and no handler has Release= of it: "
+                    + "nobody can hold \(command.count)")
+        }
         var definition = HandlerDefinition(
             name: "@acquire \(name):\(command.count)", action: .client(.hold), overlap: .parallel)
         definition.constraints.acquires = [SemaphoreCount(name: name, count: command.count)]
@@ -36,6 +44,13 @@ extension Engine {
             deadlines.add(.wait(token), .monotonic, at: deadline)
         }
         calls.wait(wait, token)
+    }
+
+    private func isReleased(_ semaphore: String) -> Bool {
+        handlers.indices.contains { index in
+            !handlers[index].isRemoved
+                && handlers[index].definition.value.constraints.releases.contains { $0.name == semaphore }
+        }
     }
 
     /// It has its units.

@@ -61,7 +61,9 @@ struct SemaphoreState: Named {
     var available: Int
     /// The units of it that runs hold.
     var held = 0
-    /// Of these, the ones that have names, by how many runs hold each: one, unless what was found running says otherwise.
+    /// The free units and those that runs hold.
+    var units: Int { available + held }
+    /// Of the held ones, those that have names, by how many runs hold each: one, unless what was found running says otherwise.
     private var taken: [String: Int] = [:]
     var lines: [Place: TicketLine] = [:]
     var waiting = 0

@@ -22,7 +22,10 @@ extension Verb {
         let parameters = Acquire.Parameters(
             name: name, count: count, pid: Int(Linux.processID), command: Array(command.prefix(20)),
             timeoutUsec: timeout)
-        let reply = try session.reply(Acquire.self, parameters, taking: timeout.map { ($0 + 999) / 1000 })
+        let answer = try session.call(Acquire.self, parameters, taking: timeout.map { ($0 + 999) / 1000 }) {
+            "waiting for \(Phrases.count(count ?? 1, "unit")) of \(name); watchctl semaphores shows its holders"
+        }
+        let reply = try session.decoded(Acquire.self, answer)
         if let members = reply.members {
             Linux.setEnvironment(
                 SemaphoreDefinition.variable(reply.name), members.joined(separator: " "), isReplacing: true)

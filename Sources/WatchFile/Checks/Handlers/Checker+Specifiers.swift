@@ -28,9 +28,9 @@ extension Checker {
         for located in handler.specifiers where ambiguous.contains(located.specifier) {
             let advice =
                 if source.id.kind == .path {
-                    "add Key=%p"
+                    "add Key=%p to it"
                 } else if source.coalesces {
-                    "add Coalesce=no"
+                    "add Coalesce=no to it"
                 } else {
                     "drop Overlap=restart"
                 }
