@@ -379,6 +379,26 @@ import Varlink
         }
     }
 
+    /// Two timers share a handler: each tells its own operations, and those of this life and of the earlier one once.
+    @Test func aSourceIsExplainedByItsOwnEarlierOperations() throws {
+        let watch = ["one", "two"].map { "[Timer \($0)]\nOnStartupSec=1h\nHandler=h\n\n" }.joined()
+        try Lives.run(watch + "[Handler h]\nExec=true\n\n") { lives in
+            for name in ["one", "two", "one"] { #expect(try lives.watchd.control("run", "--wait", name).code == 0) }
+            lives.watchd.send(SIGTERM)
+            lives.watchd.waitForEnd()
+            try lives.start()
+            #expect(try lives.watchd.control("run", "--wait", "one").code == 0)
+            func ended(_ name: String) throws -> [Int?] {
+                let steps = try lives.watchd.call(Explain.self, .init(name: name)).steps
+                return steps.filter { $0.code == "ended" }.map(\.operation)
+            }
+            #expect(try ended("timer/one") == [1, 3, 4])
+            let two = try ended("timer/two")
+            #expect(two == [2], "\(two)")
+            #expect(try ended("handler/h") == [1, 2, 3, 4])
+        }
+    }
+
     @Test func whatAnEarlierWatchdRanIsShownAndExplained() throws {
         try Lives.run("[Timer t]\nOnStartupSec=1h\nExec=/bin/sh -c 'exit 3'\n\n") { lives in
             let run = try lives.watchd.control("run", "--wait", "t")
@@ -390,7 +410,11 @@ import Varlink
             #expect(try lives.watchd.status().recent.map(\.handler) == ["t"])
             for name in ["t", "timer/t", "handler/t"] {
                 let steps = try lives.watchd.call(Explain.self, .init(name: name)).steps
-                #expect(steps.first?.sentence == "failed, exit 3", "\(name): \(steps)")
+                #expect(
+                    steps.prefix(2).map(\.sentence) == [
+                        "operation 1 of t on queue default: timer/t, run by hand",
+                        "operation 1 of t ended failed, exit 3",
+                    ], "\(name): \(steps)")
             }
             let refused = try lives.watchd.control("run", "t", "/tmp/file")
             #expect(refused.code == 1 && refused.errorText.contains("“t” takes no paths"), "\(refused)")

@@ -20,51 +20,13 @@ extension Runtime {
         }
         do throws(ManagerError) {
             let found = try explained(parameters.name ?? "")
-            let handlers = found.steps.contains { $0.time != nil } ? [] : handlers(of: found.object)
-            earlier(handlers) { [unowned self] earlier in
+            earlier(found.object, than: found.steps, role) { [unowned self] earlier in
                 let steps = (earlier + found.steps).map { step($0, role) }
                 done(.of(Explain.Reply(object: found.object, steps: steps)))
             }
         } catch {
             done(.of(error))
         }
-    }
-
-    // MARK: Earlier watchds
-
-    /// Handlers of one source that are looked for in the store, and operations of each.
-    private static let earlierLimit = (handlers: 8, operations: 5)
-
-    /// Those that an explanation is about.
-    private func handlers(of object: String) -> [String] {
-        if object.hasPrefix("handler/") { return [String(object.dropFirst("handler/".count))] }
-        return SourceID(description: object).flatMap { engine.definition(of: $0) }?.routes.map(\.handler) ?? []
-    }
-
-    /// How the last operations of these handlers have ended, by the store: the engine's trail begins with its watchd.
-    private func earlier(_ handlers: [String], _ done: @escaping ([Explanation]) -> Void) {
-        guard !handlers.isEmpty, let persistence, persistence.failure == nil else { return done([]) }
-        persistence.read(
-            { reader throws(StoreError) in
-                var ended: [EndedOperation] = []
-                for handler in handlers.prefix(Self.earlierLimit.handlers) {
-                    var query = HistoryQuery()
-                    (query.handler, query.limit) = (handler, Self.earlierLimit.operations)
-                    ended += try reader.page(query).map { EndedOperation($0) }
-                }
-                return ended
-            },
-            then: { result in
-                // A store that fails is told of elsewhere.
-                done(((try? result.get()) ?? []).sorted { $0.ended < $1.ended }.map(Self.explanation))
-            })
-    }
-
-    private static func explanation(_ operation: EndedOperation) -> Explanation {
-        Explanation(
-            time: operation.ended, code: code(operation.result),
-            sentence: end(operation.result, operation.exit, operation.reason, successor: operation.successor),
-            operation: operation.id, other: operation.successor, section: "handler/\(operation.handler)")
     }
 
     // MARK: Queues, handlers, groups, semaphores
@@ -216,12 +178,13 @@ extension Runtime {
             let end = Self.end(.failed, attempt.exit, attempt.reason)
             add(.retried, attempt.ended, "try \(attempt.number): \(end), tried again", section: handler)
         }
-        let end = Self.end(operation.result, operation.exit, operation.reason, successor: operation.successor)
-        add(Self.code(operation.result), operation.ended, end, other: operation.successor, section: handler)
+        add(
+            Self.code(operation.result), operation.ended, Self.end(operation), other: operation.successor,
+            section: handler)
         return steps
     }
 
-    private static func code(_ result: EngineResult) -> ReasonCode {
+    static func code(_ result: EngineResult) -> ReasonCode {
         switch result {
         case .done, .failed, .stopped: .ended
         case .cancelled: .cancelled
@@ -230,6 +193,10 @@ extension Runtime {
         case .annulled: .annulled
         case .superseded: .superseded
         }
+    }
+
+    static func end(_ operation: EndedOperation) -> String {
+        end(operation.result, operation.exit, operation.reason, successor: operation.successor)
     }
 
     private static func end(

@@ -4,13 +4,20 @@ import EventSources
 import Schedule
 import WatchFile
 
-/// `Explain` of a source: how it stands, then what became of its handlers' deliveries.
+/// `Explain` of a source: the past of its operations, how it stands, then what its handlers do now.
 extension Runtime {
     func explain(source view: SourceView) -> [Explanation] {
         let handlers = view.definition.routes.flatMap { engine.explain(handler: $0.handler) ?? [] }
-        let ended = handlers.filter { $0.time != nil }.sorted { ($0.time ?? 0) < ($1.time ?? 0) }
+        let ended = handlers.filter { $0.time != nil && !isOfAnother($0, than: .source(view.id)) }
+            .sorted { ($0.time ?? 0) < ($1.time ?? 0) }
         let now = handlers.filter { $0.time == nil && $0.code != .idle && $0 != view.rateWait?.explanation }
         return ended + suspended(view.id) + [standing(view)] + now
+    }
+
+    /// It is about an operation whose events come from elsewhere: sources may share a handler.
+    private func isOfAnother(_ step: Explanation, than origin: Origin) -> Bool {
+        guard let id = step.operation, let operation = engine.operation(id) ?? recent.view(id) else { return false }
+        return operation.origin != origin
     }
 
     func standing(_ view: SourceView) -> Explanation {
@@ -88,7 +95,7 @@ extension Runtime {
     }
 
     private func ahead(_ time: Int64) -> String {
-        " in \(Self.seconds(time - Moment.current.realtime))"
+        " in \(SpanText.remaining(time - Moment.current.realtime))"
     }
 
     private func ago(_ time: Int64) -> String {

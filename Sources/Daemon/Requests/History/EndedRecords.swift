@@ -35,7 +35,7 @@ extension EndedOperation {
         if case .source(let id) = origin { id.description } else { nil }
     }
 
-    fileprivate func cause(_ role: Peer.Role) -> String {
+    func cause(_ role: Peer.Role) -> String {
         if role == .administrator { return cause }
         return entries > 1 ? "\(origin), \(entries) events" : "\(origin)"
     }
