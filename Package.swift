@@ -103,7 +103,10 @@ let package = Package(
         tests("DispatchOracle", "Engine", "WatchFile", "Schedule", "LinuxSystem", "SeedKit"),
         tests("LinuxSystem", "LinuxSystem", "ProgramKit"),
         tests("Store", "Store", "LinuxSystem", "ProgramKit", "SeedKit"),
-        tests("Daemon", "Daemon", "Handlers", "Store", "Engine", "WatchFile", "LinuxSystem", "ProgramKit", "SeedKit"),
+        tests(
+            "Daemon", "Daemon", "Handlers", "Store", "Engine", "EventSources", "WatchFile", "ControlInterface",
+            "ControlKit",
+            "Varlink", "JSON", "LinuxSystem", "ProgramKit", "SeedKit"),
         tests("ConfigurationFiles", "ConfigurationFiles", "ProgramKit", "WatchFile", "LinuxSystem"),
         tests("JSON", "JSON", "SeedKit"),
         tests("Varlink", "Varlink", "JSON", "SeedKit", "LinuxSystem"),

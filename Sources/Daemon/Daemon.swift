@@ -132,7 +132,7 @@ package struct Daemon {
         armDispatchTimers(core)
 
         let parts = Parts(
-            options: options, configuration: configuration, beginning: beginning, listener: listener, logger: logger,
+            options: options, configuration: configuration, beginning: beginning, socket: listener.path, logger: logger,
             nice: nice, containment: containment, kept: kept)
         let failure = Mutex<(any Error)?>(nil)
         core.async {
@@ -141,7 +141,7 @@ package struct Daemon {
             probes.ask(parts.configuration.sources.flatMap(\.trigger.paths)) {
                 do {
                     let runtime = try Runtime(parts, core: core, slow: slow, probes: probes) { exit.signal() }
-                    runtime.start()
+                    runtime.start(serving: listener)
                 } catch {
                     failure.withLock { $0 = error }
                     exit.signal()
@@ -201,7 +201,8 @@ package struct Daemon {
         var options: Options
         var configuration: Configuration
         var beginning: Beginning
-        var listener: ControlListener
+        /// Of the control socket.
+        var socket: [UInt8]
         var logger: Logger
         var nice: Int32
         var containment: Containment

@@ -31,6 +31,12 @@ struct Peer: Sendable {
         role = userID == 0 || userID == Linux.effectiveUserID || isMember ? .administrator : .reader(userID)
     }
 
+    /// - Parameter role: of somebody who has no socket.
+    init(userID: UInt32, role: Role) {
+        (self.userID, self.role) = (userID, role)
+        (processID, groupID, groups, connection) = (Linux.processID, 0, [], 0)
+    }
+
     /// The calls of this peer are not delayed by those of others.
     var comesFirst: Bool { userID == 0 || userID == Linux.effectiveUserID }
 

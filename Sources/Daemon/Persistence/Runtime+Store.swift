@@ -192,7 +192,7 @@ extension Runtime {
             for name in state.suspensions.keys.sorted() where engine.suspensions(of: name) != nil {
                 logger.log(.warning, "\(name) has gone on since the start: \(late) it as suspended")
             }
-            membersWritten = state.groups
+            members.restore(state.groups)
             // Sources that are let go by this look for them.
             takePositions(state)
             snapshots.take(contents)

@@ -84,10 +84,9 @@ extension Runtime {
     }
 
     func note(_ condition: SourceCondition, of id: SourceID) {
-        let before = conditions[id]?.condition
-        if before?.isSame(as: condition) ?? false { return }
-        conditions[id] = (condition, Linux.now(.realtime))
-        if untried[id] == false || condition == .armed { untried[id] = nil }
+        let before = stands[id].condition?.value
+        guard stands.take(condition, of: id, at: Linux.now(.realtime)) else { return }
+        readiness.take(condition, of: id)
         EventLog.source(id, condition, before: before, logger)
     }
 }

@@ -60,7 +60,8 @@ extension Runtime {
                 name == wanted || name.hasSuffix("/" + wanted) || (isQualified && name == short)
             }
             guard !found.isEmpty else {
-                throw .noSuchName(name: wanted, nearest: Spelling.nearest(to: wanted, among: named.map(\.name)))
+                let candidates = named.map { wanted.contains("/") ? $0.name : Self.shortName($0.name) }
+                throw .noSuchName(name: wanted, nearest: Spelling.nearest(to: wanted, among: candidates))
             }
             page = Page(of: found, by: \.name, after: nil, limit: nil)
         } else {
@@ -105,7 +106,8 @@ extension Runtime {
             case .waiting(let reason), .failed(let reason, _): source.reason = reason
             case .armed:
                 let silence = view.silence?.isTold == true ? silenceText(view) : nil
-                source.reason = source.reason ?? comparisons[view.id]?.text ?? limits[view.id]?.limit.text ?? silence
+                source.reason =
+                    source.reason ?? stands[view.id].comparison?.text ?? stands[view.id].limit?.value.text ?? silence
             case .opening, .closed: break
             }
         }

@@ -45,11 +45,11 @@ extension Runtime {
     private func perform(_ action: Action) {
         switch action {
         case .open(let definition):
-            mustBeTried(definition)
+            readiness.wait(for: definition)
             sources?.open(definition, isDurable: engine.isDurable(definition.id))
         case .close(let id):
-            (conditions[id], untried[id], gaps[id], limits[id]) = (nil, nil, nil, nil)
-            comparisons[id] = nil
+            stands.forget(id)
+            readiness.forget(id)
             processOutputs.forget(id)
             close(id)
         case .hold(let id): sources?.hold(id)

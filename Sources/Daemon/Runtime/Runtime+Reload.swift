@@ -17,9 +17,8 @@ extension Runtime {
     /// Reads the watch files again. A file with an error changes nothing. Files that a reload on its way has read may
     /// have changed since: then another one follows it.
     func reload(_ done: @escaping (ReloadOutcome) -> Void) {
-        guard engine.phase == .running || isReloading else { return done(.refused(.draining)) }
-        guard !isReloading else { return laterReloads.append(done) }
-        isReloading = true
+        guard engine.phase == .running || reloads.isUnderWay else { return done(.refused(.draining)) }
+        guard reloads.begin(done) else { return }
         manager.reloading()
         let done = QueueBound(done, to: core)
         let (options, localZone) = (parts.options, zones.local)
@@ -64,7 +63,7 @@ extension Runtime {
         let later = laterChanges(configuration)
         for warning in later { logger.log(.warning, warning) }
         let token = newToken()
-        reloads[token] = { [unowned self] result in
+        reloads.apply(token) { [unowned self] result in
             reloadEnded()
             switch result {
             case .success(var change):
@@ -75,7 +74,7 @@ extension Runtime {
                 locations = configuration.locations
                 submitterGroups = [:]
                 apply(configuration.zones)
-                hasGroups = Self.hasGroups(configuration)
+                members.apply(configuration)
                 writeMembers()
                 // The local one may have changed since the files were read.
                 readZones()
@@ -101,10 +100,9 @@ extension Runtime {
     }
 
     private func reloadEnded() {
-        isReloading = false
-        guard !laterReloads.isEmpty else { return }
-        let waiting = QueueBound(laterReloads, to: core)
-        laterReloads = []
+        let later = reloads.end()
+        guard !later.isEmpty else { return }
+        let waiting = QueueBound(later, to: core)
         core.async { [bound] in bound.value.reload { outcome in for done in waiting.value { done(outcome) } } }
     }
 
@@ -120,6 +118,6 @@ extension Runtime {
     }
 
     func finishReload(_ token: Token, _ result: Swift.Result<ConfigurationChange, EngineProblem>) {
-        reloads.removeValue(forKey: token)?(result)
+        reloads.take(token)?(result)
     }
 }

@@ -22,7 +22,9 @@ final class Runtime {
     var files: [String]
     /// Where the sections of the files in force stand, by their full names.
     var locations: [String: SourceLocation]
-    private(set) var hasStarted = false
+    var readiness = Readiness()
+    /// How the sources stand.
+    var stands = SourceStands()
     private(set) var sources: SourceSet?
     private(set) var runs: RunSet?
     private var lanes: Lanes?
@@ -75,8 +77,6 @@ final class Runtime {
     var persistence: Persistence?
     private(set) lazy var snapshots = SnapshotStore(self)
     private(set) var handled: HandledPaths?
-    /// The comparisons of path sources: sentences.
-    var comparisons: [SourceID: (text: String, since: Int64)] = [:]
     /// `WATCHD_INSTANCE` of its processes.
     lazy var instance = Instance(folder: StateDirectory.path(parts.configuration.settings))
     /// The fate of the store that was there before; told until the end.
@@ -88,30 +88,11 @@ final class Runtime {
     var processOutputs = ProcessOutputs()
     /// Signals that came and are for no source: each is told once.
     var unclaimedSignals: Set<Int32> = []
-    /// Since when a source has been where it is.
-    var conditions: [SourceID: (condition: SourceCondition, since: Int64)] = [:]
-
-    var hasGroups: Bool
-    /// The members written last of groups that a crash would lose; looked at again in a moment.
-    var membersWritten: [SourceID: Int] = [:]
-    var areMembersPlanned = false
-
-    /// Sources that have lost something before it could be accepted, since when.
-    var gaps: [SourceID: Int64] = [:]
-
-    /// Why sources that are armed see less than they are asked to.
-    var limits: [SourceID: (limit: SourceLimit, since: Int64)] = [:]
-
+    var members: WrittenMembers
     /// Monotonic microseconds at which the list of problems is made anew; `.max`: no look is planned.
     var nextProblemLook = Int64.max
-
-    /// Sources that READY still waits for, and whether they must be armed.
-    var untried: [SourceID: Bool] = [:]
     private var commands = OpenCommands()
-    var reloads: [Token: (Swift.Result<ConfigurationChange, EngineProblem>) -> Void] = [:]
-    var isReloading = false
-    /// Clients that asked for a reload while one was on its way: one more is made for all of them.
-    var laterReloads: [(ReloadOutcome) -> Void] = []
+    var reloads = Reloads()
     /// Of the start, or of the last reload; `nil` once a reload has succeeded.
     var refusal: Refusal?
     /// Only of a service.
@@ -133,7 +114,7 @@ final class Runtime {
         kept = parts.kept
         locations = parts.configuration.locations
         zones = parts.configuration.zones
-        hasGroups = Self.hasGroups(parts.configuration)
+        members = WrittenMembers(parts.configuration)
         engine = Engine(
             parts.configuration, at: .current, seed: UInt64.random(in: 0...UInt64.max), host: Self.machineID,
             hostName: Linux.hostName)
@@ -193,23 +174,23 @@ final class Runtime {
     /// Before `start`, or when nothing is on its way.
     func restore(_ state: StoredState) {
         takePositions(state)
-        membersWritten = state.groups
+        members.restore(state.groups)
         engine.restore(state)
     }
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
 
     /// Files that watchd writes itself: whoever watched them would hear of nothing else.
     var ownPaths: [[UInt8]] {
-        [StateDirectory.path(engine.settings), parts.listener.path].map { (try? Linux.realPath($0)) ?? $0 }
+        [StateDirectory.path(engine.settings), parts.socket].map { (try? Linux.realPath($0)) ?? $0 }
     }
 
     private func isLimited(_ id: SourceID, _ limit: SourceLimit?) {
-        limits[id] = limit.map { ($0, limits[id]?.since ?? Linux.now(.realtime)) }
+        stands.take(limit, of: id, at: Linux.now(.realtime))
         problemsMayHaveChanged()
     }
 
     private func compares(_ id: SourceID, _ text: String?) {
-        comparisons[id] = text.map { ($0, comparisons[id]?.since ?? Linux.now(.realtime)) }
+        stands.take(comparison: text, of: id, at: Linux.now(.realtime))
         problemsMayHaveChanged()
     }
 
@@ -235,12 +216,15 @@ final class Runtime {
 
     // MARK: Start
 
-    func start() {
-        control = ControlServer(parts.listener, answers: answers, core: core, runtime: bound, logger: logger)
-        announce()
+    /// - Parameter listener: `nil`: nobody has a socket to ask by, or a terminal.
+    func start(serving listener: ControlListener?) {
+        if let listener {
+            control = ControlServer(listener, answers: answers, core: core, runtime: bound, logger: logger)
+            announce()
+        }
         warnOfZone()
         warnOfHiddenProcesses()
-        for source in parts.configuration.sources { mustBeTried(source) }
+        for source in parts.configuration.sources { readiness.wait(for: source) }
         snapshots.begin(parts.configuration)
         perform(engine.start())
         drainInputs()
@@ -251,17 +235,16 @@ final class Runtime {
         sources?.closeUnclaimed()
         inotify?.startReading()
         for name in kept.unknown { manager.remove(name) }
-        manager.keep(parts.listener)
+        if let listener { manager.keep(listener) }
         if persistence?.hasOpened == true { forgetKept() }
         sourcesMayBeReady()
-        if !hasStarted { startMayTakeLong() }
+        if !readiness.isReached { startMayTakeLong() }
         manager.watch(core: core, control: control?.context)
     }
 
     /// READY when every source has been tried once, and each with `Required=yes` is armed.
     func sourcesMayBeReady() {
-        guard !hasStarted, untried.isEmpty else { return }
-        hasStarted = true
+        guard readiness.reach() else { return }
         manager.ready(statusLine)
         logger.log(.notice, "ready: \(statusLine)", id: .ready)
         keeper?.begin()
@@ -305,8 +288,7 @@ final class Runtime {
     private func note(_ input: Input) {
         running.note(input)
         noteProcessOutput(input)
-        // Processes too short to be looked at are everywhere: they are counted, and said once in the log.
-        if case .gap(let id, _) = input, id.kind != .process, gaps[id] == nil { gaps[id] = Linux.now(.realtime) }
+        if case .gap(let id, _) = input { stands.lost(id, at: Linux.now(.realtime)) }
         if case .source(let id, let condition) = input { note(condition, of: id) }
     }
 
@@ -346,7 +328,7 @@ final class Runtime {
 
     private func announce() {
         guard !logger.isJournal else { return }
-        let lines = Announcement.lines(parts.configuration, files: files, socket: parts.listener.path) {
+        let lines = Announcement.lines(parts.configuration, files: files, socket: parts.socket) {
             probes.silence(of: $0) != nil
         }
         for line in lines { logger.print(line) }

@@ -31,7 +31,7 @@ extension Daemon {
             }
         }
 
-        private init(_ result: LoadResult, _ texts: [WatchFileText], _ refusal: Refusal?, lines: [String]) {
+        init(_ result: LoadResult, _ texts: [WatchFileText], _ refusal: Refusal?, lines: [String]) {
             (configuration, diagnostics) = (result.configuration, result.diagnostics)
             (self.texts, self.refusal, self.lines) = (texts, refusal, lines)
         }

@@ -9,7 +9,7 @@ extension Runtime {
     /// hang with a file system: neither the core nor a start or a reload waits for it, and where a source has failed,
     /// perhaps for such a one, nobody looks.
     func lookAround() {
-        guard !conditions.values.contains(where: { $0.condition.isFailed }) else { return }
+        guard !stands.hasFailures else { return }
         let (options, zone) = (parts.options, zones.local)
         slow.submit("a look at what the watch files name") { [core, bound] in
             let known = Daemon.load(options, localZone: zone).result.diagnostics
@@ -28,8 +28,4 @@ extension Runtime {
         if logger.isJournal { return logger.log(.warning, text) }
         for line in text.split(separator: "\n") { logger.log(.warning, String(line)) }
     }
-}
-
-extension SourceCondition {
-    fileprivate var isFailed: Bool { if case .failed = self { true } else { false } }
 }

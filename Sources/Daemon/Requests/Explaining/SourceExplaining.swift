@@ -36,7 +36,8 @@ extension Runtime {
             return Explanation(code: .held, sentence: sentence + last, section: section)
         case .armed:
             let limit =
-                (connectionLimit(view.id)?.sentence ?? comparisons[view.id]?.text ?? limits[view.id]?.limit.text)
+                (connectionLimit(view.id)?.sentence ?? stands[view.id].comparison?.text
+                ?? stands[view.id].limit?.value.text)
                 .map { "; \($0)" } ?? ""
             let silence = silenceText(view).map { "; \($0)" } ?? ""
             return Explanation(code: .armed, sentence: "armed\(next(view))\(last)\(silence)\(limit)", section: section)

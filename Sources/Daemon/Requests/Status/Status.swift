@@ -90,7 +90,7 @@ extension Runtime {
     }
 
     private var state: GetStatus.Reply.State {
-        guard hasStarted || engine.phase != .running else { return .starting }
+        guard readiness.isReached || engine.phase != .running else { return .starting }
         switch engine.phase {
         case .running: return .running
         case .reloading: return .reloading
@@ -150,7 +150,7 @@ extension Runtime {
 
     /// A source goes on after it; that something is missing stays true.
     private var losses: [GetStatus.Problem] {
-        gaps.sorted { $0.key.description < $1.key.description }.map { id, since in
+        stands.gaps.map { id, since in
             GetStatus.Problem(
                 object: id.description, since: wireTime(since),
                 problem: "some of what came was lost before it was read",
@@ -159,7 +159,7 @@ extension Runtime {
     }
 
     private func problem(_ view: SourceView, _ role: Peer.Role) -> GetStatus.Problem? {
-        let since = wireTime(conditions[view.id]?.since ?? engine.started.realtime)
+        let since = wireTime(stands[view.id].condition?.since ?? engine.started.realtime)
         switch view.condition {
         case .failed(let reason, let retryAt) where view.definition.command != nil:
             var problem = GetStatus.Problem(
@@ -172,10 +172,10 @@ extension Runtime {
             let next = retryAt == nil ? "watchd tells when it is armed again" : "watchd tries again by itself"
             var problem = GetStatus.Problem(
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "failed",
-                action: next + (isAwaited(view.id) ? "; READY waits for it (Required=yes)" : ""))
+                action: next + (readiness.isAwaited(view.id) ? "; READY waits for it (Required=yes)" : ""))
             problem.nextTry = retryAt.map(wireTime)
             return problem
-        case .waiting(let reason) where isAwaited(view.id):
+        case .waiting(let reason) where readiness.isAwaited(view.id):
             return GetStatus.Problem(
                 object: view.id.description, since: since, problem: role == .administrator ? reason : "waiting",
                 action: "READY waits for it (Required=yes)")
@@ -207,7 +207,7 @@ extension Runtime {
 
     /// Changes from before the start may not be told yet.
     private func comparisonProblem(_ id: SourceID, _ role: Peer.Role) -> GetStatus.Problem? {
-        guard let comparison = comparisons[id] else { return nil }
+        guard let comparison = stands[id].comparison else { return nil }
         return GetStatus.Problem(
             object: id.description, since: wireTime(comparison.since),
             problem: role == .administrator ? comparison.text : "comparing with what was handled before",
@@ -216,7 +216,7 @@ extension Runtime {
 
     /// A source without watches, for want of something, compares its paths instead.
     private func limitProblem(_ id: SourceID, _ role: Peer.Role) -> GetStatus.Problem? {
-        guard let (limit, since) = limits[id], limit.isShortage else { return nil }
+        guard let (limit, since) = stands[id].limit, limit.isShortage else { return nil }
         return GetStatus.Problem(
             object: id.description, since: wireTime(since),
             problem: role == .administrator ? limit.text : "something it needs is used up",
