@@ -1,3 +1,4 @@
+import Dispatch
 import LinuxSystem
 import ProgramKit
 import Testing
@@ -102,6 +103,31 @@ import WatchFile
         #expect(abs(process.started - started) < 10_000_000)
         #expect(try AdoptableProcess.all(instance: InstanceName(folder: "other", secret: [1]), .none).isEmpty)
         #expect(try AdoptableProcess.all(instance: .none, .none).isEmpty)
+    }
+
+    /// As one does that starts another (`vfork(2)`), or waits for a disk: here for the other end of a FIFO.
+    @Test func anOrphanThatSleepsUninterruptiblyIsWaitedFor() throws {
+        try Folder.with { folder in
+            try Linux.mkfifo(folder["gate"], mode: 0o600)
+            let code = """
+                import os, time
+                opening = (os.POSIX_SPAWN_OPEN, 5, '\(folder["gate"])', os.O_RDONLY, 0)
+                os.posix_spawn('/bin/true', ['true'], os.environ, file_actions=[opening])
+                time.sleep(300)
+                """
+            let script = "set -m; python3 -c \"$1\" </dev/null >/dev/null 2>&1 & echo $!"
+            let run = RunID(operation: 78, attempt: 1)
+            let said = try Program.run(["bash", "-c", script, "bash", code], environment: variables(run))
+            let pid = try #require(Int32(said.text.dropLast()))
+            defer { try? Linux.kill(group: pid, signal: 9) }
+            try wait(for: "it to sleep so") { Linux.place(of: pid)?.isStuck == true }
+            let gate = folder["gate"]
+            DispatchQueue(label: "test.gate").asyncAfter(deadline: .now() + .milliseconds(300)) {
+                try? Linux.open(gate, .writing).close()
+            }
+            let found = try AdoptableProcess.all(instance: Rim.instanceName, .none)
+            #expect(found.filter { $0.pid == pid }.map(\.run) == [run])
+        }
     }
 
     /// Anybody can give a set-user-ID program any environment.

@@ -35,26 +35,45 @@ package struct AdoptableProcess: Equatable, Sendable {
     ) throws(SystemError) -> [AdoptableProcess] {
         var found = containment.runs.flatMap { contained(in: $0.group, $0.run) }
         let known = Set(found.map(\.pid))
-        for entry in try Linux.readFolder("/proc") {
-            guard let pid = Int32(String(decoding: entry.name, as: UTF8.self)), pid != Linux.processID,
-                !known.contains(pid), let place = Linux.place(of: pid), place.groupID == pid,
-                // One that has a session of its own was made by a handler, not by watchd.
-                place.sessionID != pid, place.parentID != Linux.processID, !place.isZombie,
-                let process = AdoptableProcess(pid, place, instance: instance)
-            else { continue }
-            found.append(process)
+        let all = try Linux.readFolder("/proc").compactMap { Int32(String(decoding: $0.name, as: UTF8.self)) }
+        var rest = all.filter { $0 != Linux.processID && !known.contains($0) }
+        let begin = Linux.now(.monotonic)
+        while true {
+            var stuck: [Int32] = []
+            for pid in rest {
+                guard let place = place(ofLeader: pid) else { continue }
+                if place.isStuck {
+                    stuck.append(pid)
+                } else if let process = AdoptableProcess(pid, place, instance: instance) {
+                    found.append(process)
+                }
+            }
+            rest = stuck
+            if rest.isEmpty || Linux.now(.monotonic) - begin >= patience { break }
+            _ = try? Linux.poll([], timeout: 5)
         }
         return found.sorted { $0.pid < $1.pid }
+    }
+
+    /// Microseconds for which processes in an uninterruptible sleep are looked at again, all together: one that starts
+    /// another (`vfork(2)`), or that waits for a disk, wakes up soon, and to overlook it is to run it twice.
+    private static let patience: Int64 = 2_000_000
+
+    /// The place of a living process group's leader that is not our child. `nil`: it is none, or has a session of its
+    /// own: then a handler has made it, not watchd.
+    private static func place(ofLeader pid: Int32) -> ProcessPlace? {
+        guard let place = Linux.place(of: pid), place.groupID == pid, place.sessionID != pid,
+            place.parentID != Linux.processID, !place.isZombie
+        else { return nil }
+        return place
     }
 
     /// The leaders of process groups in the cgroup of a run: one of them is its first process. Their word about
     /// themselves counts only where it names the same run.
     private static func contained(in group: ControlGroup, _ run: RunID) -> [AdoptableProcess] {
         group.processes.compactMap { pid in
-            guard let place = Linux.place(of: pid), place.groupID == pid, place.sessionID != pid,
-                place.parentID != Linux.processID, !place.isZombie, isAwake(pid, place)
-            else { return nil }
-            if var process = AdoptableProcess(pid, place, variables(of: pid)), process.run == run {
+            guard let place = place(ofLeader: pid) else { return nil }
+            if isAwake(pid, place), var process = AdoptableProcess(pid, place, variables(of: pid)), process.run == run {
                 process.isContained = true
                 return process
             }
