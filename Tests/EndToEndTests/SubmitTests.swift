@@ -50,7 +50,8 @@ import Varlink
             #expect(try watchd.control("explain", "\(id)").text.contains("queue con: sh -c"))
             for words in [["history"], ["history", "@command"], ["failed"], ["operations", "--state", "finished"]] {
                 let text = try control(watchd, words).text
-                #expect(text.contains("@command") && text.contains("\(id)"), "\(words): \(text)")
+                let isNamed = text.contains("@command") || text.contains("sh -c 'pwd; umask")
+                #expect(isNamed && text.contains("\(id)"), "\(words): \(text)")
             }
             // It is a client's own business.
             let status = try watchd.control("status").text
@@ -313,6 +314,25 @@ import Varlink
             try lives.start()
             try lives.watchd.waitUntilIdle()
             #expect(folder.lines("noted").count == 21, "nothing runs twice")
+        }
+    }
+
+    /// Whoever asked for it may be asleep; and of one that is waited for the client sees the end.
+    @Test func aCommandWithATimeThatFailsIsAProblemUntilItIsForgotten() throws {
+        try Lives.run(Self.queues) { lives in
+            _ = try control(lives.watchd, ["run", "--wait", "--queue", "con", "--", "false"], folder: "/")
+            let id = try submit(lives.watchd, "con", "--in", "1ms", "--", "sh", "-c", "exit 9")
+            try lives.watchd.waitUntilIdle()
+            func problems() throws -> [GetStatus.Problem] { try lives.watchd.status().problems }
+            let sentence = "the command sh -c 'exit 9' failed, exit 9"
+            #expect(try problems().map(\.object) == ["operation \(id)"] && problems().map(\.problem) == [sentence])
+            let failed = try lives.watchd.control("failed").text
+            #expect(failed.contains("x false") && failed.contains("x sh -c 'exit 9'"), "each by itself: \(failed)")
+            lives.stop()
+            try lives.start()
+            try wait(for: "the problem of the earlier watchd") { try problems().map(\.problem) == [sentence] }
+            #expect(try lives.watchd.control("forget", "\(id)").code == 0)
+            #expect(try problems().isEmpty)
         }
     }
 

@@ -97,6 +97,25 @@ struct RunCommandTests {
         #expect(fixture.story.isEmpty)
     }
 
+    /// `rm -rf /srv/%f` is another command without a path.
+    @Test(arguments: [
+        (Specifier.lastComponent, "%f", "PATH"), (.folder, "%{folder}", "PATH"), (.capture(2), "%2", "--line TEXT"),
+    ])
+    func aHandlerOfAPathOrALineNeedsOne(_ specifier: Specifier, _ spelling: String, _ operand: String) {
+        let word = Template(parts: [.literal(Array("/srv/".utf8)), .specifier(specifier)])
+        let wipe = HandlerDefinition(name: "wipe", action: .exec([CommandWords(words: [.template(word)])]))
+        let fixture = EngineFixture(
+            .of(handlers: [wipe, .exec("g")], sources: [.path("uploads", to: "g", "wipe"), .path("whole", to: "g")]))
+        for name in ["wipe", "path/uploads"] {
+            let sentence = "“wipe” uses \(spelling), which would stand for nothing: watchctl run \(name) \(operand)"
+            #expect(error(fixture, run(fixture, name)) == .refused(sentence))
+        }
+        #expect(fixture.story.isEmpty)
+        #expect(ids(fixture, run(fixture, "wipe", paths: ["/w/a"])) == [1])
+        #expect(ids(fixture, run(fixture, "wipe", data: 1)) != nil, "as a client emits it")
+        #expect(ids(fixture, run(fixture, "path/whole")) != nil)
+    }
+
     @Test func namesMustBeClear() {
         let fixture = fixture()
         #expect(

@@ -1,6 +1,6 @@
 import ControlInterface
 
-/// `watchctl failed`: what needs attention, by handler, with the commands that deal with it.
+/// `watchctl failed`: what needs attention, by handler or command line, with the commands that deal with it.
 struct FailedScreen {
     /// Failures that are looked at.
     static let limit = 1000
@@ -14,32 +14,44 @@ struct FailedScreen {
         }
         let more = history.next == nil ? "" : "at least "
         let count = Phrases.count(history.operations.count)
-        let sections = byHandler.flatMap { [Styled("")] + section($0) }
+        let sections = groups.flatMap { [Styled("")] + section($0) }
         return [Styled("FAILED (\(more)\(count))", .bold)] + sections.dropFirst()
     }
 
     /// That of the newest failure first; of each the newest first.
-    private var byHandler: [[OperationSummary]] {
+    private var groups: [[OperationSummary]] {
         var order: [String] = []
         var lists: [String: [OperationSummary]] = [:]
         for operation in history.operations {
-            if lists[operation.handler] == nil { order.append(operation.handler) }
-            lists[operation.handler, default: []].append(operation)
+            let name = name(operation)
+            if lists[name] == nil { order.append(name) }
+            lists[name, default: []].append(operation)
         }
         return order.compactMap { lists[$0] }
     }
+
+    /// Of a client's command the command itself, or the name that it was given.
+    private func name(_ operation: OperationSummary) -> String {
+        isCommand(operation) ? operation.cause : operation.handler
+    }
+
+    private func isCommand(_ operation: OperationSummary) -> Bool { operation.handler == Submit.handlerName }
 
     private func section(_ failures: [OperationSummary]) -> [Styled] {
         let newest = failures[0]
         let tries = newest.attempt > 1 ? " after \(newest.attempt) tries" : ""
         let reason = newest.reason.map { ": \(OperationText.short($0))" } ?? ""
         let head =
-            Styled("  x ", .red) + Styled(newest.handler, .bold) + Styled("  ") + OperationText.brief(newest)
+            Styled("  x ", .red) + Styled(name(newest), .bold) + Styled("  ") + OperationText.brief(newest)
             + Styled("\(tries)\(reason)")
         let times = failures.count == 1 ? "" : "\(Phrases.count(failures.count)) times, the last "
-        let facts = "\(times)\(screen.short(newest.ended)), \(screen.ago(newest.ended)) · \(newest.cause)"
+        let facts =
+            "\(times)\(screen.short(newest.ended)), \(screen.ago(newest.ended)) "
+            + (isCommand(newest) ? "· a command on queue \(newest.queue)" : "· \(newest.cause)")
         var commands = ["output", "retry", "forget"].map { "watchctl \($0) \(newest.id)" }
-        if failures.count > 1 { commands += ["retry", "forget"].map { "watchctl \($0) \(newest.handler)" } }
+        if failures.count > 1, !isCommand(newest) {
+            commands += ["retry", "forget"].map { "watchctl \($0) \(newest.handler)" }
+        }
         return [head, Styled("    " + facts, .dim)].flatMap { $0.wrapped(to: screen.width) }
             + screen.flow(commands, indent: 4)
     }

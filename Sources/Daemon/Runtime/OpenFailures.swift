@@ -1,7 +1,7 @@
 import Engine
 
 /// Failed operations that nobody has tried again or forgotten: those of earlier watchds, from the store, and those of
-/// this one. Confined to the core.
+/// this one; of clients' commands those that had a time, whose client has gone. Confined to the core.
 final class OpenFailures {
     /// Failures remembered; the oldest go first.
     static let limit = 1000
@@ -10,6 +10,7 @@ final class OpenFailures {
 
     func add(_ operation: EndedOperation) {
         guard operation.result.isFailure, !operation.isSettled else { return }
+        guard !operation.isCommand || operation.hasTime else { return }
         var operation = operation
         (operation.events, operation.output, operation.attempts) = ([], [], [])
         byID[operation.id] = operation

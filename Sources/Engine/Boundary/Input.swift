@@ -243,6 +243,9 @@ extension Command {
         /// The operation of whose run the client is a part.
         package var caller: UInt64?
 
+        /// Nothing is given for the event.
+        var isEmpty: Bool { paths.isEmpty && lines.isEmpty && data == nil }
+
         package init(
             name: String, paths: [[UInt8]] = [], lines: [[UInt8]] = [], data: Int64? = nil, waits: Bool = false,
             caller: UInt64? = nil

@@ -23,6 +23,7 @@ extension Engine {
             targets = TargetList(withRequired(target(handler: handlers[handler].name).map { [$0] } ?? []))
         }
         try checkDescriptors(targets.map(\.handler))
+        if command.isEmpty { try checkEntries(targets.map(\.handler), command.name) }
         let facts = facts(command, source: source)
         try checkRoom(for: facts, source: source, targets)
         if command.waits, let caller = command.caller {
@@ -41,6 +42,16 @@ extension Engine {
     func checkDescriptors(_ handlers: [Int]) throws(CommandError) {
         let needing = handlers.first { self.handlers[$0].definition.value.needsDescriptor }
         if let needing { throw .needsDescriptor(handler: self.handlers[needing].name) }
+    }
+
+    /// `rm -rf /srv/%f` without a path would be another command than the one that was meant.
+    private func checkEntries(_ handlers: [Int], _ name: String) throws(CommandError) {
+        for handler in handlers {
+            guard let specifier = self.handlers[handler].definition.value.specifierOfEntry else { continue }
+            throw .refused(
+                "“\(self.handlers[handler].name)” uses \(specifier.spelling), which would stand for nothing: "
+                    + "watchctl run \(name) \(specifier.isOfLine ? "--line TEXT" : "PATH")")
+        }
     }
 
     private mutating func admit(_ facts: [Fact], source: Int, _ targets: TargetList) -> [Admission] {

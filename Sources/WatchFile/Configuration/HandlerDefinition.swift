@@ -82,6 +82,24 @@ package struct HandlerDefinition: Equatable, Sendable {
     }
 }
 
+extension HandlerDefinition {
+    /// The first specifier in its commands that stands for nothing where neither a path nor a line is given, as it is
+    /// written: `%f`, `%{line}`.
+    package var specifierOfEntry: (spelling: String, isOfLine: Bool)? {
+        guard case .exec(let commands) = action else { return nil }
+        let templates = (conditions.commands + commands).flatMap(\.words).compactMap { word in
+            if case .template(let template) = word { template } else { nil }
+        }
+        let found = templates.flatMap(\.specifiers).first { $0.isOfPath || $0.isOfLine }
+        return found.map { ($0.spelling, $0.isOfLine) }
+    }
+}
+
+extension Specifier {
+    fileprivate var isOfPath: Bool { [.path, .lastComponent, .relativePath, .folder].contains(self) }
+    fileprivate var isOfLine: Bool { if case .capture = self { true } else { self == .line } }
+}
+
 /// One `Exec=` line, split into words. The first word is an absolute path, or a name looked up in `PATH`.
 package struct Command: Hashable, Sendable {
     package enum Word: Hashable, Sendable {

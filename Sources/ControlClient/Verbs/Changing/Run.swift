@@ -12,6 +12,7 @@ extension Verb {
         notes: [
             "--wait prints what it wrote, on standard error how it ended, and ends with its exit status.",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
+            "A handler whose command uses %p, %f or %{line} is started with a PATH, or with --line.",
             "With --queue a COMMAND runs there, as who calls, in this folder, with this umask and PATH; its number is printed.",
             "--timeout is then how long each attempt of it may run; without --queue the other options mean nothing.",
         ]

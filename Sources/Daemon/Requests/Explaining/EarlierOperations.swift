@@ -8,21 +8,23 @@ extension Runtime {
     /// Operations of the past that one explanation tells.
     private static let earlierLimit = 5
 
-    /// The start and the end of the last operations that the source or handler had, by the store, without those that
-    /// the steps tell; none where the steps tell enough operations.
+    /// The start and the end of the last operations that the source or handler had before the steps begin, by the
+    /// store; none where the steps tell enough operations.
     func earlier(
         _ object: String, than steps: [Explanation], _ role: Peer.Role, _ done: @escaping ([Explanation]) -> Void
     ) {
         let told = Set(steps.compactMap(\.operation))
-        guard told.count < Self.earlierLimit, let query = history(of: object),
+        guard told.count < Self.earlierLimit, var query = history(of: object),
             let persistence, persistence.failure == nil
         else { return done([]) }
+        query.until = steps.compactMap(\.time).min()
+        let (wanted, limit) = (query, Self.earlierLimit - told.count)
         persistence.read(
-            { reader throws(StoreError) in try reader.page(query).map { EndedOperation($0) } },
+            { reader throws(StoreError) in try reader.page(wanted).map { EndedOperation($0) } },
             then: { [unowned self] result in
                 // A store that fails is told of elsewhere.
                 let ended = ((try? result.get()) ?? []).filter { !told.contains($0.id) }
-                let steps = ended.prefix(Self.earlierLimit - told.count).flatMap { startAndEnd($0, role) }
+                let steps = ended.prefix(limit).flatMap { startAndEnd($0, role) }
                 done(steps.sorted { ($0.time ?? 0) < ($1.time ?? 0) })
             })
     }

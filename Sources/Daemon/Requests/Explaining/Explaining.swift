@@ -219,11 +219,18 @@ extension Runtime {
         return fact.title
     }
 
+    /// With the exit status and the reason of an end, as far as they are remembered.
+    private func sentence(_ explanation: Explanation) -> String {
+        guard explanation.code == .ended, explanation.time != nil, let view = explanation.operation.flatMap(recent.view)
+        else { return explanation.sentence }
+        return "operation \(view.id) of \(view.handler) ended \(Self.end(EndedOperation(view)))"
+    }
+
     private func step(_ explanation: Explanation, _ role: Peer.Role) -> Explain.Step {
         var step = Explain.Step(
             time: explanation.time.map(wireTime), code: explanation.code.rawValue,
             sentence: role == .administrator || explanation.namesNothingElse
-                ? explanation.sentence : explanation.code.rawValue)
+                ? sentence(explanation) : explanation.code.rawValue)
         if role == .administrator, explanation.code == .submitted, let title = commandTitle(explanation) {
             step.sentence += ": \(title)"
         }

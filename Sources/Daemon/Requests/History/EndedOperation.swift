@@ -51,6 +51,12 @@ struct EndedOperation: Sendable {
         var usage = ResourceUsage()
     }
 
+    /// It is a client's command.
+    var isCommand: Bool { handler == CommandFact.handlerName }
+
+    /// It is a client's command that had to wait for a time, as far as its events are kept.
+    var hasTime: Bool { if case .command(let fact)? = events.last?.fact { fact.notBefore != nil } else { false } }
+
     /// Where it stands in the history, newest first.
     var position: HistoryQuery.Position { .init(ended: ended, id: id) }
 

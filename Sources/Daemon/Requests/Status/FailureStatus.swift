@@ -7,7 +7,7 @@ import Store
 import WatchFile
 
 /// Failures in `GetStatus` and in the line of the service manager: all that `watchctl failed` lists but for the commands
-/// of clients, which are their own business.
+/// of clients who could see them fail.
 extension Runtime {
     /// Reads the failures of earlier watchds, and what ended last, once at the start.
     func readFailures() {
@@ -16,7 +16,8 @@ extension Runtime {
                 var (query, last) = (HistoryQuery(), HistoryQuery())
                 (query.isUnsettled, query.limit) = (true, OpenFailures.limit)
                 last.limit = Manager.maximumShownInStatus
-                let failures = try reader.page(query).map { EndedOperation($0) }
+                let commands = try reader.failed(handler: CommandFact.handlerName, limit: OpenFailures.limit)
+                let failures = (try reader.page(query) + commands).map { EndedOperation($0) }
                 return (failures: failures, last: try reader.page(last).map { EndedOperation($0) })
             },
             then: { [unowned self] result in
@@ -40,29 +41,40 @@ extension Runtime {
             }, then: { [unowned self] result in usual.addOlder((try? result.get()) ?? []) })
     }
 
-    /// The open failures of handlers, newest first.
+    /// Newest first.
     var openFailures: [EndedOperation] {
         let span = Int64(clamping: engine.settings.keepHistorySpan.microseconds)
         let (oldest, isBefore) = Linux.now(.realtime).subtractingReportingOverflow(span)
         return failures.newestFirst(max(0, engine.settings.keepHistory), since: isBefore ? .min : oldest)
-            .filter { $0.handler != CommandFact.handlerName && recent.settlement(of: $0.id) == nil }
+            .filter { recent.settlement(of: $0.id) == nil }
     }
 
-    /// One problem for each handler, the one that failed last first.
+    /// One problem for each handler and each command, the one that failed last first.
     func failureProblems(_ role: Peer.Role) -> [GetStatus.Problem] {
         var order: [String] = []
         var byHandler: [String: [EndedOperation]] = [:]
         for operation in openFailures {
-            if byHandler[operation.handler] == nil { order.append(operation.handler) }
-            byHandler[operation.handler, default: []].append(operation)
+            let name = operation.isCommand ? "operation \(operation.id)" : operation.handler
+            if byHandler[name] == nil { order.append(name) }
+            byHandler[name, default: []].append(operation)
         }
         guard !order.isEmpty else { return [] }
         let views = engine.handlerViews { byHandler[$0] != nil }.filter { !$0.isRemoved }
         return order.prefix(Manager.maximumShownInStatus).compactMap { name in
             byHandler[name].flatMap { failed in
-                problem(name, failed, views.first { $0.definition.name == name }, role)
+                if let command = failed.first, command.isCommand { return problem(command, role) }
+                return problem(name, failed, views.first { $0.definition.name == name }, role)
             }
         }
+    }
+
+    private func problem(_ command: EndedOperation, _ role: Peer.Role) -> GetStatus.Problem {
+        let how = Self.end(command)
+        return GetStatus.Problem(
+            object: "operation \(command.id)", since: wireTime(command.ended),
+            problem: role == .administrator ? "the command \(command.cause) \(how)" : "a command failed",
+            action: "it does not run again by itself",
+            help: "watchctl output \(command.id) · watchctl retry \(command.id) · watchctl forget \(command.id)")
     }
 
     /// - Parameter view: `nil`: there is no such handler any more.

@@ -94,7 +94,7 @@ extension Checker {
 
     // MARK: Data
 
-    /// `%{data}` is for custom events; a handler that none can reach has none.
+    /// `%{data}` is for custom events, `%p` and its like are for paths: a handler that none can reach has none.
     private mutating func checkData() {
         for source in sources where source.id.kind != .custom {
             for located in source.keySpecifiers where located.specifier == .data {
@@ -110,7 +110,18 @@ extension Checker {
                     at: located.text)
             }
         }
+        for (index, handler) in handlers.enumerated() {
+            guard let kinds = causes[index], !kinds.isEmpty, kinds.isSubset(of: Self.kindsWithoutPaths) else { continue }
+            for located in handler.specifiers where Self.pathSpecifiers.contains(located.specifier) {
+                problems.warning(
+                    "\(located.text.shown) stands for nothing here: no source that starts \(handler.title) has paths",
+                    at: located.text)
+            }
+        }
     }
+
+    /// The sources of these kinds have neither paths nor clients that give some.
+    private static let kindsWithoutPaths: Set<SourceKind> = [.timer, .signal, .process, .unit, .group]
 
     /// The kinds of sources whose events a handler may see, its own or those of the run it is told of.
     private var causesOfHandlers: [Int: Set<SourceKind>] {
