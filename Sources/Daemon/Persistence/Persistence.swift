@@ -156,11 +156,25 @@ final class Persistence {
 
     /// Writes what waits, as far as that is possible, and then calls `done` on the core with what could not be written.
     func close(_ done: @escaping (Unstored) -> Void) {
-        let done = QueueBound(done, to: core)
-        // Else the log could not be taken into the file.
-        reading.async { [reader] in reader.value.close() }
-        writer?.close { [core] unstored in core.async { done.value(unstored) } }
+        guard let writer else { return }
+        var isClosing = false
+        let close = QueueBound(
+            { [core] in
+                if isClosing { return }
+                isClosing = true
+                let done = QueueBound(done, to: core)
+                writer.close { unstored in core.async { done.value(unstored) } }
+            }, to: core)
+        // SQLite takes the log into the file when the last one closes, who has to be the writer.
+        reading.async { [reader, core] in
+            reader.value.close()
+            core.async { close.value() }
+        }
+        core.after(Self.readersPatience) { close.value() }
     }
+
+    /// For a read that is on its way when everything is closed (microseconds).
+    private static let readersPatience = 2_000_000
 
     private func take(_ outcome: StoreWriter.Outcome) {
         switch outcome {
