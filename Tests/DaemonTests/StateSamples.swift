@@ -83,10 +83,11 @@ extension SeededGenerator {
                     number: int32(), senderPID: int32(), senderUID: UInt32(truncatingIfNeeded: next()),
                     value: optional { $0.int32() }, senderExecutable: optional { $0.content() }))
         case 2:
-            return .path(
-                PathFact(
-                    pick(PathChange.allCases), path: content(), oldPath: optional { $0.content() }, root: content(),
-                    isRecovered: chance(50), hasReplaced: chance(50), isNew: chance(50)))
+            var path = PathFact(
+                pick(PathChange.allCases), path: content(), oldPath: optional { $0.content() }, root: content(),
+                isRecovered: chance(50), hasReplaced: chance(50), isFolder: chance(50))
+            path.before = pick([nil, .nothing, .file, .folder])
+            return .path(path)
         case 3:
             var line = LineFact(
                 content(), form: pick(LineFact.Form.allCases), isIncomplete: chance(50), peer: optional { $0.name() },

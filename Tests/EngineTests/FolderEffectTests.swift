@@ -43,14 +43,29 @@ struct FolderEffectTests {
         #expect(net(.changed, "created d/", "renamed d/>e/") == [])
     }
 
-    @Test func aFolderInThePlaceOfAFileLeavesTheFileDeleted() {
-        #expect(net(.all, "deleted x", "created x/") == ["deleted:xx2"])
+    @Test func aFolderInThePlaceOfAFileIsCreated() {
+        #expect(net(.all, "deleted x", "created x/") == ["created:xx2"])
         #expect(net(.all, "written x", "deleted x", "created x/", "deleted x/", "written x") == ["written:xx5"])
+        #expect(net(.all, "deleted x", "created x/", "deleted x/") == ["deleted:xx3"])
+        #expect(net(.all, "deleted x", "created x/", "renamed x/>y/") == ["deleted:xx2", "created:y"])
     }
 
-    @Test func aFileInThePlaceOfAFolderIsNew() {
+    @Test func whoDoesNotAskForTheFolderHearsOfTheEndOfTheFile() {
+        #expect(net(.changed, "deleted x", "created x/") == ["deleted:xx2"])
+        #expect(net(.changed, "deleted x", "created x/", "deleted x/", "written x") == ["written:xx4"])
+    }
+
+    @Test func aFileInThePlaceOfAFolderIsWhatTheFolderWas() {
         #expect(net(.all, "deleted x/", "created x", "written x") == ["created:xx3"])
-        #expect(net(.all, "deleted x/", "written x", "deleted x") == [])
+        #expect(net(.all, "deleted x/", "written x", "deleted x") == ["deleted:xx3"])
+        #expect(net(.all, "deleted x/", "written x", "deleted x", "created x/") == [])
+        #expect(net(.all, "deleted x/", "written x", "renamed x>y") == ["deleted:xx2", "written:y"])
+        #expect(net([.deleted, .renamed], "deleted x/", "written x") == ["deleted:xx2"])
+    }
+
+    @Test func whatRenamesLeaveOfAnotherKindIsGone() {
+        #expect(net(.all, "deleted x/", "renamed a>x", "deleted x") == ["deleted:ax2", "deleted:x"])
+        #expect(net(.all, "renamed d/>e/", "renamed e/>d/", "deleted d/") == ["deleted:d"])
     }
 
     @Test func aRenamedFolderIsRenamed() {

@@ -90,11 +90,11 @@ struct NetEffectTests {
             .deleted: ["deleted:px2"], .renamed: ["renamed:p>qx2"],
         ],
         .modified: [
-            .created: ["created:px2"], .written: ["written:px2"], .modified: ["modified:px2"],
+            .created: ["written:px2"], .written: ["written:px2"], .modified: ["modified:px2"],
             .attributes: ["modified:px2"], .deleted: ["deleted:px2"], .renamed: ["renamed:p>qx2"],
         ],
         .attributes: [
-            .created: ["created:px2"], .written: ["written:px2"], .modified: ["modified:px2"],
+            .created: ["written:px2"], .written: ["written:px2"], .modified: ["modified:px2"],
             .attributes: ["attributes:px2"], .deleted: ["deleted:px2"], .renamed: ["renamed:p>qx2"],
         ],
         .deleted: [

@@ -49,7 +49,7 @@ import WatchFile
         try with(files: ["whole"]) { folder, rim, _ in
             try Linux.link(folder["whole"], to: folder["in/h"])
             try wait(for: "it") { told(rim) == ["written h"] }
-            #expect(rim.paths.last?.isNew == true)
+            #expect(rim.paths.last?.before == .nothing)
         }
     }
 

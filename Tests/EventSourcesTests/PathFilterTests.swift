@@ -29,7 +29,7 @@ import WatchFile
                             String(decoding: path.dropFirst(folder["in/"].utf8.count), as: UTF8.self)
                         }
                         let old = fact.oldPath.map { "\(name($0))>" } ?? ""
-                        return "\(fact.change) \(old)\(name(fact.path))\(fact.isNew ? " new" : "")"
+                        return "\(fact.change) \(old)\(name(fact.path))\(fact.before == .nothing ? " new" : "")"
                     }
                 }
             }

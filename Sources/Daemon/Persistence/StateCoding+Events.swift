@@ -75,7 +75,14 @@ extension ByteWriter {
     private mutating func put(_ path: PathFact) {
         put(byte: 3)
         let bits: UInt8 = (path.oldPath == nil ? 0 : 1) | (path.isRecovered ? 2 : 0) | (path.hasReplaced ? 4 : 0)
-        put(byte: bits | (path.isNew ? 8 : 0) | (path.isFolder ? 16 : 0))
+        let before: UInt8 =
+            switch path.before {
+            case nil: 0
+            case .nothing: 8
+            case .file: 32
+            case .folder: 64
+            }
+        put(byte: bits | before | (path.isFolder ? 16 : 0))
         put(byte: path.change.stateNumber)
         put(path.path)
         put(path.root)
@@ -238,10 +245,18 @@ extension ByteReader {
     }
 
     private mutating func path() throws(DamagedBytes) -> PathFact {
-        let bits = try flags(31)
+        let bits = try flags(127)
         var path = PathFact(
             try number(), path: try content(), root: try content(), isRecovered: bits & 2 != 0,
-            hasReplaced: bits & 4 != 0, isNew: bits & 8 != 0, isFolder: bits & 16 != 0)
+            hasReplaced: bits & 4 != 0, isFolder: bits & 16 != 0)
+        path.before =
+            switch bits & (8 | 32 | 64) {
+            case 0: nil
+            case 8: .nothing
+            case 32: .file
+            case 64: .folder
+            default: throw DamagedBytes()
+            }
         path.oldPath = try content(if: bits & 1 != 0)
         return path
     }

@@ -185,13 +185,19 @@ package struct PathFact: Equatable, Sendable {
     package var isRecovered: Bool
     /// The rename replaced something that stood at the new path.
     package var hasReplaced: Bool
-    /// Nothing stood at the path before, although the change is not told as `created`.
-    package var isNew: Bool
+    package enum Before: Sendable {
+        case nothing, file, folder
+    }
+
+    /// What stood at the path before, where the change does not say it; `nil`: it does. Nothing did where something is
+    /// created, something of the same kind where a rename has replaced it or anything else has happened.
+    package var before: Before?
     /// Of a condition that holds: to be told, by this number, when all that was made of it has ended.
     package var handover: UInt64?
     /// A folder of a tree, of which nothing is ever `written`.
     package var isFolder: Bool
 
+    /// - Parameter isNew: nothing stood at the path before, although the change is not told as `created`.
     package init(
         _ change: PathChange, path: [UInt8], oldPath: [UInt8]? = nil, root: [UInt8] = [], isRecovered: Bool = false,
         hasReplaced: Bool = false, isNew: Bool = false, isFolder: Bool = false
@@ -202,7 +208,7 @@ package struct PathFact: Equatable, Sendable {
         self.root = root
         self.isRecovered = isRecovered
         self.hasReplaced = hasReplaced
-        self.isNew = isNew
+        before = isNew ? .nothing : nil
         self.isFolder = isFolder
     }
 }

@@ -185,8 +185,13 @@ package struct EntryList: Sendable {
             return addRename(event, fact, from: oldPath, events, &change)
         }
         guard let slot = slot(at: fact.path), let (older, waiting) = take(slot) else {
+            // That what stood at the path before is gone, the rename that has left it tells.
+            guard let told = left[fact.path] == nil ? fact : fact.after(.nothing) else {
+                change.annulled += event.count
+                return
+            }
             var event = event
-            if fact.change != .created, fact.change != .deleted, left[fact.path] != nil { event.tellNew() }
+            event.fact = .path(told)
             return append(event)
         }
         let results = NetEffect.of(waiting, fact)
@@ -211,8 +216,8 @@ package struct EntryList: Sendable {
         var rename = fact
         var count = event.count
         if let slot = slot(at: fact.path), let (older, overwritten) = take(slot) {
-            let effect = NetEffect.replaced(overwritten)
-            rename.hasReplaced = effect.hasReplaced
+            let effect = NetEffect.replaced(overwritten, by: rename)
+            rename = effect.rename
             if let emptied = effect.emptied {
                 put(emptied, id: older.id, time: older.time, count: older.count, events, &change)
             } else {
@@ -239,12 +244,14 @@ package struct EntryList: Sendable {
     private mutating func put(
         _ result: PathFact, id: UInt64, time: Int64, count: Int, _ events: PathEvents, _ change: inout Change
     ) {
-        var (result, id, time, count) = (result, id, time, count)
-        if let slot = slot(at: result.path), let (newer, waiting) = take(slot) {
-            result = NetEffect.known(waiting)
+        var (result, id, time, count): (PathFact?, UInt64, Int64, Int) = (result, id, time, count)
+        if let path = result?.path, let before = result?.stood, let slot = slot(at: path),
+            let (newer, waiting) = take(slot)
+        {
+            result = waiting.after(before)
             (id, time, count) = (max(id, newer.id), max(time, newer.time), count + newer.count)
         }
-        let told = NetEffect.chosen(result, by: events)
+        let told = result.flatMap { NetEffect.chosen($0, by: events) }
         if told != result { change.isChosen = true }
         guard let told else {
             change.annulled += count
@@ -323,20 +330,22 @@ package struct EntryList: Sendable {
 }
 
 extension Event {
-    fileprivate mutating func tellNew() {
-        guard case .path(var fact) = fact else { return }
-        fact.isNew = true
-        self.fact = .path(fact)
-    }
-
     fileprivate var path: [UInt8]? { if case .path(let fact) = fact { fact.path } else { nil } }
 
     /// The handler may have been told of the path before: nothing is new about it any more.
     fileprivate mutating func tellKnown() {
-        guard case .path(var fact) = fact, fact.isNew || fact.change == .created else { return }
-        fact.isNew = false
-        if fact.change == .created, !fact.isFolder { fact.change = .written }
-        self.fact = .path(fact)
+        guard case .path(let fact) = fact, fact.change != .renamed, fact.stood == .nothing else { return }
+        self.fact = .path(fact.told(after: fact.kind))
+    }
+}
+
+extension PathFact {
+    /// The same of something that stands at the path, where this stood before; of a folder it is told even where another
+    /// one stood.
+    fileprivate func told(after before: Before) -> PathFact {
+        var result = standing(after: before)
+        if result.isFolder, result.change == .written { (result.change, result.before) = (.created, before) }
+        return result
     }
 }
 
@@ -364,7 +373,8 @@ extension EntryList {
         var chain = [head]
         while let slot = chain.last, case .path(let fact) = slots[slot].fact, let before = left[fact.path] {
             if let start = chain.firstIndex(of: before) {
-                for slot in chain[start...] { tellWritten(slot) }
+                let facts = chain[start...].map { ($0, written($0)) }
+                for (slot, fact) in facts { tell(fact, slot) }
                 return slots[chain[0]]
             }
             chain.append(before)
@@ -379,12 +389,18 @@ extension EntryList {
         return remove(slot)
     }
 
-    private mutating func tellWritten(_ slot: Int) {
-        guard case .path(var fact) = slots[slot].fact, let oldPath = fact.oldPath else { return }
+    /// A rename to a path that another rename has left, as what it means at that path.
+    private func written(_ slot: Int) -> PathFact? {
+        guard case .path(var fact) = slots[slot].fact, let other = left[fact.path],
+            case .path(let gone) = slots[other].fact
+        else { return nil }
+        (fact.change, fact.oldPath, fact.hasReplaced) = (.written, nil, false)
+        return fact.told(after: gone.kind)
+    }
+
+    private mutating func tell(_ fact: PathFact?, _ slot: Int) {
+        guard let fact, case .path(let rename) = slots[slot].fact, let oldPath = rename.oldPath else { return }
         left[oldPath] = nil
-        fact.change = fact.isFolder ? .created : .written
-        fact.oldPath = nil
-        fact.hasReplaced = false
         bytes -= slots[slot].load.bytes
         slots[slot].fact = .path(fact)
         bytes += slots[slot].load.bytes

@@ -4,49 +4,38 @@ import WatchFile
 ///
 /// A handler compares with what it last saw, so only the difference to that state counts: created and deleted again is
 /// nothing, an editor's save (create a temporary file, rename it over the old one) is `written`. Of every path the
-/// result tells truly whether something stood there before and whether something stands there now. `Events=` chooses
-/// from the results.
+/// result tells truly what stood there before (nothing, a file, a folder), and whether something stands there now.
+/// `Events=` chooses from the results.
 enum NetEffect {
     /// A change of a path, not a rename, on top of the one that waits there. Empty: together they are nothing.
     ///
-    /// Two results where a rename had replaced what stood at the path: its old path and the path are then both empty.
+    /// Two results where what a rename has put at the path is gone: the rename's old path is empty too.
     static func of(_ older: PathFact, _ newer: PathFact) -> [PathFact] {
         var result = newer
         result.isRecovered = older.isRecovered || newer.isRecovered
         result.handover = newer.handover ?? older.handover
-        guard newer.change != .deleted else { return deleted(older, result) }
-        if older.change == .deleted, older.isFolder != newer.isFolder { return [replacing(older, result)] }
-        result.isNew = older.isNew
-        switch (older.change, newer.change) {
-        case (.created, _):
-            result.change = .created
-        case (.deleted, .created), (.written, .created), (.written, .modified), (.written, .attributes):
-            result.change = .written
-        case (.modified, .attributes):
-            result.change = .modified
-        case (.renamed, _):
-            result.change = .renamed
-            result.oldPath = older.oldPath
-            result.hasReplaced = older.hasReplaced
-        case (.deleted, _), (.written, _), (.modified, _), (.attributes, _):
-            break
+        let isGone = newer.change == .deleted || newer.kind != older.kind
+        if older.change == .renamed, let oldPath = older.oldPath {
+            guard isGone else {
+                (result.change, result.oldPath) = (.renamed, oldPath)
+                return [result.after(older.stood)].compactMap(\.self)
+            }
+            var origin = PathFact(.deleted, path: oldPath, root: older.root, isFolder: older.isFolder)
+            (origin.isRecovered, origin.handover) = (result.isRecovered, result.handover)
+            return [origin, result.after(older.stood)].compactMap(\.self)
         }
-        return [result]
+        if !isGone { result.change = sum(older.change, newer.change) }
+        return [result.after(older.stood)].compactMap(\.self)
     }
 
-    /// A folder where a file stood, or the other way round: the file is news, as the folder's files are by themselves.
-    private static func replacing(_ deletion: PathFact, _ newer: PathFact) -> PathFact {
-        var result = newer
-        result.isNew = newer.change != .created
-        return newer.isFolder ? deletion : result
-    }
-
-    private static func deleted(_ older: PathFact, _ deletion: PathFact) -> [PathFact] {
-        if older.isNewThing { return [] }
-        guard older.change == .renamed, let oldPath = older.oldPath else { return [deletion] }
-        var origin = deletion
-        origin.path = oldPath
-        return older.hasReplaced ? [origin, deletion] : [origin]
+    /// What two changes of the same thing come to.
+    private static func sum(_ older: PathChange, _ newer: PathChange) -> PathChange {
+        switch (older, newer) {
+        case (.created, _): .created
+        case (.written, _): .written
+        case (.modified, .attributes): .modified
+        case (.deleted, _), (.modified, _), (.attributes, _), (.renamed, _): newer
+        }
     }
 
     /// A rename, where `moved` waits at its old path. `emptied`: a path where something stood that nothing tells of
@@ -54,11 +43,15 @@ enum NetEffect {
     static func of(_ moved: PathFact, rename: PathFact) -> (result: PathFact, emptied: PathFact?) {
         var result = rename
         result.isRecovered = moved.isRecovered || rename.isRecovered
-        if moved.isNewThing { return (written(result), nil) }
-        guard moved.change == .renamed, let origin = moved.oldPath else { return (result, nil) }
-        let emptied = moved.hasReplaced ? PathFact(.deleted, path: moved.path, root: moved.root) : nil
-        if origin == rename.path {
-            result.hasReplaced = true
+        let before = moved.stood
+        let emptied = PathFact(.deleted, path: moved.path, root: moved.root).after(before)
+        guard moved.change == .renamed, let origin = moved.oldPath else {
+            // The rename tells of the end of what stood there, if that may be what has moved.
+            return before == rename.kind ? (result, nil) : (written(result), emptied)
+        }
+        guard origin != rename.path else {
+            // It is back where it stood before. Whatever it has replaced there has come meanwhile.
+            result.before = moved.kind
             return (written(result), emptied)
         }
         result.oldPath = origin
@@ -68,57 +61,81 @@ enum NetEffect {
     /// A rename of something the handler does not know at its old path: for the handler it is written at the new one.
     static func written(_ rename: PathFact) -> PathFact {
         var result = rename
-        result.change = rename.isFolder ? .created : .written
-        result.oldPath = nil
-        result.hasReplaced = false
-        result.isNew = !rename.hasReplaced && !rename.isFolder
-        return result
+        (result.change, result.oldPath, result.hasReplaced) = (.written, nil, false)
+        return result.standing(after: rename.stood)
     }
 
-    /// The rest of a waiting change at a path that a rename has now put something else on: whether something stood
-    /// there before, and the path that is empty since.
-    static func replaced(_ overwritten: PathFact) -> (hasReplaced: Bool, emptied: PathFact?) {
-        if overwritten.isNewThing { return (false, nil) }
-        guard overwritten.change == .renamed, let oldPath = overwritten.oldPath else { return (true, nil) }
-        let emptied = PathFact(.deleted, path: oldPath, root: overwritten.root, isFolder: overwritten.isFolder)
-        return (overwritten.hasReplaced, emptied)
-    }
-
-    /// A change at a path of which it turns out that something else stood there before.
-    static func known(_ waiting: PathFact) -> PathFact {
-        var result = waiting
-        result.isNew = false
-        if waiting.change == .created { result.change = .written }
-        if waiting.change == .renamed { result.hasReplaced = true }
-        return result
+    /// A rename that has put something else on the path of a waiting change. `emptied`: as in `of(_:rename:)`.
+    static func replaced(_ overwritten: PathFact, by rename: PathFact) -> (rename: PathFact, emptied: PathFact?) {
+        let result = rename.standing(after: overwritten.stood)
+        guard overwritten.change == .renamed, let oldPath = overwritten.oldPath else { return (result, nil) }
+        return (result, PathFact(.deleted, path: oldPath, root: overwritten.root, isFolder: overwritten.isFolder))
     }
 
     /// A net effect as `Events=` has it told; `nil`: not at all.
     static func chosen(_ result: PathFact, by events: PathEvents) -> PathFact? {
-        if result.isFolder { return chosenOfFolder(result, by: events) }
+        // A folder in the place of another one is no news; what is below them is told by itself.
+        if result.isFolder, result.change == .written || result.change == .modified { return nil }
         if events.contains(PathEvents(result.change)) { return result }
         var told = result
         switch result.change {
-        case .renamed where events.contains(.written): return written(result)
-        case .created where events.contains(.written):
-            (told.change, told.isNew) = (.written, true)
+        case .renamed where events.contains(result.isFolder ? .created : .written):
+            return chosen(written(result), by: events)
+        case .created where events.contains(.written) && !result.isFolder:
+            (told.change, told.before) = (.written, result.stood)
             return told
         case .written where events.contains(.modified):
             told.change = .modified
             return told
-        case .created, .written, .modified, .attributes, .deleted, .renamed: return nil
+        case .created, .written, .modified, .attributes, .deleted, .renamed:
+            return endOfOther(result, events)
         }
     }
 
-    /// A folder that went and came again is as it was.
-    private static func chosenOfFolder(_ result: PathFact, by events: PathEvents) -> PathFact? {
-        guard result.change != .written, result.change != .modified else { return nil }
-        if events.contains(PathEvents(result.change)) { return result }
-        return result.change == .renamed && events.contains(.created) ? written(result) : nil
+    /// Who does not ask for what has come in the place of a thing of another kind, may ask for the end of that.
+    private static func endOfOther(_ result: PathFact, _ events: PathEvents) -> PathFact? {
+        let isOther = result.stood != .nothing && result.stood != result.kind
+        guard isOther, events.contains(.deleted) else { return nil }
+        var told = result
+        (told.change, told.oldPath, told.hasReplaced) = (.deleted, nil, false)
+        return told.after(result.stood)
     }
 }
 
 extension PathFact {
-    /// The thing at the path was not there when the operation began to wait.
-    fileprivate var isNewThing: Bool { isNew || change == .created }
+    /// What stood at the path before, as far as no rename tells of it.
+    var stood: Before { before ?? impliedBefore }
+
+    private var impliedBefore: Before {
+        let isThere = change == .renamed ? hasReplaced : change != .created
+        return isThere ? kind : .nothing
+    }
+
+    /// What it tells of.
+    var kind: Before { isFolder ? .folder : .file }
+
+    /// The same, where this stood at the path before; `nil`: nothing is told, as it was empty and is empty again.
+    func after(_ before: Before) -> PathFact? {
+        guard change == .deleted else { return standing(after: before) }
+        guard before != .nothing else { return nil }
+        var result = self
+        (result.isFolder, result.before) = (before == .folder, nil)
+        return result
+    }
+
+    /// The same of something that stands at the path.
+    func standing(after before: Before) -> PathFact {
+        var result = self
+        let isOther = before != kind && before != .nothing
+        switch change {
+        case .renamed: result.hasReplaced = before != .nothing
+        case .created: if before == kind { result.change = .written }
+        // What stands in the place of something else is all new; of a folder that is `created`.
+        case .written where isFolder: if before != kind { result.change = .created }
+        case .modified, .attributes: if isOther { result.change = isFolder ? .created : .written }
+        case .written, .deleted: break
+        }
+        result.before = result.impliedBefore == before ? nil : before
+        return result
+    }
 }

@@ -10,6 +10,7 @@ struct VirtualFolder {
     private struct File: Equatable {
         var identity: Int
         var version = 0
+        var isFolder = false
     }
 
     static let names = ["a", "b", "c", "d"]
@@ -21,7 +22,7 @@ struct VirtualFolder {
     init(_ random: inout SeededGenerator) {
         for name in Self.names where random.chance(50) {
             lastIdentity += 1
-            before[name] = File(identity: lastIdentity)
+            before[name] = File(identity: lastIdentity, isFolder: random.chance(30))
         }
         now = before
     }
@@ -31,23 +32,32 @@ struct VirtualFolder {
         let name = random.pick(Self.names)
         guard let file = now[name] else {
             lastIdentity += 1
-            now[name] = File(identity: lastIdentity)
+            let isFolder = random.chance(30)
+            now[name] = File(identity: lastIdentity, isFolder: isFolder)
+            if isFolder { return [fact(.created, name)] }
             return random.chance(50) ? [fact(.created, name), fact(.written, name)] : [fact(.created, name)]
         }
         switch random.upTo(9) {
         case ..<2:
-            now[name] = nil
+            defer { now[name] = nil }
             return [fact(.deleted, name)]
         case ..<7:
-            let target = random.pick(Self.names.filter { $0 != name })
-            let hasReplaced = now[target] != nil
-            now[target] = file
-            now[name] = nil
-            return [fact(.renamed, target, from: name, hasReplaced: hasReplaced)]
+            return rename(file, name, random.pick(Self.names.filter { $0 != name }))
         default:
+            if file.isFolder { return [fact(.attributes, name)] }
             now[name]?.version += 1
             return [fact(random.pick([.written, .modified, .attributes]), name)]
         }
+    }
+
+    private mutating func rename(_ file: File, _ name: String, _ target: String) -> [PathFact] {
+        var facts: [PathFact] = []
+        // A file replaces a file alone; what stands in a folder's way is gone before, an empty folder at once.
+        if let old = now[target], old.isFolder || file.isFolder { facts.append(fact(.deleted, target)) }
+        let hasReplaced = now[target] != nil && facts.isEmpty
+        now[target] = file
+        now[name] = nil
+        return facts + [fact(.renamed, target, from: name, hasReplaced: hasReplaced)]
     }
 
     private func fact(_ change: PathChange, _ name: String, from old: String? = nil, hasReplaced: Bool = false)
@@ -55,7 +65,7 @@ struct VirtualFolder {
     {
         PathFact(
             change, path: Array("/w/\(name)".utf8), oldPath: old.map { Array("/w/\($0)".utf8) },
-            hasReplaced: hasReplaced)
+            hasReplaced: hasReplaced, isFolder: now[name]?.isFolder ?? false)
     }
 
     /// Which of these facts is not true of what stands there now; `nil`: none. Something may be left out.
@@ -91,8 +101,17 @@ struct VirtualFolder {
             return isGone || before[name] == nil ? nil : "nobody tells that it is gone"
         }
         if isGone { return "told as gone, and something stands there" }
-        guard let told else { return before[name] == now[name] ? nil : "nobody tells that it has changed" }
-        if told.change == .created, before[name] != nil, left == nil {
+        let isSameKind = before[name]?.isFolder == now[name]?.isFolder
+        guard let told else {
+            let isSame = before[name] == now[name] || (isSameKind && now[name]?.isFolder == true)
+            return isSame ? nil : "nobody tells that it has changed"
+        }
+        if told.isFolder != now[name]?.isFolder { return "told as another kind of thing" }
+        let stood: PathFact.Before =
+            left != nil ? .nothing : before[name].map { $0.isFolder ? .folder : .file } ?? .nothing
+        if told.stood != stood { return "\(told.shown), and known as \(told.stood) before" }
+        // A folder that has changed places with another one, while it was held back, may be told so.
+        if told.change == .created, isSameKind, left == nil, told.before != .folder {
             return "told as created, and something stood there"
         }
         if told.change == .renamed {
