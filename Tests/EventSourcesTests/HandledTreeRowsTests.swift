@@ -60,6 +60,19 @@ import Testing
         #expect(known(tree([("", state(.file, 1)), ("a", state(.file, 2))])) == ["": state(.file, 1)])
     }
 
+    /// A file and a folder that replaced each other: one of them is handled, and what stood in the folder.
+    @Test func whatStoodBelowAFileIsKeptAside() {
+        var handled = HandledTree(below: root, stored: [])
+        let rows = [
+            ("", state(.folder, 1)), ("a", state(.file, 2)), ("a-", state(.file, 3)), ("a/b", state(.folder, 4)),
+            ("a/b/c", state(.file, 5)), ("d", state(.file, 6)),
+        ]
+        for (path, state) in rows { handled.add(path.pathBytes, state) }
+        #expect(Set(known(handled.tree).keys) == ["", "a", "a-", "d"])
+        #expect(handled.belowFiles.map { String(decoding: $0.path, as: UTF8.self) } == ["a/b", "a/b/c"])
+        #expect(handled.belowFiles.map(\.isFolder) == [true, false])
+    }
+
     @Test func ofAFolderByItselfNothingIsKnownOfThoseInIt() throws {
         var tree = tree([("", state(.folder, 1)), ("d", state(.folder, 2)), ("d/e/f", state(.file, 3))])
         tree.makeShallow()

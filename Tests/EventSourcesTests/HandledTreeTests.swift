@@ -93,6 +93,28 @@ import WatchFile
         }
     }
 
+    /// A folder came for a file, or a file for a folder, and one of both is not handled, as is what stood in the folder.
+    @Test(arguments: [false, true]) func theEndOfWhatStoodInAFolderWhereAFileWasHandled(isGone: Bool) throws {
+        try with(["a", "b", "d/b", "d/e/c"]) { setup in
+            try setup.begin()
+            setup.store.state.withLock { state in
+                guard var rows = state.entries[setup.root] else { return }
+                for (path, row) in [("a/e", "d/e"), ("a/e/c", "d/e/c"), ("b/n", "d/b")] {
+                    rows[path.pathBytes] = rows[row.pathBytes]
+                }
+                state.entries[setup.root] = rows
+            }
+            let ends = ["deleted a/e*", "deleted a/e/c*"]
+            if isGone {
+                try shell("rm a b; mkdir b; echo >b/n", setup)
+                try expect(ends + ["deleted a*", "deleted b*", "written b/n*"], setup)
+            } else {
+                try expect(ends + ["deleted b/n*"], setup)
+            }
+            try setup.expectNothing()
+        }
+    }
+
     @Test func namesAreBytesAndDepthIsNoLimit() throws {
         try with(["a"]) { setup in
             let deep = Array(repeating: String(repeating: "n", count: 250), count: 25).joined(separator: "/")

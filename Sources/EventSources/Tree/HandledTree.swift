@@ -7,6 +7,9 @@ struct HandledTree: Sendable {
     let stored: Set<[UInt8]>
     let root: [UInt8]
     private(set) var tree = FileTree()
+    /// Paths below one at which a file stood: of a folder and a file that replaced each other one may be handled, and
+    /// the other not yet. No tree has both.
+    private(set) var belowFiles: [(path: [UInt8], isFolder: Bool)] = []
     /// Of the path before.
     private var lastFolder: (path: [UInt8], id: FileTree.ID)?
 
@@ -18,6 +21,7 @@ struct HandledTree: Sendable {
         guard state.kind != .nothing, path.isEmpty || (1...255).contains(name.count),
             let folder = path.isEmpty ? FileTree.holder : parent(end.map { path[..<$0] } ?? [])
         else { return }
+        guard tree.isFolder(folder) else { return belowFiles.append((path, state.kind == .folder)) }
         var stamp = FolderSnapshot.Stamp(state)
         if stamp.isFresh, !stored.isEmpty, stored.contains(full(path)) { stamp.isFresh = false }
         let node: FileTree.ID
@@ -29,17 +33,17 @@ struct HandledTree: Sendable {
         tree.setStamp(stamp, of: node)
     }
 
-    /// One whose coming is not handled yet, though what stands in it is, is not known.
+    /// The folder; or the file that stood at its path, or above it. One whose coming is not handled yet, though what
+    /// stands in it is, is not known.
     private mutating func parent(_ path: ArraySlice<UInt8>) -> FileTree.ID? {
         if let lastFolder, lastFolder.path.elementsEqual(path) { return lastFolder.id }
         var folder = tree.root ?? unknownFolder([], in: FileTree.holder)
         for name in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) where !path.isEmpty {
             guard (1...255).contains(name.count) else { return nil }
             folder = tree.child(of: folder, named: Array(name)) ?? unknownFolder(Array(name), in: folder)
-            // A file stood there: what stands in the folder that came for it is compared with nothing.
-            guard tree.isFolder(folder) else { return nil }
+            guard tree.isFolder(folder) else { return folder }
         }
-        guard tree.isFolder(folder) else { return nil }
+        guard tree.isFolder(folder) else { return folder }
         lastFolder = (Array(path), folder)
         return folder
     }

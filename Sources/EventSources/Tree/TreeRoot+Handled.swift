@@ -55,24 +55,26 @@ extension TreeRoot: RecordedPath {
         store.read(path, of: owner.id, into: HandledTree(below: path, stored: stored)) {
             $0.add($1, $2)
         } then: { [weak self] handled in
-            self?.loaded(handled?.tree, known)
+            self?.loaded(handled, known)
         }
     }
 
-    private func loaded(_ handled: FileTree?, _ known: SnapshotRoot) {
+    private func loaded(_ handled: HandledTree?, _ known: SnapshotRoot) {
         guard !isOver, record.beginning == .loading else { return }
         record.beginning = .over
-        guard var handled else {
+        guard let handled else {
             // The handled state stays as it is in the store: the next start compares.
             (record.state, record.isComparing) = (.none, false)
             return beginAgain()
         }
+        var tree = handled.tree
         if known.scope.isRecursive {
             oldPrune = PathPrune(globs: known.scope.prune.compactMap { PathGlob(description: $0) })
+            belowFiles = handled.belowFiles
         } else {
-            handled.makeShallow()
+            tree.makeShallow()
         }
-        begin(with: handled)
+        begin(with: tree)
         if known.scope.isRecursive, prune != oldPrune { dropPruned() }
         beginAgain()
     }
@@ -190,8 +192,19 @@ extension TreeRoot: RecordedPath {
     /// Every folder is watched; everything that is known is told, or on its way.
     func compared() {
         (record.isComparing, record.tellsAll) = (false, false)
+        tellGoneBelowFiles()
         noteRoot()
         owner.rootChanged()
+    }
+
+    private func tellGoneBelowFiles() {
+        // What stands in a folder before the folder.
+        for (below, isFolder) in belowFiles.reversed() where tree.node(at: below) == nil {
+            let full = joined(path, below)
+            if prune.prunes(anyOf: full, below: path) || isFolder && isLeftOut(full) { continue }
+            tell(PathFact(.deleted, path: full, root: path, isRecovered: true, isFolder: isFolder), .nothing)
+        }
+        belowFiles = []
     }
 
     func noteRoot() {

@@ -48,6 +48,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var storing = 0
     /// Moments that count as handled as they stand, to be stored.
     var taken: [PathMoment] = []
+    /// Paths that were handled below one at which a file was handled: those that are gone are told after the comparison.
+    var belowFiles: [(path: [UInt8], isFolder: Bool)] = []
     /// Folders from which something has gone, which is told when all are watched.
     private var later: [FileTree.Reference] = []
     var exists = false
