@@ -56,7 +56,9 @@ import WatchFile
             }
             func flaw() -> String? { after.flaw(facts(), since: before, changes, allowsFleeting: true, below: below) }
             do {
-                try wait(for: "all to be told", seconds: 10) { flaw() == nil }
+                try wait(for: "all to be told", seconds: 10) {
+                    flaw() == nil && after.untold(by: life.source, life.rim) == nil
+                }
                 try life.waitUntilCompared()
                 try settle(life)
                 if let flaw = flaw() { throw TimedOut(description: flaw) }
@@ -66,7 +68,8 @@ import WatchFile
                 let told = facts().map {
                     "\($0.change) \($0.oldPath.map(below) ?? "") \(below($0.path)) \($0.isRecovered)"
                 }
-                Issue.record("\(name): \(flaw() ?? "\(error)")\n\(told.joined(separator: "\n"))")
+                let reason = flaw() ?? after.untold(by: life.source, life.rim) ?? "\(error)"
+                Issue.record("\(name): \(reason)\n\(told.joined(separator: "\n"))")
             }
         }
         return result

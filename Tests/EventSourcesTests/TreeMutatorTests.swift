@@ -40,12 +40,15 @@ import WatchFile
                     after.flaw(facts(), since: before, mutator, earlier: earlier, below: setup.below)
                 }
                 do {
-                    try wait(for: "all to be told", seconds: 10) { flaw() == nil }
+                    try wait(for: "all to be told", seconds: 10) {
+                        flaw() == nil && after.untold(by: setup.source, setup.rim) == nil
+                    }
                     try setup.settle()
                     if let flaw = flaw() { throw TimedOut(description: flaw) }
                 } catch {
                     let told = facts().map { setup.text($0) }.joined(separator: "\n")
-                    Issue.record("seed \(seed), round \(round): \(flaw() ?? "\(error)")\n\(told)")
+                    let reason = flaw() ?? after.untold(by: setup.source, setup.rim) ?? "\(error)"
+                    Issue.record("seed \(seed), round \(round): \(reason)\n\(told)")
                     return
                 }
             }

@@ -3,6 +3,8 @@ import LinuxSystem
 import ProgramKit
 import WatchFile
 
+@testable import EventSources
+
 /// What stands in a tree, below `in`.
 struct TreeTruth {
     /// Of a file: nothing else may be there under the same stamp.
@@ -29,6 +31,26 @@ struct TreeTruth {
             states[path] = State(
                 inode: status.inode, size: isFolder ? 0 : status.size, modified: isFolder ? 0 : status.modified,
                 isFolder: isFolder, changed: status.changed)
+        }
+    }
+
+    /// A file whose content the source has still to tell of; `nil`: none.
+    ///
+    /// That takes until nobody has it open for writing any more: a child of another test may have, which inherits it and
+    /// has not come to its `execve(2)` yet.
+    func untold(by source: QueueBound<any EventSource>, _ rim: Rim) -> String? {
+        rim.on(source) { source in
+            guard let root = (source as? PathSource)?.roots.first as? TreeRoot else { return "there is no tree" }
+            let file = states.first { path, state in
+                if state.isFolder { return false }
+                guard let stamp = root.tree.entry(at: path.pathBytes)?.stamp, !stamp.isOpen else { return true }
+                return (stamp.inode, stamp.size, stamp.modified) != (state.inode, state.size, state.modified)
+            }
+            return file.map {
+                let entry = root.tree.entry(at: $0.key.pathBytes)
+                return
+                    "the content of \($0.key) was not told: \($0.value), known as \(entry.map { "\($0)" } ?? "nothing")"
+            }
         }
     }
 

@@ -10,6 +10,8 @@ final class NewFiles {
     private static let moment = 20_000
     /// Microseconds, where no lease can be had and `SettleSec=` says nothing: unchanged for so long, a file is complete.
     static let unchanged = 1_000_000
+    /// Microseconds: the longest pause between two questions after a close.
+    private static let patience = 5_000_000
 
     private let hub: InotifyHub
     private let path: ([UInt8]) -> [UInt8]
@@ -24,6 +26,8 @@ final class NewFiles {
     private struct Waiting {
         /// Of the file itself, where somebody writes it.
         var watch: FileWatch?
+        /// Until it is asked again, after it was closed.
+        var pause = NewFiles.moment
         var seen: FileAnswer.Seen?
     }
 
@@ -102,7 +106,7 @@ final class NewFiles {
         // Its close was reported before, and is told first.
         case .none: hub.whenCaughtUp { [weak self] in self?.complete(name, answer.status) }
         case .some where waiting.watch == nil: if let pause = pause() { askLater(name, pause) } else { wait(for: name) }
-        case .some: break
+        case .some: askAgain(name)
         case .unknown:
             guard let seen = waiting.seen, let status = answer.status, seen.status == status else {
                 names[name]?.seen = FileAnswer.Seen(answer)
@@ -120,12 +124,24 @@ final class NewFiles {
     private func wait(for name: [UInt8]) {
         let flags: OpenOptions = follows() ? [.pathOnly] : [.pathOnly, .noFollow]
         let watch = (try? Linux.open(path(name), flags))?.use { file in
-            FileWatch(file, [.closedAfterWriting], hub: hub) { [weak self] in self?.ask([name]) }
+            FileWatch(file, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(name) }
         }
         guard let watch = watch ?? nil else { return askLater(name, Self.unchanged) }
         names[name]?.watch = watch
         // It may have been closed before it was watched.
         ask([name])
+    }
+
+    private func wasClosed(_ name: [UInt8]) {
+        names[name]?.pause = Self.moment
+        ask([name])
+    }
+
+    /// The kernel reports a close before it takes the writer away: who asks at once, may be too early.
+    private func askAgain(_ name: [UInt8]) {
+        guard let pause = names[name]?.pause, pause <= Self.patience else { return }
+        names[name]?.pause = 2 * pause
+        askLater(name, pause)
     }
 
     private func complete(_ name: [UInt8], _ status: FileStatus?) {

@@ -8,7 +8,7 @@ package final class PathSource: EventSource {
     private var trigger: PathTrigger
     private let environment: SourceEnvironment
     let id: SourceID
-    private var roots: [any WatchedPath] = []
+    private(set) var roots: [any WatchedPath] = []
     private var levels: LevelWatch?
     /// Of a path below another one of this source: those that hold it, which tell of it.
     private var holders: [[UInt8]: [any WatchedPath]] = [:]

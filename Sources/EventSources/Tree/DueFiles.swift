@@ -8,6 +8,8 @@ final class DueFiles {
     private static let moment = 20_000
     /// Asked at once.
     private static let batch = 500
+    /// Microseconds: the longest pause between two questions after a close.
+    private static let patience = 5_000_000
 
     private let hub: InotifyHub
     private let path: (FileTree.Reference) -> [UInt8]?
@@ -23,8 +25,14 @@ final class DueFiles {
     private var isOver = false
     /// Nobody is asked, for now.
     var isPaused = false { didSet { plan() } }
-    private var watches: [FileTree.Reference: FileWatch] = [:]
+    private var watches: [FileTree.Reference: Watched] = [:]
     private var seen: [FileTree.Reference: FileAnswer.Seen] = [:]
+
+    private struct Watched {
+        var watch: FileWatch
+        /// Until it is asked again.
+        var pause = DueFiles.moment
+    }
 
     private struct Question {
         var file: FileTree.Reference
@@ -67,7 +75,7 @@ final class DueFiles {
     func forget(_ file: FileTree.Reference) {
         if !seen.isEmpty { seen[file] = nil }
         if watches.isEmpty { return }
-        watches.removeValue(forKey: file)?.cancel()
+        watches.removeValue(forKey: file)?.watch.cancel()
     }
 
     func close() {
@@ -76,7 +84,7 @@ final class DueFiles {
     }
 
     func forgetAll() {
-        for watch in watches.values { watch.cancel() }
+        for watched in watches.values { watched.watch.cancel() }
         (watches, waiting, seen) = ([:], [], [:])
     }
 
@@ -131,13 +139,13 @@ final class DueFiles {
         let file = question.file
         guard !isOver, let now = path(file) else { return }
         // It was another one's answer, perhaps.
-        guard now == question.path else { return add(file) }
+        guard now == question.path else { return watches[file] == nil ? add(file) : ask([file]) }
         switch answer.writers {
         case .none: complete(file, answer)
         case .some where watches[file] == nil:
             guard let pause = pause() else { return wait(for: question) }
             hub.after(pause) { [weak self] in self?.add(file) }
-        case .some: break
+        case .some: askAgain(file)
         case .unknown:
             guard let before = seen[file], let status = answer.status, before.status == status else {
                 seen[file] = FileAnswer.Seen(answer)
@@ -156,11 +164,23 @@ final class DueFiles {
     private func wait(for question: Question) {
         let file = question.file
         let watch = (try? Linux.open(question.path, [.pathOnly, .noFollow]))?.use { number in
-            FileWatch(number, [.closedAfterWriting], hub: hub) { [weak self] in self?.ask([file]) }
+            FileWatch(number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(file) }
         }
         guard let watch = watch ?? nil else { return hub.after(NewFiles.unchanged) { [weak self] in self?.add(file) } }
-        watches[file] = watch
+        watches[file] = Watched(watch: watch)
         // It may have been closed before it was watched.
         ask([file])
+    }
+
+    private func wasClosed(_ file: FileTree.Reference) {
+        watches[file]?.pause = Self.moment
+        ask([file])
+    }
+
+    /// The kernel reports a close before it takes the writer away: who asks at once, may be too early.
+    private func askAgain(_ file: FileTree.Reference) {
+        guard let pause = watches[file]?.pause, pause <= Self.patience else { return }
+        watches[file]?.pause = 2 * pause
+        hub.after(pause) { [weak self] in self?.ask([file]) }
     }
 }
