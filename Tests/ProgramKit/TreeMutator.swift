@@ -2,7 +2,9 @@ import LinuxSystem
 import SeedKit
 
 /// Changes a tree of files at random, and remembers which paths it has touched.
-package struct TreeMutator {
+///
+/// Several may change the same tree at once, each in a thread of its own.
+package struct TreeMutator: Sendable {
     private var random: SeededGenerator
     private let folder: Folder
     /// Below `in`: whatever may have changed, with all that stands below it.
@@ -10,10 +12,17 @@ package struct TreeMutator {
     /// Inodes that have or had several names: what happens to one name changes the time of the inode, which a
     /// comparison takes for a change of the content at the others.
     package private(set) var linked: Set<UInt64> = []
+    /// What it has done: the microsecond of the wall clock, and a sentence.
+    package private(set) var journal: [(time: Int64, text: String)] = []
     private var count = 0
+    /// No two give a file the same mode: a change of the inode's time alone counts as one of the content.
+    private let number: Int
+    private let of: Int
 
-    package init(_ folder: Folder, seed: UInt64) {
+    /// - Parameter number: of several in the same tree, this is which one.
+    package init(_ folder: Folder, seed: UInt64, number: Int = 0, of: Int = 1) {
         self.folder = folder
+        (self.number, self.of) = (number, of)
         random = SeededGenerator(seed: seed)
     }
 
@@ -47,7 +56,7 @@ package struct TreeMutator {
         let folders = [""] + all.filter { $0.hasSuffix("/") }
         let files = all.filter { !$0.hasSuffix("/") }
         let place = random.pick(folders) + random.pick(["a", "b", "c", "aa", "ab", "d1", "d2"])
-        switch random.upTo(11) {
+        switch random.upTo(13) {
         case 0, 1, 2: write(place)
         case 3 where !files.isEmpty: write(random.pick(files))
         case 4 where !files.isEmpty: rename(random.pick(files), place)
@@ -58,12 +67,16 @@ package struct TreeMutator {
         case 9 where !files.isEmpty:
             let file = random.pick(files)
             touch(file)
+            note("unlink \(file)")
             try? Linux.unlink(folder["in/\(file)"])
         case 10 where folders.count > 1:
             let gone = random.pick(Array(folders.dropFirst()))
             touch(gone)
+            note("remove \(gone)")
             removeTree("in/\(gone)")
         case 11: moveOutOrIn(folders, place)
+        case 12 where !all.isEmpty: changeMode(random.pick(all))
+        case 13: linkNowhere(place)
         default: link(files, place)
         }
     }
@@ -73,17 +86,37 @@ package struct TreeMutator {
         if let status = try? Linux.lstat(folder["in/\(path)"]), status.links > 1 { return }
         touch(path)
         count += 1
+        note("write \(path)")
         try? folder.append("in/\(path)", "\(count)")
+    }
+
+    private mutating func note(_ text: String) { journal.append((Linux.now(.realtime), text)) }
+
+    /// No news.
+    private mutating func changeMode(_ path: String) {
+        count += 1
+        note("chmod \(path)")
+        let mode = UInt32(count * of + number) % 64
+        try? Linux.chmod(folder["in/\(path)"].trimmed, 0o700 | mode)
+    }
+
+    /// What is written through it comes nowhere.
+    private mutating func linkNowhere(_ place: String) {
+        touch(place)
+        note("symlink \(place)")
+        try? Linux.symlink(folder["in/\(place)"], to: "/nowhere/at/all")
     }
 
     private mutating func makeFolder(_ path: String) {
         touch(path + "/")
+        note("mkdir \(path)")
         try? Linux.mkdir(folder["in/\(path)"], mode: 0o755)
     }
 
     private mutating func rename(_ old: String, _ new: String) {
         touch(old)
         touch(new)
+        note("rename \(old) > \(new)")
         let (from, to) = (folder["in/\(old)"].trimmed, folder["in/\(new)"].trimmed)
         try? Linux.rename(from, to: to)
         touch(new)
@@ -94,6 +127,7 @@ package struct TreeMutator {
         let file = random.pick(files)
         touch(file)
         touch(place)
+        note("link \(file) = \(place)")
         if let status = try? Linux.lstat(folder["in/\(file)"]) { linked.insert(status.inode) }
         try? Linux.link(folder["in/\(file)"], to: folder["in/\(place)"])
     }
@@ -102,11 +136,13 @@ package struct TreeMutator {
         let out = folder["out/tree"]
         if folder.exists("out/tree") {
             touch(place + "/")
+            note("move in \(place)")
             do { try Linux.rename(out, to: folder["in/\(place)"]) } catch { removeTree("out/tree") }
             touch(place + "/")
         } else if folders.count > 1 {
             let gone = random.pick(Array(folders.dropFirst()))
             touch(gone)
+            note("move out \(gone)")
             try? Linux.rename(folder["in/\(gone)"].trimmed, to: out)
         }
     }
