@@ -43,7 +43,8 @@ final class Rim: Sendable {
                 position: { _ in positionsMissing() == nil ? said.positions.withLock { $0.last } ?? position : nil },
                 positionsMissing: positionsMissing, snapshots: snapshots, handled: handled, ownPaths: ownPaths,
                 comparing: { _, text in said.comparisons.withLock { $0.append(text) } },
-                warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } }
+                warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } },
+                limited: { _, limit in said.limits.withLock { $0.append(limit?.text) } }
             ) { input in
                 said.note(input)
                 safety.told(input)
@@ -114,6 +115,9 @@ final class Rim: Sendable {
     /// What the log was told.
     var warnings: [String] { said.warnings.withLock { $0 } }
 
+    /// Why less is seen than there may be.
+    var limits: [String?] { said.limits.withLock { $0 } }
+
     /// What was put into the store and taken out of it.
     var kept: [String] { said.kept.withLock { $0 } }
 
@@ -181,6 +185,7 @@ private final class RimNotes: Sendable {
     let store = Mutex<[KeptDescriptor: Int32]>([:])
     let warnings = Mutex<[String]>([])
     let comparisons = Mutex<[String?]>([])
+    let limits = Mutex<[String?]>([])
     let positions = Mutex<[[UInt8]]>([])
 
     deinit { for copy in store.withLock({ $0 }).values { FileDescriptor(owning: copy).close() } }

@@ -229,6 +229,11 @@ package final class SourceSet {
     /// The store could not be opened before: what stands in it of the positions is known now.
     package func positionsCame() { for source in sources.values { source.positionsCame() } }
 
+    /// The line of an ignore file that keeps back the news of a path below a root of a source; `nil`: none does.
+    package func ignored(_ path: [UInt8], below root: [UInt8], by id: SourceID) -> IgnoredPath? {
+        (sources[id] as? PathSource)?.ignored(path, below: root)
+    }
+
     /// The store has lost what it had.
     package func storeAgain() { for case let source as PathSource in sources.values { source.storeAgain() } }
 

@@ -81,6 +81,8 @@ enum ValueType {
     case paths
     /// Globs on paths below a folder, separated by spaces.
     case globs
+    /// The name of a file in a folder: the whole value.
+    case fileName
     /// One absolute path with globs: the whole value.
     case pathPattern
     case output

@@ -245,6 +245,7 @@ enum KeyTable {
         .list("Include", .globs),
         .list("Exclude", .globs),
         .list("Prune", .globs),
+        .one("IgnoreFile", .fileName),
         .one("FollowSymlinks", .flag, usual: "no"),
         .one("SettleSec", .span(.finite), usual: "0"),
         .one("MaxSettleSec", .span(.limit)),

@@ -45,6 +45,7 @@ struct ValueReader {
         case .accounts: return all(text.words) { account($0, &problems) }.map(Value.words)
         case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
         case .globs: return globs(&problems).map(Value.globs)
+        case .fileName: return fileName(&problems).map(Value.path)
         case .pathPattern: return pathPattern(&problems).map(Value.pathPattern)
         case .output: return output(&problems).map(Value.output)
         case .pathCondition: return pathCondition(&problems).map(Value.pathCondition)
@@ -70,7 +71,8 @@ struct ValueReader {
 
     private var mayCarryAnyByte: Bool {
         switch key.type {
-        case .path, .folder, .environmentFile, .paths, .globs, .pathPattern, .pathCondition, .output, .command,
+        case .path, .folder, .environmentFile, .paths, .globs, .fileName, .pathPattern, .pathCondition, .output,
+            .command,
             .address:
             true
         default: false
