@@ -8,7 +8,7 @@ package final class PathSource: EventSource {
     private var trigger: PathTrigger
     private let environment: SourceEnvironment
     let id: SourceID
-    private var roots: [any WatchedPath] = []
+    private(set) var roots: [any WatchedPath] = []
     /// Those of `roots` that have ignore files.
     private var ignoring: [[UInt8]: TreeRoot] = [:]
     private var levels: LevelWatch?
@@ -16,7 +16,10 @@ package final class PathSource: EventSource {
     private var holders: [[UInt8]: [any WatchedPath]] = [:]
     private var retry = Retry()
     private(set) var isHeld = false
-    private var failure: SystemError?
+    private(set) var failure: SystemError?
+    /// Comparisons that clients have asked for and that have not ended, by number.
+    var comparisonCalls: [Int: ComparisonCall] = [:]
+    var lastCall = 0
     /// Said once.
     private var hasLostEvents = false
     /// Below the roots: never told of.
@@ -123,6 +126,7 @@ package final class PathSource: EventSource {
         isHeld = false
         failure = nil
         self.trigger = trigger
+        refuseComparisons("its watch file has changed meanwhile")
         findOwnPaths()
         var old = Dictionary(grouping: roots, by: \.path)
         let kept = trigger.paths.map { path in
@@ -155,6 +159,7 @@ package final class PathSource: EventSource {
 
     package func close() {
         retry.cancel()
+        refuseComparisons("it was taken away meanwhile")
         end(roots)
         roots = []
         levels?.close()
@@ -216,12 +221,15 @@ package final class PathSource: EventSource {
             case .created: isFolder || fact.isFolder
             case .modified, .attributes, .renamed: false
             }
+        if isAsked { countFound(told) }
         if isAsked || mayCount {
             let now = state.map { told.path == fact.path ? $0 : .nothing }
             environment.send(now.map { .change(id, told, $0) } ?? .event(id, .path(told)))
         }
         return isAsked
     }
+
+    func asks(for change: PathEvents) -> Bool { !trigger.events.isDisjoint(with: change) }
 
     /// Whether it may be told.
     func wants(_ fact: PathFact) -> Bool { filtered(fact) != nil }
@@ -301,6 +309,7 @@ package final class PathSource: EventSource {
 
     func failed(_ error: SystemError) {
         failure = error
+        refuseComparisons(error.reason)
         retry.schedule(id, trigger.paths, environment) { [weak self] in self?.arm() }
         rootChanged()
     }

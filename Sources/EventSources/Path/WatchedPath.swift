@@ -26,6 +26,10 @@ protocol WatchedPath: AnyObject {
     /// The source is not held any more: tells what was left over.
     func goOn()
 
+    /// Compares what stands there, tells the differences, and then calls with how many of them are told later: when
+    /// nobody writes the file any more.
+    func compare(then: @escaping (Int) -> Void)
+
     /// The source is not armed before that is over.
     var isUnready: Bool { get }
     /// Handled changes are recorded.

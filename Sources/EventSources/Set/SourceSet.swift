@@ -234,6 +234,12 @@ package final class SourceSet {
         (sources[id] as? PathSource)?.ignored(path, below: root)
     }
 
+    /// Compares what stands at the paths of a source with what it has told of them, and tells the differences.
+    package func compare(_ id: SourceID, then: @escaping (PathComparison) -> Void) {
+        guard let source = sources[id] as? PathSource else { return then(.refused("it is not armed yet")) }
+        source.compare(then: then)
+    }
+
     /// The store has lost what it had.
     package func storeAgain() { for case let source as PathSource in sources.values { source.storeAgain() } }
 

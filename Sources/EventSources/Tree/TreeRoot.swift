@@ -85,6 +85,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// `Poll=yes` when it was armed last.
     private var polled: Bool
     private var toldLimit: String?
+    /// Comparisons that clients wait for.
+    private var calls: [(Int) -> Void] = []
     private var toldTrouble: String?
     /// Told when the source is not held any more.
     var outbox: [(fact: PathFact, state: PathState?)] = []
@@ -374,6 +376,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         }
         oldPrune = PathPrune()
         forgetFormerIgnoring()
+        answerCalls()
         if record.isComparing {
             // A change that there is no room for, and one that is still to be asked for, is not told yet.
             if dirty.isEmpty, !isRootDirty, outbox.isEmpty, !due.isBusy { compared() }
@@ -420,6 +423,24 @@ final class TreeRoot: WatchedPath, TreeObserver {
         guard isArming, record.isComparing else { return true }
         later.append(tree.reference(folder))
         return false
+    }
+
+    func compare(then: @escaping (Int) -> Void) {
+        calls.append(then)
+        if owner.polls { poll() } else { lookAtRoot() }
+        if let root = tree.root, tree.isFolder(root) { enqueue(root, [.isDeep, .isCompared]) }
+        pump()
+    }
+
+    /// Nothing is left to be listed.
+    private func answerCalls() {
+        guard !calls.isEmpty, dirty.isEmpty, !isRootDirty, !isPolling, outbox.isEmpty, !due.isBusy else { return }
+        let ended = calls
+        calls = []
+        let waiting = due.written.compactMap { tree.id($0) }.count {
+            tree.has(.isRecovered, $0) && owner.tellsContent(of: fullPath($0), path)
+        }
+        for then in ended { then(waiting) }
     }
 
     /// Goes on with another tree, whose folders are not watched.
