@@ -23,6 +23,7 @@ final class Rim: Sendable {
         adopting inotify: Int32? = nil, isCommittedByHand: Bool = false, position: [UInt8]? = nil,
         positionsMissing: @escaping @Sendable () -> String? = { nil },
         snapshots: MemorySnapshots? = nil, ownPaths: [[UInt8]] = [], keepsConnections: Int = KeptConnections.limit,
+        limit: WatchLimit = .share(100),
         probe: @escaping @Sendable ([UInt8]) -> Void = { Linux.waitForAnswer(of: $0) }
     ) throws {
         let core = Context("test.core")
@@ -30,7 +31,7 @@ final class Rim: Sendable {
         self.core = core
         self.said = said
         parts = try core.queue.sync {
-            let hub = InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) })
+            let hub = InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) }, limit: limit)
             let epoll = try EpollSet(on: core)
             let safety = Safety(isByHand: isCommittedByHand)
             let slow = Lanes(core: core, name: "test.slow", count: 2)

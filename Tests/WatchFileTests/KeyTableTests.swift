@@ -79,6 +79,7 @@ struct KeyTableTests {
         case .resourceLimit: "5:infinity"
         case .size, .sizeOrInfinity: "64K"
         case .percent: "150%"
+        case .watches: "50%"
         case .span: "90s"
         case .choice(let words, _), .choices(let words, _): words.first ?? ""
         case .names:

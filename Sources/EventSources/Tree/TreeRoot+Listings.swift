@@ -170,6 +170,8 @@ extension TreeRoot {
     private func watch(_ folder: FileTree.ID, _ listing: TreeScan.Listing) {
         let old = tree.watch(of: folder)
         guard let watch = listing.watch else {
+            // It was not tried whether one can be had, and there is one.
+            if old != 0, listing.unwatched?.isOfRoom == true { return sees(folder) }
             if let error = listing.unwatched { cannotSee(folder, error) } else { sees(folder) }
             return
         }

@@ -353,7 +353,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
             inotify = Swift.Result { () throws(SystemError) in try hub.beginScan().release() }
         }
         let scan = TreeScan(
-            requests: requests, mask: mask, prune: prune, ignoring: ignoring?.rules, root: path, inotify: inotify)
+            requests: requests, mask: mask, prune: prune, ignoring: ignoring?.rules, root: path, inotify: inotify,
+            room: hub.room)
         let number = treeNumber
         owner.beside { () throws(SystemError) in
             scan.run()

@@ -63,6 +63,7 @@ struct TreeScan: Sendable {
     var root: [UInt8]
     /// A copy, which is closed in the end; or why there is none. `nil`: nothing is to be watched.
     var inotify: Result<Int32, SystemError>?
+    var room: WatchRoom
 
     private struct Task {
         var place: Place
@@ -118,7 +119,10 @@ struct TreeScan: Sendable {
     private func watch(_ folder: Int32, _ listing: inout Listing) {
         guard let inotify else { return }
         do throws(SystemError) {
-            listing.watch = try Linux.inotifyAdd(try inotify.get(), folder: folder, mask.union(.adding))
+            let inotify = try inotify.get()
+            listing.watch = try room.add(inotify) { () throws(SystemError) in
+                try Linux.inotifyAdd(inotify, folder: folder, mask.union(.adding))
+            }
         } catch {
             listing.unwatched = error
         }

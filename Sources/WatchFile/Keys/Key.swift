@@ -43,6 +43,8 @@ enum ValueType {
     case sizeOrInfinity(ClosedRange<Int>)
     /// `NUMBER%`.
     case percent(ClosedRange<Int>)
+    /// `NUMBER`, or `NUMBER%` of those that a user may have.
+    case watches
     case span(SpanRule)
     /// One of some words; `later` are known and refused.
     case choice([String], later: [String] = [])

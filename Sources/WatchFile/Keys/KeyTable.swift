@@ -83,7 +83,7 @@ enum KeyTable {
         .one("MaxProcesses", .number(1...4_194_304)),
         .one("MaxOperations", .number(count), usual: "100000"),
         .one("MaxMemory", .size(bytes), usual: "256M"),
-        .later("MaxWatches", .text),
+        .one("MaxWatches", .watches, usual: "80%"),
         .one("KeepHistory", .number(0...count.upperBound), usual: "10000"),
         .one("KeepHistorySec", .span(.any), usual: "30d"),
         .one("KeepHistoryBytes", .size(0...bytes.upperBound), usual: "256M"),

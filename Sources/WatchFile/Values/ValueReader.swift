@@ -22,6 +22,7 @@ struct ValueReader {
             if text.string == "infinity" { return .limit(nil) }
             return size(in: range, &problems).map { .limit($0) }
         case .percent(let range): return percent(in: range, &problems).map(Value.number)
+        case .watches: return watches(&problems).map(Value.watches)
         case .span(let rule): return span(rule, &problems).map(Value.span)
         case .choice(let words, let later):
             return choose(text, of: words, later: later, &problems).map(Value.word)
