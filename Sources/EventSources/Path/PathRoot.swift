@@ -262,6 +262,16 @@ final class PathRoot: FolderObserver, WatchedPath {
         if comparison != nil { goOnComparing() } else if isDirty { list() }
     }
 
+    func mountsChanged(isOver: Bool, below: [[UInt8]]) {
+        guard isOver else { return }
+        // What was mounted may hang.
+        owner.beside { [path] () throws(SystemError) in
+            _ = try PathLook(path)
+        } then: { [weak self] _ in
+            if let self, anchor != nil { rearm() }
+        }
+    }
+
     func compare(then: @escaping (Int) -> Void) {
         calls.append(then)
         // One that goes on may have seen less.

@@ -30,6 +30,13 @@ protocol WatchedPath: AnyObject {
     /// nobody writes the file any more.
     func compare(then: @escaping (Int) -> Void)
 
+    /// Something was mounted or unmounted.
+    ///
+    /// - Parameters:
+    ///   - isOver: at the path, above it, or directly in it.
+    ///   - below: at these places below it.
+    func mountsChanged(isOver: Bool, below: [[UInt8]])
+
     /// The source is not armed before that is over.
     var isUnready: Bool { get }
     /// Handled changes are recorded.

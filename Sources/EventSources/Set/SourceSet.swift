@@ -6,6 +6,7 @@ package import WatchFile
 package final class SourceSet {
     let environment: SourceEnvironment
     private var sources: [SourceID: any EventSource] = [:]
+    private lazy var mounts = MountWatch(environment) { [unowned self] in mountsChanged($0) }
     private var signals: [Int32: SourceID] = [:]
     /// The signals that watchd itself needs, whatever the watch file says.
     private let ownSignals: SignalSet
@@ -84,8 +85,11 @@ package final class SourceSet {
         }
     }
 
+    var pathSources: [PathSource] { sources.values.compactMap { $0 as? PathSource } }
+
     private func openPath(_ definition: SourceDefinition, _ trigger: PathTrigger) {
         let id = definition.id
+        mounts.begin()
         guard environment.probes.silence(of: trigger.paths) == nil, let source = parting.removeValue(forKey: id) else {
             return start(PathSource(id, trigger, environment), definition)
         }
