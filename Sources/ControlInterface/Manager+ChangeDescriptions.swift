@@ -49,16 +49,21 @@ extension Manager {
           # A custom source's number.
           data: ?int,
           # Reply only when all the operations have ended: with the end of the caller's own.
-          wait: ?bool
+          wait: ?bool,
+          # With nothing but the name of a [Path]: compare what stands at its paths with what it has told. The differences are
+          # events like others, marked recovered; they join what waits.
+          changed: ?bool
         ) -> (
-          # Ids of the operations.
+          # Ids of the operations; of those that the events of changed start, none.
           operations: []int,
           # With wait: done, or how the first that was not done ended.
           result: ?OperationResult,
           # With wait: of that operation.
           exit_status: ?int,
           # With wait: why it was not done.
-          reason: ?string
+          reason: ?string,
+          # With changed: how many were found. Of one that somebody still writes the event comes later.
+          changes: ?int
         )
 
         # Start a command of the caller's on a queue. It runs as the process that calls, as far as the kernel tells who that is

@@ -148,7 +148,7 @@ extension Manager {
           # width, target-width, suspended, semaphore, process-slot, rate-limit, backing-off, window, reload, turn, store,
           # orphaned. What happened: submitted, joined, started, ended, retried, superseded, cancelled, skipped, dropped,
           # annulled, held. How a queue or handler stands: idle, running, full. How a source stands: armed, unarmed, held.
-          # Of a path: told (an event of it), seen, unseen, excluded, pruned, not-recursive.
+          # Of a path: told (an event of it), seen, unseen, excluded, pruned, ignored, not-recursive.
           code: string,
           # What a person needs to know.
           sentence: string,

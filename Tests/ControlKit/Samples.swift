@@ -76,10 +76,10 @@ package enum Samples {
             Sample(
                 Run.self,
                 isFull
-                    ? .init(name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true)
+                    ? .init(name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true, changed: false)
                     : .init(name: "thumbnail"),
                 isFull
-                    ? .init(operations: [5, 6], result: .failed, exitStatus: 12, reason: "no space")
+                    ? .init(operations: [5, 6], result: .failed, exitStatus: 12, reason: "no space", changes: 2)
                     : .init(operations: [5])),
             Sample(
                 Submit.self, isFull ? everyWish : .init(queue: "images", command: ["true"]),

@@ -68,6 +68,39 @@ import Varlink
         }
     }
 
+    @Test func theLineOfTheIgnoreFileIsNamed() throws {
+        let text = "[Path tree]\nPath=@/in\nRecursive=yes\nInitial=none\nIgnoreFile=.gitignore\nExec=/bin/true %@\n"
+        try Watchd.run(
+            text,
+            prepare: { folder in
+                try folder.makeFolder("in")
+                try folder.makeFolder("in/d")
+                try folder.write("in/.gitignore", "# made\nbuild/\n*.o\n")
+                try folder.write("in/d/.gitignore", "!a.o\n")
+            }
+        ) { watchd in
+            try wait(for: "it to be armed") {
+                try watchd.call(ListSources.self, .init()).sources.first?.state == .armed
+            }
+            func sentence(_ path: String) throws -> String {
+                try watchd.call(Explain.self, .init(path: watchd.folder[path])).steps.first?.sentence ?? ""
+            }
+            let root = watchd.folder["in"]
+            #expect(
+                try sentence("in/d/b.o")
+                    == "path/tree: Path=\(root) does not tell of it: IgnoreFile=, line 3 of \(root)/.gitignore, *.o")
+            #expect(try sentence("in/d/a.o").contains("sees it"))
+            try watchd.folder.makeFolder("in/build")
+            let leftOut = "IgnoreFile= leaves out \(root)/build, line 2 of \(root)/.gitignore, build/"
+            #expect(try sentence("in/build/deep/x") == "path/tree: Path=\(root) does not see it: \(leftOut)")
+            let codes = try watchd.call(Explain.self, .init(path: watchd.folder["in/d/b.o"])).steps.map(\.code)
+            #expect(codes == ["ignored"])
+            // A person reads it.
+            let end = try watchd.control("explain", watchd.folder["in/d/b.o"])
+            #expect(end.code == 0 && end.text.contains("line 3 of"), "\(end)")
+        }
+    }
+
     @Test func itIsAskedForByAnOperandWithASlashInFront() throws {
         try withWatchd { watchd, _ in
             let end = try watchd.control("explain", watchd.folder["in/a.tmp"])

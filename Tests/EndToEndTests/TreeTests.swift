@@ -48,6 +48,30 @@ import Testing
         }
     }
 
+    @Test func aboveMaxWatchesTheRestIsComparedUntilAReloadGivesMore() throws {
+        try Watchd.run(
+            Self.text("PollSec=200ms"), settings: "MaxWatches=12",
+            prepare: { folder in
+                try folder.makeFolder("in")
+                for number in 1...20 { try folder.makeFolder("in/\(number)") }
+            }
+        ) { watchd in
+            #expect(try watchd.source("tree").state == .armed)
+            let reason = "inotify watches used up (MaxWatches=12, 12)"
+            try wait(for: "it to say so") { try watchd.source("tree").reason?.hasSuffix(reason) ?? false }
+            let problems = try watchd.status().problems
+            #expect(problems.contains { $0.object == "path/tree" && $0.problem.hasSuffix(reason) }, "\(problems)")
+            for number in 1...20 { try watchd.folder.write("in/\(number)/f", "") }
+            let all = Set((1...20).map { watchd.folder["in/\($0)/f"] })
+            try wait(for: "all files") { Set(watchd.folder.lines("paths")) == all }
+            try Watchd.write(Self.text("PollSec=200ms"), settings: "MaxWatches=50%", to: watchd.folder)
+            try watchd.call(Reload.self, .init())
+            try wait(for: "the end of it") { try watchd.source("tree").reason == nil }
+            for number in 1...20 { try watchd.folder.write("in/\(number)/g", "") }
+            try wait(for: "all files") { watchd.folder.lines("paths").count == 40 }
+        }
+    }
+
     /// What is told is written into the store.
     @Test func watchdsOwnStateIsLeftOut() throws {
         let text = """

@@ -16,6 +16,7 @@ struct HandledSetup {
     var filter = PathFilter()
     var isRecursive = false
     var prune: [String] = []
+    var ignoreFile: String?
 
     static func with(_ files: [String], _ body: (inout HandledSetup) throws -> Void) throws {
         try Folder.with { folder in
@@ -40,6 +41,7 @@ struct HandledSetup {
         var trigger = PathTrigger(
             paths: [root], events: events, filter: filter, isRecursive: isRecursive, prune: Self.prune(prune))
         trigger.initial = initial
+        trigger.ignoreFile = ignoreFile.map { Array($0.utf8) }
         return trigger
     }
 

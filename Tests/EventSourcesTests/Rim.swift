@@ -23,6 +23,7 @@ final class Rim: Sendable {
         adopting inotify: Int32? = nil, isCommittedByHand: Bool = false, position: [UInt8]? = nil,
         positionsMissing: @escaping @Sendable () -> String? = { nil },
         snapshots: MemorySnapshots? = nil, ownPaths: [[UInt8]] = [], keepsConnections: Int = KeptConnections.limit,
+        limit: WatchLimit = .share(100),
         probe: @escaping @Sendable ([UInt8]) -> Void = { Linux.waitForAnswer(of: $0) }
     ) throws {
         let core = Context("test.core")
@@ -30,7 +31,7 @@ final class Rim: Sendable {
         self.core = core
         self.said = said
         parts = try core.queue.sync {
-            let hub = InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) })
+            let hub = InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) }, limit: limit)
             let epoll = try EpollSet(on: core)
             let safety = Safety(isByHand: isCommittedByHand)
             let slow = Lanes(core: core, name: "test.slow", count: 2)
@@ -43,7 +44,8 @@ final class Rim: Sendable {
                 position: { _ in positionsMissing() == nil ? said.positions.withLock { $0.last } ?? position : nil },
                 positionsMissing: positionsMissing, snapshots: snapshots, handled: handled, ownPaths: ownPaths,
                 comparing: { _, text in said.comparisons.withLock { $0.append(text) } },
-                warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } }
+                warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } },
+                limited: { _, limit in said.limits.withLock { $0.append(limit?.text) } }
             ) { input in
                 said.note(input)
                 safety.told(input)
@@ -114,6 +116,9 @@ final class Rim: Sendable {
     /// What the log was told.
     var warnings: [String] { said.warnings.withLock { $0 } }
 
+    /// Why less is seen than there may be.
+    var limits: [String?] { said.limits.withLock { $0 } }
+
     /// What was put into the store and taken out of it.
     var kept: [String] { said.kept.withLock { $0 } }
 
@@ -181,6 +186,7 @@ private final class RimNotes: Sendable {
     let store = Mutex<[KeptDescriptor: Int32]>([:])
     let warnings = Mutex<[String]>([])
     let comparisons = Mutex<[String?]>([])
+    let limits = Mutex<[String?]>([])
     let positions = Mutex<[[UInt8]]>([])
 
     deinit { for copy in store.withLock({ $0 }).values { FileDescriptor(owning: copy).close() } }

@@ -16,7 +16,8 @@ struct TreeSetup {
 
     static func with(
         _ events: PathEvents = .changed, prune: [String] = [], filter: PathFilter = PathFilter(),
-        polling: PathTrigger.Polling = PathTrigger.Polling(), before: (Folder) throws -> Void = { _ in },
+        ignoreFile: String? = nil, polling: PathTrigger.Polling = PathTrigger.Polling(),
+        before: (Folder) throws -> Void = { _ in },
         _ body: (TreeSetup) throws -> Void
     ) throws {
         try Folder.with { folder in
@@ -27,6 +28,7 @@ struct TreeSetup {
                 paths: [folder["in"].pathBytes], events: events, filter: filter, isRecursive: true,
                 prune: PathPrune(globs: globs))
             trigger.polling = polling
+            trigger.ignoreFile = ignoreFile.map { Array($0.utf8) }
             try Rim.with {
                 PathSource($0, trigger, $1)
             } then: { rim, source in

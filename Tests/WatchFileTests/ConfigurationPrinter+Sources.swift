@@ -81,6 +81,7 @@ extension ConfigurationPrinter {
             if trigger.joinsAll { key("Join", "all") }
             key("Loop", trigger.stopsLoops ? "stop" : "warn")
             globs("Prune", trigger.prune.globs)
+            trigger.ignoreFile.map { key("IgnoreFile", path($0)) }
             flag("Recursive", trigger.isRecursive, default: false)
             key("Initial", trigger.initial.rawValue)
         case .descriptor(let trigger):

@@ -59,6 +59,7 @@ struct ConfigurationPrinter {
         key("LogLevel", "\(settings.logLevel)")
         key("MaxProcesses", "\(settings.maxProcesses)")
         key("MaxOperations", "\(settings.maxOperations)")
+        key("MaxWatches", settings.maxWatches.description)
         key("MaxMemory", "\(settings.maxMemory)")
         key("KeepHistoryBytes", "\(settings.keepHistoryBytes)")
         key("DrainSec", settings.drain.description)

@@ -38,7 +38,7 @@ struct KeyTableTests {
         {
             lines.append(isOfWorkers ? "Stream=/bin/true" : "Exec=/bin/true")
         }
-        if key == "Prune" { lines.append("Recursive=yes") }
+        if ["Prune", "IgnoreFile"].contains(key) { lines.append("Recursive=yes") }
         return lines.filter { !$0.hasPrefix("\(key)=") }.joined(separator: "\n") + "\n"
     }
 
@@ -70,6 +70,7 @@ struct KeyTableTests {
         if key.name == "ListenSequentialPacket" { return "@name" }
         return switch key.type {
         case .globs: "*.x **/y/*"
+        case .fileName: ".gitignore"
         case .pathPattern: "/a/*/[b]?"
         case .flag: "no"
         case .number(let range): "\(range.upperBound)"
@@ -78,6 +79,7 @@ struct KeyTableTests {
         case .resourceLimit: "5:infinity"
         case .size, .sizeOrInfinity: "64K"
         case .percent: "150%"
+        case .watches: "50%"
         case .span: "90s"
         case .choice(let words, _), .choices(let words, _): words.first ?? ""
         case .names:

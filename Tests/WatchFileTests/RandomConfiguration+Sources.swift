@@ -99,6 +99,7 @@ extension RandomConfiguration {
             prune: PathPrune(globs: isRecursive ? globs() : []))
         trigger.stopsLoops = bool
         trigger.followsLinks = !isRecursive && bool
+        if isRecursive { trigger.ignoreFile = maybe { $0.bool ? Array(".gitignore".utf8) : [0x61, 0x20, 0xFF] } }
         trigger.polling = PathTrigger.Polling(isAlways: bool, interval: span(from: 1000))
         // Of a tree nothing is recorded.
         trigger.initial = PathTrigger.Initial.allCases[number(0...3)]

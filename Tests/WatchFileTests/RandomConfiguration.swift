@@ -100,11 +100,13 @@ struct RandomConfiguration {
     }
 
     mutating func settings() -> DaemonSettings {
-        DaemonSettings(
+        var settings = DaemonSettings(
             controlSocket: maybe { $0.path() }, logLevel: LogLevel.allCases.randomElement(using: &generator) ?? .info,
             maxProcesses: number(1...1000), maxOperations: number(1...1_000_000_000),
             maxMemory: number(1...1 << 40), drain: bool ? .infinity : span(from: 0),
             keepHistoryBytes: number(0...1 << 40))
+        settings.maxWatches = bool ? .number(number(1...1_000_000_000)) : .share(number(1...100))
+        return settings
     }
 
     mutating func queue(_ name: String, _ kind: QueueDefinition.Kind) -> QueueDefinition {

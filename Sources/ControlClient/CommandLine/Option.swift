@@ -11,6 +11,7 @@ enum Option: String, CaseIterable {
     case payload = "--payload"
     case line = "--line"
     case wait = "--wait"
+    case changed = "--changed"
     case since = "--since"
     case until = "--until"
     case failed = "--failed"
@@ -50,7 +51,8 @@ enum Option: String, CaseIterable {
     /// How the help names its value; `nil`: it takes none.
     var value: String? {
         switch self {
-        case .json, .noColor, .help, .version, .wait, .failed, .all, .follow, .plan, .verbose, .quiet, .raw, .mdoc,
+        case .json, .noColor, .help, .version, .wait, .changed, .failed, .all, .follow, .plan, .verbose, .quiet, .raw,
+            .mdoc,
             .output, .barrier:
             nil
         case .socket: "PATH"
@@ -85,6 +87,7 @@ enum Option: String, CaseIterable {
         case .line: "a line for the handler, as if a descriptor had brought it; may be given several times"
         case .payload: "a JSON object that comes with the event"
         case .wait: "wait until it has ended"
+        case .changed: "compare what a [Path] watches with what it has told, and tell the differences"
         case .since:
             "first what happened since this time, or (with follow) after the record of this number"
         case .until: "what ended before this time"

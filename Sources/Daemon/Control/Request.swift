@@ -174,6 +174,12 @@ struct Request: Sendable {
             return emit(emissions, peer) { .of(EmitAll.Reply(events: $0)) }
         case Run.fullName:
             let parameters: Run.Parameters = try call.parameters()
+            if parameters.changed == true {
+                guard parameters == Run.Parameters(name: parameters.name, changed: true) else {
+                    throw .invalidParameter("changed")
+                }
+                return .plain { runtime, done in runtime.compare(parameters.name, done) }
+            }
             guard parameters.wait == true else {
                 return .plain { runtime, done in runtime.run(parameters, peer, nil, done) }
             }

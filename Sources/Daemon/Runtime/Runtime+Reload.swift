@@ -79,6 +79,7 @@ extension Runtime {
                 // The local one may have changed since the files were read.
                 readZones()
                 persistence?.apply(configuration.settings)
+                inotify?.setLimit(configuration.settings.maxWatches)
                 logger.level = configuration.settings.logLevel
                 lookAround()
                 done(.done(change))

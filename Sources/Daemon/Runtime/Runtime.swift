@@ -134,7 +134,9 @@ final class Runtime {
         let manager = manager
         let keep: (KeptDescriptor, Int32) -> Void = { manager.keep($0, $1) }
         let forget: (KeptDescriptor) -> Void = { manager.forget($0) }
-        let inotify = InotifyHub(on: core, adopting: kept.take(.inotify)) { keep(.inotify, $0) }
+        let inotify = InotifyHub(
+            on: core, adopting: kept.take(.inotify), limit: engine.settings.maxWatches
+        ) { keep(.inotify, $0) }
         self.inotify = inotify
         let send: (Input) -> Void = { [unowned self] in handle($0) }
         let units = UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)

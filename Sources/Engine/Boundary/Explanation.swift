@@ -79,6 +79,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case unseen
     case excluded
     case pruned
+    /// `IgnoreFile=`.
+    case ignored
     case notRecursive = "not-recursive"
     // How a source stands.
     case armed

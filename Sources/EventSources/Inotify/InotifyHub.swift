@@ -1,4 +1,5 @@
 package import LinuxSystem
+package import WatchFile
 
 /// An event at a watched folder, or of the folder itself.
 package struct FolderEvent {
@@ -52,6 +53,7 @@ package final class InotifyHub {
     private var isOver = false
     private var watches: [Int32: FolderObservers] = [:]
     private var trees = TreeWatches()
+    let room: WatchRoom
     /// The replay has begun: watches of the daemon before that nobody took are removed when all scans have ended.
     private var hasStale = false
     /// Events that were read and come after the one that is being told.
@@ -67,7 +69,7 @@ package final class InotifyHub {
     ///     they had; then `startReading` tells what has happened since.
     ///   - made: told of the descriptor, which is to be kept in the service manager's store.
     package init(
-        on context: Context, adopting stored: consuming FileDescriptor? = nil,
+        on context: Context, adopting stored: consuming FileDescriptor? = nil, limit: WatchLimit = .share(100),
         made: @escaping (Int32) -> Void = { _ in }
     ) {
         self.context = context
@@ -78,12 +80,14 @@ package final class InotifyHub {
             inotify = number
             // Where it cannot be known, every watch counts as an old one.
             adoptedWatches = (try? Linux.inotifyWatches(number)) ?? []
+            room = WatchRoom(limit, adopted: adoptedWatches)
             isReplaying = true
             adopted = consume stored
             made(number)
         } else {
             inotify = nil
             adoptedWatches = []
+            room = WatchRoom(limit)
             isReplaying = false
             adopted = nil
             _ = try? descriptor()
@@ -132,6 +136,9 @@ package final class InotifyHub {
         source = nil
     }
 
+    /// `MaxWatches=` is another one. What there is too much of stays until it is given up.
+    package func setLimit(_ limit: WatchLimit) { room.set(limit) }
+
     /// Whether everything that has happened until now was told; the last of it may be what is being told.
     var isCaughtUp: Bool {
         guard !isOver, let inotify else { return !isOver }
@@ -169,8 +176,10 @@ package final class InotifyHub {
         if isOver { throw SystemError(call: "inotify_add_watch", detail: folder.printable, errno: .badDescriptor) }
         let number: Int32
         do throws(SystemError) {
-            number = try Linux.inotifyAdd(
-                try descriptor(), folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
+            let inotify = try descriptor()
+            number = try room.add(inotify) { () throws(SystemError) in
+                try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
+            }
         } catch  where error.errno == .accessDenied {
             let detail = "\(folder.printable), which takes read permission on that folder"
             throw SystemError(call: error.call, detail: detail, errno: error.errno)
@@ -185,7 +194,10 @@ package final class InotifyHub {
         file: Int32, _ mask: InotifyMask, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
         if isOver { throw SystemError(call: "inotify_add_watch", detail: "a file", errno: .badDescriptor) }
-        let number = try Linux.inotifyAdd(try descriptor(), "/proc/self/fd/\(file)", mask.union(.adding))
+        let inotify = try descriptor()
+        let number = try room.add(inotify) { () throws(SystemError) in
+            try Linux.inotifyAdd(inotify, "/proc/self/fd/\(file)", mask.union(.adding))
+        }
         watches[number, default: FolderObservers()].add(owner, mask, of: nil)
         return number
     }
@@ -228,6 +240,7 @@ package final class InotifyHub {
 
     func endScan(_ added: [Int32]) {
         for watch in trees.endScan(added) { removeUnused(watch) }
+        if trees.scans == 0, room.isFull { room.correct(trees.count + watches.keys.count { !trees.isWatched($0) }) }
         if let inotify, !isOver { removeStale(inotify) }
     }
 
@@ -263,6 +276,7 @@ package final class InotifyHub {
 
     private func watchEnded(_ event: InotifyEvent) {
         watches[event.watch] = nil
+        room.ended(event.watch)
         for place in trees.end(event.watch) {
             place.tree.watchEnded(event.watch, of: place.folder, isUnmounted: false)
         }
@@ -393,6 +407,7 @@ package final class InotifyHub {
 
     private func overflow() {
         trees.noteOverflow()
+        room.lostEvents()
         defer { for tree in trees.trees.values { tree.eventsWereLost() } }
         var told: Set<ObjectIdentifier> = []
         for owner in watches.values.flatMap(\.all) where told.insert(ObjectIdentifier(owner)).inserted {

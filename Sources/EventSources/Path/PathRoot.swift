@@ -153,6 +153,8 @@ final class PathRoot: FolderObserver, WatchedPath {
     }
 
     private(set) var exists = false
+    /// Comparisons that clients wait for.
+    private var calls: [(Int) -> Void] = []
 
     private var mask: InotifyMask {
         var mask: InotifyMask = [.created, .deleted, .movedFrom, .movedTo, .closedAfterWriting]
@@ -260,6 +262,29 @@ final class PathRoot: FolderObserver, WatchedPath {
         if comparison != nil { goOnComparing() } else if isDirty { list() }
     }
 
+    func mountsChanged(isOver: Bool, below: [[UInt8]]) {
+        guard isOver else { return }
+        // What was mounted may hang.
+        owner.beside { [path] () throws(SystemError) in
+            _ = try PathLook(path)
+        } then: { [weak self] _ in
+            if let self, anchor != nil { rearm() }
+        }
+    }
+
+    func compare(then: @escaping (Int) -> Void) {
+        calls.append(then)
+        // One that goes on may have seen less.
+        if isListing { isDirty = true } else { list() }
+    }
+
+    private func answerCalls() {
+        let ended = calls
+        calls = []
+        let waiting = awaited.count { owner.tellsContent(of: fullPath($0), path) }
+        for then in ended { then(waiting) }
+    }
+
     func list() {
         guard !owner.isHeld || !hasBegun else {
             isDirty = true
@@ -333,7 +358,12 @@ final class PathRoot: FolderObserver, WatchedPath {
         guard anchor != nil else { return }
         forgetGone()
         tryToWatch()
-        if listing.hasOverflowed || isDirty { list() } else { compared() }
+        if listing.hasOverflowed || isDirty {
+            list()
+        } else {
+            compared()
+            answerCalls()
+        }
         owner.rootChanged()
     }
 

@@ -9,12 +9,17 @@ package final class PathSource: EventSource {
     private let environment: SourceEnvironment
     let id: SourceID
     private(set) var roots: [any WatchedPath] = []
+    /// Those of `roots` that have ignore files.
+    private var ignoring: [[UInt8]: TreeRoot] = [:]
     private var levels: LevelWatch?
     /// Of a path below another one of this source: those that hold it, which tell of it.
     private var holders: [[UInt8]: [any WatchedPath]] = [:]
     private var retry = Retry()
     private(set) var isHeld = false
-    private var failure: SystemError?
+    private(set) var failure: SystemError?
+    /// Comparisons that clients have asked for and that have not ended, by number.
+    var comparisonCalls: [Int: ComparisonCall] = [:]
+    var lastCall = 0
     /// Said once.
     private var hasLostEvents = false
     /// Below the roots: never told of.
@@ -52,6 +57,7 @@ package final class PathSource: EventSource {
     package func open() {
         findOwnPaths()
         roots = trigger.paths.map(root)
+        findIgnoring()
         findHolders()
         openLevels()
         arm()
@@ -62,6 +68,15 @@ package final class PathSource: EventSource {
             ? TreeRoot(path, trigger, hub: environment.inotify, owner: self)
             : PathRoot(path, events: trigger.events(of: path), hub: environment.inotify, owner: self)
     }
+
+    private func findIgnoring() {
+        ignoring = [:]
+        guard trigger.ignoreFile != nil else { return }
+        for case let root as TreeRoot in roots { ignoring[root.path] = root }
+    }
+
+    /// The line of an ignore file that keeps back the news of a path below a root; `nil`: none does.
+    package func ignored(_ path: [UInt8], below root: [UInt8]) -> IgnoredPath? { ignoring[root]?.ignored(path) }
 
     /// Where one path of a tree lies below another one, the first of both tells of it.
     private func findHolders() {
@@ -111,6 +126,7 @@ package final class PathSource: EventSource {
         isHeld = false
         failure = nil
         self.trigger = trigger
+        refuseComparisons("its watch file has changed meanwhile")
         findOwnPaths()
         var old = Dictionary(grouping: roots, by: \.path)
         let kept = trigger.paths.map { path in
@@ -128,6 +144,7 @@ package final class PathSource: EventSource {
             if let known { root.take(over: known.1) }
             return root
         }
+        findIgnoring()
         findHolders()
         for root in roots { root.initialChanged() }
         for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger) } }
@@ -142,6 +159,7 @@ package final class PathSource: EventSource {
 
     package func close() {
         retry.cancel()
+        refuseComparisons("it was taken away meanwhile")
         end(roots)
         roots = []
         levels?.close()
@@ -203,12 +221,15 @@ package final class PathSource: EventSource {
             case .created: isFolder || fact.isFolder
             case .modified, .attributes, .renamed: false
             }
+        if isAsked { countFound(told) }
         if isAsked || mayCount {
             let now = state.map { told.path == fact.path ? $0 : .nothing }
             environment.send(now.map { .change(id, told, $0) } ?? .event(id, .path(told)))
         }
         return isAsked
     }
+
+    func asks(for change: PathEvents) -> Bool { !trigger.events.isDisjoint(with: change) }
 
     /// Whether it may be told.
     func wants(_ fact: PathFact) -> Bool { filtered(fact) != nil }
@@ -219,7 +240,10 @@ package final class PathSource: EventSource {
     /// A path before it in the list holds it as well.
     private func isHeldByAnother(_ fact: PathFact) -> Bool {
         guard !holders.isEmpty, let others = holders[fact.root] else { return false }
-        return others.contains { holder in !trigger.prune.prunes(anyOf: fact.path, below: holder.path) }
+        return others.contains { holder in
+            !trigger.prune.prunes(anyOf: fact.path, below: holder.path)
+                && !(ignoring[holder.path]?.ignores(anyOf: fact.path) ?? false)
+        }
     }
 
     /// A change that a filter keeps back is handled, so that a filter which lets it through later finds no change.
@@ -231,9 +255,9 @@ package final class PathSource: EventSource {
 
     /// The fact that `Include=` and `Exclude=` let through; of a rename that crosses them, its meaning at the end they do.
     private func filtered(_ fact: PathFact) -> PathFact? {
-        let isLet = lets(fact.path, fact.root)
+        let isLet = lets(fact.path, fact)
         guard let oldPath = fact.oldPath else { return isLet ? fact : nil }
-        switch (lets(oldPath, fact.root), isLet) {
+        switch (lets(oldPath, fact), isLet) {
         case (true, true): return fact
         case (true, false): return PathFact(.deleted, path: oldPath, root: fact.root, isFolder: fact.isFolder)
         case (false, true):
@@ -244,8 +268,11 @@ package final class PathSource: EventSource {
         }
     }
 
-    private func lets(_ path: [UInt8], _ root: [UInt8]) -> Bool {
-        trigger.filter.lets(path, below: root) && !isOwnPath(path)
+    private func lets(_ path: [UInt8], _ fact: PathFact) -> Bool {
+        guard trigger.filter.lets(path, below: fact.root), !isOwnPath(path) else { return false }
+        // The folders of what was moved may be ignored: those of anything else are not known then.
+        let isMoved = fact.oldPath != nil
+        return ignoring[fact.root]?.ignores(path, isFolder: fact.isFolder, isWhole: isMoved) != true
     }
 
     // MARK: Files that watchd itself writes
@@ -282,6 +309,7 @@ package final class PathSource: EventSource {
 
     func failed(_ error: SystemError) {
         failure = error
+        refuseComparisons(error.reason)
         retry.schedule(id, trigger.paths, environment) { [weak self] in self?.arm() }
         rootChanged()
     }

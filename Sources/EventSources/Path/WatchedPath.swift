@@ -26,6 +26,17 @@ protocol WatchedPath: AnyObject {
     /// The source is not held any more: tells what was left over.
     func goOn()
 
+    /// Compares what stands there, tells the differences, and then calls with how many of them are told later: when
+    /// nobody writes the file any more.
+    func compare(then: @escaping (Int) -> Void)
+
+    /// Something was mounted or unmounted.
+    ///
+    /// - Parameters:
+    ///   - isOver: at the path, above it, or directly in it.
+    ///   - below: at these places below it.
+    func mountsChanged(isOver: Bool, below: [[UInt8]])
+
     /// The source is not armed before that is over.
     var isUnready: Bool { get }
     /// Handled changes are recorded.

@@ -6,6 +6,7 @@ package import WatchFile
 package final class SourceSet {
     let environment: SourceEnvironment
     private var sources: [SourceID: any EventSource] = [:]
+    private lazy var mounts = MountWatch(environment) { [unowned self] in mountsChanged($0) }
     private var signals: [Int32: SourceID] = [:]
     /// The signals that watchd itself needs, whatever the watch file says.
     private let ownSignals: SignalSet
@@ -84,8 +85,11 @@ package final class SourceSet {
         }
     }
 
+    var pathSources: [PathSource] { sources.values.compactMap { $0 as? PathSource } }
+
     private func openPath(_ definition: SourceDefinition, _ trigger: PathTrigger) {
         let id = definition.id
+        mounts.begin()
         guard environment.probes.silence(of: trigger.paths) == nil, let source = parting.removeValue(forKey: id) else {
             return start(PathSource(id, trigger, environment), definition)
         }
@@ -228,6 +232,17 @@ package final class SourceSet {
 
     /// The store could not be opened before: what stands in it of the positions is known now.
     package func positionsCame() { for source in sources.values { source.positionsCame() } }
+
+    /// The line of an ignore file that keeps back the news of a path below a root of a source; `nil`: none does.
+    package func ignored(_ path: [UInt8], below root: [UInt8], by id: SourceID) -> IgnoredPath? {
+        (sources[id] as? PathSource)?.ignored(path, below: root)
+    }
+
+    /// Compares what stands at the paths of a source with what it has told of them, and tells the differences.
+    package func compare(_ id: SourceID, then: @escaping (PathComparison) -> Void) {
+        guard let source = sources[id] as? PathSource else { return then(.refused("it is not armed yet")) }
+        source.compare(then: then)
+    }
 
     /// The store has lost what it had.
     package func storeAgain() { for case let source as PathSource in sources.values { source.storeAgain() } }

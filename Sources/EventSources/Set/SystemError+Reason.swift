@@ -7,6 +7,8 @@ extension SystemError {
         switch (call, errno) {
         case ("epoll_ctl", .notPermitted):
             return "it cannot be waited for: it is always ready, as a file is (Tail= reads files)"
+        case ("inotify_add_watch", .noSpace) where isOfRoom:
+            return "inotify watches used up (\(detail ?? ""))"
         case ("inotify_add_watch", .noSpace):
             return "inotify watches used up (sysctl fs.inotify.max_user_watches)"
         case ("inotify_init1", .descriptorsExhausted):
@@ -17,6 +19,9 @@ extension SystemError {
         if let detail, errno == .badDescriptor, call.starts(with: "FileDescriptorName=") { return "\(call): \(detail)" }
         return description
     }
+
+    /// Whether `MaxWatches=` is the limit.
+    var isOfRoom: Bool { call == "inotify_add_watch" && errno == .noSpace && detail?.hasPrefix("MaxWatches=") == true }
 
     /// Whether it is a limit that leaves a path without an inotify watch.
     var leavesUnwatched: Bool {

@@ -63,6 +63,9 @@ final class DueFiles {
 
     var watchCount: Int { watches.count }
 
+    /// Those that somebody writes.
+    var written: [FileTree.Reference] { Array(watches.keys) }
+
     /// There are files that nobody was asked about yet.
     var isBusy: Bool { !waiting.isEmpty || asking > 0 }
 

@@ -27,6 +27,8 @@ extension TreeRoot {
             if let oldFolder { _ = leavesForLater(oldFolder) }
             return
         }
+        noteIgnoreFile(name, in: folder)
+        if case .renamed(_, let oldName) = event.change, let oldFolder { noteIgnoreFile(oldName, in: oldFolder) }
         switch event.change {
         case .created: created(folder, name, isFolder: event.isFolder)
         case .closedAfterWriting: closed(folder, name)
@@ -166,7 +168,9 @@ extension TreeRoot {
     }
 
     /// A folder that is not walked.
-    func isLeftOut(_ folder: [UInt8]) -> Bool { prune.prunes(folder, below: path) || owner.isOwn(folder) }
+    func isLeftOut(_ folder: [UInt8]) -> Bool {
+        prune.prunes(folder, below: path) || owner.isOwn(folder) || ignores(folder, isFolder: true)
+    }
 
     // MARK: Names that change
 
@@ -312,6 +316,8 @@ extension TreeRoot {
 
     /// Tells that it and everything below it is gone, what stands in a folder before the folder.
     func removeTree(_ node: FileTree.ID, isRecovered: Bool = false, isTold: Bool = true) {
+        let folder = ignoring != nil && tree.isFolder(node) ? fullPath(node) : nil
+        defer { if let folder { ignoreFilesGone(below: folder) } }
         for id in ([node] + tree.below(node)).reversed() {
             if isTold, !tree.has(.isNew, id) {
                 tell(.deleted, id, isRecovered: isRecovered)

@@ -78,6 +78,9 @@ extension TreeRoot {
         case .listed where isScanOutdated: enqueue(folder, how)
         case .listed(let entries):
             noteFileSystem(of: folder, listing.fileSystem)
+            if next == 0, let ignoreFile = listing.ignoreFile, !isIgnoreFileTouched(folder) {
+                take(ignoreFile, of: folder, isListed: how.contains(.isDeep))
+            }
             if next == 0 { for child in tree.children(of: folder) { tree.clear(.isListed, child) } }
             while next < entries.count {
                 guard left > 0 else { return false }
@@ -102,11 +105,12 @@ extension TreeRoot {
         }
         guard let child else {
             let isSilent =
-                how.contains(.isSilent)
+                (how.contains(.isSilent) && !hasChangedSince(entry.status))
                 || (entry.status.kind == .folder
                     && oldPrune.prunes(fullPath(folder, entry.name), below: path))
+                || wasIgnored(entry, in: folder)
             let appearance: Appearance =
-                isSilent ? .silent : .listed(isRecovered: how.contains(.isCompared))
+                isSilent ? .silent : .listed(isRecovered: how.contains(.isCompared) || how.contains(.isSilent))
             if let new = appear(folder, entry.name, entry.status, appearance) { tree.set(.isListed, new) }
             return
         }
@@ -166,6 +170,8 @@ extension TreeRoot {
     private func watch(_ folder: FileTree.ID, _ listing: TreeScan.Listing) {
         let old = tree.watch(of: folder)
         guard let watch = listing.watch else {
+            // It was not tried whether one can be had, and there is one.
+            if old != 0, listing.unwatched?.isOfRoom == true { return sees(folder) }
             if let error = listing.unwatched { cannotSee(folder, error) } else { sees(folder) }
             return
         }

@@ -51,9 +51,12 @@ extension TreeRoot {
         tree.move(node, to: folder, name: name)
         lastPlace = nil
         restamp(node, status)
+        if tree.isFolder(node) { ignoreFilesMove(oldPath, to: fullPath(node)) }
         tellRenamed(node, from: oldPath, hasReplaced: hasReplaced)
         guard tree.isFolder(node) else { return }
-        if prune.dependsOnPlace { enqueue(node, .isDeep) }
+        ignoreFilesGone(below: oldPath)
+        if ignoring?.rules.isEmpty == false { dropLeftOut(below: node) }
+        if prune.dependsOnPlace || ignoring?.rules.isEmpty == false { enqueue(node, .isDeep) }
         // A look by its path before may have met another file.
         doubts.formUnion(looks)
         planDoubts()
@@ -100,6 +103,7 @@ extension TreeRoot {
         let before = known(at: first, node).merging(known(at: second, other)) { old, _ in old }
         tree.exchange(node, other)
         lastPlace = nil
+        ignoreFilesExchange(first, second)
         if let status = look(fullPath(node)) { restamp(node, status) }
         if let status = look(fullPath(other)) { restamp(other, status) }
         let after = known(at: second, node).merging(known(at: first, other)) { old, _ in old }
@@ -111,6 +115,12 @@ extension TreeRoot {
                 if before[path]?.isFolder != true { tell(.created, id) }
             } else if !tree.has(.isDue, id) {
                 tell(.written, id, isNew: before[path]?.isFolder != false)
+            }
+        }
+        if ignoring?.rules.isEmpty == false {
+            for id in [node, other] where tree.isFolder(id) {
+                dropLeftOut(below: id)
+                enqueue(id, .isDeep)
             }
         }
         doubts.formUnion(looks)

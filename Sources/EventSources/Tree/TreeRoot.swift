@@ -23,6 +23,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var prune: PathPrune
     /// Of the watch file before: what it had pruned is no news.
     var oldPrune = PathPrune()
+    var ignoring: TreeIgnoring?
+    /// Those of the watch file before: what they ignored is no news.
+    var oldIgnoring: IgnoreRules?
     let hub: InotifyHub
     var tree = FileTree()
     /// A folder and its path, as long as no folder is moved.
@@ -84,6 +87,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// `Poll=yes` when it was armed last.
     private var polled: Bool
     private var toldLimit: String?
+    /// Comparisons that clients wait for.
+    private var calls: [(Int) -> Void] = []
     private var toldTrouble: String?
     /// Told when the source is not held any more.
     var outbox: [(fact: PathFact, state: PathState?)] = []
@@ -115,6 +120,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         polled = trigger.polling.isAlways
         events = trigger.events(of: path)
         prune = trigger.prune
+        ignoring = trigger.ignoreFile.map(TreeIgnoring.init)
         self.hub = hub
         self.owner = owner
         anchor = PathAnchor(path, hub: hub) { [weak self] in self?.anchorChanged($0) }
@@ -132,7 +138,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         !dirty.isEmpty || isRootDirty || !outbox.isEmpty || (hasBegun && (isScanning || !queue.isEmpty))
     }
 
-    var limit: String? { trouble ?? silence ?? anchor?.limit }
+    var limit: String? { trouble ?? silence ?? ignoreTrouble ?? anchor?.limit }
     var blindness: SystemError? { anchorFailure ?? blind.values.first { $0.leavesUnwatched } }
 
     var mask: InotifyMask {
@@ -161,6 +167,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     func rearm(for trigger: PathTrigger) throws(SystemError) {
         let (oldMask, old) = (mask, prune)
         (events, prune) = (trigger.events(of: path), trigger.prune)
+        let isIgnoringNew = setIgnoreFile(trigger.ignoreFile)
         if hasArmed, prune != old {
             isRootNews = true
             dropPruned()
@@ -177,7 +184,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
         // Until all is listed once more.
         if prune != old { oldPrune.globs += old.globs }
         guard let root = tree.root, tree.isFolder(root), hasBegun else { return }
-        if !mask.isSubset(of: oldMask) || prune != old || polled != wasPolled { enqueue(root, [.isDeep, .isCompared]) }
+        if !mask.isSubset(of: oldMask) || prune != old || polled != wasPolled || isIgnoringNew {
+            enqueue(root, [.isDeep, .isCompared])
+        }
         pump()
     }
 
@@ -345,7 +354,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
         } else {
             inotify = Swift.Result { () throws(SystemError) in try hub.beginScan().release() }
         }
-        let scan = TreeScan(requests: requests, mask: mask, prune: prune, root: path, inotify: inotify)
+        let scan = TreeScan(
+            requests: requests, mask: mask, prune: prune, ignoring: ignoring?.rules, root: path, inotify: inotify,
+            room: hub.room)
         let number = treeNumber
         owner.beside { () throws(SystemError) in
             scan.run()
@@ -367,6 +378,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
             return pump()
         }
         oldPrune = PathPrune()
+        forgetFormerIgnoring()
+        answerCalls()
         if record.isComparing {
             // A change that there is no room for, and one that is still to be asked for, is not told yet.
             if dirty.isEmpty, !isRootDirty, outbox.isEmpty, !due.isBusy { compared() }
@@ -374,7 +387,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
             noteRoot()
         }
         let limit = limit
-        let trouble = trouble
+        let trouble = trouble ?? ignoreTrouble
         if trouble != toldTrouble, let trouble { owner.warn(trouble) }
         toldTrouble = trouble
         guard limit != toldLimit else { return }
@@ -415,6 +428,24 @@ final class TreeRoot: WatchedPath, TreeObserver {
         return false
     }
 
+    func compare(then: @escaping (Int) -> Void) {
+        calls.append(then)
+        if owner.polls { poll() } else { lookAtRoot() }
+        if let root = tree.root, tree.isFolder(root) { enqueue(root, [.isDeep, .isCompared]) }
+        pump()
+    }
+
+    /// Nothing is left to be listed.
+    private func answerCalls() {
+        guard !calls.isEmpty, dirty.isEmpty, !isRootDirty, !isPolling, outbox.isEmpty, !due.isBusy else { return }
+        let ended = calls
+        calls = []
+        let waiting = due.written.compactMap { tree.id($0) }.count {
+            tree.has(.isRecovered, $0) && owner.tellsContent(of: fullPath($0), path)
+        }
+        for then in ended { then(waiting) }
+    }
+
     /// Goes on with another tree, whose folders are not watched.
     func replaceTree(with other: FileTree) {
         giveUpWatches(of: tree)
@@ -423,6 +454,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         (tree, lastPlace) = (other, nil)
         (queue, later, doubts, looks, dirty, blind, silent) = ([], [], [], [], [], [:], [:])
         (fleetingFolders, touched, exchanged) = ([], [:], [])
+        ignoreFilesGone(below: path)
     }
 
     private func endScan(_ listings: TreeListings) {

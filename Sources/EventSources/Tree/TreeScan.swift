@@ -47,6 +47,8 @@ struct TreeScan: Sendable {
         var unwatched: SystemError?
         /// `nil`: it cannot be known.
         var fileSystem: FileSystemType?
+        /// `nil`: there is no `IgnoreFile=`.
+        var ignoreFile: IgnoreReading?
     }
 
     /// Entries after which a scan comes back: what is taken in at once, and kept in memory until then.
@@ -55,10 +57,13 @@ struct TreeScan: Sendable {
     var requests: [Request]
     var mask: InotifyMask
     var prune: PathPrune
+    /// Those of `IgnoreFile=` that are known.
+    var ignoring: IgnoreRules?
     /// The root, which may be a symbolic link.
     var root: [UInt8]
     /// A copy, which is closed in the end; or why there is none. `nil`: nothing is to be watched.
     var inotify: Result<Int32, SystemError>?
+    var room: WatchRoom
 
     private struct Task {
         var place: Place
@@ -73,16 +78,18 @@ struct TreeScan: Sendable {
             Task(
                 place: .folder($0.folder, $0.how), inode: $0.inode, path: $0.path, isDeep: $0.how.contains(.isDeep))
         }
-        var (listings, entries) = ([Listing](), 0)
+        var (listings, entries, rules) = ([Listing](), 0, ignoring)
         while entries < Self.entryLimit, let task = tasks.popLast() {
             let listing = list(task)
             listings.append(listing)
             guard case .listed(let found) = listing.outcome else { continue }
             entries += found.count + 1
+            if let reading = listing.ignoreFile { rules?[task.path.below(root)] = reading.file }
             guard task.isDeep else { continue }
             for entry in found where entry.status.kind == .folder {
                 let path = task.path + (task.path.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
                 if prune.prunes(path, below: root) { continue }
+                if rules?.ignores(path.below(root), isFolder: true) ?? false { continue }
                 let place = Place.child(listings.count - 1, name: entry.name)
                 tasks.append(Task(place: place, inode: entry.status.inode, path: path, isDeep: true))
             }
@@ -99,7 +106,9 @@ struct TreeScan: Sendable {
                 guard try Linux.fstat(folder).inode == task.inode else { return }
                 watch(folder, &listing)
                 listing.fileSystem = try? FileSystemType(ofOpen: folder)
-                listing.outcome = .listed(try entries(of: folder, task.path))
+                let entries = try entries(of: folder, task.path)
+                listing.ignoreFile = ignoring.map { IgnoreReading($0.name, in: folder) }
+                listing.outcome = .listed(entries)
             }
         } catch {
             listing.outcome = error.isOfNothing ? .gone : .failed(error)
@@ -110,7 +119,10 @@ struct TreeScan: Sendable {
     private func watch(_ folder: Int32, _ listing: inout Listing) {
         guard let inotify else { return }
         do throws(SystemError) {
-            listing.watch = try Linux.inotifyAdd(try inotify.get(), folder: folder, mask.union(.adding))
+            let inotify = try inotify.get()
+            listing.watch = try room.add(inotify) { () throws(SystemError) in
+                try Linux.inotifyAdd(inotify, folder: folder, mask.union(.adding))
+            }
         } catch {
             listing.unwatched = error
         }

@@ -18,6 +18,12 @@ extension Linux {
         }
     }
 
+    /// `open(2)` for reading of a name in an open folder, which is no symbolic link. Nothing is waited for.
+    package static func openFile(_ name: [UInt8], in folder: Int32) throws(SystemError) -> FileDescriptor {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+        return FileDescriptor(owning: try call("open", name) { openat(folder, $0, flags) })
+    }
+
     /// `lstat(2)` of an absolute path of any length.
     ///
     /// - Parameter follows: of what a symbolic link leads to.

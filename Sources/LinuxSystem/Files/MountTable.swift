@@ -4,6 +4,8 @@ package struct MountTable {
 
     /// Later ones lie over earlier ones of the same place.
     private var mounts: [(place: [UInt8], number: Int)] = []
+    /// Of each place, what lies there: numbers of mounts, devices, and the folders in them that are seen.
+    private var layers: [[UInt8]: [[UInt8]]] = [:]
 
     /// As it is now. No file system is asked. Empty where it cannot be read.
     package static var current: MountTable {
@@ -15,7 +17,9 @@ package struct MountTable {
         for line in text.split(separator: UInt8(ascii: "\n")) {
             let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
             guard words.count == 6, let number = Int(String(decoding: words[0], as: UTF8.self)) else { continue }
-            mounts.append((Self.unescaped(words[4]), number))
+            let place = Self.unescaped(words[4])
+            mounts.append((place, number))
+            layers[place, default: []].append(Array(words[..<4].joined(separator: [UInt8(ascii: " ")])))
         }
     }
 
@@ -27,6 +31,11 @@ package struct MountTable {
             found = mount
         }
         return found?.number
+    }
+
+    /// Places where something else lies than before, in no order.
+    package func changes(since other: MountTable) -> [[UInt8]] {
+        Set(layers.keys).union(other.layers.keys).filter { layers[$0] != other.layers[$0] }
     }
 
     private static func isOn(_ path: [UInt8], _ place: [UInt8]) -> Bool {

@@ -89,6 +89,7 @@ struct Checker {
         settings.maxProcesses = entries["MaxProcesses"]?.number ?? settings.maxProcesses
         settings.maxOperations = entries["MaxOperations"]?.number ?? settings.maxOperations
         settings.maxMemory = entries["MaxMemory"]?.number ?? settings.maxMemory
+        settings.maxWatches = entries["MaxWatches"]?.watches ?? settings.maxWatches
         settings.drain = entries["DrainSec"]?.span ?? settings.drain
         settings.stateDirectory = entries["StateDirectory"]?.path
         settings.keepHistory = entries["KeepHistory"]?.number ?? settings.keepHistory

@@ -50,6 +50,8 @@ package struct DaemonSettings: Equatable, Sendable {
     package var maxOperations: Int
     /// `MaxMemory=`: bytes of them. At least 1.
     package var maxMemory: Int
+    /// `MaxWatches=`.
+    package var maxWatches = WatchLimit.share(80)
     /// `DrainSec=`: how long a stop waits for running handlers.
     package var drain: TimeSpan
     /// `StateDirectory=`: where the store is; `nil`: the default place.

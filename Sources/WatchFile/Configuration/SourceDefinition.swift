@@ -185,6 +185,8 @@ package struct PathTrigger: Equatable, Sendable {
     /// `Recursive=`: of a folder everything below it is watched.
     package var isRecursive: Bool
     package var prune: PathPrune
+    /// `IgnoreFile=`: the name of files whose patterns are applied where they stand, and below. Only with `isRecursive`.
+    package var ignoreFile: [UInt8]?
 
     package init(
         paths: [[UInt8]], events: PathEvents = .written, filter: PathFilter = PathFilter(), isRecursive: Bool = false,

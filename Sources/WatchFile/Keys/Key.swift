@@ -43,6 +43,8 @@ enum ValueType {
     case sizeOrInfinity(ClosedRange<Int>)
     /// `NUMBER%`.
     case percent(ClosedRange<Int>)
+    /// `NUMBER`, or `NUMBER%` of those that a user may have.
+    case watches
     case span(SpanRule)
     /// One of some words; `later` are known and refused.
     case choice([String], later: [String] = [])
@@ -81,6 +83,8 @@ enum ValueType {
     case paths
     /// Globs on paths below a folder, separated by spaces.
     case globs
+    /// The name of a file in a folder: the whole value.
+    case fileName
     /// One absolute path with globs: the whole value.
     case pathPattern
     case output

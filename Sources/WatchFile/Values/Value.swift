@@ -7,6 +7,7 @@ enum Value {
     /// `nil`: `infinity`.
     case limit(Int?)
     case resourceLimit(ResourceLimit)
+    case watches(WatchLimit)
     case span(TimeSpan)
     case word(String)
     case words([String])
@@ -75,6 +76,7 @@ extension Value {
     var number: Int? { if case .number(let value) = self { value } else { nil } }
     var limit: Int?? { if case .limit(let value) = self { .some(value) } else { nil } }
     var resourceLimit: ResourceLimit? { if case .resourceLimit(let value) = self { value } else { nil } }
+    var watches: WatchLimit? { if case .watches(let value) = self { value } else { nil } }
     var span: TimeSpan? { if case .span(let value) = self { value } else { nil } }
     var word: String? { if case .word(let value) = self { value } else { nil } }
     var words: [String] { if case .words(let value) = self { value } else { [] } }

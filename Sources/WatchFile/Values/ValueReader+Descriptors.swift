@@ -34,6 +34,22 @@ extension ValueReader {
         return valid.count == globs.count ? valid : nil
     }
 
+    /// The name of a file, without its folder.
+    func fileName(_ problems: inout Problems) -> [UInt8]? {
+        guard let word = Word.whole(text, &problems) else { return nil }
+        let name = word.letters.map(\.byte)
+        if name.contains(UInt8(ascii: "/")) {
+            refuse(&problems, "is a path: it is the name of a file that each folder may have, such as .gitignore")
+        } else if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) {
+            refuse(&problems, "is no name of a file")
+        } else if name.count > 255 {
+            refuse(&problems, "has more than 255 bytes, as no name of a file has")
+        } else {
+            return name
+        }
+        return nil
+    }
+
     /// Warns of a pattern that is meant as several, as shells and other programs take it: `*.jpg,*.png`, `*.{jpg,png}`.
     private func warnOfLists(_ word: Word, _ problems: inout Problems) {
         let plain = word.letters.filter { !$0.isEscaped }.map(\.byte)

@@ -27,6 +27,23 @@ extension ValueReader {
         return nil
     }
 
+    /// A number of inotify watches, or a share of those that a user may have.
+    func watches(_ problems: inout Problems) -> WatchLimit? {
+        let isShare = text.bytes.last == UInt8(ascii: "%")
+        let digits = isShare ? text.bytes.dropLast() : text.bytes
+        guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else {
+            refuse(&problems, "is neither a number nor a share, such as 80%")
+            return nil
+        }
+        let range = isShare ? 1...100 : KeyTable.count
+        if let number = Int(String(decoding: digits, as: UTF8.self)), range.contains(number) {
+            return isShare ? .share(number) : .number(number)
+        }
+        let unit = isShare ? "%" : ""
+        refuse(&problems, "is not in \(range.lowerBound)\(unit) to \(range.upperBound)\(unit)")
+        return nil
+    }
+
     /// `LIMIT`, or `SOFT:HARD`.
     func resourceLimit(_ resource: ResourceLimit.Resource, _ problems: inout Problems) -> ResourceLimit? {
         let parts: [SourceText]

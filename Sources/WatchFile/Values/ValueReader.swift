@@ -22,6 +22,7 @@ struct ValueReader {
             if text.string == "infinity" { return .limit(nil) }
             return size(in: range, &problems).map { .limit($0) }
         case .percent(let range): return percent(in: range, &problems).map(Value.number)
+        case .watches: return watches(&problems).map(Value.watches)
         case .span(let rule): return span(rule, &problems).map(Value.span)
         case .choice(let words, let later):
             return choose(text, of: words, later: later, &problems).map(Value.word)
@@ -45,6 +46,7 @@ struct ValueReader {
         case .accounts: return all(text.words) { account($0, &problems) }.map(Value.words)
         case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
         case .globs: return globs(&problems).map(Value.globs)
+        case .fileName: return fileName(&problems).map(Value.path)
         case .pathPattern: return pathPattern(&problems).map(Value.pathPattern)
         case .output: return output(&problems).map(Value.output)
         case .pathCondition: return pathCondition(&problems).map(Value.pathCondition)
@@ -70,7 +72,8 @@ struct ValueReader {
 
     private var mayCarryAnyByte: Bool {
         switch key.type {
-        case .path, .folder, .environmentFile, .paths, .globs, .pathPattern, .pathCondition, .output, .command,
+        case .path, .folder, .environmentFile, .paths, .globs, .fileName, .pathPattern, .pathCondition, .output,
+            .command,
             .address:
             true
         default: false

@@ -4,8 +4,9 @@ import LinuxSystem
 extension Verb {
     static let run = Verb(
         name: "run", operands: "NAME [PATH…] | COMMAND…", operandCount: 1...Int.max,
-        brief: "[--wait] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
-        options: [.wait, .data, .line] + submissionOptions,
+        brief:
+            "[--wait|--changed] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
+        options: [.wait, .data, .line, .changed] + submissionOptions,
         beginsCommand: { words, options in options[.queue] != nil && words.count > 1 },
         hasOwnTimeout: { $0[.queue] != nil }, names: .runnable, changes: true,
         summary: "start a handler, or the handlers of a source (for these paths), or a command on a queue",
@@ -18,7 +19,7 @@ extension Verb {
         ]
     ) { (invocation, session) throws(Failure) in
         if invocation.isSubmission {
-            if let alien = [Option.data, .line].first(where: invocation.has) {
+            if let alien = [Option.data, .line, .changed].first(where: invocation.has) {
                 throw .usage("\(alien.rawValue) is for a handler or a source, not for a command")
             }
             return try submit(invocation, session)
@@ -26,6 +27,7 @@ extension Verb {
         if let alien = submissionOptions.first(where: invocation.has) {
             throw .usage("\(alien.rawValue) is for a command: run --queue QUEUE [OPTION…] -- COMMAND…")
         }
+        if invocation.has(.changed) { return try compare(invocation, session) }
         let name = invocation.operands[0]
         let paths = try invocation.operands.dropFirst().map(absolute)
         let waits = invocation.has(.wait)
@@ -39,6 +41,25 @@ extension Verb {
         if waits, !invocation.has(.json) { return try runAndShow(name, parameters, session) }
         let reply = try session.show(Run.self, parameters, taking: waits ? nil : 0) { [sentence(name, $0)] }
         return waits ? code(reply) : reply.operations.isEmpty ? .failed : .done
+    }
+
+    private static func compare(_ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
+        guard invocation.operands.count == 1, ![Option.wait, .data, .line].contains(where: invocation.has) else {
+            throw .usage("--changed takes the name of one [Path], and nothing else")
+        }
+        let name = invocation.operands[0]
+        // A tree may be large.
+        _ = try session.show(Run.self, Run.Parameters(name: name, changed: true), taking: nil) { reply in
+            let count = reply.changes ?? 0
+            let found =
+                switch count {
+                case 0: "nothing found that was not told yet"
+                case 1: "1 change found that was not told yet"
+                default: "\(count) changes found that were not told yet"
+                }
+            return [Styled("\(name): \(found)")]
+        }
+        return .done
     }
 
     /// Waits, prints what the operations wrote, and says how they ended.

@@ -3,7 +3,7 @@ import Varlink
 package enum Run: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: CodingKey, CaseIterable {
-            case name, paths, lines, data, wait
+            case name, paths, lines, data, wait, changed
         }
 
         /// A handler, or a source (then all its handlers).
@@ -13,21 +13,26 @@ package enum Run: ControlMethod {
         package var data: Int?
         /// The reply comes when all the operations have ended.
         package var wait: Bool?
+        /// Of a `[Path]`, and with nothing else: what stands there is compared with what was told, and the differences are
+        /// its events.
+        package var changed: Bool?
 
         package init(
-            name: String, paths: [String]? = nil, lines: [String]? = nil, data: Int? = nil, wait: Bool? = nil
+            name: String, paths: [String]? = nil, lines: [String]? = nil, data: Int? = nil, wait: Bool? = nil,
+            changed: Bool? = nil
         ) {
             self.name = name
             self.paths = paths
             self.lines = lines
             self.data = data
             self.wait = wait
+            self.changed = changed
         }
     }
 
     package struct Reply: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
-            case operations, result, reason
+            case operations, result, reason, changes
             case exitStatus = "exit_status"
         }
 
@@ -36,14 +41,18 @@ package enum Run: ControlMethod {
         package var result: OperationSummary.Result?
         package var exitStatus: Int?
         package var reason: String?
+        /// With `changed`: so many were found.
+        package var changes: Int?
 
         package init(
-            operations: [Int], result: OperationSummary.Result? = nil, exitStatus: Int? = nil, reason: String? = nil
+            operations: [Int], result: OperationSummary.Result? = nil, exitStatus: Int? = nil, reason: String? = nil,
+            changes: Int? = nil
         ) {
             self.operations = operations
             self.result = result
             self.exitStatus = exitStatus
             self.reason = reason
+            self.changes = changes
         }
     }
 }

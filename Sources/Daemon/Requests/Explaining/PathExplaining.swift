@@ -58,6 +58,8 @@ extension Runtime {
         let purpose = Self.purpose(trigger, view.definition.routes.map(\.handler))
         let (code, why): (ReasonCode, String) =
             switch sight {
+            case .seen(let root) where ignored(path, root, view.id) != nil:
+                (.ignored, ignored(path, root, view.id) ?? "")
             case .seen(let root):
                 (.seen, "Path=\(root.printable) sees it: \(purpose)")
             case .tooDeep(let root):
@@ -73,6 +75,15 @@ extension Runtime {
         guard code == .seen else { return [step] }
         // How it stands is of interest only where something would be told.
         return [step] + suspended(view.id) + [standing(view)]
+    }
+
+    /// The line of an ignore file that keeps it back: a sentence.
+    private func ignored(_ path: [UInt8], _ root: [UInt8], _ id: SourceID) -> String? {
+        guard let ignored = sources?.ignored(path, below: root, by: id) else { return nil }
+        let pattern = "line \(ignored.pattern.line) of \(ignored.file.printable), \(ignored.pattern.text.printable)"
+        return ignored.path == path
+            ? "Path=\(root.printable) does not tell of it: IgnoreFile=, \(pattern)"
+            : "Path=\(root.printable) does not see it: IgnoreFile= leaves out \(ignored.path.printable), \(pattern)"
     }
 
     private static func purpose(_ trigger: PathTrigger, _ handlers: [String]) -> String {

@@ -56,6 +56,10 @@ extension Checker {
             problems.error("FollowSymlinks=yes with Recursive=yes is not supported by this version", at: place.text)
         }
         trigger.prune = PathPrune(globs: entries.list("Prune").flatMap { $0.value?.globs ?? [] })
+        trigger.ignoreFile = entries["IgnoreFile"]?.path
+        if !trigger.isRecursive, let file = entries.entry("IgnoreFile") {
+            problems.error("IgnoreFile= is about the tree of a Path= with Recursive=yes", at: file.text)
+        }
         trigger.initial = entries["Initial"]?.word.flatMap(PathTrigger.Initial.init) ?? .changed
         return .path(trigger)
     }

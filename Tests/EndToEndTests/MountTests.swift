@@ -1,0 +1,79 @@
+import ControlInterface
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// Mounts and unmounts over and below what is watched, in a mount namespace of watchd's own.
+@Suite("Mounts, end to end", .ownThread) struct MountTests {
+    private static let launcher = ["unshare", "--mount", "--propagation", "private"]
+    private static let canMount =
+        (try? Program.run(launcher + ["mount", "-t", "tmpfs", "none", "/mnt"]).code) == 0
+
+    private func with(_ more: String, _ body: (Watchd, (String) throws -> Void) throws -> Void) throws {
+        let text = """
+            [Path p]
+            Path=@/in
+            \(more)
+            Events=changed
+            Key=%p
+            Exec=/bin/sh -c 'echo "$WATCHD_EVENT $WATCHD_PATH"'
+            StandardOutput=append:@/told
+            """
+        try Watchd.run(
+            text, launcher: Self.launcher,
+            prepare: { folder in
+                for name in ["in", "in/d", "in/e", "other"] { try folder.makeFolder(name) }
+                for name in ["in/f", "in/d/a", "in/e/b", "other/n"] { try folder.write(name, "text") }
+            }
+        ) { watchd in
+            try wait(for: "it to be armed") { try watchd.source("p").state == .armed }
+            try body(watchd) { commands in
+                let words = ["nsenter", "--mount", "--target", "\(watchd.processID)", "sh", "-ec", commands]
+                let made = try Program.run(words, folder: watchd.folder.path)
+                #expect(made.status == .exited(0), "\(commands): \(made)")
+            }
+        }
+    }
+
+    private func told(_ watchd: Watchd) -> [String] {
+        watchd.folder.lines("told").map { $0.replacing(watchd.folder["in"], with: "in") }
+    }
+
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func whatIsMountedOverTheRootIsNews(more: String) throws {
+        try with(more) { watchd, inside in
+            let folder = watchd.folder.path
+            // A mount of what is there already: no unmount is told to who watches it.
+            try inside("mount --bind \(folder)/other \(folder)/in")
+            try wait(for: "the file on it, not \(told(watchd))") { told(watchd).contains("written in/n") }
+            try inside("echo > \(folder)/in/m")
+            try wait(for: "it to be watched") { told(watchd).contains("written in/m") }
+            try inside("umount \(folder)/in; echo > \(folder)/in/f")
+            try wait(for: "what stood there before, not \(told(watchd))") { told(watchd).contains("written in/f") }
+            try inside("echo > \(folder)/in/g")
+            try wait(for: "it to be watched again") { told(watchd).contains("written in/g") }
+        }
+    }
+
+    @Test(.enabled(if: canMount, "nothing can be mounted here"))
+    func whatIsMountedBelowATreeIsCompared() throws {
+        try with("Recursive=yes") { watchd, inside in
+            let folder = watchd.folder.path
+            try inside("mount --bind \(folder)/other \(folder)/in/d")
+            try wait(for: "both, not \(told(watchd))") {
+                Set(["written in/d/n", "deleted in/d/a"]).isSubset(of: told(watchd))
+            }
+            try inside("echo > \(folder)/in/d/m")
+            try wait(for: "it to be watched") { told(watchd).contains("written in/d/m") }
+            try inside("umount \(folder)/in/d")
+            try wait(for: "what stood there before, not \(told(watchd))") {
+                Set(["written in/d/a", "deleted in/d/n", "deleted in/d/m"]).isSubset(of: told(watchd))
+            }
+            try inside("echo > \(folder)/in/d/a; echo > \(folder)/in/e/b")
+            try wait(for: "both to be watched") {
+                told(watchd).count { $0 == "written in/d/a" } == 2 && told(watchd).contains("written in/e/b")
+            }
+            #expect(!told(watchd).contains("deleted in/e/b") && !told(watchd).contains("written in/f"))
+        }
+    }
+}
