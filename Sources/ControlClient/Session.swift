@@ -117,12 +117,14 @@ struct Session: Sendable {
     ///     items are wanted still.
     ///   - limit: fetches no page after so many items; then the reply has a `next`.
     ///   - isWanted: items that are not are left out.
+    ///   - more: further members of the reply as it is printed.
     func showList<Method: ControlMethod>(
         _ method: Method.Type, atMost limit: Int = .max, _ parameters: (JSONValue?, Int) -> Method.Parameters,
-        keeping isWanted: (JSONValue) -> Bool = { _ in true }, _ render: (Method.Reply) -> [Styled]
+        keeping isWanted: (JSONValue) -> Bool = { _ in true }, adding more: [String: JSONValue] = [:],
+        _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) {
         let client = try connect()
-        var all: [String: JSONValue] = [:]
+        var all = more
         var (next, left): (JSONValue?, Int) = (nil, limit)
         repeat {
             let page = try attempt(Method.name) { () throws(ClientError) in

@@ -12,12 +12,17 @@ extension Manager {
           # Told to the handler as it is.
           payload: ?object,
           # Reply only when all operations that the event started, or joined, have ended.
-          wait: ?bool
+          wait: ?bool,
+          # Fire it at this time, also after a restart; at most one of at, in_usec and wait.
+          at: ?string,
+          # Fire it when so much time is over on the wall clock.
+          in_usec: ?int
         ) -> (
-          # Id of the event; 0: there is none, as data 0 is no event. With Merge=replace, data 0 takes the place of data that
-          # waits, so that nothing is told.
+          # Id of the event; 0: there is none, as data 0 is no event, or none yet, with a time. With Merge=replace, data 0 takes
+          # the place of data that waits, so that nothing is told.
           event: int,
           # With wait: the first of the operations that was not done, else one of them. Missing if the event started none.
+          # With a time: the operation that waits for it, and ends when the event is accepted.
           operation: ?int,
           # With wait: how it ended, or why nothing was started. Missing if no handler wants the event.
           result: ?OperationResult,
@@ -52,9 +57,14 @@ extension Manager {
           wait: ?bool,
           # With nothing but the name of a [Path]: compare what stands at its paths with what it has told. The differences are
           # events like others, marked recovered; they join what waits.
-          changed: ?bool
+          changed: ?bool,
+          # Start it at this time, also after a restart; at most one of at, in_usec and wait.
+          at: ?string,
+          # Start it when so much time is over on the wall clock.
+          in_usec: ?int
         ) -> (
-          # Ids of the operations; of those that the events of changed start, none.
+          # Ids of the operations; of those that the events of changed start, none. With a time: of one of the handler @command
+          # that waits for it, and ends when what it starts is accepted.
           operations: []int,
           # With wait: done, or how the first that was not done ended.
           result: ?OperationResult,
@@ -88,6 +98,8 @@ extension Manager {
           key: ?string,
           # Operations that have to end first, however they end.
           after: ?[]int,
+          # They have to succeed, too: else it is cancelled, or skipped if one has failed already.
+          requires: ?bool,
           # Not before this time; at most one of at and in_usec.
           at: ?string,
           # Not before so much time is over on the wall clock.

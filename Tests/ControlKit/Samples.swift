@@ -64,7 +64,10 @@ package enum Samples {
                 GetOutput.self,
                 isFull ? .init(id: id.id, attempt: 2) : .init(name: "web", copy: 2), isFull ? output : processOutput),
             Sample(
-                Emit.self, isFull ? .init(name: "poke", data: 41, payload: payload, wait: true) : .init(name: "poke"),
+                Emit.self,
+                isFull
+                    ? .init(name: "poke", data: 41, payload: payload, wait: true, at: now, inUsec: 5_000_000)
+                    : .init(name: "poke"),
                 isFull
                     ? .init(event: 90_210, operation: 4711, result: .failed, exitStatus: 3, reason: "no")
                     : .init(event: 90_210)),
@@ -76,7 +79,9 @@ package enum Samples {
             Sample(
                 Run.self,
                 isFull
-                    ? .init(name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true, changed: false)
+                    ? .init(
+                        name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true, changed: false,
+                        at: now, inUsec: 5_000_000)
                     : .init(name: "thumbnail"),
                 isFull
                     ? .init(operations: [5, 6], result: .failed, exitStatus: 12, reason: "no space", changes: 2)
@@ -121,6 +126,7 @@ package enum Samples {
         (parameters.after, parameters.at, parameters.inUsec) = ([4711], now, 5_000_000)
         (parameters.retry, parameters.timeoutUsec, parameters.barrier) = (3, 60_000_000, true)
         (parameters.priority, parameters.user, parameters.wait) = ("high", "backup", true)
+        parameters.requires = true
         return parameters
     }()
 

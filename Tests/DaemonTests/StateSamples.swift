@@ -139,7 +139,17 @@ extension SeededGenerator {
         (command.notBefore, command.retries) = (optional { Int64($0.upTo(1 << 40)) }, upTo(1000))
         command.timeout = optional { TimeSpan(microseconds: UInt64($0.upTo(1 << 40))) } ?? .infinity
         (command.isBarrier, command.priority) = (chance(50), pick(OperationPriority.allCases))
+        command.call = optional { $0.call() }
         return command
+    }
+
+    private mutating func call() -> CommandFact.Call {
+        if chance(50) {
+            return .run(
+                name: name(), paths: list(3) { $0.content() }, lines: list(3) { $0.content() },
+                data: optional { $0.number() })
+        }
+        return .emit(name: name(), CustomFact(data: optional { $0.number() }, payload: optional { $0.content() }))
     }
 
     private mutating func origin() -> Origin {

@@ -210,6 +210,55 @@ import WatchFile
         #expect(fixture.story == ["@command: at"])
     }
 
+    // MARK: What it requires
+
+    @Test(arguments: [0, 1] as [Int32]) func itRunsOnlyIfWhatItRequiresHasSucceeded(status: Int32) {
+        let fixture = EngineFixture(Self.configuration)
+        submit(fixture, "con", fact("a"))
+        var command = Engine.Command.SubmitCommand(queue: "ser", fact("b"), after: [1])
+        command.isRequired = true
+        fixture.command(.submit(command))
+        fixture.endFirst(.exited(status))
+        #expect(fixture.story.last == (status == 0 ? "@command: b" : "@command: a"))
+        if status == 0 { return }
+        #expect(fixture.results == ["@command failed", "@command cancelled"])
+        #expect(fixture.ended.last?.reason == "--requires: operation 1 failed")
+    }
+
+    @Test func theEndOfWhatIsNoMoreIsAskedFor() {
+        let fixture = EngineFixture(Self.configuration)
+        submit(fixture, "con", fact("a"))
+        fixture.endFirst(.exited(1))
+        var command = Engine.Command.SubmitCommand(queue: "con", fact("b"), after: [1])
+        command.isRequired = true
+        #expect(fixture.error(fixture.command(.submit(command))) == .endUnknown(1))
+        command.ends = [1: .failed]
+        guard case .refused(.skipped, let reason)? = fixture.reply(fixture.command(.submit(command))) else {
+            Issue.record("it is taken in")
+            return
+        }
+        #expect(reason == "--requires: operation 1 failed" && fixture.story == ["@command: a"])
+        command.ends = [1: .done]
+        #expect(id(fixture, fixture.command(.submit(command))) != nil)
+        #expect(fixture.story == ["@command: a", "@command: b"])
+        command.after = [99]
+        #expect(fixture.error(fixture.command(.submit(command))) == .noSuchOperation(99))
+    }
+
+    @Test func whatItRequiresIsKeptOverARestart() {
+        let fixture = EngineFixture(Self.configuration)
+        fixture.suspend("kept")
+        submit(fixture, "kept", fact("a"))
+        var command = Engine.Command.SubmitCommand(queue: "kept", fact("b"), after: [1])
+        command.isRequired = true
+        fixture.command(.submit(command))
+        let again = EngineFixture(
+            Self.configuration, restoring: DurableTests.state(fixture.writes, ended: fixture.ended))
+        again.resume("kept")
+        again.endFirst(.exited(1))
+        #expect(again.results == ["@command failed", "@command cancelled"])
+    }
+
     // MARK: Waiting
 
     @Test func aCallerIsToldHowItEnded() {

@@ -66,7 +66,10 @@ struct InvocationTests {
             ("--jsn", "there is no option “--jsn”", "did you mean “--json”?"),
             ("-x", "there is no option “-x”", "watchctl --help shows what there is"),
             ("status --wait", "“status” has no option --wait", "usage: watchctl status [NAME…]"),
-            ("emit", "“emit” needs NAME", "usage: watchctl emit [--data N] [--payload JSON] [--wait] NAME"),
+            (
+                "emit", "“emit” needs NAME",
+                "usage: watchctl emit [--data N] [--payload JSON] [--wait] [--at TIME] [--in SPAN] [--after ID|SPAN] NAME"
+            ),
             ("show 1 b", "“show” has no use for “b”", "usage: watchctl show ID"),
             ("emit a --data", "--data needs a value: --data N", nil), ("--json=1", "--json takes no value", nil),
         ] as [(String, String, String?)])

@@ -12,10 +12,6 @@ import Varlink
 @Suite("Verbs")
 struct VerbTests: VerbTesting {
     @Test(arguments: [
-        (
-            ["emit", "poke", "--data", "41", "--payload", #"{"a":[1,null]}"#, "--wait"],
-            "event 90210, operation 4711: FAILED exit 3\n"
-        ),
         (["priority", "4711", "high"], "operation 4711 has priority high\n"),
         (["emit", "poke"], "event 90210\n"),
         (["run", "thumbnail"], "thumbnail: operation 5\n"),
@@ -281,6 +277,33 @@ struct VerbTests: VerbTesting {
         let reply = Run.Reply(operations: [], result: .skipped, reason: "a\u{202e}b\u{2028}c\u{9b}d\u{e0041}e\u{1F600}")
         let outcome = try run(["run", "x", "--json"]) { _ in .reply(Sample.json(reply)) }
         #expect(outcome.output.contains(#""reason":"a\u202eb\u2028c\u009bd\udb40\udc41e😀""#), "\(outcome)")
+    }
+
+    @Test func whoEmitsAndWaitsEndsAsItEnds() throws {
+        let words = ["emit", "poke", "--data", "41", "--payload", #"{"a":[1,null]}"#, "--wait"]
+        let outcome = try run(words) { call in
+            let parameters = try? call.parameters(as: Emit.Parameters.self)
+            let expected = Emit.Parameters(name: "poke", data: 41, payload: Samples.payload, wait: true)
+            let reply = Emit.Reply(event: 90_210, operation: 4711, result: .failed, exitStatus: 3, reason: "no")
+            return parameters == expected ? .reply(Sample.json(reply)) : .nothing
+        }
+        #expect(outcome.output.hasPrefix("event 90210, operation 4711: FAILED exit 3"), "\(outcome)")
+        #expect(outcome.code == ExitCode(rawValue: 3))
+    }
+
+    @Test func whatHasATimeIsAskedForThen() throws {
+        let outcome = try run(["run", "x", "--in", "2h"]) { call in
+            let parameters = try? call.parameters(as: Run.Parameters.self)
+            return parameters == Run.Parameters(name: "x", inUsec: 7_200_000_000)
+                ? .reply(Sample.json(Run.Reply(operations: [7]))) : .nothing
+        }
+        #expect(outcome.output.hasPrefix("operation 7: run x, ") && outcome.code == .done, "\(outcome)")
+        let event = try run(["emit", "x", "--at", "2100-01-01 08:00"]) { call in
+            let parameters = try? call.parameters(as: Emit.Parameters.self)
+            return parameters == Emit.Parameters(name: "x", at: "2100-01-01T08:00:00.000000Z")
+                ? .reply(Sample.json(Emit.Reply(event: 0, operation: 8))) : .nothing
+        }
+        #expect(event.output.hasPrefix("operation 8: emit x, "), "\(event)")
     }
 
     @Test func aRunBringsLinesOrANumber() throws {

@@ -36,6 +36,7 @@ enum Option: String, CaseIterable {
     case mdoc = "--mdoc"
     case key = "--key"
     case after = "--after"
+    case requires = "--requires"
     case at = "--at"
     case delay = "--in"
     case retries = "--retry"
@@ -52,8 +53,7 @@ enum Option: String, CaseIterable {
     var value: String? {
         switch self {
         case .json, .noColor, .help, .version, .wait, .changed, .failed, .all, .follow, .plan, .verbose, .quiet, .raw,
-            .mdoc,
-            .output, .barrier:
+            .mdoc, .output, .barrier, .requires:
             nil
         case .socket: "PATH"
         case .duration, .timeout, .delay: "SPAN"
@@ -67,7 +67,7 @@ enum Option: String, CaseIterable {
         case .queue: "QUEUE"
         case .handler: "HANDLER"
         case .state: "STATE"
-        case .after: "ID"
+        case .after: "ID|SPAN"
         case .environment: "NAME=VALUE"
         case .priority: "very-low|low|normal|high|very-high"
         case .user: "USER"
@@ -109,8 +109,10 @@ enum Option: String, CaseIterable {
         case .output:
             "also what runs and processes write, line by line; (with run) what the command writes"
         case .key: "commands of one key never run at the same time, and keep their order"
-        case .after: "wait for the end of this operation; may be given several times"
-        case .at: "not before this time, such as 14:30, “tomorrow 08:00” or “2026-11-20 14:30”"
+        case .after:
+            "(run --queue) wait for the end of this operation; may be given several times; else as --in"
+        case .requires: "with --after: it runs only if those have succeeded"
+        case .at: "not before this time, such as 14:30, “tomorrow 08:00”, “2026-11-20 14:30” or “Mon 06:30”"
         case .delay: "not before so much time is over, such as 2h"
         case .retries: "try so many times more when it fails"
         case .name: "what people are shown in place of the command"

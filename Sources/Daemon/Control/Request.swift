@@ -151,6 +151,18 @@ struct Request: Sendable {
         }
     }
 
+    /// A call with a time.
+    private static func plan<Reply: Encodable & Sendable>(
+        _ peer: Peer, _ reply: @escaping @Sendable (Int) -> Reply, _ call: () throws(ManagerError) -> PlannedCall
+    ) -> Work {
+        do throws(ManagerError) {
+            let planned = try call()
+            return .plain { runtime, done in runtime.plan(planned, peer, { .of(reply($0)) }, done) }
+        } catch {
+            return .plain { _, done in done(.of(error)) }
+        }
+    }
+
     /// Changes of the daemon, for those who have the right.
     private static func change(_ call: Call, _ peer: Peer) throws(ErrorReply) -> Work {
         guard peer.role == .administrator else { throw .permissionDenied }
@@ -162,6 +174,11 @@ struct Request: Sendable {
             return .plain { runtime, done in runtime.setLogLevel(level, done) }
         case Emit.fullName:
             let parameters: Emit.Parameters = try call.parameters()
+            if parameters.at != nil || parameters.inUsec != nil {
+                return plan(peer, { Emit.Reply(event: 0, operation: $0) }) { () throws(ManagerError) in
+                    try PlannedCall(parameters, peer)
+                }
+            }
             let emission = EngineCommand.Emission(parameters)
             if parameters.wait == true {
                 return .waiting { runtime, ancestry, done in runtime.emitAndWait(emission, peer, ancestry, done) }
@@ -169,7 +186,7 @@ struct Request: Sendable {
             return emit([emission], peer) { .of(Emit.Reply(event: $0.first ?? 0)) }
         case EmitAll.fullName:
             let events = try call.parameters(as: EmitAll.Parameters.self).events
-            guard events.allSatisfy({ $0.wait == nil }) else { throw .invalidParameter("events") }
+            guard events.allSatisfy({ $0.wait == nil && $0.at == nil && $0.inUsec == nil }) else { throw .invalidParameter("events") }
             let emissions = events.map(EngineCommand.Emission.init)
             return emit(emissions, peer) { .of(EmitAll.Reply(events: $0)) }
         case Run.fullName:
@@ -179,6 +196,11 @@ struct Request: Sendable {
                     throw .invalidParameter("changed")
                 }
                 return .plain { runtime, done in runtime.compare(parameters.name, done) }
+            }
+            if parameters.at != nil || parameters.inUsec != nil {
+                return plan(peer, { Run.Reply(operations: [$0]) }) { () throws(ManagerError) in
+                    try PlannedCall(parameters, peer)
+                }
             }
             guard parameters.wait == true else {
                 return .plain { runtime, done in runtime.run(parameters, peer, nil, done) }

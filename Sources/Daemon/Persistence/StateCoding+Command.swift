@@ -8,7 +8,7 @@ extension ByteWriter {
         put(
             flags(
                 command.name != nil, command.key != nil, command.notBefore != nil, command.isBarrier, isNamed,
-                command.timeout != .infinity))
+                command.timeout != .infinity, command.call != nil))
         put(UInt64(command.arguments.count))
         for argument in command.arguments { put(argument) }
         put(UInt64(command.environment.count))
@@ -32,6 +32,27 @@ extension ByteWriter {
         put(command.retries)
         if command.timeout != .infinity { put(command.timeout.microseconds) }
         put(byte: command.priority.stateNumber)
+        if let call = command.call { put(call) }
+    }
+
+    private mutating func put(_ call: CommandFact.Call) {
+        switch call {
+        case .run(let name, let paths, let lines, let data):
+            put(byte: 0)
+            put(name)
+            for list in [paths, lines] {
+                put(UInt64(list.count))
+                for item in list { put(item) }
+            }
+            put(flags(data != nil))
+            if let data { put(data) }
+        case .emit(let name, let fact):
+            put(byte: 1)
+            put(name)
+            put(flags(fact.data != nil, fact.payload != nil))
+            if let data = fact.data { put(data) }
+            if let payload = fact.payload { put(payload) }
+        }
     }
 }
 
@@ -40,7 +61,7 @@ extension ByteReader {
     private static let latest: Int64 = 1 << 60
 
     mutating func command() throws(DamagedBytes) -> CommandFact {
-        let bits = try flags(0x3F)
+        let bits = try flags(0x7F)
         let arguments = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
         let environment = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in
             EnvironmentVariable(name: try reader.text(), value: try reader.content())
@@ -58,7 +79,24 @@ extension ByteReader {
         command.retries = try int(0...Int(Int32.max))
         if bits & 0x20 != 0 { command.timeout = TimeSpan(microseconds: try unsigned()) }
         command.priority = try number()
+        if bits & 0x40 != 0 { command.call = try call() }
         return command
+    }
+
+    private mutating func call() throws(DamagedBytes) -> CommandFact.Call {
+        let (kind, name) = (try byte(), try text())
+        switch kind {
+        case 0:
+            let paths = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
+            let lines = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
+            let bits = try flags(1)
+            return .run(name: name, paths: paths, lines: lines, data: try signed(if: bits & 1 != 0))
+        case 1:
+            let bits = try flags(3)
+            let data = try signed(if: bits & 1 != 0)
+            return .emit(name: name, CustomFact(data: data, payload: try content(if: bits & 2 != 0)))
+        default: throw DamagedBytes()
+        }
     }
 
     private mutating func credentials() throws(DamagedBytes) -> UserCredentials {

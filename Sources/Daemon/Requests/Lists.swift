@@ -276,6 +276,7 @@ extension HandlerAction {
             return "Unit=\(name)\(more), \(action.verb.rawValue)"
         case .client(.suspend): return "drains its queue"
         case .client(.hold): return "holds units for a client"
+        case .client(.call): return "starts something at its time"
         case .process(let action): return "Process=\(action.process), \(action.verb.name)"
         case .mail(let addresses):
             return role == .administrator ? "Mail=" + addresses.joined(separator: " ") : "Mail"

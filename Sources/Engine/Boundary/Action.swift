@@ -167,6 +167,8 @@ package enum CommandError: Error, Equatable, Sendable {
     case noSuchName(String, nearest: String?)
     case ambiguousName(String, candidates: [String])
     case noSuchOperation(UInt64)
+    /// It has ended, and the rim has to say how (`SubmitCommand.ends`).
+    case endUnknown(UInt64)
     /// `bytes`: `BacklogBytes=`, where that is what is used up.
     case queueFull(queue: String, backlog: Int, bytes: Int? = nil)
     case notSuspended(String)

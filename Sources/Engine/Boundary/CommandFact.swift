@@ -14,6 +14,23 @@ package struct CommandFact: Equatable, Sendable {
         case named(String)
     }
 
+    /// A request that watchd itself carries out when its time has come.
+    package enum Call: Equatable, Sendable {
+        /// As `watchctl run`.
+        case run(name: String, paths: [[UInt8]] = [], lines: [[UInt8]] = [], data: Int64? = nil)
+        /// As `watchctl emit`.
+        case emit(name: String, CustomFact)
+
+        /// Bytes that it takes up.
+        package var size: Int {
+            switch self {
+            case .run(let name, let paths, let lines, _):
+                (paths + lines).reduce(name.utf8.count) { $0 + $1.count + 32 }
+            case .emit(let name, let fact): name.utf8.count + (fact.payload?.count ?? 0)
+            }
+        }
+    }
+
     /// The handler. A watch file cannot have one of this name.
     package static let handlerName = "@command"
 
@@ -37,6 +54,8 @@ package struct CommandFact: Equatable, Sendable {
     package var timeout = TimeSpan.infinity
     package var isBarrier = false
     package var priority = OperationPriority.normal
+    /// Done instead of a process; `arguments` are its words for people.
+    package var call: Call?
 
     package init(
         _ arguments: [[UInt8]], environment: [EnvironmentVariable] = [], folder: [UInt8] = [UInt8(ascii: "/")],
@@ -57,6 +76,10 @@ package struct CommandFact: Equatable, Sendable {
         definition.standardInput = .null
         definition.retry.limit = retries
         definition.timeout = timeout
+        if call != nil {
+            definition.action = .client(.call)
+            return definition
+        }
         definition.constraints.isBarrier = isBarrier
         definition.constraints.priority = priority
         definition.contract.mask = mask
@@ -71,6 +94,6 @@ package struct CommandFact: Equatable, Sendable {
     package var size: Int {
         let variables = environment.reduce(0) { $0 + $1.name.utf8.count + $1.value.count + 48 }
         return arguments.reduce(variables) { $0 + $1.count + 32 } + folder.count + (name?.utf8.count ?? 0)
-            + (key?.count ?? 0)
+            + (key?.count ?? 0) + (call?.size ?? 0)
     }
 }

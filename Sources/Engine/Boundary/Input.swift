@@ -213,6 +213,10 @@ extension Command {
         package var fact: CommandFact
         /// Operations that have to end first, however they end.
         package var after: [UInt64]
+        /// All of `after` have to succeed; else it is cancelled.
+        package var isRequired = false
+        /// How those of `after` ended that are no more.
+        package var ends: [UInt64: Result] = [:]
         /// Microseconds until its time, where it has none yet.
         package var delay: Int64?
         /// Answer when it has ended.

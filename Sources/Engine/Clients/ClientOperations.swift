@@ -2,7 +2,8 @@ import Schedule
 import WatchFile
 
 /// Operations that stand for a client: they take their places in lines as all others do, and are the engine's own.
-/// Each has a handler that is there as long as the operation is. Nothing of them is stored.
+/// Each has a handler that is there as long as the operation is. Nothing of them is stored. (What a client plans for a
+/// time stands on their queue, too, but is an operation of the handler of commands, and is stored.)
 extension Engine {
     /// The queue of those that belong to none. It is as wide as it has to be.
     package static let clientQueue = "@clients"
@@ -51,6 +52,7 @@ extension Engine {
         switch action {
         case .suspend: drainReached(ref, part: part)
         case .hold: hold(ref, part: part)
+        case .call: makeCall(ref, part: part)
         }
     }
 

@@ -96,7 +96,7 @@ extension Engine {
             queue: definition.name, backlog: definition.backlog, bytes: isBytes ? definition.backlogBytes : nil)
     }
 
-    private func resolveCustom(_ name: String) throws(CommandError) -> Named {
+    func resolveCustom(_ name: String) throws(CommandError) -> Named {
         let isCustom: (Named) -> Bool = { [sources] named in
             guard case .source(let index) = named, case .source(let id) = sources[index].origin else { return false }
             return id.kind == .custom

@@ -8,6 +8,7 @@ extension Engine {
         for stored in failed {
             if stored.handler == CommandFact.handlerName {
                 _ = needCommandHandler()
+                if stored.queue == Self.clientQueue { _ = needClientQueue() }
                 // Nowhere else, where other limits may hold.
                 guard let queue = queues.index(of: stored.queue), !queues[queue].isRemoved else {
                     throw .noSuchName(stored.queue, nearest: nil)

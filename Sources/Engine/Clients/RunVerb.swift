@@ -9,21 +9,7 @@ import WatchFile
 extension Engine {
     mutating func run(_ command: Command.RunCommand, _ token: Token) throws(CommandError) {
         guard life.isOpen else { throw .draining }
-        let source: Int
-        let targets: TargetList
-        switch try resolve(command.name, among: { isRunnable($0) }) {
-        case .queue, .semaphore: return
-        case .source(let index):
-            guard command.paths.isEmpty || takesPaths(index) else { throw .takesNoPaths(command.name) }
-            source = index
-            targets = sources[index].targets
-        case .handler(let handler):
-            source = internalSource(.run(handler: handlers[handler].name))
-            // Operations that it requires are started with it; those of `After=` are not.
-            targets = TargetList(withRequired(target(handler: handlers[handler].name).map { [$0] } ?? []))
-        }
-        try checkDescriptors(targets.map(\.handler))
-        if command.isEmpty { try checkEntries(targets.map(\.handler), command.name) }
+        let (source, targets) = try destination(of: command)
         let facts = facts(command, source: source)
         try checkRoom(for: facts, source: source, targets)
         if command.waits, let caller = command.caller {
@@ -36,6 +22,46 @@ extension Engine {
         }
         let admissions = admit(facts, source: source, targets)
         answer(admissions, command, token, isSafe: !targets.contains { queues[$0.queue].definition.isDurable })
+    }
+
+    /// The source of its events, and the handlers that get them.
+    private mutating func destination(
+        of command: Command.RunCommand
+    ) throws(CommandError) -> (source: Int, targets: TargetList) {
+        let named = try checkNames(of: command)
+        guard case .source(let source) = named else {
+            guard case .handler(let handler) = named else { throw .noSuchName(command.name, nearest: nil) }
+            // Operations that it requires are started with it; those of `After=` are not.
+            let targets = TargetList(withRequired(target(handler: handlers[handler].name).map { [$0] } ?? []))
+            try checkDescriptors(targets.map(\.handler))
+            if command.isEmpty { try checkEntries(targets.map(\.handler), command.name) }
+            return (internalSource(.run(handler: handlers[handler].name)), targets)
+        }
+        return (source, sources[source].targets)
+    }
+
+    /// What is to be run is there, and takes what it is given.
+    @discardableResult
+    func checkNames(of command: Command.RunCommand) throws(CommandError) -> Named {
+        let named = try resolve(command.name, among: { isRunnable($0) })
+        switch named {
+        case .queue, .semaphore: break
+        case .source(let index):
+            guard command.paths.isEmpty || takesPaths(index) else { throw .takesNoPaths(command.name) }
+            try checkDescriptors(sources[index].targets.map(\.handler))
+            if command.isEmpty { try checkEntries(sources[index].targets.map(\.handler), command.name) }
+        case .handler(let handler):
+            try checkDescriptors([handler])
+            if command.isEmpty { try checkEntries([handler], command.name) }
+        }
+        return named
+    }
+
+    /// As `run`, of a client that has planned it: it is accepted already, so that no bound refuses it. It is one link
+    /// behind `depth` others.
+    mutating func start(_ command: Command.RunCommand, depth: Int) throws(CommandError) -> [Admission] {
+        let (source, targets) = try destination(of: command)
+        return admit(facts(command, source: source), source: source, targets, depth: depth + 1)
     }
 
     /// Nobody is started for a descriptor that only its source could have.
@@ -54,13 +80,15 @@ extension Engine {
         }
     }
 
-    private mutating func admit(_ facts: [Fact], source: Int, _ targets: TargetList) -> [Admission] {
+    private mutating func admit(
+        _ facts: [Fact], source: Int, _ targets: TargetList, depth: Int = 0
+    ) -> [Admission] {
         let newest = journal.ids.lastOperation
         let admissions = facts.flatMap { fact in
             let event = makeEvent(fact)
             let names = handlerNames(targets)
             actions.append(.report(.event(event, sources[source].origin, handlers: names)))
-            return admitAll(event, source: source, targets, depth: 0, behind: newest)
+            return admitAll(event, source: source, targets, depth: depth, behind: newest)
         }
         for case .operation(let id) in admissions { if let ref = operations.ref(id: id) { close(ref) } }
         return admissions

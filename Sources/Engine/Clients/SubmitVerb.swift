@@ -13,8 +13,9 @@ extension Engine {
         guard life.isOpen else { throw .draining }
         var fact = command.fact
         if let delay = command.delay { fact.notBefore = now.realtime + min(max(0, delay), Self.longestDelay) }
-        let queue = try queue(of: command)
-        let dependencies = try dependencies(on: command.after)
+        if let call = fact.call { try check(call) }
+        let queue = fact.call == nil ? try queue(of: command) : needClientQueue()
+        let dependencies = try dependencies(of: command)
         let event = Event(id: 0, time: 0, fact: .command(fact))
         try checkRoom(for: event, queue)
         if command.waits, let caller = command.caller {
@@ -46,7 +47,7 @@ extension Engine {
 
     private func queue(of command: Command.SubmitCommand) throws(CommandError) -> Int {
         let named = try resolve(command.queue) { if case .queue = $0 { true } else { false } }
-        guard case .queue(let queue) = named, !queues[queue].isRemoved else {
+        guard case .queue(let queue) = named, !queues[queue].isRemoved, queues[queue].name != Self.clientQueue else {
             throw .noSuchName(command.queue, nearest: nil)
         }
         let name = queues[queue].definition.name
@@ -59,13 +60,21 @@ extension Engine {
         return queue
     }
 
-    /// Ended operations are no dependencies any more.
-    private func dependencies(on ids: [UInt64]) throws(CommandError) -> Dependencies {
-        for id in ids where operations.ref(id: id) == nil {
+    /// Ended operations are no dependencies any more, unless they have to have succeeded.
+    private func dependencies(of command: Command.SubmitCommand) throws(CommandError) -> Dependencies {
+        var found = Dependencies()
+        for id in command.after {
+            if operations.ref(id: id) != nil {
+                found.operations.append((id, isRequired: command.isRequired))
+                continue
+            }
             // One without a place waits until there is one for it.
             if id == 0 || id > journal.ids.lastOperation || journal.orphans[id] != nil { throw .noSuchOperation(id) }
+            guard command.isRequired else { continue }
+            guard let result = command.ends[id] else { throw .endUnknown(id) }
+            if !isSuccess(result) { found.refusal = "--requires: operation \(id) \(result.rawValue)" }
         }
-        return Dependencies(operations: ids.filter { operations.ref(id: $0) != nil }.map { ($0, isRequired: false) })
+        return found
     }
 
     /// A queue that holds back when it is full takes it in or not; nobody waits for room.

@@ -58,6 +58,7 @@ extension Engine {
     private mutating func restore(_ stored: StoredOperation, keepsPlace: Bool) -> OperationRef? {
         guard operations.ref(id: stored.id) == nil else { return nil }
         if stored.handler == CommandFact.handlerName { _ = needCommandHandler() }
+        if stored.queue == Self.clientQueue { _ = needClientQueue() }
         // An operation that depends on one without a place waits with it.
         guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved,
             let queue = queues.index(of: stored.queue), !queues[queue].isRemoved,
@@ -234,7 +235,7 @@ extension Engine {
                 let result = results[dependency.operation]
                 if let result, isSuccess(result) { continue }
                 let how = result?.rawValue ?? "was lost when watchd ended"
-                return finish(ref, .cancelled, reason: "Requires=: operation \(dependency.operation) \(how)")
+                return finish(ref, .cancelled, reason: "\(requirement(ref)): operation \(dependency.operation) \(how)")
             }
         }
     }

@@ -113,11 +113,16 @@ extension Engine {
                 close(ref)
             }
             if dependent.isRequired, !isSuccess(result) {
-                finish(ref, .cancelled, reason: "Requires=: operation \(id) \(result.rawValue)")
+                finish(ref, .cancelled, reason: "\(requirement(ref)): operation \(id) \(result.rawValue)")
             } else {
                 submitIfFree(ref)
             }
         }
+    }
+
+    /// What makes an operation depend on the success of another one.
+    func requirement(_ ref: OperationRef) -> String {
+        operations[ref].handler == commandHandler ? "--requires" : "Requires="
     }
 
     /// Whether a result counts as success for those that require it; an annulled operation does.

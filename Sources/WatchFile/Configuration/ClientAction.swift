@@ -4,4 +4,6 @@ package enum ClientAction: Equatable, Sendable {
     case suspend
     /// Holds units of a semaphore until somebody ends it: `watchctl acquire`.
     case hold
+    /// Starts or fires something at its time: `watchctl run --at`, `watchctl emit --at`.
+    case call
 }

@@ -4,15 +4,23 @@ import Varlink
 
 extension Verb {
     static let emit = Verb(
-        name: "emit", operands: "NAME", operandCount: 1...1, options: [.data, .payload, .wait],
+        name: "emit", operands: "NAME", operandCount: 1...1, options: [.data, .payload, .wait] + timeOptions,
         names: .customs,
         changes: true, summary: "fire a [Custom] source; returns when the event is accepted",
         notes: [
-            "With --wait it returns when all that the event started, or joined, has ended, and ends with its exit status."
+            "With --wait it returns when all that the event started, or joined, has ended, and ends with its exit status.",
+            "With a time it is fired then, also after a restart; timers lists it, and cancel takes back its number.",
         ]
     ) { (invocation, session) throws(Failure) in
-        let parameters = Emit.Parameters(
+        var parameters = Emit.Parameters(
             name: invocation.operands[0], data: try invocation.number(.data), payload: try payload(invocation))
+        if let start = try startTime(invocation, session) {
+            (parameters.at, parameters.inUsec) = start
+            try session.show(Emit.self, parameters) { reply in
+                reply.operation.map { [planned($0, "emit \(invocation.operands[0])", start, session)] } ?? []
+            }
+            return .done
+        }
         if invocation.has(.wait) { return try emitAndWait(parameters, session) }
         // A source that is held back accepts the event when its queue has room again; a durable one when it is stored.
         try session.show(Emit.self, parameters) {

@@ -5,7 +5,7 @@ extension Verb {
     static let run = Verb(
         name: "run", operands: "NAME [PATH…] | COMMAND…", operandCount: 1...Int.max,
         brief:
-            "[--wait|--changed] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
+            "[--wait|--changed|--at TIME] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
         options: [.wait, .data, .line, .changed] + submissionOptions,
         beginsCommand: { words, options in options[.queue] != nil && words.count > 1 },
         hasOwnTimeout: { $0[.queue] != nil }, names: .runnable, changes: true,
@@ -14,6 +14,7 @@ extension Verb {
             "--wait prints what it wrote, on standard error how it ended, and ends with its exit status.",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
             "A handler whose command uses %p, %f or %{line} is started with a PATH, or with --line.",
+            "With a time it is started then, also after a restart; timers lists it, and cancel takes back its number.",
             "With --queue a COMMAND runs there, as who calls, in this folder, with this umask and PATH; its number is printed.",
             "--timeout is then how long each attempt of it may run; without --queue the other options mean nothing.",
         ]
@@ -24,7 +25,7 @@ extension Verb {
             }
             return try submit(invocation, session)
         }
-        if let alien = submissionOptions.first(where: invocation.has) {
+        if let alien = submissionOptions.first(where: { invocation.has($0) && !timeOptions.contains($0) }) {
             throw .usage("\(alien.rawValue) is for a command: run --queue QUEUE [OPTION…] -- COMMAND…")
         }
         if invocation.has(.changed) { return try compare(invocation, session) }
@@ -35,9 +36,16 @@ extension Verb {
         if invocation.has(.data), !(paths.isEmpty && lines.isEmpty) {
             throw .usage("--data is for an event that has neither paths nor lines")
         }
-        let parameters = Run.Parameters(
+        var parameters = Run.Parameters(
             name: name, paths: paths.isEmpty ? nil : paths, lines: lines.isEmpty ? nil : lines,
             data: try invocation.number(.data), wait: waits ? true : nil)
+        if let start = try startTime(invocation, session) {
+            (parameters.at, parameters.inUsec) = start
+            try session.show(Run.self, parameters) { reply in
+                reply.operations.map { planned($0, "run \(name)", start, session) }
+            }
+            return .done
+        }
         if waits, !invocation.has(.json) { return try runAndShow(name, parameters, session) }
         let reply = try session.show(Run.self, parameters, taking: waits ? nil : 0) { [sentence(name, $0)] }
         return waits ? code(reply) : reply.operations.isEmpty ? .failed : .done

@@ -12,7 +12,8 @@ extension Invocation {
 /// `run --queue`: any command, now or later, under the rules of a queue.
 extension Verb {
     static let submissionOptions: [Option] = [
-        .queue, .key, .after, .at, .delay, .retries, .name, .environment, .barrier, .priority, .user, .output,
+        .queue, .key, .after, .requires, .at, .delay, .retries, .name, .environment, .barrier, .priority, .user,
+        .output,
     ]
 
     static func submit(_ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
@@ -65,6 +66,9 @@ extension Verb {
     private static func ended(_ reply: Submit.Reply) -> Styled {
         let name = reply.operation.map { "operation \($0)" } ?? "the command"
         guard let result = reply.result else { return Styled(name) }
+        if reply.operation == nil {
+            return Styled("\(name): ") + OperationText.result(result) + Styled(reply.reason.map { ", \($0)" } ?? "")
+        }
         return Styled("\(name): ")
             + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
     }
@@ -92,7 +96,11 @@ extension Verb {
         parameters.umask = Linux.fileModeMask.map { Int($0) }
         (parameters.name, parameters.key) = (invocation.options[.name], invocation.options[.key])
         parameters.after = try after(invocation)
-        parameters.at = try time(invocation, session)
+        parameters.requires = invocation.has(.requires) ? true : nil
+        if parameters.requires == true, parameters.after == nil {
+            throw .usage("--requires is about the operations of --after, and there is none")
+        }
+        parameters.at = try plannedTime(invocation, session)
         parameters.inUsec = try span(.delay, invocation)
         parameters.timeoutUsec = try span(.timeout, invocation)
         parameters.retry = try invocation.number(.retries)
@@ -142,17 +150,8 @@ extension Verb {
         return ids.isEmpty ? nil : ids
     }
 
-    private static func time(_ invocation: Invocation, _ session: Session) throws(Failure) -> String? {
-        guard let text = invocation.options[.at] else { return nil }
-        guard let time = ComingTime.parse(text, now: session.screen.now, local: session.screen.local) else {
-            throw .usage("“\(text)” is not a time", help: "a time is \(ComingTime.forms); --in takes a span")
-        }
-        guard time > session.screen.now else { throw .usage("“\(text)” has passed") }
-        return time.description
-    }
-
     /// In microseconds.
-    private static func span(_ option: Option, _ invocation: Invocation) throws(Failure) -> Int? {
+    static func span(_ option: Option, _ invocation: Invocation) throws(Failure) -> Int? {
         guard let span = try invocation.span(option), span != .infinity else { return nil }
         return Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
     }

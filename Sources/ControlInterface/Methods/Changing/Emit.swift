@@ -3,8 +3,9 @@ import Varlink
 
 package enum Emit: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
-        package enum CodingKeys: CodingKey, CaseIterable {
-            case name, data, payload, wait
+        package enum CodingKeys: String, CodingKey, CaseIterable {
+            case name, data, payload, wait, at
+            case inUsec = "in_usec"
         }
 
         /// A `[Custom]` source.
@@ -15,8 +16,15 @@ package enum Emit: ControlMethod {
         package var payload: JSONValue?
         /// The reply comes when all that it starts has ended.
         package var wait: Bool?
+        /// At most one of `at` and `inUsec`, and no `wait` with it: it is fired then.
+        package var at: String?
+        package var inUsec: Int?
 
-        package init(name: String, data: Int? = nil, payload: JSONValue? = nil, wait: Bool? = nil) {
+        package init(
+            name: String, data: Int? = nil, payload: JSONValue? = nil, wait: Bool? = nil, at: String? = nil,
+            inUsec: Int? = nil
+        ) {
+            (self.at, self.inUsec) = (at, inUsec)
             self.name = name
             self.data = data
             self.payload = payload
@@ -29,6 +37,8 @@ package enum Emit: ControlMethod {
             data = try members.decodeIfPresent(Int.self, forKey: .data)
             payload = try members.decodeIfPresent([String: JSONValue].self, forKey: .payload).map(JSONValue.object)
             wait = try members.decodeIfPresent(Bool.self, forKey: .wait)
+            at = try members.decodeIfPresent(String.self, forKey: .at)
+            inUsec = try members.decodeIfPresent(Int.self, forKey: .inUsec)
         }
     }
 
@@ -39,7 +49,7 @@ package enum Emit: ControlMethod {
         }
 
         package var event: Int
-        /// These four: with `wait`. `nil`: nothing was started.
+        /// These four: with `wait`. `nil`: nothing was started. With a time: the operation that waits for it.
         package var operation: Int?
         package var result: OperationSummary.Result?
         package var exitStatus: Int?

@@ -2,8 +2,9 @@ import Varlink
 
 package enum Run: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
-        package enum CodingKeys: CodingKey, CaseIterable {
-            case name, paths, lines, data, wait, changed
+        package enum CodingKeys: String, CodingKey, CaseIterable {
+            case name, paths, lines, data, wait, changed, at
+            case inUsec = "in_usec"
         }
 
         /// A handler, or a source (then all its handlers).
@@ -16,11 +17,15 @@ package enum Run: ControlMethod {
         /// Of a `[Path]`, and with nothing else: what stands there is compared with what was told, and the differences are
         /// its events.
         package var changed: Bool?
+        /// At most one of `at` and `inUsec`, and no `wait` with it: it is started then.
+        package var at: String?
+        package var inUsec: Int?
 
         package init(
             name: String, paths: [String]? = nil, lines: [String]? = nil, data: Int? = nil, wait: Bool? = nil,
-            changed: Bool? = nil
+            changed: Bool? = nil, at: String? = nil, inUsec: Int? = nil
         ) {
+            (self.at, self.inUsec) = (at, inUsec)
             self.name = name
             self.paths = paths
             self.lines = lines

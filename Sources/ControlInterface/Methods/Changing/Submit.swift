@@ -20,8 +20,8 @@ package enum Submit: ControlMethod {
 
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: String, CodingKey, CaseIterable {
-            case queue, command, environment, directory, umask, base64, name, key, after, at, retry, barrier, priority
-            case user, wait
+            case queue, command, environment, directory, umask, base64, name, key, after, requires, at, retry, barrier
+            case priority, user, wait
             case inUsec = "in_usec"
             case timeoutUsec = "timeout_usec"
         }
@@ -40,6 +40,8 @@ package enum Submit: ControlMethod {
         package var name: String?
         package var key: String?
         package var after: [Int]?
+        /// All of `after` have to succeed.
+        package var requires: Bool?
         /// At most one of `at` and `inUsec`.
         package var at: String?
         package var inUsec: Int?

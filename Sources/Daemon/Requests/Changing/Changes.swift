@@ -210,6 +210,8 @@ extension ManagerError {
             case .noSuchName(let name, let nearest): .noSuchName(name: name, nearest: nearest)
             case .ambiguousName(let name, let candidates): .ambiguousName(name: name, candidates: candidates)
             case .noSuchOperation(let id): .noSuchOperation(id: Int(id))
+            case .endUnknown(let id):
+                .refused(reason: "how operation \(id) ended is not known any more, so that nothing can require it")
             case .queueFull(let queue, let backlog, let bytes):
                 .queueFull(queue: queue, backlog: backlog, bytes: bytes)
             case .notSuspended(let name): .notSuspended(name: name)

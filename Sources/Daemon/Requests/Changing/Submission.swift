@@ -22,13 +22,12 @@ struct Submission: Sendable {
         (fact.name, fact.key) = (parameters.name, parameters.key.map { Self.key($0, peer) })
         (fact.isBarrier, fact.priority) = (parameters.barrier ?? false, try Self.priority(parameters.priority))
         try Self.checkManners(fact, peer)
-        let spans = [parameters.timeoutUsec, parameters.inUsec].compactMap(\.self)
-        if spans.contains(where: { $0 < 0 }) { throw .refused(reason: "a span is not negative") }
+        if let timeout = parameters.timeoutUsec, timeout < 0 { throw .refused(reason: "a span is not negative") }
         if let timeout = parameters.timeoutUsec {
             guard timeout > 0 else { throw .refused(reason: "a time-out of 0 leaves no time to run") }
             fact.timeout = TimeSpan(microseconds: UInt64(timeout))
         }
-        fact.notBefore = try Self.time(parameters)
+        fact.notBefore = try Self.time(at: parameters.at, in: parameters.inUsec)
         fact.retries = parameters.retry ?? 0
         guard (0...Submit.retryLimit).contains(fact.retries) else {
             throw .refused(reason: "the number of further attempts is between 0 and \(Submit.retryLimit)")
@@ -37,10 +36,14 @@ struct Submission: Sendable {
         guard after.count <= Submit.afterLimit else {
             throw .refused(reason: "it may wait for at most \(Submit.afterLimit) operations")
         }
+        if parameters.requires == true, after.isEmpty {
+            throw .refused(reason: "there is no operation in after whose success it requires")
+        }
         try Self.check(fact)
         command = EngineCommand.SubmitCommand(
             queue: parameters.queue, fact, after: after, delay: parameters.inUsec.map(Int64.init),
             waits: parameters.wait ?? false)
+        command.isRequired = parameters.requires ?? false
     }
 
     // MARK: Bytes
@@ -147,9 +150,10 @@ struct Submission: Sendable {
         throw .refused(reason: "there is no such priority; there are \(all)")
     }
 
-    private static func time(_ parameters: Submit.Parameters) throws(ManagerError) -> Int64? {
-        guard let text = parameters.at else { return nil }
-        guard parameters.inUsec == nil else { throw .refused(reason: "it has either a time or a span to wait for") }
+    static func time(at text: String?, in span: Int?) throws(ManagerError) -> Int64? {
+        if let span, span < 0 { throw .refused(reason: "a span is not negative") }
+        guard let text else { return nil }
+        guard span == nil else { throw .refused(reason: "it has either a time or a span to wait for") }
         guard let time = try? Timestamp(parsing: text), time.microseconds >= 0 else {
             throw .refused(reason: "its time is none: 2026-11-20T18:04:05Z would be one")
         }
@@ -230,18 +234,34 @@ extension Runtime {
         case .success(let submission):
             var request = submission.command
             request.caller = ancestry.flatMap(operation(of:))
-            command(.submit(request), of: peer) { answer in
-                switch answer {
-                case .operations(let ids): done(.of(Submit.Reply(operation: ids.first.map { Int($0) })))
-                case .ran(let view):
-                    var reply = Submit.Reply(operation: Int(view.id))
-                    reply.result = view.result.map(OperationSummary.Result.init)
-                    (reply.exitStatus, reply.reason) = (view.exit.wire.status, view.endReason)
-                    done(.of(reply))
-                case .refused(let result, let reason):
-                    done(.of(Submit.Reply(result: OperationSummary.Result(result), reason: reason)))
-                default: done(Self.failure(answer))
+            submit(request, peer, done)
+        }
+    }
+
+    private func submit(
+        _ request: EngineCommand.SubmitCommand, _ peer: Peer, _ done: @escaping Request.Completion
+    ) {
+        command(.submit(request), of: peer) { [unowned self] answer in
+            switch answer {
+            case .failure(.endUnknown(let id)):
+                // It has ended: the history says how.
+                ended(id) { [unowned self] result in
+                    guard case .success(let operation?) = result, request.ends[id] == nil else {
+                        return done(Self.failure(answer))
+                    }
+                    var request = request
+                    request.ends[id] = operation.result
+                    submit(request, peer, done)
                 }
+            case .operations(let ids): done(.of(Submit.Reply(operation: ids.first.map { Int($0) })))
+            case .ran(let view):
+                var reply = Submit.Reply(operation: Int(view.id))
+                reply.result = view.result.map(OperationSummary.Result.init)
+                (reply.exitStatus, reply.reason) = (view.exit.wire.status, view.endReason)
+                done(.of(reply))
+            case .refused(let result, let reason):
+                done(.of(Submit.Reply(result: OperationSummary.Result(result), reason: reason)))
+            default: done(Self.failure(answer))
             }
         }
     }
