@@ -31,6 +31,17 @@ import Testing
             .replacing("/var/backups/", with: folder["backups/"])
     }
 
+    /// The lines of its `[Watchd]`, which the daemon of a test has already, and everything else.
+    private static func parts(of text: String) -> (settings: String, rest: String) {
+        var (settings, rest): ([Substring], [Substring]) = ([], [])
+        var isOfWatchd = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("[") { isOfWatchd = line == "[Watchd]" }
+            if !isOfWatchd { rest.append(line) } else if line != "[Watchd]" { settings.append(line) }
+        }
+        return (settings.joined(separator: "\n"), rest.joined(separator: "\n"))
+    }
+
     /// A daemon that reads this file of `config`, until `body` has ended; afterwards it is stopped.
     static func run(
         _ file: String, sourceLocation: SourceLocation = #_sourceLocation, body: (Watchd, Sleepers) throws -> Void
@@ -39,7 +50,10 @@ import Testing
             let sleepers = try Sleepers.install(in: folder)
             for name in ["backups", "run", "srv", "srv/uploads", "srv/archive"] { try folder.makeFolder(name) }
             let text = try moved(Self.text(file), to: folder)
-            let watchd = try Watchd(folder, "\(text)\n[Handler]\nEnvironment=\(Sleepers.path(in: folder))\n")
+            let parts = Self.parts(of: text)
+            let watchd = try Watchd(
+                folder, "\(parts.rest)\n[Handler]\nEnvironment=\(Sleepers.path(in: folder))\n", settings: parts.settings
+            )
             do {
                 try watchd.waitUntilReady()
                 try body(watchd, sleepers)

@@ -53,6 +53,80 @@ struct DelayTests {
         #expect(fixture.running == ["h: data:3x3"])
     }
 
+    // MARK: BatchSize=
+
+    private func batches(
+        _ size: Int, queue: QueueDefinition = .serial("q"), change: (inout HandlerDefinition) -> Void = { _ in }
+    ) -> EngineFixture {
+        EngineFixture(
+            .of(
+                queues: [queue],
+                handlers: [
+                    .exec("h") {
+                        ($0.constraints.delay, $0.constraints.batchSize) = (.seconds(10), size)
+                        change(&$0)
+                    }
+                ], sources: [.custom("x", to: "h", on: "q")]))
+    }
+
+    @Test func itEndsWhenThereAreSoManyEntriesOrWhenItIsOver() {
+        let fixture = batches(3)
+        for _ in 0..<2 { fixture.emit("x", nil, payload: "{}") }
+        fixture.advance(seconds: 9)
+        #expect(fixture.running == [])
+        let waits = fixture.engine.operation(1)?.waitingFor ?? ""
+        #expect(waits.hasPrefix("DelaySec=, ") && waits.hasSuffix(" more, or 1 more entry"), "\(waits)")
+        fixture.emit("x", nil, payload: "{}")
+        #expect(fixture.starts.map(\.events.count) == [3])
+        for _ in 0..<2 { fixture.emit("x", nil, payload: "{}") }
+        fixture.endFirst()
+        fixture.advance(seconds: 9.999_999)
+        #expect(fixture.running == [])
+        fixture.advance(seconds: 0.000_001)
+        #expect(fixture.starts.map(\.events.count) == [3, 2])
+    }
+
+    @Test func oneThatIsFullAtOnceWaitsForNothing() {
+        let fixture = batches(1)
+        fixture.emit("x")
+        #expect(fixture.starts.count == 1)
+    }
+
+    @Test func moreJoinWhileItStandsInLineAndDataFoldIntoOneEntry() {
+        let fixture = batches(2)
+        fixture.suspend("q")
+        for _ in 0..<5 { fixture.emit("x", nil, payload: "{}") }
+        fixture.resume("q")
+        #expect(fixture.starts.map(\.events.count) == [5])
+        fixture.endFirst()
+        for _ in 0..<5 { fixture.emit("x") }
+        #expect(fixture.running == [], "one entry")
+    }
+
+    @Test func theTimeToStartCountsFromWhenItIsFull() {
+        let fixture = batches(2) { $0.constraints.startTimeout = .seconds(2) }
+        fixture.suspend("q")
+        for _ in 0..<2 { fixture.emit("x", nil, payload: "{}") }
+        fixture.advance(seconds: 1.9)
+        #expect(fixture.results == [])
+        fixture.advance(seconds: 0.1)
+        #expect(fixture.results == ["h failed"])
+    }
+
+    @Test func aFullOneOfADurableQueueIsSubmittedAfterACrash() {
+        let fixture = batches(2, queue: QueueDefinition(name: "q", isDurable: true))
+        fixture.suspend("q")
+        for _ in 0..<2 { fixture.emit("x", nil, payload: "{}") }
+        let again = EngineFixture(
+            .of(
+                queues: [QueueDefinition(name: "q", isDurable: true)],
+                handlers: [.exec("h") { ($0.constraints.delay, $0.constraints.batchSize) = (.seconds(10), 2) }],
+                sources: [.custom("x", to: "h", on: "q")]),
+            restoring: DurableTests.state(fixture.writes, ended: fixture.ended))
+        again.resume("q")
+        #expect(again.starts.map(\.events.count) == [2])
+    }
+
     @Test func aDelayedOneCanBeCancelled() {
         let fixture = fixture(.fifo("f", to: "h", on: "q"))
         fixture.line("f", "1")

@@ -192,6 +192,7 @@ struct ConfigurationPrinter {
         for process in constraints.afterProcesses { key("After", "process/\(process)") }
         if !constraints.requires.isEmpty { key("Requires", constraints.requires.joined(separator: " ")) }
         key("DelaySec", constraints.delay.description)
+        constraints.batchSize.map { key("BatchSize", "\($0)") }
         if let once = constraints.once {
             key("Once", once.rawValue)
         } else if Bool.random(using: &generator) {

@@ -25,6 +25,7 @@ struct KeyTableTests {
         if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }
         if ["OnSilence", "OnSound"].contains(key) { lines.append("SilenceSec=1h") }
+        if key == "BatchSize" { lines.append("DelaySec=1s") }
         if key == "OnLate" { lines.append("LateSec=1h") }
         if key == "OnSlow" { lines.append("SlowSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil

@@ -231,6 +231,9 @@ struct RandomConfiguration {
     /// What depends on the queues and semaphores that there are.
     mutating func constrain(_ handler: inout HandlerDefinition, in result: Configuration) {
         handler.constraints.delay = bool ? .zero : span(from: 1)
+        if handler.constraints.delay > .zero, handler.stream == nil {
+            handler.constraints.batchSize = maybe { $0.number(1...1_000_000_000) }
+        }
         handler.constraints.startTimeout = bool ? .infinity : span(from: 1)
         if handler.constraints.startTimeout == .infinity, bool { handler.patience.late = span(from: 1) }
         handler.constraints.once = maybe { $0.bool ? .boot : .ever }

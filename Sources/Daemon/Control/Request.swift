@@ -186,7 +186,9 @@ struct Request: Sendable {
             return emit([emission], peer) { .of(Emit.Reply(event: $0.first ?? 0)) }
         case EmitAll.fullName:
             let events = try call.parameters(as: EmitAll.Parameters.self).events
-            guard events.allSatisfy({ $0.wait == nil && $0.at == nil && $0.inUsec == nil }) else { throw .invalidParameter("events") }
+            guard events.allSatisfy({ $0.wait == nil && $0.at == nil && $0.inUsec == nil }) else {
+                throw .invalidParameter("events")
+            }
             let emissions = events.map(EngineCommand.Emission.init)
             return emit(emissions, peer) { .of(EmitAll.Reply(events: $0)) }
         case Run.fullName:

@@ -317,7 +317,10 @@ extension Engine {
         note(.joined, ref, event: event.id)
         move(change.annulled, from: .pending, to: .annulled, source: source, target)
         changeLoad(change.load, queue: target.queue)
-        guard operations[ref].entries.isEmpty else { return noteJoin(event, ref) }
+        guard operations[ref].entries.isEmpty else {
+            noteJoin(event, ref)
+            return batchMayBeFull(ref)
+        }
         let isData = if case .custom = event.fact { true } else { false }
         let nothing =
             change.isChosen ? "its changes come to nothing that Events= asks for" : "its changes cancel each other out"

@@ -53,7 +53,9 @@ extension Engine {
 
     private mutating func setStartDeadlines(_ ref: OperationRef, _ definition: SharedDefinition) {
         let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
-        if delay > 0 { operations[ref].times.wakeUp = now.monotonic + min(delay, .max / 4) }
+        if delay > 0, !isBatchFull(ref, definition) {
+            operations[ref].times.wakeUp = now.monotonic + min(delay, .max / 4)
+        }
         beginSettling(ref)
         if operations[ref].times.wakeUp > now.monotonic {
             deadlines.add(.submission(ref), .monotonic, at: operations[ref].times.wakeUp)
@@ -74,9 +76,8 @@ extension Engine {
         let definition = definition(of: ref)
         let timeout = definition.value.constraints.startTimeout.microseconds
         guard timeout < UInt64(Int64.max / 4) else { return nil }
-        let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
         let times = operations[ref].times
-        return max(times.made + min(delay, .max / 4), times.latest == 0 ? 0 : times.wakeUp) + Int64(timeout)
+        return max(endOfDelay(ref, definition), times.latest == 0 ? 0 : times.wakeUp) + Int64(timeout)
     }
 
     // MARK: Submission

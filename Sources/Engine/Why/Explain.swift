@@ -148,7 +148,8 @@ extension Engine {
             let source = sources[operations[ref].source].origin.description
             waits.append(wait(ref, .settle, sentence, section: source))
         } else if left > 0 {
-            waits.append(wait(ref, .delay, "DelaySec=, \(SpanText.remaining(left)) more", section: section))
+            let sentence = "DelaySec=, \(SpanText.remaining(left)) more\(batchSentence(ref))"
+            waits.append(wait(ref, .delay, sentence, section: section))
         }
         if let left = timeLeft(ref) {
             waits.append(wait(ref, .delay, "its time, \(SpanText.remaining(left)) more", section: section))

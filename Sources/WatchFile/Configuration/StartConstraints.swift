@@ -20,6 +20,8 @@ package struct StartConstraints: Equatable, Sendable {
     package var requires: [String] = []
     /// `DelaySec=`: from the event to the submission.
     package var delay = TimeSpan.zero
+    /// `BatchSize=`: with so many entries it is submitted before its delay is over; `nil`: the delay alone counts.
+    package var batchSize: Int?
     /// `Once=`.
     package var once: Once?
     /// `StartTimeoutSec=`; `.infinity`: none.

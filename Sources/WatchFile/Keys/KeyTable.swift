@@ -144,6 +144,7 @@ enum KeyTable {
             .list("After", .predecessors),
             .list("Requires", .names),
             .one("DelaySec", .span(.finite), usual: "0"),
+            .one("BatchSize", .number(count)),
             .one("Once", .choice(["no", "boot", "ever"]), usual: "no"),
             .one("Overlap", .choice(["wait", "skip", "restart", "parallel"])),
             .one("Stride", .number(count)),

@@ -87,6 +87,7 @@ extension Checker {
         checkRetry(of: draft)
         checkStop(of: draft)
         checkPatience(of: draft)
+        checkBatch(of: draft)
         checkUnit(of: draft)
         checkProcessKeys(of: draft)
         checkContract(draft.entries)
@@ -107,6 +108,15 @@ extension Checker {
             problems.error("\(key)= has more than \(WatchFile.maximumNames) names", at: entry.text)
             return
         }
+    }
+
+    /// Without a delay nothing waits to become a batch.
+    private mutating func checkBatch(of draft: HandlerDraft) {
+        guard let entry = draft.entries.entry("BatchSize"), !entry.isDefault, !entry.isUnreadable,
+            (draft.entries["DelaySec"]?.span ?? .zero) == .zero, draft.entries.entry("DelaySec")?.isUnreadable != true
+        else { return }
+        problems.error(
+            "BatchSize= needs DelaySec=, the longest time that entries wait for others", at: entry.keyText)
     }
 
     private mutating func checkRetry(of draft: HandlerDraft) {

@@ -7,6 +7,7 @@ extension Checker {
     /// Keys about the one process of a run, each with the reason why a worker has no use for it.
     private static let foreignKeys = [
         ("Stride", "a line is one operation"),
+        ("BatchSize", "a line is one operation"),
         ("ExecCondition", "a line has no process of its own"),
         ("ConditionPathExists", "a line has no process of its own"),
         ("StandardInput", "a worker reads a line of JSON for each operation"),

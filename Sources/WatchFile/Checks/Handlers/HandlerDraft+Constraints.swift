@@ -1,3 +1,5 @@
+import Schedule
+
 extension HandlerDraft {
     /// Keys that name semaphores.
     static let semaphoreKeys = ["Acquire", "Release", "Consume"]
@@ -14,6 +16,7 @@ extension HandlerDraft {
             processes.map { String($0.name.string.dropFirst(Self.processPrefix.count)) }.withoutRepeats
         result.requires = names("Requires", of: dependencies)
         result.delay = entries["DelaySec"]?.span ?? result.delay
+        if result.delay > .zero { result.batchSize = entries["BatchSize"]?.number }
         result.once = entries["Once"]?.word.flatMap(Once.init)
         result.startTimeout = entries["StartTimeoutSec"]?.span ?? result.startTimeout
         return result

@@ -1,0 +1,39 @@
+import Schedule
+import WatchFile
+
+/// `BatchSize=`: an operation that waits for `DelaySec=` is submitted as soon as it has so many entries. What comes while
+/// it stands in line joins it still. `SettleSec=` is not cut short.
+extension Engine {
+    /// It has as many entries as its handler waits for.
+    func isBatchFull(_ ref: OperationRef, _ definition: SharedDefinition) -> Bool {
+        guard let size = definition.value.constraints.batchSize else { return false }
+        return operations[ref].entries.count >= size
+    }
+
+    /// An event has joined it.
+    mutating func batchMayBeFull(_ ref: OperationRef) {
+        guard operations[ref].times.wakeUp > now.monotonic, operations[ref].times.latest == 0,
+            operations[ref].turn.station == .unsubmitted, isBatchFull(ref, definition(of: ref))
+        else { return }
+        operations[ref].times.wakeUp = now.monotonic
+        setStartTimeout(ref)
+        save(ref)
+        submitIfFree(ref)
+    }
+
+    /// Monotonic microsecond at which its delay is over, or was cut short.
+    func endOfDelay(_ ref: OperationRef, _ definition: SharedDefinition) -> Int64 {
+        let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
+        let times = operations[ref].times
+        let end = times.made + min(delay, .max / 4)
+        guard definition.value.constraints.batchSize != nil, times.latest == 0 else { return end }
+        return max(times.made, min(end, times.wakeUp))
+    }
+
+    /// `, or 3 more entries`; empty: it waits for no batch.
+    func batchSentence(_ ref: OperationRef) -> String {
+        guard let size = definition(of: ref).value.constraints.batchSize else { return "" }
+        let missing = size - operations[ref].entries.count
+        return missing > 0 ? ", or \(missing) more \(missing == 1 ? "entry" : "entries")" : ""
+    }
+}
