@@ -52,7 +52,8 @@ extension Verb {
     }
 
     private static func compare(_ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
-        guard invocation.operands.count == 1, ![Option.wait, .data, .line].contains(where: invocation.has) else {
+        guard invocation.operands.count == 1, !([.wait, .data, .line] + timeOptions).contains(where: invocation.has)
+        else {
             throw .usage("--changed takes the name of one [Path], and nothing else")
         }
         let name = invocation.operands[0]
