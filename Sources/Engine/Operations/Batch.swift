@@ -12,8 +12,9 @@ extension Engine {
 
     /// An event has joined it.
     mutating func batchMayBeFull(_ ref: OperationRef) {
-        guard operations[ref].times.wakeUp > now.monotonic, operations[ref].times.latest == 0,
-            operations[ref].turn.station == .unsubmitted, isBatchFull(ref, definition(of: ref))
+        // Of nearly all that events join, the first is false.
+        guard operations[ref].turn.station == .unsubmitted, operations[ref].times.wakeUp > now.monotonic,
+            operations[ref].times.latest == 0, isBatchFull(ref, definition(of: ref))
         else { return }
         operations[ref].times.wakeUp = now.monotonic
         setStartTimeout(ref)
