@@ -322,7 +322,9 @@ extension Manager {
 
         # [Requires 'more' flag]
         # Events and changes of operations as they happen. Each reply holds one of event, operation, output and gap. Without
-        # since it begins with all operations that have not ended, as they stand, in the order of their ids.
+        # since it begins with all operations that have not ended, as they stand, in the order of their ids. Deliveries that
+        # were skipped or dropped without an operation are told as ListHistory has them, a record for many when its span is
+        # over.
         method Follow(
           # First what happened after this sequence number.
           since: ?int,

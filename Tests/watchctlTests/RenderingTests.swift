@@ -456,6 +456,17 @@ struct RenderingTests {
                 """)
     }
 
+    @Test func aRecordOfManySkippedDeliveriesSaysHowMany() throws {
+        var operation = OperationSummary(
+            id: 9, handler: "solo", queue: "default", source: "timer/solo", state: .finished, entries: 12,
+            deliveries: 12, cause: "timer/solo, 12 events", submitted: Samples.now)
+        (operation.result, operation.reason) = (.skipped, "Overlap=skip: 7 still runs")
+        let record = Follow.Reply(sequence: 1, time: Samples.now, operation: operation)
+        #expect(
+            try text(FollowText(screen: screen()).lines(record))
+                == "09:48:02  9 solo  skipped  Overlap=skip: 7 still runs, 12 events\n")
+    }
+
     @Test func noLineIsWiderThanTheTerminal() throws {
         for width in [40, 55, 80, 200] {
             let screen = try screen(width: width)

@@ -48,8 +48,16 @@ struct FollowText {
         case .finished, .cancelled:
             [
                 operation.tookUsec.map { OperationText.took($0) }, operation.reason.map(OperationText.short),
-                operation.successor.map { "→ \($0)" },
+                operation.successor.map { "→ \($0)" }, Self.refused(operation),
             ].compactMap(\.self).joined(separator: ", ")
         }
+    }
+
+    /// `12 events`: of a record that stands for many deliveries, none of which made an operation.
+    private static func refused(_ operation: OperationSummary) -> String? {
+        guard operation.started == nil, operation.entries > 1,
+            operation.result == .skipped || operation.result == .dropped
+        else { return nil }
+        return Phrases.count(operation.entries, "event")
     }
 }

@@ -69,6 +69,30 @@ struct AskedRuntime {
         return try JSON.decode(from: answer.parameters)
     }
 
+    /// What a follower has been told who has been there from the beginning.
+    func followed(as peer: Peer = administrator) -> [Follow.Reply] {
+        target.core.queue.sync {
+            let hub = target.runtime.value.follow
+            let follower = hub.begin(since: 0)
+            defer { hub.end(follower) }
+            var replies: [Follow.Reply] = []
+            hub.next(follower, limit: .max) { batch in
+                replies = batch.records.compactMap { FollowRecord.reply($0, peer.role) }
+            }
+            return replies
+        }
+    }
+
+    /// The operations that have ended, once there are as many; the newest first.
+    func ended(_ count: Int) throws -> [OperationSummary] {
+        var operations: [OperationSummary] = []
+        try wait(for: "\(count) ends") {
+            operations = try call(ListHistory.self, .init()).operations
+            return operations.count >= count
+        }
+        return operations
+    }
+
     /// The way of a message from a connection to the core and back.
     func ask(_ method: String, _ parameters: JSONValue, as peer: Peer = administrator) throws -> Answer {
         var connection = ServerConnection(slowSubscriberError: ManagerError.tooSlow.reply)
