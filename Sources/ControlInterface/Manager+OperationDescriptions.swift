@@ -34,6 +34,8 @@ extension Manager {
           deliveries: int,
           # Why it exists, in a few words.
           cause: string,
+          # True: Run made its events, the source has told of nothing. Else missing.
+          by_hand: ?bool,
           # When it took its place in line.
           submitted: string,
           started: ?string,
@@ -98,6 +100,7 @@ extension Manager {
           entries: int,
           deliveries: int,
           cause: string,
+          by_hand: ?bool,
           submitted: string,
           started: ?string,
           ended: ?string,

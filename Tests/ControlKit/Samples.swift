@@ -327,6 +327,7 @@ package enum Samples {
         operation.partsEnded = 3
         operation.durable = true
         operation.redelivered = true
+        operation.byHand = true
         operation.settled = true
         operation.used = resourcesUsed
         operation.acquired = ["archive": ["left", "right"]]

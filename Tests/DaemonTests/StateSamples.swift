@@ -71,7 +71,9 @@ extension SeededGenerator {
     }
 
     mutating func event(depth: Int = 0) -> Event {
-        Event(id: unsigned(), time: number(), count: 1 + upTo(1000), fact: fact(depth))
+        var event = Event(id: unsigned(), time: number(), count: 1 + upTo(1000), fact: fact(depth))
+        event.isByHand = chance(20)
+        return event
     }
 
     private mutating func fact(_ depth: Int) -> Fact {

@@ -70,6 +70,18 @@ struct RunTests {
         #expect(fixture.running.count == 1 && fixture.ended.isEmpty)
     }
 
+    // MARK: By hand
+
+    @Test func anEventByHandStaysSoWhereSeveralMerge() {
+        let fixture = EngineFixture(.of(handlers: [.exec("h")], sources: [.path("p", to: "h")]))
+        fixture.command(.run(.init(name: "p", paths: [Array("/a".utf8), Array("/a".utf8)])))
+        #expect(fixture.starts.flatMap(\.events).map(\.count) == [2])
+        #expect(fixture.starts.flatMap(\.events).allSatisfy(\.isByHand) && fixture.events.allSatisfy(\.0.isByHand))
+        fixture.endAll()
+        fixture.path("p", .written, "/a")
+        #expect(fixture.starts.last?.events.contains(where: \.isByHand) == false)
+    }
+
     // MARK: Time-out
 
     @Test func aTimeOutAsksFirstAndThenKills() {

@@ -71,9 +71,26 @@ import WatchFile
         let source = Origin.source(SourceID(.custom, "start"))
         #expect(subject([cause], source) == "[web1] start: data 7")
         #expect(subject([cause, cause], source) == "[web1] start: 2 events")
-        #expect(subject([cause], .run(handler: "mail")) == "[web1] mail: started by hand")
+        #expect(subject([cause], .run(handler: "mail")) == "[web1] mail: run by hand")
+        var byHand = cause
+        byHand.isByHand = true
+        #expect(subject([byHand], source) == "[web1] start: data 7, run by hand")
+        #expect(subject([byHand, byHand], source) == "[web1] start: 2 events, run by hand")
         let long = completion(reason: String(repeating: "é", count: 300), exit: nil)
         #expect(subject([long]).count == 160 && subject([long]).hasSuffix("…"))
+    }
+
+    @Test func theCauseOfARunByHandIsNoEvent() {
+        func body(_ origin: Origin) -> String {
+            var cause = Event(id: 1, time: 0, fact: .timer(scheduled: 0))
+            cause.isByHand = true
+            let fact = CompletionFact(
+                outcome: .failure, operation: 4711, result: .failed, exit: .exited(3), output: [], cause: cause,
+                causeOrigin: origin)
+            return parts(message([Event(id: 2, time: 0, fact: .completion(fact))])).body
+        }
+        #expect(body(.source(SourceID(.timer, "nightly"))).contains("\ncaused by  timer/nightly: run by hand\n"))
+        #expect(body(.run(handler: "backup")).contains("\ncaused by  run by hand\n"))
     }
 
     @Test func theBodySaysWhatHappenedAndWhatToType() {

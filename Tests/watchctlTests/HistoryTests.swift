@@ -27,6 +27,23 @@ struct HistoryTests: VerbTesting {
         return operation
     }
 
+    @Test func runsByHandThatShareALineSaySo() throws {
+        func shown(byHand: [Bool]) throws -> String {
+            try text(
+                byHand.enumerated().map { index, isByHand in
+                    var operation = Self.operation(
+                        9 - index, "long", .done, at: "2026-11-20T09:41:0\(9 - index).000000Z", source: "timer/long",
+                        cause: "timer/long")
+                    operation.byHand = isByHand ? true : nil
+                    return operation
+                })
+        }
+        #expect(try shown(byHand: [true, true]).contains("  timer/long, run by hand  (--all: each)\n"))
+        #expect(
+            try shown(byHand: [true, false, false]).contains("  timer/long, 3 events, 1 run by hand  (--all: each)\n"))
+        #expect(try shown(byHand: [false, false]).contains("  timer/long, 2 events  (--all: each)\n"))
+    }
+
     /// The example of the documentation.
     private static let operations: [OperationSummary] = {
         var operations = (0..<11).map { index in

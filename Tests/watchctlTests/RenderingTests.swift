@@ -1,5 +1,6 @@
 import ControlInterface
 import ControlKit
+import JSON
 import Schedule
 import Testing
 import Varlink
@@ -454,6 +455,25 @@ struct RenderingTests {
                 09:48:02  4711 backup| b
 
                 """)
+    }
+
+    @Test func anEventByHandIsNoneOfTheSource() throws {
+        func told(_ kind: String, _ name: String, _ more: [String: JSONValue], to handler: String) throws -> String {
+            let members: [String: JSONValue] = [
+                "source": .string(name), "kind": .string(kind), "by_hand": .bool(true),
+                "event": .string(kind == "timer" ? "elapsed" : kind == "path" ? "written" : "emitted"),
+            ]
+            let event = JSONValue.object(members.merging(more) { $1 })
+            let record = Follow.Reply(sequence: 1, time: Samples.now, event: event, handlers: [handler])
+            return try text(FollowText(screen: screen()).lines(record))
+        }
+        #expect(try told("timer", "a", [:], to: "a") == "09:48:02  timer/a  run by hand → a\n")
+        #expect(try told("custom", "g1", ["data": .int(1)], to: "g1") == "09:48:02  g1  run by hand → g1\n")
+        #expect(
+            try told("custom", "x", ["data": .int(7)], to: "y") == "09:48:02  custom/x  emitted 7, run by hand → y\n")
+        #expect(
+            try told("path", "up", ["path": .string("/a")], to: "up")
+                == "09:48:02  path/up  written /a, run by hand → up\n")
     }
 
     @Test func aRecordOfManySkippedDeliveriesSaysHowMany() throws {

@@ -3,8 +3,10 @@ import Varlink
 
 /// An event object, as handlers are told it, in a few words.
 enum EventText {
-    /// `path/uploads  written /srv/a.jpg, 3 times`.
-    static func describe(_ event: JSONValue) -> String {
+    /// `path/uploads  written /srv/a.jpg, 3 times`, `timer/nightly  run by hand`.
+    ///
+    /// - Parameter isOfHandler: where it is by hand, a handler was run: no source has to do with it.
+    static func describe(_ event: JSONValue, isOfHandler: Bool = false) -> String {
         let members = event.members ?? [:]
         func text(_ name: String) -> String? {
             switch members[name] {
@@ -24,8 +26,31 @@ enum EventText {
         if let sender = text("sender_pid") { words.append("from pid \(sender)") }
         if let data = text("data") { words.append(data) }
         let count = members["count"]?.int ?? 1
-        let what = words.joined(separator: " ") + (count > 1 ? ", \(count) times" : "")
+        var what = words.joined(separator: " ") + (count > 1 ? ", \(count) times" : "")
+        if isByHand(event) { what = isMadeUp(members) ? byHand : "\(what), \(byHand)" }
         guard let kind = text("kind"), let source = text("source") else { return what }
-        return "\(kind)/\(source)  \(what)"
+        return isOfHandler && isByHand(event) ? "\(source)  \(what)" : "\(kind)/\(source)  \(what)"
+    }
+
+    /// The same, with the handlers that it goes to.
+    static func describe(_ event: JSONValue, to handlers: [String]) -> String {
+        let members = event.members ?? [:]
+        // The run of a handler names that as the source.
+        let isOfHandler = members["kind"] == .string("custom") && handlers.contains { members["source"] == .string($0) }
+        return "\(describe(event, isOfHandler: isOfHandler)) → \(handlers.joined(separator: ", "))"
+    }
+
+    static let byHand = "run by hand"
+
+    static func isByHand(_ event: JSONValue) -> Bool { event.members?["by_hand"] == .bool(true) }
+
+    /// Of an event by hand: nothing of it was given.
+    private static func isMadeUp(_ members: [String: JSONValue]) -> Bool {
+        switch members["kind"] {
+        case .string("timer"): true
+        // A reader is told neither.
+        case .string("custom"): members["data"]?.int ?? 1 == 1 && members["payload"] == nil
+        default: false
+        }
     }
 }

@@ -78,12 +78,16 @@ struct FinishedTable {
         return isOfResources ? largest.map(Phrases.bytes) ?? "" : ""
     }
 
-    /// `path/uploads, 11 events  (--all: each)`.
+    /// `path/uploads, 11 events  (--all: each)`, `timer/nightly, run by hand  (--all: each)`.
     private func cause(_ row: Row) -> String {
+        let byHand = row.operations.count { $0.byHand == true }
         let sources = Set(row.operations.map { $0.source ?? "" })
         let events = Phrases.count(row.operations.reduce(0) { $0 + $1.entries }, "event")
         let source = sources.count == 1 ? sources.first.flatMap { $0.isEmpty ? nil : $0 + ", " } : nil
-        return (source ?? "") + events + "  (--all: each)"
+        let what =
+            byHand == row.operations.count
+            ? EventText.byHand : byHand > 0 ? "\(events), \(Phrases.count(byHand)) \(EventText.byHand)" : events
+        return (source ?? "") + what + "  (--all: each)"
     }
 
     /// The lines with a heading above the first one of each day.

@@ -21,8 +21,7 @@ struct FollowText {
     private func line(_ record: Follow.Reply) -> Styled {
         let time = Styled(screen.clock(record.time) + "  ", .dim)
         if let event = record.event {
-            let handlers = (record.handlers ?? []).joined(separator: ", ")
-            return time + Styled("\(EventText.describe(event)) → \(handlers)")
+            return time + Styled(EventText.describe(event, to: record.handlers ?? []))
         }
         if let operation = record.operation {
             let name = Styled("\(operation.id) \(operation.handler)  ", .bold)

@@ -69,7 +69,8 @@ struct OperationScreen {
         for event in operation.events.prefix(Self.eventsShown) {
             table.add([
                 Styled(screen.clock(event.members?["time"]?.string)),
-                Styled(event.members?["id"]?.int.map { String($0) } ?? ""), Styled(EventText.describe(event)),
+                Styled(event.members?["id"]?.int.map { String($0) } ?? ""),
+                Styled(EventText.describe(event, isOfHandler: summary.source == nil)),
             ])
         }
         let all = operation.events.count + operation.eventsOmitted

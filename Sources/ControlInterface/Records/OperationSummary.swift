@@ -25,6 +25,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         case tookUsec = "took_usec"
         case usualUsec = "usual_usec"
         case exitStatus = "exit_status"
+        case byHand = "by_hand"
     }
 
     package var id: Int
@@ -47,6 +48,8 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var deliveries: Int
     /// `/srv/a.jpg`, or `path/data, 212 changes`.
     package var cause: String
+    /// `watchctl run` made its events; else `nil`.
+    package var byHand: Bool?
     package var submitted: String
     package var started: String?
     package var ended: String?

@@ -33,6 +33,7 @@ extension ByteWriter {
         put(event.id)
         put(event.time)
         put(event.count)
+        if event.isByHand { put(byte: StateCoding.byHand) }
         switch event.fact {
         case .timer(let scheduled):
             put(byte: 1)
@@ -202,11 +203,16 @@ extension ByteReader {
         guard depth <= StateCoding.deepest else { throw DamagedBytes() }
         let (id, time) = (try unsigned(), try signed())
         let count = try int(1...StateCoding.largestCount)
-        return Event(id: id, time: time, count: count, fact: try fact(depth: depth))
+        var form = try byte()
+        let isByHand = form == StateCoding.byHand
+        if isByHand { form = try byte() }
+        var event = Event(id: id, time: time, count: count, fact: try fact(form, depth: depth))
+        event.isByHand = isByHand
+        return event
     }
 
-    private mutating func fact(depth: Int) throws(DamagedBytes) -> Fact {
-        switch try byte() {
+    private mutating func fact(_ form: UInt8, depth: Int) throws(DamagedBytes) -> Fact {
+        switch form {
         case 1: .timer(scheduled: try signed())
         case 2: .signal(try signal())
         case 3: .path(try path())

@@ -6,6 +6,8 @@ import Engine
 /// of `StateNumber`, never change within one.
 enum StateCoding {
     static let version: UInt8 = 1
+    /// Before the fact of an event that `watchctl run` made.
+    static let byHand: UInt8 = 18
     /// Completions within completions that are read. The engine ends a chain much earlier.
     static let deepest = 64
     /// No number of deliveries or members is larger.

@@ -121,6 +121,7 @@ extension OperationSummary {
             acquired = Dictionary(view.acquired.map { ($0.semaphore, $0.members) }) { $0 + $1 }
         }
         (durable, redelivered) = (view.isDurable, view.isRedelivered)
+        byHand = view.isRunByHand ? true : nil
     }
 }
 
@@ -139,20 +140,27 @@ extension OperationView {
         if case .source(let id) = origin { id.description } else { nil }
     }
 
-    /// Why it exists, in a few words.
-    func cause(_ role: Peer.Role) -> String {
-        guard isByHand, case .source = origin else { return eventCause(role) }
-        // The event is made up, but for data that was given.
-        switch events.last?.fact {
-        case .timer: return "\(origin), run by hand"
-        case .custom(let fact) where fact.data == 1 && fact.payload == nil: return "\(origin), run by hand"
-        default: return "\(eventCause(role)), run by hand"
-        }
+    /// `watchctl run` made its events.
+    var isRunByHand: Bool {
+        if events.last?.isByHand == true { return true }
+        // Of an older store. A client's own command is no run of a handler.
+        if case .source = origin { return isByHand }
+        return false
     }
 
-    private func eventCause(_ role: Peer.Role) -> String {
+    /// Why it exists, in a few words.
+    func cause(_ role: Peer.Role) -> String {
+        guard isRunByHand, var newest = events.last else { return eventCause(events.last, role) }
+        newest.isByHand = true
+        let isOfHandler = if case .run = origin { true } else { false }
+        if newest.isMadeUp { return isOfHandler ? EventText.byHand : "\(origin), \(EventText.byHand)" }
+        newest.isByHand = false
+        return "\(eventCause(newest, role)), \(EventText.byHand)"
+    }
+
+    private func eventCause(_ newest: Event?, _ role: Peer.Role) -> String {
         // Of one that was found running, and was too young to be stored, the event is not known.
-        guard let newest = events.last, newest.id != 0 else { return "\(origin)" }
+        guard let newest, newest.id != 0 else { return "\(origin)" }
         if entries > 1 { return "\(origin), \(entries) events" }
         if role != .administrator { return "\(origin)" }
         switch newest.fact {
@@ -256,7 +264,7 @@ enum FollowRecord {
             gap: Follow.Gap(first: missed.first, last: missed.last))
     }
 
-    private static let forEverybody = ["id", "source", "kind", "event", "time", "count"]
+    private static let forEverybody = ["id", "source", "kind", "event", "time", "count", "by_hand"]
 
     private static func shown(_ object: JSONValue, _ role: Peer.Role) -> JSONValue {
         guard role != .administrator, case .object(let members) = object else { return object }

@@ -51,12 +51,31 @@ package struct Event: Equatable, Sendable {
     /// How many were merged; at least 1. It is also the number of deliveries the entry stands for.
     package var count: Int
     package var fact: Fact
+    /// `watchctl run` made it: nothing has happened that its source would tell of.
+    package var isByHand = false
 
     package init(id: UInt64, time: Int64, count: Int = 1, fact: Fact) {
         self.id = id
         self.time = time
         self.count = count
         self.fact = fact
+    }
+
+    /// The same with another net effect.
+    func telling(_ fact: Fact, count: Int) -> Event {
+        var event = self
+        (event.fact, event.count) = (fact, count)
+        return event
+    }
+
+    /// By hand, and without anything that the caller gave: the fact is as a source makes it.
+    package var isMadeUp: Bool {
+        guard isByHand else { return false }
+        return switch fact {
+        case .timer: true
+        case .custom(let fact): fact.data == 1 && fact.payload == nil
+        default: false
+        }
     }
 
     /// Data 0 without a payload, which is no event, as in Dispatch.

@@ -85,7 +85,8 @@ extension Engine {
     ) -> [Admission] {
         let newest = journal.ids.lastOperation
         let admissions = facts.flatMap { fact in
-            let event = makeEvent(fact)
+            var event = makeEvent(fact)
+            event.isByHand = true
             let names = handlerNames(targets)
             actions.append(.report(.event(event, sources[source].origin, handlers: names)))
             return admitAll(event, source: source, targets, depth: depth, behind: newest)

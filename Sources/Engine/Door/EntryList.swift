@@ -145,7 +145,7 @@ package struct EntryList: Sendable {
         for slot in slots.indices.reversed() where slots[slot].count > 0 {
             guard let fact = merged(slots[slot].fact) else { continue }
             let count = remove(slot).count + event.count
-            return append(Event(id: event.id, time: event.time, count: count, fact: fact))
+            return append(event.telling(fact, count: count))
         }
         append(event)
     }
@@ -200,13 +200,13 @@ package struct EntryList: Sendable {
             return
         }
         if results.count > 1 {
-            put(first, id: older.id, time: older.time, count: older.count, events, &change)
-            put(results[1], id: event.id, time: event.time, count: event.count, events, &change)
+            put(first, older, count: older.count, events, &change)
+            put(results[1], event, count: event.count, events, &change)
         } else {
             // A change of the content, which nobody asks for, does not undo one of the attributes.
             let isKept = fact.change != .deleted && NetEffect.chosen(first, by: events) == nil
             let result = isKept && waiting.change == .attributes ? waiting : first
-            put(result, id: event.id, time: event.time, count: older.count + event.count, events, &change)
+            put(result, event, count: older.count + event.count, events, &change)
         }
     }
 
@@ -219,7 +219,7 @@ package struct EntryList: Sendable {
             let effect = NetEffect.replaced(overwritten, by: rename)
             rename = effect.rename
             if let emptied = effect.emptied {
-                put(emptied, id: older.id, time: older.time, count: older.count, events, &change)
+                put(emptied, older, count: older.count, events, &change)
             } else {
                 count += older.count
             }
@@ -229,27 +229,28 @@ package struct EntryList: Sendable {
             let effect = NetEffect.of(moved, rename: rename)
             result = effect.result
             if let emptied = effect.emptied {
-                put(emptied, id: older.id, time: older.time, count: older.count, events, &change)
+                put(emptied, older, count: older.count, events, &change)
             } else {
                 count += older.count
             }
         } else if left[oldPath] != nil {
             result = NetEffect.written(rename)
         }
-        put(result, id: event.id, time: event.time, count: count, events, &change)
+        put(result, event, count: count, events, &change)
     }
 
     /// Puts a net effect at its path, as far as it is asked for. The state of the path is newer by now, and an earlier
     /// one that was unknown no longer counts as unknown.
     private mutating func put(
-        _ result: PathFact, id: UInt64, time: Int64, count: Int, _ events: PathEvents, _ change: inout Change
+        _ result: PathFact, _ event: Event, count: Int, _ events: PathEvents, _ change: inout Change
     ) {
-        var (result, id, time, count): (PathFact?, UInt64, Int64, Int) = (result, id, time, count)
+        var (result, event, count): (PathFact?, Event, Int) = (result, event, count)
         if let path = result?.path, let before = result?.stood, let slot = slot(at: path),
             let (newer, waiting) = take(slot)
         {
             result = waiting.after(before)
-            (id, time, count) = (max(id, newer.id), max(time, newer.time), count + newer.count)
+            (event.id, event.time) = (max(event.id, newer.id), max(event.time, newer.time))
+            count += newer.count
         }
         let told = result.flatMap { NetEffect.chosen($0, by: events) }
         if told != result { change.isChosen = true }
@@ -257,7 +258,7 @@ package struct EntryList: Sendable {
             change.annulled += count
             return
         }
-        append(Event(id: id, time: time, count: count, fact: .path(told)))
+        append(event.telling(.path(told), count: count))
     }
 
     // MARK: Slots

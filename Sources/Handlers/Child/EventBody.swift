@@ -57,6 +57,7 @@ struct EventBody {
     var object: String?
     var problem: String?
     var action: String?
+    var byHand: Bool?
     var help: String?
     var since: String?
 
@@ -67,6 +68,7 @@ struct EventBody {
         self.event = event.fact.eventName
         time = Timestamp(microseconds: event.time).description
         count = event.count
+        byHand = event.isByHand ? true : nil
         take(event.fact)
         if case .completion(let fact) = event.fact { take(fact) }
         ofHandler = origin.completedHandler
@@ -75,6 +77,7 @@ struct EventBody {
     /// In the order of the alphabet.
     func write(to writer: inout JSONWriter, _ members: inout JSONWriter.Object) {
         writer.write(Member.action.rawValue, action, to: &members)
+        writer.write(Member.byHand.rawValue, byHand, to: &members)
         writer.write(Member.cancelled.rawValue, cancelled, to: &members)
         writer.write(Member.captures.rawValue, captures, to: &members)
         writer.write(Member.command.rawValue, command, to: &members)
@@ -132,6 +135,7 @@ struct EventBody {
     /// Their names in the message.
     enum Member: String, CaseIterable {
         case action
+        case byHand = "by_hand"
         case cancelled
         case captures
         case command

@@ -84,8 +84,11 @@ package struct MailMessage {
 
     private var news: String {
         guard let newest = context.events.last else { return context.handler }
-        if case .run = context.origin { return "\(context.handler): started by hand" }
-        guard context.events.count == 1 else { return "\(context.origin.name): \(context.events.count) events" }
+        if case .run = context.origin { return "\(context.handler): \(EventText.byHand)" }
+        guard context.events.count == 1 else {
+            let isByHand = context.events.allSatisfy(\.isByHand)
+            return "\(context.origin.name): \(context.events.count) events\(isByHand ? ", \(EventText.byHand)" : "")"
+        }
         return "\(context.origin.name): \(EventText.sentence(newest))"
     }
 
@@ -96,7 +99,12 @@ package struct MailMessage {
     }
 
     private func report(_ fact: CompletionFact) -> [String] {
-        let cause = "\(fact.causeOrigin): \(EventText.sentence(fact.cause))"
+        let cause =
+            if case .run = fact.causeOrigin {
+                EventText.sentence(fact.cause)
+            } else {
+                "\(fact.causeOrigin): \(EventText.sentence(fact.cause))"
+            }
         var lines = [
             "\(outcome(fact)).", "",
             "operation  \(fact.operation)",

@@ -6,6 +6,15 @@ import WatchFile
 /// An event in a few words.
 package enum EventText {
     package static func sentence(_ event: Event) -> String {
+        let text = fact(event)
+        guard event.isByHand else { return text }
+        return event.isMadeUp ? byHand : "\(text), \(byHand)"
+    }
+
+    /// It has no other cause: `watchctl run`.
+    package static let byHand = "run by hand"
+
+    private static func fact(_ event: Event) -> String {
         var text = fact(event.fact)
         if case .timer(let scheduled) = event.fact, event.time - scheduled > latest {
             text += ", due \(due(scheduled, now: event.time))"

@@ -1,4 +1,5 @@
 import Engine
+import Handlers
 import Store
 import WatchFile
 
@@ -29,6 +30,8 @@ struct EndedOperation: Sendable {
     var isSettled = false
     /// As an administrator is told it.
     var cause: String
+    /// `watchctl run` made its events.
+    var isRunByHand = false
     /// The newest; all of them where `hasAllEvents`.
     var events: [Event] = []
     var hasAllEvents: Bool
@@ -90,6 +93,7 @@ extension EndedOperation {
             attempts: attempts.map(Attempt.init))
         isOutputForgotten = !hasAllEvents
         usage = view.usage
+        isRunByHand = view.isRunByHand
     }
 
     /// From the store.
@@ -107,6 +111,10 @@ extension EndedOperation {
             attempts: attempts.map(Attempt.init))
         isOutputForgotten = row.output == nil
         usage = ResourceUsage(row.usage)
+        // A list has no events; what is stored as the cause ends so then, and so it does in older stores.
+        isRunByHand =
+            events?.last?.isByHand == true || row.cause == EventText.byHand
+            || row.cause.hasSuffix(", \(EventText.byHand)")
     }
 }
 

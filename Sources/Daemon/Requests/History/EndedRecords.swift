@@ -23,6 +23,7 @@ extension OperationSummary {
         used = ResourcesUsed(operation.usage)
         durable = operation.isDurable
         redelivered = operation.isRedelivered
+        byHand = operation.isRunByHand ? true : nil
         if operation.result.isFailure { settled = operation.isSettled }
         guard role == .administrator else { return }
         key = operation.key.flatMap { $0.isEmpty ? nil : $0.printable }
