@@ -208,8 +208,10 @@ extension Manager {
           # As in the watch file.
           action: string,
           queue: string,
-          # Overlap= of the watch file.
+          # Overlap= as it is in force; several words, as skip, wait, where it is not written and its sources differ.
           overlap: string,
+          # True: no watch file has it. Else missing.
+          overlap_is_default: ?bool,
           counters: Counters,
           running_pids: []int,
           # How its last operation ended.

@@ -26,12 +26,15 @@ extension WatchFile {
         var problems = Problems()
         let sections = readSections(of: texts, zones: context.zoneNames, problems: &problems)
         let merged = SectionMerger.merge(sections, problems: &problems)
+        let following = withDefaults ? FollowingDefaults(merged, context) : nil
         return merged.sections.map { section in
             let entries = entries(of: section, merged.defaults)
             var keys = entries.map {
                 SectionListing.Key(name: $0.key.name, value: $0.text.string, location: $0.keyText.location)
             }
-            if withDefaults { keys += usual(in: section.kind, besides: entries) }
+            if let following {
+                keys += usual(in: section.kind, besides: entries) + following.keys(of: section, besides: entries)
+            }
             return SectionListing(
                 name: section.fullName, title: section.title, location: section.header.location, keys: keys)
         }
@@ -54,9 +57,14 @@ extension WatchFile {
         return kind.sourceKind != nil && entries.contains { names.contains($0.key.name) && !$0.isClearing }
     }
 
+    /// Without an action a source has of a handler's keys only those of a route.
+    static func isHandler(_ kind: SectionKind, _ entries: [Entry]) -> Bool {
+        kind == .handler || hasAction(kind, entries)
+    }
+
     private static func usual(in kind: SectionKind, besides entries: [Entry]) -> [SectionListing.Key] {
         let written = Set(entries.map(\.key.name))
-        let isHandler = kind == .handler || hasAction(kind, entries)
+        let isHandler = isHandler(kind, entries)
         return KeyTable.keys(of: kind).compactMap { key in
             guard !written.contains(key.name), isHandler || !KeyTable.isHandlerKey(key.name, in: kind) else {
                 return nil

@@ -289,6 +289,7 @@ package enum Samples {
             overlap: "wait", counters: counters, runningPIDs: [4242], lastResult: .done, lastEnded: now)
         (handler.file, handler.line) = ("/etc/watchd/uploads.watch", 14)
         handler.workers = [process]
+        handler.overlapIsDefault = true
         return handler
     }()
 

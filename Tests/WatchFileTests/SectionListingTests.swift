@@ -52,4 +52,57 @@ import WatchFile
         #expect(queue.keys.contains { $0.name == "Backlog" && $0.value == "10000" && $0.location == nil })
         #expect(!queue.keys.contains { $0.name == "KillSignal" })
     }
+
+    /// The default depends on the sources.
+    @Test func withDefaultsTheQueueAndTheOverlapInForceAreThere() {
+        let text = """
+            [Timer solo]
+            EverySec=3s
+            Exec=/bin/true
+            [Timer each]
+            EverySec=3s
+            CatchUp=all
+            Exec=/bin/true
+            [Timer loose]
+            EverySec=3s
+            Key=none
+            Exec=/bin/true
+            [Custom poke]
+            Queue=images
+            Handler=both needed
+            [Timer other]
+            EverySec=3s
+            Handler=both
+            [Custom own]
+            Exec=/bin/true
+            Overlap=skip
+            [Handler both]
+            Exec=/bin/true
+            Requires=needed
+            [Handler needed]
+            Queue=images
+            Exec=/bin/true
+            [Queue images]
+            """
+        let file = WatchFileText(file: "a.watch", bytes: Array(text.utf8))
+        func defaults(_ name: String) -> [String: [String]] {
+            let sections = WatchFile.list([file], context: LoadContext(processors: 1), withDefaults: true)
+            let keys = sections.flatMap { section in
+                section.keys.filter { $0.name == name && $0.location == nil }.map { (section.name, $0.value) }
+            }
+            return Dictionary(grouping: keys, by: \.0).mapValues { $0.map(\.1) }
+        }
+        #expect(
+            defaults("Overlap") == [
+                "timer/solo": ["skip"], "timer/each": ["wait"], "timer/loose": ["parallel"],
+                "handler/both": ["wait, skip"], "handler/needed": ["wait, skip"],
+            ])
+        #expect(
+            defaults("Queue") == [
+                "timer/solo": ["default"], "timer/each": ["default"], "timer/loose": ["default"],
+                "timer/other": ["default"], "custom/own": ["default"], "handler/both": ["default"],
+            ])
+        let plain = WatchFile.list([file], context: LoadContext(processors: 1), withDefaults: false)
+        #expect(plain.first?.keys.map(\.name) == ["EverySec", "Exec"])
+    }
 }

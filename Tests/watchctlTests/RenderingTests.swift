@@ -240,7 +240,7 @@ struct RenderingTests {
                   defined   /etc/watchd/uploads.watch:14
                   does      Exec=/usr/bin/convert %p -thumbnail 200x200 /srv/thumbs/%f
                   queue     images
-                  overlap   wait
+                  overlap   wait (default)
                   worker    holds 2 lines: operations 4711, 4712; restarts in 12min, 3
                             restarts; before: exit 3 after 2s
                   last run  ok, 09:48:02, now

@@ -14,7 +14,7 @@ struct HandlerScreen {
         facts.addPlace(handler.file, handler.line)
         facts.add("does", handler.action)
         facts.add("queue", handler.queue)
-        facts.add("overlap", handler.overlap)
+        facts.add("overlap", handler.overlap + (handler.overlapIsDefault == true ? " (default)" : ""))
         for worker in handler.workers ?? [] {
             let title = (handler.workers?.count ?? 1) > 1 ? "worker \(worker.copy)" : "worker"
             facts.add(title, ProcessText.worker(worker, screen))

@@ -151,9 +151,11 @@ extension Runtime {
         let definition = view.definition
         var handler = ListHandlers.Handler(
             name: definition.name, action: definition.action.text(role), queue: definition.queue ?? "default",
-            overlap: definition.overlap?.rawValue ?? "wait", counters: ControlInterface.Counters(view.counters),
+            overlap: view.overlaps.map(\.rawValue).joined(separator: ", "),
+            counters: ControlInterface.Counters(view.counters),
             runningPIDs: view.runningPIDs.map(Int.init), lastResult: view.lastResult.map(OperationSummary.Result.init),
             lastEnded: view.lastEnded.map(wireTime))
+        handler.overlapIsDefault = definition.overlap == nil ? true : nil
         handler.workers = definition.stream == nil ? nil : view.workers.map { SupervisedProcess($0, role) }
         // One that a source has of its own stands there.
         let owners = SourceKind.allCases.map { SourceID($0, handler.name).description }

@@ -198,6 +198,8 @@ package struct HandlerView: Sendable {
     package var workers: [WorkerView] = []
     package var lastResult: Result?
     package var lastEnded: Int64?
+    /// In force, for events of its sources: more than one only where `Overlap=` is not written.
+    package var overlaps: [Overlap] = []
 }
 
 extension Engine {
@@ -362,14 +364,31 @@ extension Engine {
             pids[operations[ref].handler, default: []] += operations[ref].runs.filter { $0.seat == nil }
                 .compactMap(\.pid)
         }
+        let overlaps = usualOverlaps(where: isWanted)
         return handlers.indices.filter { isWanted(handlers[$0].name) }.map { index in
             let state = handlers[index]
-            return HandlerView(
+            var view = HandlerView(
                 definition: state.definition.value, isRemoved: state.isRemoved,
                 counters: shown(state.counters, unsafe.filter { operations[$0].handler == index }),
                 runningPIDs: pids[index] ?? [], workers: state.crew.map(workerViews) ?? [],
                 lastResult: state.lastResult, lastEnded: state.lastEnded)
+            view.overlaps = view.definition.overlap.map { [$0] } ?? overlaps[index] ?? [.wait]
+            return view
         }
+    }
+
+    /// By handler, where `Overlap=` is not written.
+    private func usualOverlaps(where isWanted: (String) -> Bool) -> [Int: [Overlap]] {
+        var overlaps: [Int: [Overlap]] = [:]
+        for source in sources.indices where !sources[source].isRemoved && sources[source].definition != nil {
+            for target in sources[source].targets where handlers[target.handler].definition.value.overlap == nil {
+                let overlap = overlap(source, target.handler)
+                guard overlaps[target.handler]?.contains(overlap) != true, isWanted(handlers[target.handler].name)
+                else { continue }
+                overlaps[target.handler, default: []].append(overlap)
+            }
+        }
+        return overlaps
     }
 
     package var semaphoreViews: [SemaphoreView] {

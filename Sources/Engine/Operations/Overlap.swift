@@ -5,9 +5,7 @@ extension Engine {
     func overlap(_ source: Int, _ handler: Int) -> Overlap {
         if let written = handlers[handler].definition.value.overlap { return written }
         guard sources[source].isTimer else { return .wait }
-        if sources[source].key == .none { return .parallel }
-        // None of the elapses is to be lost.
-        return sources[source].keepsElapses ? .wait : .skip
+        return .usualOfTimer(hasKey: sources[source].key != .none, keepsElapses: sources[source].keepsElapses)
     }
 
     /// The operation that has started with one of these keys.

@@ -131,6 +131,18 @@ package enum Overlap: String, CaseIterable, Sendable {
     case restart
     /// Both run.
     case parallel
+
+    /// Where it is not written.
+    package static func usual(for source: SourceDefinition) -> Overlap {
+        guard case .timer(let timer) = source.trigger else { return .wait }
+        return usualOfTimer(hasKey: source.key != .none, keepsElapses: timer.catchUp == .all)
+    }
+
+    package static func usualOfTimer(hasKey: Bool, keepsElapses: Bool) -> Overlap {
+        guard hasKey else { return .parallel }
+        // None of the elapses is to be lost.
+        return keepsElapses ? .wait : .skip
+    }
 }
 
 /// `KillMode=`: whom the signals of a time-out or a cancel reach.

@@ -17,6 +17,7 @@ package enum ListHandlers: ControlMethod {
     package struct Handler: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
             case name, action, queue, overlap, counters, workers, file, line
+            case overlapIsDefault = "overlap_is_default"
             case runningPIDs = "running_pids"
             case lastResult = "last_result"
             case lastEnded = "last_ended"
@@ -26,7 +27,10 @@ package enum ListHandlers: ControlMethod {
         /// As in the watch file: `Exec=/usr/bin/convert %p`.
         package var action: String
         package var queue: String
+        /// `skip`; `skip, wait` where its sources differ.
         package var overlap: String
+        /// `Overlap=` is not written; else `nil`.
+        package var overlapIsDefault: Bool?
         package var counters: Counters
         package var runningPIDs: [Int]
         package var lastResult: OperationSummary.Result?
