@@ -202,6 +202,7 @@ extension SeededGenerator {
         stamp.seen = optional { $0.number() }
         stamp.silenceLeft = optional { $0.number() }
         stamp.silentSince = optional { $0.number() }
+        stamp.isLast = chance(50)
         return stamp
     }
 

@@ -32,6 +32,37 @@ import Testing
         }
     }
 
+    @Test func whatIsNotCaughtUpIsToldOfEveryTimer() throws {
+        let text = """
+            [Timer grid]
+            EverySec=100ms
+            Log=tick
+            [Timer calendar]
+            OnCalendar=*:*:*
+            Log=tick
+            [Timer far]
+            OnCalendar=*-02-29 04:00
+            Log=leap
+
+            """
+        try Lives.run(text) { lives in
+            lives.stop()
+            try pass(seconds: 2.2)
+            try lives.start()
+            for name in ["grid", "calendar"] {
+                let steps = try lives.watchd.call(Explain.self, .init(name: "timer/\(name)")).steps
+                let missed = steps.filter { $0.code == "missed" }
+                #expect(missed.count == 1 && missed[0].time != nil, "\(steps)")
+                let sentence = missed.first?.sentence ?? ""
+                #expect(sentence.hasSuffix(" elapses missed: watchd was not running (CatchUp=none)"), "\(sentence)")
+                #expect(Int(sentence.prefix { $0 != " " }) ?? 0 >= 2, "\(sentence)")
+                #expect(lives.folder.text("log").contains("timer/\(name): \(sentence)"))
+                #expect(try lives.watchd.source("timer/\(name)").counters.gap >= 2)
+            }
+            #expect(!lives.folder.text("log").contains("timer/far: "))
+        }
+    }
+
     @Test(arguments: ["one", "all"])
     func whatWasMissedWhileItWasKilledIsCaughtUp(catchUp: String) throws {
         let text = """

@@ -164,6 +164,40 @@ struct TimerRestartTests {
         #expect(fixture.writes.dropFirst(count).contains { if case .booted = $0 { true } else { false } })
     }
 
+    // MARK: Missed and not caught up
+
+    private static let often: [SourceDefinition] = [
+        .timer("t", to: "h", every: .seconds(3)), .calendar("t", "*:*:0/3"),
+    ]
+
+    @Test(arguments: often.indices)
+    func aStopLetsTheNextStartCountWhatIsMissedOfATimerThatElapsesOften(index: Int) {
+        let timer = Self.often[index]
+        let first = EngineFixture(configuration(timer))
+        first.advance(seconds: 30)
+        first.send(.drain)
+        let second = next(first, timer, afterSeconds: 13)
+        #expect(second.missed == ["t 4: watchd was not running (CatchUp=none)"])
+        #expect(second.engine.sourceViews[0].counters.gap == 4)
+        second.advance(seconds: 30)
+        #expect(second.missed.count == 1)
+    }
+
+    /// How many had elapsed by then nobody knows: better no number than a wrong one.
+    @Test(arguments: often.indices)
+    func aCrashLaterCountsNothingFromAnEarlierStop(index: Int) {
+        let timer = Self.often[index]
+        let first = EngineFixture(configuration(timer))
+        first.advance(seconds: 30)
+        first.send(.drain)
+        let second = next(first, timer, afterSeconds: 12)
+        second.advance(seconds: 300)
+        let crashed = next(second, timer, afterSeconds: 12)
+        #expect(crashed.missed.isEmpty)
+        // The store is told once more, not each time.
+        #expect(second.writes.count { if case .timer = $0 { true } else { false } } == 1)
+    }
+
     // MARK: What is told of the grid
 
     @Test func theTimeOfASlotDoesNotWaverWithTheReadingOfTheClocks() {

@@ -64,7 +64,9 @@ extension ByteWriter {
 
     mutating func put(_ stamp: TimerStamp) {
         let times = [stamp.lastElapse, stamp.after, stamp.seen, stamp.silenceLeft, stamp.silentSince]
-        put(flags(times[0] != nil, times[1] != nil, times[2] != nil, times[3] != nil, times[4] != nil))
+        put(
+            flags(
+                times[0] != nil, times[1] != nil, times[2] != nil, times[3] != nil, times[4] != nil, stamp.isLast))
         for time in times { if let time { put(time) } }
     }
 }
@@ -126,11 +128,12 @@ extension ByteReader {
     }
 
     mutating func timerStamp() throws(DamagedBytes) -> TimerStamp {
-        let bits = try flags(0x1F)
+        let bits = try flags(0x3F)
         var stamp = TimerStamp(lastElapse: try signed(if: bits & 1 != 0), after: try signed(if: bits & 2 != 0))
         stamp.seen = try signed(if: bits & 4 != 0)
         stamp.silenceLeft = try signed(if: bits & 8 != 0)
         stamp.silentSince = try signed(if: bits & 0x10 != 0)
+        stamp.isLast = bits & 0x20 != 0
         return stamp
     }
 }

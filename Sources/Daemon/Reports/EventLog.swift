@@ -36,8 +36,8 @@ enum EventLog {
         case .ended(let view): log(view, logger)
         case .refused(let delivery): log(delivery, logger)
         case .missed(let id, let count, let reason):
-            let elapses = count == 1 ? "1 elapse" : "\(count) elapses"
-            logger.log(.notice, "\(id): \(elapses) missed: \(reason)", [("WATCHD_SOURCE", id.description)])
+            logger.log(
+                .notice, "\(id): \(MissedText.sentence(count, reason))", [("WATCHD_SOURCE", id.description)])
         case .loop(let loop):
             logger.log(
                 .warning, "\(loop.source): \(LoopText.sentence(loop)); \(LoopText.consequence(loop)). \(LoopText.help)",

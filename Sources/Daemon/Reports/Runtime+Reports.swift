@@ -33,7 +33,9 @@ extension Runtime {
         case .refused(let delivery):
             refused.add(delivery, now: Linux.now(.realtime))
             if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
-        case .missed, .overdue, .loop, .worker: break
+        case .missed(let id, let count, let reason):
+            stands.missed(MissedText.sentence(count, reason), of: id, at: Linux.now(.realtime))
+        case .overdue, .loop, .worker: break
         }
     }
 

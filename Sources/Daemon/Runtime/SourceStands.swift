@@ -12,6 +12,8 @@ struct SourceStands {
         fileprivate(set) var limit: (value: SourceLimit, since: Int64)?
         /// The sentence of a path source that compares.
         fileprivate(set) var comparison: (text: String, since: Int64)?
+        /// The last time that elapses of a timer were missed and not caught up.
+        fileprivate(set) var missed: (sentence: String, time: Int64)?
     }
 
     private var stands: [SourceID: Stand] = [:]
@@ -37,6 +39,10 @@ struct SourceStands {
     /// Processes too short to be looked at are everywhere: they are counted, and said once in the log.
     mutating func lost(_ id: SourceID, at now: Int64) {
         if id.kind != .process, self[id].gap == nil { stands[id, default: Stand()].gap = now }
+    }
+
+    mutating func missed(_ sentence: String, of id: SourceID, at now: Int64) {
+        stands[id, default: Stand()].missed = (sentence, now)
     }
 
     mutating func take(_ limit: SourceLimit?, of id: SourceID, at now: Int64) {

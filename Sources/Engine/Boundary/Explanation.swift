@@ -69,6 +69,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case skipped
     case dropped
     case annulled
+    /// Elapses of a timer, which are not caught up.
+    case missed
     // How a queue, semaphore or handler stands.
     case idle
     case running

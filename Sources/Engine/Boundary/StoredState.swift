@@ -147,6 +147,8 @@ package struct TimerStamp: Equatable, Sendable {
     package var silenceLeft: Int64?
     /// Of a source whose `OnSilence=` has been started: since when it is silent, on the wall clock.
     package var silentSince: Int64?
+    /// Of the stop: nothing has elapsed since then that it does not know.
+    package var isLast = false
     /// Handlers are told of it: it must be safe first. Not stored itself.
     package var isTold = false
 

@@ -20,11 +20,18 @@ struct Clocks: Sendable {
     /// `RandomizedDelaySec=`.
     private var random: RandomNumbers
     /// Timers whose missed elapses cannot be known before the wall clock is set, and since when they would be missed.
-    private var unset: [SourceID: Int64] = [:]
+    private var unset: [SourceID: Since] = [:]
     /// Timers whose `OnBootSec=` has elapsed in this boot.
     private(set) var booted: Set<SourceID> = []
     /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
     private(set) var windowEnds: [UInt64: Int64] = [:]
+
+    /// What was due before a microsecond of the wall clock is done with.
+    struct Since {
+        var time: Int64
+        /// Everything later was missed. Else it may have elapsed before a crash, where the timer elapses often.
+        var isExact: Bool
+    }
 
     init(_ now: Moment, zones: ZoneTable, host: [UInt8], seed: UInt64) {
         (started, self.now, self.zones, self.host) = (now, now, zones, host)
@@ -94,12 +101,12 @@ struct Clocks: Sendable {
     // MARK: Missed elapses
 
     /// Elapses that were missed while watchd was not there, and how many more there were longer ago than
-    /// `CatchUpMaxSec=`. `since`: what was due before that is done with. `nil`: nobody knows.
-    func missed(_ rule: TimerRule, since: Int64) -> (elapses: [MissedElapses], tooOld: Int)? {
+    /// `CatchUpMaxSec=`. `nil`: nobody knows.
+    func missed(_ rule: TimerRule, since: Since) -> (elapses: [MissedElapses], tooOld: Int)? {
         let toWall = lapse.toWall
         // The start of watchd, on the wall clock as it is now.
         let end = started.boottime + toWall
-        let oldest = min(since, end)
+        let oldest = min(since.time, end)
         let base = max(oldest, end - rule.catchUpLimit)
         let tooOld =
             rule.newestElapses(after: oldest, through: base, limit: 1).count
@@ -109,9 +116,10 @@ struct Clocks: Sendable {
         missed.append(
             rule.newestSlots(after: base - toWall, through: end - toWall, limit: TimerRule.mostCaughtUp)
                 .moved(by: toWall))
-        // Timers that elapse more often are not stored where nothing is caught up: their last elapse is not known.
+        // Of timers that elapse more often and catch nothing up, a crash leaves the last elapse unknown.
         let count = missed.reduce(tooOld) { $0 + $1.count }
-        if rule.trigger.catchUp == .none, Int64(count) > (end - oldest) / TimerState.stampPeriod + 1 { return nil }
+        let isOften = Int64(count) > (end - oldest) / TimerState.stampPeriod + 1
+        if rule.trigger.catchUp == .none, isOften, !since.isExact { return nil }
         return (missed, tooOld)
     }
 
@@ -119,10 +127,10 @@ struct Clocks: Sendable {
     var isSet: Bool { now.realtime >= ClockWatch.earliest }
 
     /// Keeps in mind since when elapses are missed, until the clock is set.
-    mutating func waitForClock(_ id: SourceID, since: Int64) { unset[id] = since }
+    mutating func waitForClock(_ id: SourceID, since: Since) { unset[id] = since }
 
     /// The timers that have waited for the clock to be set, in the order of their names.
-    mutating func takeUnset() -> [(id: SourceID, since: Int64)] {
+    mutating func takeUnset() -> [(id: SourceID, since: Since)] {
         defer { unset = [:] }
         return unset.sorted { $0.key.description < $1.key.description }.map { ($0.key, $0.value) }
     }

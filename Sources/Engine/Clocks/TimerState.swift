@@ -52,8 +52,9 @@ struct TimerState: Sendable {
     private var others = Rare<Others>()
     /// Wall clock: what was due before has fired or was left out for a reason.
     private(set) var seen = Int64.min
-    /// When the store was told last.
+    /// When the store was told last; `atStop`: by the watchd before, when it stopped.
     var stamped = Int64.min
+    static let atStop = Int64.max
 
     /// Elapses before `now` count as missed and fire only by `CatchUp=`; those of `OnBootSec=` fire at once.
     ///
@@ -269,6 +270,8 @@ struct TimerState: Sendable {
     /// Whether the store is told of its elapses: all of them where they are rare; else, where what was missed is caught
     /// up, now and then.
     func isStampDue(_ rule: TimerRule, now: Moment) -> Bool {
+        // The last word of the stop before is over: after a crash nobody is to count from there.
+        if stamped == Self.atStop { return true }
         let next = calendar == Self.never || fired == .min ? Self.never : calendar - fired
         let span = min(rule.delay ?? rule.period ?? Self.never, next)
         if rule.trigger.catchUp == .none { return span >= Self.stampPeriod }

@@ -96,8 +96,8 @@ extension Engine {
         }
     }
 
-    /// Elapses that were missed while watchd was not running. `since`: what was due before that is done with.
-    mutating func catchUp(_ source: Int, since: Int64) {
+    /// Elapses that were missed while watchd was not running.
+    mutating func catchUp(_ source: Int, since: Clocks.Since) {
         guard let rule = timerRule(source), !sources[source].isSuspended,
             let missed = clocks.missed(rule, since: since)
         else { return }
@@ -142,26 +142,32 @@ extension Engine {
 
     /// Where the clocks of a source stand.
     ///
-    /// - Parameter isTold: handlers are told that it is silent, or heard again.
-    mutating func saveStamp(_ source: Int, isTold: Bool = false) {
+    /// - Parameters:
+    ///   - isTold: handlers are told that it is silent, or heard again.
+    ///   - isLast: it is a stop, and nothing elapses any more.
+    mutating func saveStamp(_ source: Int, isTold: Bool = false, isLast: Bool = false) {
         guard case .source(let id) = sources[source].origin else { return }
         sources[source].timer.stamped = now.realtime
         let timer = sources[source].timer
         var stamp = TimerStamp(lastElapse: sources[source].isTimer ? sources[source].lastEvent : nil)
-        stamp.isTold = isTold
+        (stamp.isTold, stamp.isLast) = (isTold, isLast)
         if timer.after != TimerState.never { stamp.after = max(0, timer.after - now.monotonic) }
         if sources[source].isTimer, timer.seen != .min { stamp.seen = timer.seen }
         if sources[source].silence.span > 0 { sources[source].silence.save(in: &stamp, at: now) }
         actions.append(.store(.timer(id, stamp)))
     }
 
-    /// At a stop the store is told every stamp, also those that it is otherwise told only now and then.
-    mutating func saveStamps() {
+    /// The stamps of timers that lose something by a restart, and of silences. `isLast`: at a stop the store is told
+    /// those of all timers, also those that it is otherwise told only now and then or not at all: what is missed from
+    /// now on is counted.
+    mutating func saveStamps(isLast: Bool = false) {
         for source in sources.indices where !sources[source].isRemoved {
             if sources[source].silence.isRunning {
-                saveStamp(source)
-            } else if let rule = timerRule(source), rule.trigger.catchUp != .none || rule.trigger.after != nil {
-                saveStamp(source)
+                saveStamp(source, isLast: isLast)
+            } else if let rule = timerRule(source),
+                isLast || rule.trigger.catchUp != .none || rule.trigger.after != nil
+            {
+                saveStamp(source, isLast: isLast)
             }
         }
     }
@@ -180,6 +186,7 @@ extension Engine {
         let old = sources[source].timer
         if let time = stamp.lastElapse { sources[source].lastEvent = time }
         clocks.resume(&sources[source].timer, rule, stamp)
+        if stamp.isLast { sources[source].timer.stamped = TimerState.atStop }
         addTimerDeadlines(source, rule, after: old)
     }
 
@@ -211,7 +218,8 @@ extension Engine {
             // A suspension that has ended meanwhile: what came before its end was not missed.
             let until = state.suspensions[id.description]?.compactMap(\.until).filter { $0 <= now.realtime }.max()
             let times = [stamp.seen, stamp.lastElapse, until].compactMap { $0 }.filter { $0 >= ClockWatch.earliest }
-            guard let since = times.max() else { continue }
+            guard let time = times.max() else { continue }
+            let since = Clocks.Since(time: time, isExact: stamp.isLast)
             if clocks.isSet { catchUp(source, since: since) } else { clocks.waitForClock(id, since: since) }
         }
     }

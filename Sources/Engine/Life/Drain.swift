@@ -16,7 +16,7 @@ extension Engine {
     mutating func beginDrain() {
         guard life.isOpen else { return hurryDrain() }
         while !queueCancellations.isEmpty { cancelNextOfQueue() }
-        saveStamps()
+        saveStamps(isLast: true)
         for source in sources.indices {
             if case .source(let id) = sources[source].origin, !sources[source].isRemoved, isInRim(source) {
                 actions.append(.close(id))

@@ -249,6 +249,6 @@ extension Explanation {
     /// Its sentence names only operations, handlers and queues; why a source is not armed may name what it watches,
     /// that of an end may quote what an event carried.
     fileprivate var namesNothingElse: Bool {
-        time == nil && code != .unarmed || [.submitted, .joined, .started].contains(code)
+        time == nil && code != .unarmed || [.submitted, .joined, .started, .missed].contains(code)
     }
 }

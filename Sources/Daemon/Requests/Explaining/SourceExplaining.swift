@@ -8,7 +8,12 @@ import WatchFile
 extension Runtime {
     func explain(source view: SourceView) -> [Explanation] {
         let handlers = view.definition.routes.flatMap { engine.explain(handler: $0.handler) ?? [] }
-        let ended = handlers.filter { $0.time != nil && !isOfAnother($0, than: .source(view.id)) }
+        let missed = stands[view.id].missed.map {
+            Explanation(time: $0.time, code: .missed, sentence: $0.sentence, section: view.id.description)
+        }
+        let ended =
+            ([missed].compactMap(\.self)
+            + handlers.filter { $0.time != nil && !isOfAnother($0, than: .source(view.id)) })
             .sorted { ($0.time ?? 0) < ($1.time ?? 0) }
         let now = handlers.filter { $0.time == nil && $0.code != .idle && $0 != view.rateWait?.explanation }
         return ended + suspended(view.id) + [standing(view)] + now
