@@ -50,6 +50,45 @@ struct ExplainTests {
         #expect(steps.drop { $0.time != nil }.allSatisfy { $0.time == nil }, sourceLocation: location)
     }
 
+    // MARK: A run that is being ended
+
+    private func ending(_ fixture: EngineFixture) -> String? {
+        fixture.send(.clock)
+        return fixture.engine.explain(operation: 1)?.last { $0.code == .running }?.sentence
+    }
+
+    @Test func aRunThatHasTimedOutSaysHowFarItsEndIs() {
+        let fixture = fixture {
+            ($0.timeout, $0.timeoutStop, $0.killSignal) = (.seconds(3), .seconds(3), 2)
+        }
+        fixture.line("f", "1")
+        fixture.spawn(fixture.runs[0])
+        fixture.advance(seconds: 2)
+        #expect(ending(fixture) == "operation 1 runs, process 1001")
+        fixture.advance(seconds: 2)
+        #expect(
+            ending(fixture)
+                == "operation 1 runs, process 1001: timed out after 3s, SIGINT sent 1s ago, SIGKILL in 2s")
+        fixture.advance(seconds: 4)
+        #expect(ending(fixture) == "operation 1 runs, process 1001: timed out after 3s, SIGKILL sent 2s ago")
+    }
+
+    @Test func aRunThatIsCancelledSaysSo() {
+        let fixture = fixture { ($0.timeoutStop, $0.killMode) = (.infinity, .tree) }
+        fixture.line("f", "1")
+        fixture.spawn(fixture.runs[0])
+        fixture.cancel(1)
+        fixture.advance(seconds: 1)
+        #expect(ending(fixture) == "operation 1 runs, process 1001: cancelled, SIGTERM sent 1s ago")
+        let kept = self.fixture { $0.killMode = .none }
+        kept.line("f", "1")
+        kept.spawn(kept.runs[0])
+        kept.cancel(1)
+        #expect(
+            ending(kept)
+                == "operation 1 runs, process 1001: cancelled, no further command of it starts (KillMode=none)")
+    }
+
     @Test func aDelay() {
         let fixture = fixture { $0.constraints.delay = .seconds(10) }
         fixture.line("f", "1")

@@ -30,6 +30,8 @@ struct Run: Sendable {
     var ending: Ending?
     /// Of a line: the worker that holds it.
     var seat: Seat?
+    /// Monotonic microsecond of the last step of its end: when its signal was sent.
+    var endingSince: Int64 = 0
     /// SIGKILL has been sent.
     var isKilled = false
     /// It outlived the daemon that started it.

@@ -136,6 +136,7 @@ extension Engine {
             operations[ref].runs[index].ending == nil
         else { return endDifferently(ref, part: part, ending) }
         operations[ref].runs[index].ending = ending
+        operations[ref].runs[index].endingSince = now.monotonic
         if let seat = operations[ref].runs[index].seat { return takeBack(ref, seat, ending) }
         if endSteering(ref, part: part) || endHold(ref, part: part) { return }
         let definition = operations[ref].runs[index].definition.value
@@ -163,6 +164,7 @@ extension Engine {
             !operations[ref].runs[index].isKilled
         else { return }
         operations[ref].runs[index].isKilled = true
+        operations[ref].runs[index].endingSince = now.monotonic
         operations[ref].runs[index].deadline = nil
         if let seat = operations[ref].runs[index].seat { return endWorker(seat, .deaf(operations[ref].id)) }
         signal(ref, part: part, 9, operations[ref].runs[index].definition.value.killMode)

@@ -80,8 +80,9 @@ extension Engine {
         let operation = operations[ref]
         let pids = operation.runs.compactMap(\.pid).map(String.init).joined(separator: ", ")
         let process = pids.isEmpty ? "" : ", process \(pids)"
+        let ending = operation.runs.lazy.compactMap { $0.endingSentence(at: now) }.first.map { ": \($0)" } ?? ""
         return Explanation(
-            code: .running, sentence: "operation \(operation.id) runs\(process)", operation: operation.id,
+            code: .running, sentence: "operation \(operation.id) runs\(process)\(ending)", operation: operation.id,
             section: "queue/\(queues[operation.queue].definition.name)")
     }
 
