@@ -27,6 +27,9 @@ struct Failure: Error, Equatable {
         return (try? JSON.encode(members)).map(Session.line(json:)) ?? text
     }
 
+    static let isNoText = usage(
+        "an argument is not UTF-8", help: "only a path may be any bytes; to explain it begins with /, ./ or ../")
+
     static func usage(_ message: String, help: String? = nil) -> Failure {
         Failure(message: message, help: help, exitCode: .usage)
     }

@@ -11,7 +11,7 @@ package enum Watchctl {
         // A mistaken invocation may still ask for JSON.
         var isJSON = Linux.arguments.contains(Array(Option.json.rawValue.utf8))
         do throws(Failure) {
-            let invocation = try invocation()
+            let invocation = try Invocation(bytes: Linux.arguments)
             isJSON = invocation.has(.json)
             exit(try run(invocation).rawValue)
         } catch {
@@ -39,23 +39,6 @@ package enum Watchctl {
             session.remark("watchctl: you have no watchd of your own (\(usual.own)): this is for the system's\n")
         }
         return try invocation.verb.run(invocation, session)
-    }
-
-    /// Names travel as UTF-8: what is not must not be replaced silently. The command of `run --queue` may be any bytes.
-    private static func invocation() throws(Failure) -> Invocation {
-        let bytes = Linux.arguments
-        let isText = bytes.map { String(validating: $0, as: UTF8.self) != nil }
-        let refusal = Failure.usage("an argument is not UTF-8", help: "such names cannot be given to watchctl")
-        var invocation: Invocation
-        do throws(Failure) {
-            invocation = try Invocation(arguments: bytes.map { String(decoding: $0, as: UTF8.self) })
-        } catch {
-            throw isText.contains(false) ? refusal : error
-        }
-        invocation.bytes = bytes
-        let others = invocation.isSubmission ? isText.dropLast(invocation.operands.count) : isText[...]
-        if others.contains(false) { throw refusal }
-        return invocation
     }
 
     private static func socketPath() -> ControlSocketPath {

@@ -49,6 +49,8 @@ extension Manager {
           name: string,
           # One entry for each of these paths.
           paths: ?[]string,
+          # Instead of paths, in Base64: where one is not UTF-8.
+          paths_base64: ?[]string,
           # One entry for each of these lines.
           lines: ?[]string,
           # A custom source's number.

@@ -214,14 +214,16 @@ extension Manager {
 
         # Why an operation, queue, handler, source, group, semaphore or supervised process stands where it stands, and what
         # became of its events; of a path, which events of it are still known and what became of them, which sources see
-        # it, and why others above it do not. Exactly one of the three parameters.
+        # it, and why others above it do not. Exactly one of the parameters.
         method Explain(
           # The operation.
           id: ?int,
           # The queue, handler, source, group, semaphore or process.
           name: ?string,
           # The path, absolute; it need not exist. Whoever may not change things is told PermissionDenied.
-          path: ?string
+          path: ?string,
+          # The same in Base64, where it is not UTF-8.
+          path_base64: ?string
         ) -> (
           # queue/images, or handler/backup; of an operation its handler, of a path the path.
           object: string,

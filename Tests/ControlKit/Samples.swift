@@ -78,11 +78,7 @@ package enum Samples {
                 .init(events: [90_210])),
             Sample(
                 Run.self,
-                isFull
-                    ? .init(
-                        name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true, changed: false,
-                        at: now, inUsec: 5_000_000)
-                    : .init(name: "thumbnail"),
+                isFull ? completeRun : .init(name: "thumbnail"),
                 isFull
                     ? .init(operations: [5, 6], result: .failed, exitStatus: 12, reason: "no space", changes: 2)
                     : .init(operations: [5])),
@@ -313,6 +309,15 @@ package enum Samples {
         operation.signal = "SIGKILL"
         operation.reason = "rsync: connection refused"
         return operation
+    }()
+
+    /// It has every member, as no call may have.
+    package static let completeRun: Run.Parameters = {
+        var run = Run.Parameters(
+            name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true, changed: false, at: now,
+            inUsec: 5_000_000)
+        run.pathsBase64 = ["L3Nydi//"]
+        return run
     }()
 
     /// It has every member, as no operation ever has.

@@ -9,6 +9,8 @@ struct Invocation {
     /// All values of an option, in their order.
     var values: [Option: [String]] = [:]
     var operands: [String] = []
+    /// Where they stand among the arguments.
+    var operandPlaces: [Int] = []
     /// The arguments as they were given, byte for byte.
     var bytes: [[UInt8]] = []
     /// No verb was given.
@@ -33,10 +35,11 @@ struct Invocation {
         throw last
     }
 
-    /// The operands byte for byte, where they stand together at the end, as a command does.
+    /// The operands byte for byte.
     var operandBytes: [[UInt8]] {
-        let tail = Array(bytes.suffix(operands.count))
-        return tail.map { String(decoding: $0, as: UTF8.self) } == operands ? tail : operands.map { Array($0.utf8) }
+        zip(operands, operandPlaces).map { operand, place in
+            bytes.indices.contains(place) ? bytes[place] : Array(operand.utf8)
+        }
     }
 
     /// - Throws: a usage error unless the option's value is a whole number.
@@ -70,24 +73,41 @@ struct Invocation {
 }
 
 extension Invocation {
+    /// Names travel as UTF-8: what is not must not be replaced silently. Paths and the command of `run --queue` may be
+    /// any bytes.
+    init(bytes: [[UInt8]]) throws(Failure) {
+        let isText = bytes.map { String(validating: $0, as: UTF8.self) != nil }
+        do throws(Failure) {
+            try self.init(arguments: bytes.map { String(decoding: $0, as: UTF8.self) })
+        } catch {
+            throw isText.contains(false) ? .isNoText : error
+        }
+        self.bytes = bytes
+        let places = Set(operandPlaces.dropFirst(isSubmission ? 0 : verb.firstPath))
+        if isText.indices.contains(where: { !isText[$0] && !places.contains($0) }) { throw .isNoText }
+    }
+
     /// Understands the arguments (without the program's name). The verb is the first that is no option; options may
     /// stand before and after it, with their value behind them or after `=`; `--` ends them.
     /// - Throws: a usage error.
     init(arguments: [String]) throws(Failure) {
-        var words: [String] = []
+        var (words, places): ([String], [Int]) = ([], [])
         var (options, values): ([Option: String], [Option: [String]]) = ([:], [:])
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             if argument != "--", Self.beginsCommand(words, options) {
                 words += [argument] + rest
+                places += (rest.startIndex - 1)..<rest.endIndex
                 break
             }
             if argument == "--" {
                 words += rest
+                places += rest.indices
                 break
             }
             guard argument.hasPrefix("-"), argument != "-" else {
                 words.append(argument)
+                places.append(rest.startIndex - 1)
                 continue
             }
             let (option, value) = try Self.option(argument)
@@ -104,7 +124,7 @@ extension Invocation {
         let name = words.first ?? Verb.status.name
         self.init(
             verb: try Verb.named(name), options: options, values: values, operands: Array(words.dropFirst()),
-            isBare: words.isEmpty)
+            operandPlaces: Array(places.dropFirst()), isBare: words.isEmpty)
         try check()
     }
 

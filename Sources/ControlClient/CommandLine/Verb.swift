@@ -13,6 +13,8 @@ struct Verb: Sendable {
     var beginsCommand: @Sendable ([String], [Option: String]) -> Bool = { _, _ in false }
     /// Whether `--timeout` is for the daemon, not how long its replies may take.
     var hasOwnTimeout: @Sendable ([Option: String]) -> Bool = { _ in false }
+    /// Operands from this one on are paths, which may be any bytes.
+    var firstPath = Int.max
     /// The kind of names that `NAME` among the operands stands for, and `ID`.
     var names = NameKind.names
     var ids = NameKind.operations

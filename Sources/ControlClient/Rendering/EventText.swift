@@ -1,4 +1,5 @@
 import JSON
+import LinuxSystem
 import Varlink
 
 /// An event object, as handlers are told it, in a few words.
@@ -16,8 +17,8 @@ enum EventText {
             }
         }
         var words = [text("event") ?? text("kind") ?? "event"]
-        if let old = text("old_path") { words.append("\(old) →") }
-        words += ["path", "line", "signal", "unit"].compactMap(text)
+        if let old = path(members, "old_path") { words.append("\(old) →") }
+        words += [path(members, "path"), text("line"), text("signal"), text("unit")].compactMap(\.self)
         if case .array(let command) = members["command"] {
             words.append(text("name") ?? command.compactMap(\.string).joined(separator: " "))
         }
@@ -30,6 +31,12 @@ enum EventText {
         if isByHand(event) { what = isMadeUp(members) ? byHand : "\(what), \(byHand)" }
         guard let kind = text("kind"), let source = text("source") else { return what }
         return isOfHandler && isByHand(event) ? "\(source)  \(what)" : "\(kind)/\(source)  \(what)"
+    }
+
+    /// As everywhere; where it is not UTF-8 the text alone would name another file.
+    private static func path(_ members: [String: JSONValue], _ name: String) -> String? {
+        guard let text = members[name]?.string else { return nil }
+        return (members[name + "_base64"]?.string.flatMap(Base64.decode) ?? Array(text.utf8)).printable
     }
 
     /// The same, with the handlers that it goes to.

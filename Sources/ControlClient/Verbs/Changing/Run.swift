@@ -1,5 +1,4 @@
 import ControlInterface
-import LinuxSystem
 
 extension Verb {
     static let run = Verb(
@@ -8,10 +7,11 @@ extension Verb {
             "[--wait|--changed|--at TIME] [--data N] [--line TEXT] NAME [PATH…] | --queue QUEUE [OPTION…] [--] COMMAND…",
         options: [.wait, .data, .line, .changed] + submissionOptions,
         beginsCommand: { words, options in options[.queue] != nil && words.count > 1 },
-        hasOwnTimeout: { $0[.queue] != nil }, names: .runnable, changes: true,
+        hasOwnTimeout: { $0[.queue] != nil }, firstPath: 1, names: .runnable, changes: true,
         summary: "start a handler, or the handlers of a source (for these paths), or a command on a queue",
         notes: [
             "--wait prints what it wrote, on standard error how it ended, and ends with its exit status.",
+            "A path may be written as watchctl prints it: \\xHH for a byte, \\\\ for a backslash.",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
             "A handler whose command uses %p, %f or %{line} is started with a PATH, or with --line.",
             "With a time it is started then, also after a restart; timers lists it, and cancel takes back its number.",
@@ -30,15 +30,16 @@ extension Verb {
         }
         if invocation.has(.changed) { return try compare(invocation, session) }
         let name = invocation.operands[0]
-        let paths = try invocation.operands.dropFirst().map(absolute)
+        let paths = try invocation.operandBytes.dropFirst().map { path throws(Failure) in try PathArgument.path(path) }
         let waits = invocation.has(.wait)
         let lines = invocation.values[.line] ?? []
         if invocation.has(.data), !(paths.isEmpty && lines.isEmpty) {
             throw .usage("--data is for an event that has neither paths nor lines")
         }
         var parameters = Run.Parameters(
-            name: name, paths: paths.isEmpty ? nil : paths, lines: lines.isEmpty ? nil : lines,
-            data: try invocation.number(.data), wait: waits ? true : nil)
+            name: name, lines: lines.isEmpty ? nil : lines, data: try invocation.number(.data),
+            wait: waits ? true : nil)
+        parameters.set(paths: paths)
         if let start = try startTime(invocation, session) {
             (parameters.at, parameters.inUsec) = start
             try session.show(Run.self, parameters) { reply in
@@ -114,15 +115,5 @@ extension Verb {
     private static func refusal(_ reply: Run.Reply) -> Styled {
         guard let result = reply.result else { return Styled("nothing was started", .yellow) }
         return OperationText.result(result) + Styled(reply.reason.map { ", \($0)" } ?? "")
-    }
-
-    /// The daemon has another working directory than the caller.
-    static func absolute(_ path: String) throws(Failure) -> String {
-        if path.hasPrefix("/") { return path }
-        guard let folder = try? Linux.readlink("/proc/self/cwd"), let text = String(validating: folder, as: UTF8.self)
-        else {
-            throw .usage("the path “\(path)” is relative to a folder without a usable name", help: "write it in full")
-        }
-        return (text == "/" ? "" : text) + "/" + path
     }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Varlink
 
 package enum Run: ControlMethod {
@@ -5,11 +6,14 @@ package enum Run: ControlMethod {
         package enum CodingKeys: String, CodingKey, CaseIterable {
             case name, paths, lines, data, wait, changed, at
             case inUsec = "in_usec"
+            case pathsBase64 = "paths_base64"
         }
 
         /// A handler, or a source (then all its handlers).
         package var name: String
         package var paths: [String]?
+        /// Instead of `paths`, where one is not UTF-8.
+        package var pathsBase64: [String]?
         package var lines: [String]?
         package var data: Int?
         /// The reply comes when all the operations have ended.
@@ -32,6 +36,19 @@ package enum Run: ControlMethod {
             self.data = data
             self.wait = wait
             self.changed = changed
+        }
+
+        package mutating func set(paths: [[UInt8]]) {
+            guard !paths.isEmpty else { return }
+            let texts = paths.compactMap { String(validating: $0, as: UTF8.self) }
+            if texts.count == paths.count { self.paths = texts } else { pathsBase64 = paths.map(Base64.encode) }
+        }
+
+        /// `nil`: both are given, or one is no Base64.
+        package var pathBytes: [[UInt8]]? {
+            guard let pathsBase64 else { return (paths ?? []).map { Array($0.utf8) } }
+            let decoded = pathsBase64.compactMap(Base64.decode)
+            return paths == nil && decoded.count == pathsBase64.count ? decoded : nil
         }
     }
 

@@ -1,10 +1,12 @@
+import JSON
 import Varlink
 
 package enum Explain: ControlMethod {
-    /// Exactly one of the three.
+    /// Exactly one of them.
     package struct Parameters: CallParameters, Equatable {
-        package enum CodingKeys: CodingKey, CaseIterable {
+        package enum CodingKeys: String, CodingKey, CaseIterable {
             case id, name, path
+            case pathBase64 = "path_base64"
         }
 
         /// An operation.
@@ -14,6 +16,8 @@ package enum Explain: ControlMethod {
 
         /// Absolute; it need not exist.
         package var path: String?
+        /// The same, where it is not UTF-8.
+        package var pathBase64: String?
 
         package init(id: Int) { self.id = id }
 
@@ -21,15 +25,24 @@ package enum Explain: ControlMethod {
 
         package init(path: String) { self.path = path }
 
+        package init(path: [UInt8]) {
+            self.path = String(validating: path, as: UTF8.self)
+            if self.path == nil { pathBase64 = Base64.encode(path) }
+        }
+
+        /// `nil`: it asks for no path, or that is no Base64.
+        package var pathBytes: [UInt8]? { path.map { Array($0.utf8) } ?? pathBase64.flatMap(Base64.decode) }
+
         package init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             id = try members.decodeIfPresent(Int.self, forKey: .id)
             name = try members.decodeIfPresent(String.self, forKey: .name)
             path = try members.decodeIfPresent(String.self, forKey: .path)
-            guard [id != nil, name != nil, path != nil].count(where: \.self) == 1 else {
+            pathBase64 = try members.decodeIfPresent(String.self, forKey: .pathBase64)
+            guard [id != nil, name != nil, path != nil, pathBase64 != nil].count(where: \.self) == 1 else {
                 throw DecodingError.dataCorruptedError(
                     forKey: id == nil ? .id : name == nil ? .path : .name, in: members,
-                    debugDescription: "exactly one of id, name and path")
+                    debugDescription: "exactly one of id, name, path and path_base64")
             }
         }
     }

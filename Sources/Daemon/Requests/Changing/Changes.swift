@@ -61,8 +61,9 @@ extension Runtime {
     func run(
         _ parameters: Run.Parameters, _ peer: Peer, _ ancestry: Ancestry?, _ done: @escaping Request.Completion
     ) {
+        guard let paths = parameters.pathBytes else { return done(.error(.invalidParameter("paths_base64"))) }
         let request = EngineCommand.RunCommand(
-            name: parameters.name, paths: (parameters.paths ?? []).map { Array($0.utf8) },
+            name: parameters.name, paths: paths,
             lines: (parameters.lines ?? []).map { Array($0.utf8) }, data: parameters.data.map(Int64.init),
             waits: parameters.wait ?? false, caller: ancestry.flatMap(operation(of:)))
         command(.run(request), of: peer) { answer in

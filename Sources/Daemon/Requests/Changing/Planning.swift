@@ -8,14 +8,18 @@ struct PlannedCall: Sendable {
     var command: EngineCommand.SubmitCommand
 
     init(_ parameters: Run.Parameters, _ peer: Peer) throws(ManagerError) {
-        let (paths, lines) = (parameters.paths ?? [], parameters.lines ?? [])
+        guard let paths = parameters.pathBytes else {
+            throw .refused(reason: "paths_base64 is for paths, in Base64, instead of paths")
+        }
+        let lines = parameters.lines ?? []
         let data = parameters.data.map { ["--data", String($0)] } ?? []
-        let words = ["run"] + lines.flatMap { ["--line", $0] } + data + [parameters.name] + paths
+        let words = ["run"] + lines.flatMap { ["--line", $0] } + data + [parameters.name]
         try self.init(
             .run(
-                name: parameters.name, paths: paths.map { Array($0.utf8) }, lines: lines.map { Array($0.utf8) },
+                name: parameters.name, paths: paths, lines: lines.map { Array($0.utf8) },
                 data: parameters.data.map(Int64.init)),
-            words, at: parameters.at, in: parameters.inUsec, waits: parameters.wait, peer)
+            words.map { Array($0.utf8) } + paths, at: parameters.at, in: parameters.inUsec, waits: parameters.wait, peer
+        )
     }
 
     init(_ parameters: Emit.Parameters, _ peer: Peer) throws(ManagerError) {
@@ -24,18 +28,18 @@ struct PlannedCall: Sendable {
         if let data = parameters.data { words += ["--data", String(data)] }
         if let payload = emission.fact.payload { words += ["--payload", String(decoding: payload, as: UTF8.self)] }
         try self.init(
-            .emit(name: parameters.name, emission.fact), words + [parameters.name], at: parameters.at,
-            in: parameters.inUsec, waits: parameters.wait, peer)
+            .emit(name: parameters.name, emission.fact), (words + [parameters.name]).map { Array($0.utf8) },
+            at: parameters.at, in: parameters.inUsec, waits: parameters.wait, peer)
     }
 
     private init(
-        _ call: CommandFact.Call, _ words: [String], at time: String?, in span: Int?, waits: Bool?, _ peer: Peer
+        _ call: CommandFact.Call, _ words: [[UInt8]], at time: String?, in span: Int?, waits: Bool?, _ peer: Peer
     ) throws(ManagerError) {
         if waits == true {
             throw .refused(reason: "a call with a time has its reply at once; Wait is for the operation that it names")
         }
         let user = UserCredentials(user: peer.userID, group: peer.groupID, groups: [])
-        var fact = CommandFact(words.map { Array($0.utf8) }, user: .credentials(user))
+        var fact = CommandFact(words, user: .credentials(user))
         fact.call = call
         fact.notBefore = try Submission.time(at: time, in: span)
         guard fact.size <= Submit.sizeLimit else {

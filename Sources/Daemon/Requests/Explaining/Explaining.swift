@@ -11,10 +11,12 @@ import WatchFile
 extension Runtime {
     func explain(_ parameters: Explain.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         if let id = parameters.id { return explain(operation: id, role, done) }
-        if let path = parameters.path {
+        if parameters.path != nil || parameters.pathBase64 != nil {
             guard role == .administrator else { return done(.error(.permissionDenied)) }
-            guard path.hasPrefix("/") else { return done(.error(.invalidParameter("path"))) }
-            let normalized = Self.normalized(Array(path.utf8))
+            guard let path = parameters.pathBytes, path.first == UInt8(ascii: "/"), !path.contains(0) else {
+                return done(.error(.invalidParameter(parameters.path == nil ? "path_base64" : "path")))
+            }
+            let normalized = Self.normalized(path)
             let steps = explain(path: normalized).map { step($0, role) }
             return done(.of(Explain.Reply(object: normalized.printable, steps: steps)))
         }
