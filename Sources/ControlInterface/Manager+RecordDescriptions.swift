@@ -149,7 +149,7 @@ extension Manager {
           # orphaned. What happened: submitted, joined, started, ended, retried, superseded, cancelled, skipped, dropped,
           # annulled, held, missed. How a queue or handler stands: idle, running, full. How a source stands: armed,
           # unarmed, held. Of a path: told (an event of it), seen, unseen, excluded, pruned, ignored,
-          # not-recursive.
+          # not-recursive, open.
           code: string,
           # What a person needs to know.
           sentence: string,

@@ -42,6 +42,29 @@ import Testing
         }
     }
 
+    @Test func aFileThatIsBeingWrittenIsExplained() throws {
+        try with { folder, asked in
+            func open(_ name: String) throws -> [String] {
+                try asked.call(Explain.self, .init(path: folder[name])).steps.filter { $0.code == "open" }.map(
+                    \.sentence)
+            }
+            try Linux.open(folder["in/a"], [.writing, .creating]).use { _ in
+                let sentences = try open("in/a")
+                let process = "process \(Linux.processID)"
+                // Another test's child may have it for a moment.
+                #expect(sentences.count == 1 && sentences[0].contains(process), "\(sentences)")
+                #expect(sentences.first?.hasSuffix(" it open for writing: written comes when it is closed") == true)
+                #expect(try open("b").isEmpty && open("in").isEmpty, "no source tells when that is written")
+            }
+            // Another test's child may have it for a moment.
+            try wait(for: "nobody to write it") { try open("in/a").isEmpty }
+            try Linux.open(folder["in/a"], [.reading]).use { _ in
+                let reader = try asked.call(Explain.self, .init(path: folder["in/a"])).steps
+                #expect(!reader.contains { $0.sentence.contains("process \(Linux.processID) ") }, "\(reader)")
+            }
+        }
+    }
+
     @Test func whatIsNoPathIsRefused() throws {
         try with { _, asked in
             let wrong: [(String, [String: JSONValue])] = [

@@ -84,6 +84,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     /// `IgnoreFile=`.
     case ignored
     case notRecursive = "not-recursive"
+    /// Somebody still writes it.
+    case open
     // How a source stands.
     case armed
     case unarmed

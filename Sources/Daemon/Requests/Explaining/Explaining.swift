@@ -17,8 +17,10 @@ extension Runtime {
                 return done(.error(.invalidParameter(parameters.path == nil ? "path_base64" : "path")))
             }
             let normalized = Self.normalized(path)
-            let steps = explain(path: normalized).map { step($0, role) }
-            return done(.of(Explain.Reply(object: normalized.printable, steps: steps)))
+            return explain(path: normalized) { [unowned self] steps in
+                let steps = steps.map { step($0, role) }
+                done(.of(Explain.Reply(object: normalized.printable, steps: steps)))
+            }
         }
         do throws(ManagerError) {
             let found = try explained(parameters.name ?? "")

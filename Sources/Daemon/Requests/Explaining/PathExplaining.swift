@@ -8,7 +8,13 @@ import WatchFile
 /// `Explain` of a path, which need not exist: the events of it that are still known and what became of them, then
 /// which sources see it, and why others above it do not.
 extension Runtime {
-    func explain(path: [UInt8]) -> [Explanation] {
+    func explain(path: [UInt8], _ done: @escaping ([Explanation]) -> Void) {
+        let steps = explain(path: path)
+        guard isToldWhenWritten(path) else { return done(steps) }
+        lookForWriters(of: path) { done(steps + $0) }
+    }
+
+    private func explain(path: [UInt8]) -> [Explanation] {
         let told = follow.events(ofPath: path)
         let became = engine.explain(events: Set(told.map(\.event.id)))
         let past = (told.map { Self.explanation($0) } + became).enumerated()
