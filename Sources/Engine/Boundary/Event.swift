@@ -63,8 +63,8 @@ package struct Event: Equatable, Sendable {
 
     /// The same with another net effect.
     func telling(_ fact: Fact, count: Int) -> Event {
-        var event = self
-        (event.fact, event.count) = (fact, count)
+        var event = Event(id: id, time: time, count: count, fact: fact)
+        event.isByHand = isByHand
         return event
     }
 

@@ -185,14 +185,13 @@ package struct EntryList: Sendable {
             return addRename(event, fact, from: oldPath, events, &change)
         }
         guard let slot = slot(at: fact.path), let (older, waiting) = take(slot) else {
+            if left[fact.path] == nil { return append(event) }
             // That what stood at the path before is gone, the rename that has left it tells.
-            guard let told = left[fact.path] == nil ? fact : fact.after(.nothing) else {
+            guard let told = fact.after(.nothing) else {
                 change.annulled += event.count
                 return
             }
-            var event = event
-            event.fact = .path(told)
-            return append(event)
+            return append(event.telling(.path(told), count: event.count))
         }
         let results = NetEffect.of(waiting, fact)
         guard let first = results.first else {
@@ -244,13 +243,12 @@ package struct EntryList: Sendable {
     private mutating func put(
         _ result: PathFact, _ event: Event, count: Int, _ events: PathEvents, _ change: inout Change
     ) {
-        var (result, event, count): (PathFact?, Event, Int) = (result, event, count)
+        var (result, id, time, count): (PathFact?, UInt64, Int64, Int) = (result, event.id, event.time, count)
         if let path = result?.path, let before = result?.stood, let slot = slot(at: path),
             let (newer, waiting) = take(slot)
         {
             result = waiting.after(before)
-            (event.id, event.time) = (max(event.id, newer.id), max(event.time, newer.time))
-            count += newer.count
+            (id, time, count) = (max(id, newer.id), max(time, newer.time), count + newer.count)
         }
         let told = result.flatMap { NetEffect.chosen($0, by: events) }
         if told != result { change.isChosen = true }
@@ -258,7 +256,9 @@ package struct EntryList: Sendable {
             change.annulled += count
             return
         }
-        append(event.telling(.path(told), count: count))
+        var effect = Event(id: id, time: time, count: count, fact: .path(told))
+        effect.isByHand = event.isByHand
+        append(effect)
     }
 
     // MARK: Slots

@@ -111,7 +111,9 @@ extension Checker {
             }
         }
         for (index, handler) in handlers.enumerated() {
-            guard let kinds = causes[index], !kinds.isEmpty, kinds.isSubset(of: Self.kindsWithoutPaths) else { continue }
+            guard let kinds = causes[index], !kinds.isEmpty, kinds.isSubset(of: Self.kindsWithoutPaths) else {
+                continue
+            }
             for located in handler.specifiers where Self.pathSpecifiers.contains(located.specifier) {
                 problems.warning(
                     "\(located.text.shown) stands for nothing here: no source that starts \(handler.title) has paths",
