@@ -43,10 +43,10 @@ extension TreeRoot {
         guard !isAtOrBelow(folder, node) else { return doubt(node) }
         var hasReplaced = false
         if let target, target != node {
-            hasReplaced = !tree.has(.isNew, target)
-            let isOfFile = !tree.isFolder(target)
-            hasReplaced = hasReplaced && isOfFile
-            removeTree(target, isTold: !isOfFile)
+            // A folder never replaces a file: that was gone before, and this is how its end is found.
+            let isOfFiles = !tree.isFolder(target) && !tree.isFolder(node)
+            hasReplaced = isOfFiles && !tree.has(.isNew, target)
+            removeTree(target, isTold: !isOfFiles)
         }
         tree.move(node, to: folder, name: name)
         lastPlace = nil
