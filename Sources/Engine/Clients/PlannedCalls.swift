@@ -48,7 +48,7 @@ extension Engine {
         return Verdict(result: .done, output: Array("\(name): event \(id)\n".utf8))
     }
 
-    /// What has become of a run, told as `watchctl run` tells it.
+    /// The end of a run, told as `watchctl run` tells it.
     private static func verdict(_ name: String, _ admissions: [Admission]) -> Verdict {
         var (ids, refusal): ([UInt64], String) = ([], "no handler is there for it")
         for admission in admissions {

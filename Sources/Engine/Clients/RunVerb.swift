@@ -40,7 +40,7 @@ extension Engine {
         return (source, sources[source].targets)
     }
 
-    /// What is to be run is there, and takes what it is given.
+    /// The name is there to be run, and takes the operands that are given.
     @discardableResult
     func checkNames(of command: Command.RunCommand) throws(CommandError) -> Named {
         let named = try resolve(command.name, among: { isRunnable($0) })

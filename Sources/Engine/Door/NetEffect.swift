@@ -28,7 +28,7 @@ enum NetEffect {
         return [result.after(older.stood)].compactMap(\.self)
     }
 
-    /// What two changes of the same thing come to.
+    /// The sum of two changes of the same thing.
     private static func sum(_ older: PathChange, _ newer: PathChange) -> PathChange {
         switch (older, newer) {
         case (.created, _): .created
@@ -92,7 +92,7 @@ enum NetEffect {
         }
     }
 
-    /// Who does not ask for what has come in the place of a thing of another kind, may ask for the end of that.
+    /// A handler that does not ask for the new thing may ask for the end of the one of another kind before it.
     private static func endOfOther(_ result: PathFact, _ events: PathEvents) -> PathFact? {
         let isOther = result.stood != .nothing && result.stood != result.kind
         guard isOther, events.contains(.deleted) else { return nil }
@@ -103,7 +103,7 @@ enum NetEffect {
 }
 
 extension PathFact {
-    /// What stood at the path before, as far as no rename tells of it.
+    /// The thing that stood at the path before, as far as no rename tells of it.
     var stood: Before { before ?? impliedBefore }
 
     private var impliedBefore: Before {
@@ -111,7 +111,7 @@ extension PathFact {
         return isThere ? kind : .nothing
     }
 
-    /// What it tells of.
+    /// The kind of the thing that it tells of.
     var kind: Before { isFolder ? .folder : .file }
 
     /// The same, where this stood at the path before; `nil`: nothing is told, as it was empty and is empty again.
@@ -130,7 +130,7 @@ extension PathFact {
         switch change {
         case .renamed: result.hasReplaced = before != .nothing
         case .created: if before == kind { result.change = .written }
-        // What stands in the place of something else is all new; of a folder that is `created`.
+        // A thing in the place of one of another kind is all new; of a folder that is `created`.
         case .written where isFolder: if before != kind { result.change = .created }
         case .modified, .attributes: if isOther { result.change = isFolder ? .created : .written }
         case .written, .deleted: break

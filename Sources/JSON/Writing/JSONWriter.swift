@@ -111,7 +111,7 @@ package struct JSONWriter {
     /// - Parameter keepsOrder: its members come in a good order, each once.
     package func beginObject(keepsOrder: Bool = false) -> Object { Object(start: bytes.count, keepsOrder: keepsOrder) }
 
-    /// What is written next is the member's value. Of members with one name the last one counts.
+    /// The next value written is the member's. Of members with one name the last one counts.
     package mutating func beginMember(_ name: String, of object: inout Object) {
         if !object.keepsOrder {
             if let last = object.members.last { object.isSorted = object.isSorted && Self.isBefore(last.name, name) }

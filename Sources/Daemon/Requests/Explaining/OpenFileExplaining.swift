@@ -41,7 +41,7 @@ private final class OnlyOnce {
     }
 }
 
-/// Who has a regular file open for writing, as far as this process may know.
+/// The processes that have a regular file open for writing, as far as this one may know.
 private struct FileWriters {
     var isWritten = false
     var processes: [FileWriter] = []
