@@ -39,7 +39,7 @@ enum EventText {
         return (members[name + "_base64"]?.string.flatMap(Base64.decode) ?? Array(text.utf8)).printable
     }
 
-    /// The same, with the handlers that it goes to.
+    /// The event with the handlers that it goes to.
     static func describe(_ event: JSONValue, to handlers: [String]) -> String {
         let members = event.members ?? [:]
         // The run of a handler names that as the source.

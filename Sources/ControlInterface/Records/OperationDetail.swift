@@ -20,7 +20,7 @@ package struct OperationDetail: Codable, Equatable, Sendable {
     package var runs: [OperationRun]
     /// The end of what the last run wrote, or has written so far.
     package var output: String?
-    /// The same, where it is not UTF-8.
+    /// The bytes, where they are not UTF-8.
     package var outputBase64: String?
     /// True: that is as much as watchd keeps of a run.
     package var outputCut: Bool?

@@ -61,7 +61,7 @@ package struct Event: Equatable, Sendable {
         self.fact = fact
     }
 
-    /// The same with another net effect.
+    /// The event with another net effect.
     func telling(_ fact: Fact, count: Int) -> Event {
         var event = Event(id: id, time: time, count: count, fact: fact)
         event.isByHand = isByHand
@@ -208,7 +208,7 @@ package struct PathFact: Equatable, Sendable {
         case nothing, file, folder
     }
 
-    /// What stood at the path before, where the change does not say it; `nil`: it does. Nothing did where something is
+    /// The thing that stood at the path before, where the change does not say it; `nil`: it does. Nothing did where something is
     /// created, something of the same kind where a rename has replaced it or anything else has happened.
     package var before: Before?
     /// Of a condition that holds: to be told, by this number, when all that was made of it has ended.

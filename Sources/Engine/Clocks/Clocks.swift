@@ -26,7 +26,7 @@ struct Clocks: Sendable {
     /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
     private(set) var windowEnds: [UInt64: Int64] = [:]
 
-    /// What was due before a microsecond of the wall clock is done with.
+    /// The elapses that were due before a microsecond of the wall clock are done with.
     struct Since {
         var time: Int64
         /// Everything later was missed. Else it may have elapsed before a crash, where the timer elapses often.

@@ -341,7 +341,7 @@ extension Event {
 }
 
 extension PathFact {
-    /// The same of something that stands at the path, where this stood before; of a folder it is told even where another
+    /// The fact of a thing that stands at the path, where this stood before; of a folder it is told even where another
     /// one stood.
     fileprivate func told(after before: Before) -> PathFact {
         var result = standing(after: before)

@@ -114,7 +114,7 @@ extension PathFact {
     /// The kind of the thing that it tells of.
     var kind: Before { isFolder ? .folder : .file }
 
-    /// The same, where this stood at the path before; `nil`: nothing is told, as it was empty and is empty again.
+    /// The fact, where this stood at the path before; `nil`: nothing is told, as it was empty and is empty again.
     func after(_ before: Before) -> PathFact? {
         guard change == .deleted else { return standing(after: before) }
         guard before != .nothing else { return nil }
@@ -123,7 +123,7 @@ extension PathFact {
         return result
     }
 
-    /// The same of something that stands at the path.
+    /// The fact of a thing that stands at the path.
     func standing(after before: Before) -> PathFact {
         var result = self
         let isOther = before != kind && before != .nothing

@@ -30,9 +30,11 @@ package protocol FolderObserver: AnyObject {
 /// observers of a watch. It pairs the two halves of a rename. The descriptor is made when it can be had: until then
 /// every `watch` fails, and whoever watches tries again. Confined to its context.
 package final class InotifyHub {
-    /// Read in one turn; a whole read of 64 KiB is always finished.
-    private static let bytesPerRead = 65_536
-    private static let readsPerTurn = 4
+    /// The events of one read are always finished: some hundreds.
+    private static let bytesPerRead = 16_384
+    private static let readsPerTurn = 16
+    /// A turn that has lasted so long has no further read (microseconds): clients and other sources come in between.
+    private static let longestTurn: Int64 = 5_000
     /// How long the second half of a rename may take (microseconds): `inotify(7)` puts them into the queue one after
     /// the other, but not as one.
     private static let renamePatience = 5_000
@@ -316,6 +318,7 @@ package final class InotifyHub {
     // MARK: Reading
 
     private func turn() {
+        let begin = Linux.now(.monotonic)
         for _ in 0..<Self.readsPerTurn {
             guard source != nil, let inotify else { return }
             guard let events = try? Linux.inotifyRead(inotify, limit: Self.bytesPerRead), !events.isEmpty else {
@@ -327,6 +330,7 @@ package final class InotifyHub {
                 untold -= 1
                 take(event)
             }
+            if Linux.now(.monotonic) - begin >= Self.longestTurn { break }
         }
         guard let first = moved else { return tellCaughtUp() }
         context.after(Self.renamePatience) { [bound] in

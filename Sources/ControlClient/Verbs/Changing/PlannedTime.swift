@@ -2,7 +2,7 @@ import Schedule
 
 /// `--at`, `--in`, `--after SPAN`: when something is to be started.
 extension Verb {
-    /// Those that give `run NAME` and `emit` a time.
+    /// The options that give `run NAME` and `emit` a time.
     static let timeOptions: [Option] = [.at, .delay, .after]
 
     /// The time of `--at`, as the daemon takes it; of a calendar expression the next one.

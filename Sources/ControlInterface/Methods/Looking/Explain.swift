@@ -16,7 +16,7 @@ package enum Explain: ControlMethod {
 
         /// Absolute; it need not exist.
         package var path: String?
-        /// The same, where it is not UTF-8.
+        /// The bytes of the path, where they are not UTF-8.
         package var pathBase64: String?
 
         package init(id: Int) { self.id = id }
