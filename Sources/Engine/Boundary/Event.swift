@@ -204,12 +204,13 @@ package struct PathFact: Equatable, Sendable {
     package var isRecovered: Bool
     /// The rename replaced something that stood at the new path.
     package var hasReplaced: Bool
+
     package enum Before: Sendable {
         case nothing, file, folder
     }
 
-    /// The thing that stood at the path before, where the change does not say it; `nil`: it does. Nothing did where something is
-    /// created, something of the same kind where a rename has replaced it or anything else has happened.
+    /// The thing that stood at the path before, where the change does not say it; `nil`: it does. Nothing did where
+    /// something is created, something of the same kind where a rename has replaced it or anything else has happened.
     package var before: Before?
     /// Of a condition that holds: to be told, by this number, when all that was made of it has ended.
     package var handover: UInt64?
