@@ -101,7 +101,8 @@ extension TreeRoot {
     /// - Returns: what stands there; `nil`: nothing by now, for it, or a folder above it, has been moved on. Then there
     ///   is a node that is looked at later.
     private func lookAt(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool, isNew: Bool) -> FileStatus? {
-        if let status = look(fullPath(folder, name)) {
+        // A file in the place of a folder, or the reverse, has come later: its own report follows.
+        if let status = look(fullPath(folder, name)), (status.kind == .folder) == isFolder {
             noteLook(folder, name)
             return status
         }
@@ -304,7 +305,11 @@ extension TreeRoot {
         guard let status = look(fullPath(folder, name)) else { return removeTree(node) }
         let isSame = tree.isOfKind(status.kind, node) && tree[node].inode == status.inode
         if status.kind == .folder, tree.isFolder(node) {
-            if !isSame { return take(status, at: node, isRecovered: false) }
+            guard isSame else {
+                // Another one has come; what stood in this one has gone with it.
+                for child in tree.children(of: node) { removeTree(child) }
+                return take(status, at: node, isRecovered: false)
+            }
             // It came back, or another one with its number.
             return enqueue(node, .isDeep)
         }

@@ -13,6 +13,11 @@ extension TreeRoot {
         guard let node = tree.child(of: oldFolder, named: oldName) else {
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
+        // A file is known in the place of the folder that was moved, or the reverse: it has come later.
+        if !tree.has(.isUnseen, node), tree.isFolder(node) != isFolder {
+            doubt(node)
+            return cameFromUnknown(folder, name, isFolder: isFolder)
+        }
         let (oldPath, newPath) = (fullPath(node), fullPath(folder, name))
         let status = look(newPath)
         let target = tree.child(of: folder, named: name)
