@@ -18,10 +18,13 @@ let explicitly: [SwiftSetting] = [
     ])
 ]
 
+/// A library is optimised in a debug build as well, with its assertions: a test is not slow for what nobody debugs.
+let tested: [SwiftSetting] = [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+
 /// A library target; its dependencies are the only modules it may import (the build is run with
 /// `--explicit-target-dependency-import-check error`).
 func library(_ name: String, _ dependencies: Target.Dependency...) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings + explicitly)
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + explicitly + tested)
 }
 
 /// A library that is not on the way of an event: of a release it is small rather than fast.
