@@ -127,7 +127,7 @@ struct VerbTests: VerbTesting {
             }
             #expect(outcome.code == code)
             #expect(outcome.output == "said\nsaid\n")
-            let end = [.done: "ok", .failed: "FAILED exit 12"][result] ?? result.rawValue
+            let end = [.done: "done", .failed: "FAILED exit 12"][result] ?? result.rawValue
             #expect(outcome.remarks == "x: operations 5, 6: \(end)\n")
         }
     }
@@ -146,7 +146,7 @@ struct VerbTests: VerbTesting {
             #expect(outcome.code == code)
             #expect(
                 outcome.output.hasPrefix(
-                    "ingest 4601: \(result == .done ? "ok" : result == .failed ? "FAILED" : "cancelled")"))
+                    "ingest 4601: \(result == .done ? "done" : result == .failed ? "FAILED" : "cancelled")"))
         }
         let endless = try run(["wait", "images", "--timeout", "infinity"], answer: Self.anySample)
         #expect(endless.code == .done)

@@ -51,14 +51,9 @@ extension Verb {
         return reply.result.map { code($0, reply.exitStatus) } ?? .done
     }
 
-    /// In ms: more than a daemon needs that does not hang.
-    private static let patienceForStatus = 5_000
-
     /// Why an event is not accepted yet.
     private static func obstacle(_ name: String, _ session: Session) -> String {
-        let client = try? session.connect()
-        let reply = try? client?.call(GetStatus.fullName, timeout: patienceForStatus)
-        let status: GetStatus.Reply? = try? reply?.parameters()
+        let status = session.statusSoon()
         if let store = status?.store, store.state == .failing {
             return "watchd's store cannot be used now: \(store.reason ?? "nobody knows why")"
         }
