@@ -56,7 +56,9 @@ extension Session {
     }
 
     /// Waits for the end of an operation, also over a restart of the daemon.
-    func end(of id: Int) throws(Failure) -> OperationSummary {
+    ///
+    /// - Parameter follows: of one that was superseded, for the end of that which has its events.
+    func end(of id: Int, follows: Bool = true) throws(Failure) -> OperationSummary {
         var id = id
         var hasReturned = false
         while true {
@@ -69,8 +71,8 @@ extension Session {
                 continue
             }
             // Its events went on in another one.
-            guard operation.result == .superseded, let successor = operation.successor else { return operation }
-            id = successor
+            guard follows, operation.result == .superseded, let next = operation.successor else { return operation }
+            id = next
         }
     }
 
@@ -85,8 +87,12 @@ extension Session {
     private func wait(for id: Int, hasReturned: Bool) throws(Failure) -> OperationSummary? {
         do throws(ClientError) {
             let client = try Client(connectingTo: socketPath)
-            try client.start(Wait.fullName, Wait.Parameters(id: id), timeout: timeout(taking: 0))
-            let reply = try client.nextReply(timeout: timeout(taking: nil)).parameters(as: Wait.Reply.self)
+            // The daemon says how the operation stands when the time is over.
+            let span = limit.flatMap { $0 == .max ? nil : $0 }
+            let parameters = Wait.Parameters(id: id, timeoutUsec: span.map { Int(clamping: Int64($0) &* 1000) })
+            try client.start(Wait.fullName, parameters, timeout: timeout(taking: 0))
+            let most = span.map { $0.addingReportingOverflow(patience).partialValue }
+            let reply = try client.nextReply(timeout: most).parameters(as: Wait.Reply.self)
             guard let operation = reply.operation else { throw ClientError.unexpectedReply("no operation") }
             return operation
         } catch {

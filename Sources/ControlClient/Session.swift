@@ -115,8 +115,18 @@ struct Session: Sendable {
                 if let reason = reason() {
                     remark(Styled("watchctl: " + reason).rendered(coloured: false) + "\n")
                 }
-                return try client.nextReply(timeout: timeout.map { $0 - Self.slowness })
+                return try Self.rest(of: timeout, client)
             }
+        }
+    }
+
+    /// A reply that has not come within the first second.
+    private static func rest(of timeout: Int?, _ client: Client) throws(ClientError) -> Reply {
+        do throws(ClientError) {
+            return try client.nextReply(timeout: timeout.map { $0 - slowness })
+        } catch {
+            guard case .timedOut = error, let timeout else { throw error }
+            throw .timedOut(milliseconds: timeout)
         }
     }
 

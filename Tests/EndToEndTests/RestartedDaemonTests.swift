@@ -67,6 +67,31 @@ import Testing
         }
     }
 
+    @Test func aRunThatTakesLongerThanTheTimeOutIsNotTakenForADaemonThatHangs() throws {
+        try Lives.run(Self.text) { lives in
+            let ended = try lives.watchd.control("--timeout", "500ms", "run", "--wait", "short")
+            #expect(ended.code == 1)
+            #expect(ended.errorText.contains("timed out waiting for operation"), "\(ended)")
+            try lives.folder.write("go", "")
+            try lives.watchd.waitUntilIdle()
+        }
+    }
+
+    @Test func aWaitGoesOnOverARestart() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.watchd.emit("job")
+            try waitForRun(lives, "it")
+            let id = try #require(try lives.watchd.status().running.first?.id)
+            try client(lives, "wait", "\(id)")
+            lives.kill()
+            try wait(for: "watchctl to say so") { lives.folder.text("err").contains("waiting for it to come back") }
+            try lives.start()
+            try lives.folder.write("go", "")
+            try waitForCode(lives, 1)
+            #expect(lives.folder.text("out").hasPrefix("job \(id): FAILED exit 7"), "\(lives.folder.text("out"))")
+        }
+    }
+
     @Test func aRunThatIsLostIsNamedAndWhereToLook() throws {
         try Lives.run(Self.text, settings: "DrainSec=0\n") { lives in
             try client(lives, "run", "--wait", "short")

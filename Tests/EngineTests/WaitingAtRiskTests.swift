@@ -17,7 +17,7 @@ import WatchFile
         #expect(fixture.engine.waitingAtRisk(10).counts.isEmpty)
         for _ in 1...4 { fixture.emit("n") }
         fixture.emit("kept")
-        fixture.change("files", "/w/a")
+        fixture.path("files", .written, "/w/a")
         for _ in 1...2 { fixture.emit("held") }
         let waiting = fixture.engine.waitingAtRisk(2)
         // One runs; what is durable is in the store; files are compared at the next start.

@@ -233,6 +233,20 @@ struct VerbTests: VerbTesting {
         }
     }
 
+    /// A wait that was looked at in between is told as a whole.
+    @Test func theSpanThatIsToldIsThatOfTheCommandLine() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/socket"
+            let listener = try Linux.socket(for: .unix(path.pathBytes), .stream)
+            try Linux.bind(listener.rawValue, .unix(path.pathBytes))
+            try Linux.listen(listener.rawValue)
+            let outcome = try run(["emit", "x", "--timeout", "1100ms"], socket: path)
+            listener.close()
+            #expect(outcome.failure?.message == "watchd at \(path) has not answered Emit for 1s")
+            #expect(outcome.remarks.contains("watchd does not answer; waiting"), "\(outcome.remarks)")
+        }
+    }
+
     @Test func aTimeoutIsASpanThatIsNotNothing() throws {
         #expect(
             try run(["status", "--timeout", "0"], socket: "/").failure == .usage("--timeout takes a span longer than 0")

@@ -53,12 +53,12 @@ extension Verb {
 
     /// Why an event is not accepted yet.
     private static func obstacle(_ name: String, _ session: Session) -> String {
-        let status = session.statusSoon()
-        if let store = status?.store, store.state == .failing {
+        guard let status = session.statusSoon() else { return "watchd does not answer" }
+        if let store = status.store, store.state == .failing {
             return "watchd's store cannot be used now: \(store.reason ?? "nobody knows why")"
         }
         let source = name.contains("/") ? name : "custom/\(name)"
-        if let pause = status?.pauses.first(where: { $0.object == source }) {
+        if let pause = status.pauses.first(where: { $0.object == source }) {
             let kept = Phrases.count(pause.kept, "event")
             return "\(source) is suspended and keeps \(kept), as many as it can (watchctl resume \(source))"
         }

@@ -10,6 +10,8 @@ struct FollowedOutput {
     private let isOneAttempt: Bool
     /// Bytes of this attempt, or of the process, that are printed or missing; `nil`: none has been looked at.
     private var passed: Int?
+    /// The daemon was started anew since the last look.
+    private var hasReturned = false
     /// The beginning of a line, for a terminal.
     private var line: [UInt8] = []
 
@@ -48,8 +50,7 @@ struct FollowedOutput {
             let words = name.split(separator: " ").last ?? ""
             _ = try session.waitForReturn(
                 of: "the output of \(name)", help: "when it runs again: watchctl output -f \(words)")
-            // It counts anew.
-            passed = nil
+            hasReturned = true
             return nil
         }
     }
@@ -82,6 +83,9 @@ struct FollowedOutput {
     private mutating func take(_ reply: GetOutput.Reply, _ session: Session) {
         let bytes = RunText.bytes(reply.output, reply.outputBase64)
         let total = max(reply.outputBytes ?? bytes.count, bytes.count)
+        // A daemon that has found the run again counts its bytes anew.
+        if hasReturned, reply.lacksBeginning == true { self.passed = nil }
+        hasReturned = false
         if self.passed == nil, reply.lacksBeginning == true { session.remark("watchctl: \(RunText.lacksBeginning)\n") }
         let passed = passed ?? total - bytes.count
         let missing = total - passed - bytes.count
