@@ -186,6 +186,11 @@ import Testing
                 #expect(try lives.watchd.control("show", "\(id)").text.contains(why))
             }
             #expect(try lives.watchd.control("explain", "job").text.contains(why))
+            // It is told once, also where nothing has happened since.
+            try wait(for: "the note to be gone") { try storedMark("waiting", lives).isEmpty }
+            lives.kill()
+            try lives.start()
+            #expect(try problems(lives).isEmpty)
             // The one that ran lives on, and is not among them.
             try lives.folder.write("go", "")
             let ended = try lives.watchd.waitForEnded(1, of: "job")

@@ -45,9 +45,10 @@ extension Runtime {
         logger.log(end.lost.isEmpty ? .notice : .warning, end.sentence(unread: !manager.isManaged))
     }
 
-    /// What was lost joins the history, so that its numbers can be asked for.
+    /// The work that was lost joins the history, so that its numbers can be asked for, and is noted no more.
     func recordLost() {
-        guard let lost = uncleanEnd?.lost.operations, !lost.isEmpty else { return }
-        persistence?.write(lost.map { .lost($0) })
+        var writes = (uncleanEnd?.lost.operations ?? []).map { StoreWrite.lost($0) }
+        if waitingNotes.change(to: WaitingNote()) != nil { writes.append(.waiting([])) }
+        persistence?.write(writes)
     }
 }
