@@ -167,9 +167,9 @@ import Testing
             #expect(!stopped[0].wanted)
             #expect(Linux.place(of: pid) == nil, "it is gone when the answer comes")
             let started = try watchd.control("start", "web")
-            #expect(started.code == 0 && started.text.contains("running"), "\(started)")
+            #expect(started.code == 0 && started.text.contains("web running"), "\(started)")
             #expect(try watchd.control("restart", "nobody").code == 1)
-            #expect(try watchd.control("explain", "web").text.contains("running"))
+            #expect(try watchd.control("explain", "web").text.contains("running for"))
             #expect(try watchd.control("sources", "web").text.contains("process/web running"))
         }
     }
