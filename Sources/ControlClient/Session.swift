@@ -40,15 +40,31 @@ struct Session: Sendable {
     func call<Method: ControlMethod>(
         _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int? = 0
     ) throws(Failure) -> Reply {
+        guard Method.style == .stream else {
+            return try call(method, parameters, taking: span) { Method.name == GetStatus.name ? nil : storeTrouble() }
+        }
         let client = try connect()
         let timeout = timeout(taking: span)
         return try attempt(Method.name) { () throws(ClientError) in
-            guard Method.style == .stream else {
-                return try client.call(Method.fullName, parameters, timeout: timeout)
-            }
             try client.start(Method.fullName, parameters, timeout: self.timeout(taking: 0))
             return try client.nextReply(timeout: timeout)
         }
+    }
+
+    /// In ms: more than a daemon needs that does not hang.
+    private static let patienceForStatus = 5_000
+
+    /// `nil`: the daemon does not say.
+    func statusSoon() -> GetStatus.Reply? {
+        let patience = min(Self.patienceForStatus, limit ?? .max)
+        let reply = try? connect().call(GetStatus.fullName, timeout: patience)
+        return try? reply?.parameters()
+    }
+
+    /// Why no reply comes, where that is the store; `nil`: it works, or nobody says how it stands.
+    func storeTrouble() -> String? {
+        guard let store = statusSoon()?.store, store.state == .failing else { return nil }
+        return "watchd waits for its store: \(store.reason ?? "nobody knows why"); Ctrl-C ends only the waiting"
     }
 
     /// The reply to a call that may wait for nothing.
@@ -77,16 +93,16 @@ struct Session: Sendable {
 
     /// Calls a method that may have to wait for long, and prints its reply.
     func show<Method: ControlMethod>(
-        _ method: Method.Type, _ parameters: Method.Parameters, whenSlow reason: () -> String,
+        _ method: Method.Type, _ parameters: Method.Parameters, whenSlow reason: () -> String?,
         _ render: (Method.Reply) -> [Styled]
     ) throws(Failure) {
         try show(method, try call(method, parameters, taking: nil, whenSlow: reason), render)
     }
 
     /// Calls a method that may have to wait for long.
-    /// - Parameter reason: asked after a second without a reply: why there is none.
+    /// - Parameter reason: asked after a second without a reply: why there is none; `nil`: nobody knows.
     func call<Method: ControlMethod>(
-        _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int?, whenSlow reason: () -> String
+        _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int?, whenSlow reason: () -> String?
     ) throws(Failure) -> Reply {
         let client = try connect()
         let timeout = timeout(taking: span)
@@ -96,9 +112,21 @@ struct Session: Sendable {
                 return try client.nextReply(timeout: min(Self.slowness, timeout ?? .max))
             } catch {
                 guard case .timedOut = error, timeout ?? .max > Self.slowness else { throw error }
-                remark(Styled("watchctl: " + reason()).rendered(coloured: false) + "\n")
-                return try client.nextReply(timeout: timeout.map { $0 - Self.slowness })
+                if let reason = reason() {
+                    remark(Styled("watchctl: " + reason).rendered(coloured: false) + "\n")
+                }
+                return try Self.rest(of: timeout, client)
             }
+        }
+    }
+
+    /// A reply that has not come within the first second.
+    private static func rest(of timeout: Int?, _ client: Client) throws(ClientError) -> Reply {
+        do throws(ClientError) {
+            return try client.nextReply(timeout: timeout.map { $0 - slowness })
+        } catch {
+            guard case .timedOut = error, let timeout else { throw error }
+            throw .timedOut(milliseconds: timeout)
         }
     }
 

@@ -69,7 +69,11 @@ extension Manager {
           # The members of semaphores that its runs hold, by the name of the semaphore.
           acquired: ?[string][]string,
           # Of its last run that has ended.
-          used: ?ResourcesUsed
+          used: ?ResourcesUsed,
+          # True: a later watchd has found the run, and what it had written before is in the log only.
+          found_again: ?bool,
+          # How many processes went on after its end, as KillMode= says.
+          left_processes: ?int
         )
 
         # Events that wait for RateLimit= of their source, and are no operation yet.
@@ -120,6 +124,8 @@ extension Manager {
           settled: ?bool,
           acquired: ?[string][]string,
           used: ?ResourcesUsed,
+          found_again: ?bool,
+          left_processes: ?int,
           # As handlers are told them; at most 1000, the newest.
           events: []object,
           # How many more there are.
@@ -152,7 +158,11 @@ extension Manager {
           signal: ?string,
           reason: ?string,
           # Once it has ended, where it had processes.
-          used: ?ResourcesUsed
+          used: ?ResourcesUsed,
+          # True: a later watchd has found the run, and what it had written before is in the log only.
+          found_again: ?bool,
+          # How many processes went on after its end, as KillMode= says.
+          left_processes: ?int
         )
 
         # What the processes of a run have used together: bytes of memory at the most, bytes from and to disks.

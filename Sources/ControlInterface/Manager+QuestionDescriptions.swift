@@ -13,6 +13,8 @@ extension Manager {
           started: string,
           # How long ago that is.
           uptime_usec: int,
+          # The watchd before did not stop: it was killed, it crashed, or power was lost.
+          after_unclean_end: bool,
           # What the daemon is doing: draining means that it stops.
           state: (starting, running, reloading, draining),
           # The watch files in force.
@@ -23,6 +25,8 @@ extension Manager {
           problems: []Problem,
           # Sources and queues that are suspended.
           pauses: []Pause,
+          # Supervised processes that a client has stopped.
+          stopped: []StoppedProcess,
           # The accounting of all deliveries since the start.
           totals: Counters,
           # Processes of handlers that run now.
@@ -208,6 +212,8 @@ extension Manager {
           output_cut: ?bool,
           # Bytes written in all, while they are known.
           output_bytes: ?int,
+          # True: a later watchd has found the run; what it had written before is in the log only.
+          output_lacks_beginning: ?bool,
           # True: it is no longer kept.
           forgotten: ?bool
         )

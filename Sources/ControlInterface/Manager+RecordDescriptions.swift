@@ -54,6 +54,15 @@ extension Manager {
           kept: int
         )
 
+        # A supervised process that a client has stopped; it starts again with watchd.
+        type StoppedProcess (
+          # process/web.
+          object: string,
+          # The user who asked.
+          by: string,
+          since: string
+        )
+
         # One suspension.
         type Suspension (
           # The user who asked, or: watch file.

@@ -149,6 +149,7 @@ package enum Samples {
         ]
         status.problems[0].nextTry = "2026-11-20T09:48:07.000000Z"
         status.pauses = [.init(object: "queue/database", suspension: suspension, kept: 2)]
+        status.stopped = [.init(object: "process/web", by: "root", since: "2026-11-20T09:08:02.000000Z")]
         status.totals = counters
         status.processes = 2
         status.operationsPending = 5
@@ -336,6 +337,7 @@ package enum Samples {
         operation.byHand = true
         operation.settled = true
         operation.used = resourcesUsed
+        (operation.foundAgain, operation.leftProcesses) = (true, 2)
         operation.acquired = ["archive": ["left", "right"]]
         return operation
     }()
@@ -400,6 +402,7 @@ package enum Samples {
                     run.signal = "SIGKILL"
                     run.reason = "rsync: connection refused"
                     run.used = resourcesUsed
+                    (run.foundAgain, run.leftProcesses) = (true, 2)
                     return run
                 }()
             ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])
@@ -412,6 +415,7 @@ package enum Samples {
         (output.output, output.outputBase64) = (detail.output, detail.outputBase64)
         (output.outputCut, output.outputBytes, output.forgotten) = (false, 27, false)
         (output.source, output.process) = ("process/web", process)
+        output.lacksBeginning = true
         return output
     }()
 

@@ -18,6 +18,27 @@ import WatchFile
         return taken != nil
     }
 
+    private var note: WaitingNote {
+        let operations = [(UInt64(7), "job"), (8, "job"), (9, "mail")].map { id, handler in
+            WaitingOperation(
+                id: id, handler: handler, queue: "default", origin: "custom/\(handler)", submitted: 5, entries: 2,
+                deliveries: 3, cause: "custom/\(handler), 2 events")
+        }
+        return WaitingNote(["job": 2, "mail": 1, "held": 4], operations)
+    }
+
+    @Test func theNoteOfWhatWaitsIsReadAsItWasWritten() {
+        #expect(WaitingNote(bytes: note.bytes) == note)
+        #expect(WaitingNote().bytes.isEmpty && WaitingNote(bytes: []).isEmpty)
+        for count in 1..<note.bytes.count { #expect(WaitingNote(bytes: Array(note.bytes.prefix(count))).isEmpty) }
+    }
+
+    @Test func operationsThatAreFoundAgainAreNotLost() {
+        let lost = note.without { $0 != 8 }
+        #expect(lost.operations.map(\.id) == [8])
+        #expect(lost.counts == ["job": 1, "held": 4])
+    }
+
     @Test func aTimeThatCannotBeReckonedWithIsNone() {
         let largest: Int64 = 1 << 60
         let paths: [WritableKeyPath<TimerStamp, Int64?>] = [

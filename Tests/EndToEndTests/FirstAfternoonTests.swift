@@ -19,9 +19,10 @@ import Varlink
         try Watchd.run(Self.text) { watchd in
             #expect(try watchd.control("suspend", "a", "b").text == "custom/a is suspended\ncustom/b is suspended\n")
             let resumed = try watchd.control("resume", "a", "nothing", "b")
-            #expect(resumed.text == "custom/a goes on\ncustom/b goes on\n")
-            #expect(resumed.code == 1)
+            #expect(resumed.text.isEmpty && resumed.code == 1, "one name is wrong, so nothing is done")
             #expect(resumed.errorText.contains("there is no source or queue “nothing”"))
+            #expect(resumed.errorText.contains("nothing was done with “a”, “b”"))
+            #expect(try watchd.control("resume", "a", "b").text == "custom/a goes on\ncustom/b goes on\n")
 
             for (name, code) in [("a", 1), ("a", 1), ("b", 3)] as [(String, Int32)] {
                 let end = try watchd.control("run", "--wait", name)
@@ -41,6 +42,24 @@ import Varlink
             #expect(before.errorText.contains("watchd runs since"), "\(before)")
             let after = try watchd.control("follow", "--since", "now", "--timeout", "1s")
             #expect(after.text.isEmpty, "\(after)")
+        }
+    }
+
+    /// A handler that is written in its source has no section of its own.
+    @Test func statusCountsTheSectionsThatAreWritten() throws {
+        let text = """
+            [Custom poke]
+            Log=%{data}
+            [Custom other]
+            Handler=other
+            [Handler other]
+            Log=%{data}
+
+            """
+        // With that of the daemon.
+        try Watchd.run(text) { watchd in
+            let sections = try watchd.status().sections
+            #expect(sections == 4)
         }
     }
 

@@ -1,3 +1,4 @@
+import ControlInterface
 import LinuxSystem
 import ProgramKit
 import Testing
@@ -50,6 +51,67 @@ import Testing
             let output = try watchd.control("output", "long")
             #expect(output.output.count == 64 << 10)
             #expect(output.errorText == "watchctl: … the last 64 KiB: watchd keeps no more of a run\n")
+        }
+    }
+
+    /// The earlier watchd has read it, and it is in the log.
+    @Test func theBeginningThatAnEarlierWatchdHasReadIsMarked() throws {
+        let loop = "until [ -e @/go ]; do [ -e @/watch ] || exit 1; sleep 0.02; done"
+        let text = """
+            [Custom job]
+            Exec=/bin/sh -c 'echo one; \(loop); echo two'
+            [Process web]
+            Command=/bin/sh -c 'echo first; \(loop); exec sleep 1000'
+
+            """
+        let mark = "watchctl: … watchd was restarted while this ran: what it had written before is in the log only\n"
+        try Lives.run(text) { lives in
+            func output(_ name: String) throws -> Finished { try lives.watchd.control("output", name) }
+            try lives.watchd.emit("job")
+            try wait(for: "its first line") { try output("job").text == "one\n" }
+            try wait(for: "the process") { try output("web").text == "first\n" }
+            lives.kill()
+            try lives.start()
+            for name in ["job", "web"] {
+                let found = try output(name)
+                #expect(found.text.isEmpty && found.errorText == mark, "\(found)")
+            }
+            try lives.folder.write("go", "")
+            try wait(for: "its end") { try !lives.watchd.ended("job").isEmpty }
+            let ended = try output("job")
+            #expect(ended.text == "two\n" && ended.errorText == mark, "\(ended)")
+            let id = try lives.watchd.ended("job")[0].id
+            #expect(try lives.watchd.control("show", "\(id)").text.contains("what it had written before"))
+            // From the store.
+            lives.stop()
+            try lives.start()
+            #expect(try output("job").errorText == mark)
+        }
+    }
+
+    @Test func whatKillModeLeavesRunningIsInTheRecordOfTheRun() throws {
+        let text = """
+            [Custom job]
+            Exec=/bin/sh -c '{ until [ -e @/go ]; do [ -e @/watch ] || exit 1; sleep 0.02; done; } >/dev/null 2>&1 & echo $! >@/left'
+            KillMode=process
+            [Custom plain]
+            Exec=/bin/true
+            KillMode=process
+
+            """
+        try Lives.run(text) { lives in
+            #expect(try lives.watchd.control("run", "--wait", "plain").code == 0)
+            #expect(try lives.watchd.control("run", "--wait", "job").code == 0)
+            for _ in 0..<2 {
+                let all = try lives.watchd.call(ListHistory.self, .init()).operations
+                #expect(all.map { ($0.leftProcesses ?? 0) > 0 } == [true, false])
+                let shown = try lives.watchd.control("show", "\(all[0].id)").text
+                #expect(shown.contains("of its run went on after its end, as KillMode= says"), "\(shown)")
+                // From the store.
+                lives.stop()
+                try lives.start()
+            }
+            try lives.folder.write("go", "")
         }
     }
 

@@ -11,6 +11,17 @@ import Testing
         try lives.watchd.status().problems.map { "\($0.object): \($0.problem)" }
     }
 
+    /// The bytes of a mark in the store, with all that is not ASCII left out.
+    private func storedMark(_ name: String, _ lives: Lives) throws -> String {
+        let code = """
+            import sqlite3, sys
+            database = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
+            for value, in database.execute("SELECT value FROM mark WHERE name = ?", sys.argv[2:]):
+                print(value.decode("ascii", "ignore"))
+            """
+        return try Program.run(["python3", "-c", code, lives.folder["state/watchd.db"], name]).text
+    }
+
     @Test func aJobThatAStopEndsIsAFailureUntilItIsForgotten() throws {
         let text = """
             [Custom job]
@@ -138,6 +149,56 @@ import Testing
             lives.stop()
             try lives.start()
             try wait(for: "the failure") { try problems(lives).count == 1 }
+        }
+    }
+
+    /// The store has a note of it, at most two seconds old.
+    @Test func whatWaitedIsNamedAfterAKillAsWell() throws {
+        let text = """
+            [Custom job]
+            Exec=/bin/sh -c 'until [ -e @/go ]; do [ -e @/watch ] || exit 1; sleep 0.02; done'
+            Coalesce=no
+            Overlap=wait
+            [Custom held]
+            Exec=/bin/true
+            Coalesce=no
+            Suspended=yes
+
+            """
+        try Lives.run(text, settings: Self.settings) { lives in
+            for _ in 1...4 { try lives.watchd.emit("job") }
+            try lives.watchd.emit("held")
+            try wait(for: "the job") { try lives.watchd.status().processes == 1 }
+            let waiting = try lives.operations(of: "job").filter { $0.state != .executing }.map(\.id)
+            #expect(waiting.count == 3)
+            try wait(for: "the note of what waits") { try storedMark("waiting", lives).contains("held") }
+            lives.kill()
+            try lives.start()
+            let loss = "4 operations that waited on queues that are not durable: job (3), held"
+            let problem = "watchd: the last watchd ended without a stop and lost \(loss)"
+            #expect(try problems(lives) == [problem])
+            #expect(lives.watchd.logText.contains("cleanly last time and lost \(loss)"))
+            #expect(try lives.watchd.control("status").text.contains("after an end without a stop"))
+            // Each is found by its number, and by its handler.
+            let why = "lost: watchd ended without a stop before it ran"
+            for id in waiting {
+                try wait(for: "the record of \(id)") { try lives.watchd.control("show", "\(id)").code == 0 }
+                #expect(try lives.watchd.control("show", "\(id)").text.contains(why))
+            }
+            #expect(try lives.watchd.control("explain", "job").text.contains(why))
+            // It is told once, also where nothing has happened since.
+            try wait(for: "the note to be gone") { try storedMark("waiting", lives).isEmpty }
+            lives.kill()
+            try lives.start()
+            #expect(try problems(lives).isEmpty)
+            // The one that ran lives on, and is not among them.
+            try lives.folder.write("go", "")
+            let ended = try lives.watchd.waitForEnded(1, of: "job")
+            #expect(!waiting.contains(ended[0].id) && ended[0].result != .cancelled)
+            lives.stop()
+            try lives.start()
+            #expect(try problems(lives).isEmpty)
+            #expect(try !lives.watchd.control("status").text.contains("after an end without a stop"))
         }
     }
 }

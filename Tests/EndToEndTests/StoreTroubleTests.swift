@@ -95,6 +95,37 @@ import Varlink
         }
     }
 
+    /// The store learns of the full disk by this run.
+    @Test func aRunThatWaitsForAFullDiskSaysSo() throws {
+        try withDisk { lives, disk in
+            try disk.fill()
+            let run = Background { [socket = lives.watchd.socket, path = lives.folder.path] in
+                guard let watchctl = try? Products.path("watchctl") else { return }
+                let line = "\"$0\" --socket \"$1\" run poke >\"$2/said\" 2>&1"
+                _ = try? Program.run(["/bin/sh", "-c", line, watchctl, socket, path])
+            }
+            let reason = "no space left for \(lives.folder["state"])/watchd.db"
+            try wait(for: "watchctl to say why it waits") {
+                lives.folder.text("said").contains("watchctl: watchd waits for its store: \(reason)")
+            }
+            func explained() throws -> [String] {
+                let steps = try lives.watchd.call(Explain.self, .init(name: "poke")).steps
+                return steps.filter { $0.operation != nil }.map { "\($0.code): \($0.sentence)" }
+            }
+            let id = try #require(try lives.watchd.status().waiting.first?.id)
+            let waits = "operation \(id) waits for the store: \(reason)"
+            #expect(try explained().contains("store: \(waits)"))
+            #expect(try !explained().contains { $0.hasPrefix("started") })
+            #expect(try lives.watchd.status().processes == 0)
+            try disk.free()
+            try lives.watchd.waitForEnded(1, of: "poke")
+            run.join()
+            let told = try explained()
+            let codes = told.compactMap { $0.split(separator: ":").first }.filter { ["store", "started"].contains($0) }
+            #expect(codes == ["store", "started"], "\(told)")
+        }
+    }
+
     @Test func aFullDiskHoldsDurableWorkBackAndHealsByItself() throws {
         try withDisk { lives, disk in
             try lives.watchd.emit("poke", data: 1)

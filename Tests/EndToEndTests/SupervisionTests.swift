@@ -87,6 +87,22 @@ import Testing
         }
     }
 
+    @Test func aProcessThatWasStoppedByHandIsPlainInStatus() throws {
+        try Lives.run(Self.text("one"), prepare: Self.install) { lives in
+            _ = try waitUntil(.up, lives.watchd)
+            #expect(try lives.watchd.status().stopped.isEmpty)
+            #expect(try lives.watchd.control("stop", "web").code == 0)
+            let stopped = try lives.watchd.status().stopped
+            #expect(stopped.map(\.object) == ["process/web"])
+            let shown = try lives.watchd.control("status").text
+            #expect(shown.contains("1 process stopped by hand"), "\(shown)")
+            #expect(shown.contains("= process/web  stopped by \(stopped[0].by), "), "\(shown)")
+            #expect(shown.contains("watchctl start web"), "\(shown)")
+            #expect(try lives.watchd.control("start", "web").code == 0)
+            #expect(try lives.watchd.status().stopped.isEmpty)
+        }
+    }
+
     @Test func aHandlerRestartsItAndSendsItSignals() throws {
         let handlers = """
             [Custom again]
@@ -151,10 +167,10 @@ import Testing
             #expect(!stopped[0].wanted)
             #expect(Linux.place(of: pid) == nil, "it is gone when the answer comes")
             let started = try watchd.control("start", "web")
-            #expect(started.code == 0 && started.text.contains("running for"), "\(started)")
+            #expect(started.code == 0 && started.text.contains("web running"), "\(started)")
             #expect(try watchd.control("restart", "nobody").code == 1)
             #expect(try watchd.control("explain", "web").text.contains("running for"))
-            #expect(try watchd.control("sources", "web").text.contains("process/web running for"))
+            #expect(try watchd.control("sources", "web").text.contains("process/web running"))
         }
     }
 

@@ -70,7 +70,7 @@ import Testing
             #expect(try watchd.handler("index").counters.done == 30)
             let pid = try #require(worker.pid)
             #expect(try watchd.control("handlers").text.contains("\(pid)"))
-            #expect(try watchd.control("status", "index").text.contains("running for"))
+            #expect(try watchd.control("status", "index").text.contains("(pid \(pid))"))
             #expect(try watchd.control("output", "index").text.contains("worker saw"))
         }
     }

@@ -38,7 +38,7 @@ import WatchFile
                 state.held.removeAll { $0.source == id }
                 if !(before + events).isEmpty { state.held.append(StoredHold(source: id, events: before + events)) }
             case .members(let id, let count): state.groups[id] = count
-            case .ended, .retrying, .retried, .forgotten, .process, .cancelledByStop, .snapshot: break
+            case .ended, .retrying, .retried, .forgotten, .process, .cancelledByStop, .snapshot, .waiting, .lost: break
             }
         }
         for view in ended { operations[view.id] = nil }

@@ -144,6 +144,7 @@ extension Containment {
                 rim.start(run)
                 try wait(for: "the end") { rim.ended[run.run] != nil }
                 #expect(isAlive(folder))
+                #expect(rim.used[run.run]?.leftProcesses ?? 0 > 0, "its record says so")
                 rim.sweep()
                 try wait(for: "it to be swept away") { !isAlive(folder) && containment.runs.isEmpty }
             }

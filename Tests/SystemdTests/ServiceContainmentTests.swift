@@ -35,7 +35,7 @@ import Testing
 
     private func waitForEnd(_ machine: Machine, of processes: [String]) throws {
         #expect(try machine.run("touch", "/run/go").code == 0)
-        try wait(for: "its end") { try machine.run("watchctl", "history", "escapes").text.contains("ok") }
+        try wait(for: "its end") { try machine.run("watchctl", "history", "escapes").text.contains("done") }
         for process in processes { #expect(try !machine.isAlive(process), "process \(process)") }
         #expect(try machine.run("sh", "-c", "ls -d /sys/fs/cgroup/system.slice/watchd.service/run-*").code != 0)
     }

@@ -65,7 +65,7 @@ import Testing
             #expect(running.contains("\"pid\":\(process)"), "\(running)")
             #expect(try machine.run("touch", "/run/go").code == 0)
             try wait(for: "its end") {
-                try machine.run("watchctl", "history", "left").text.contains("ok")
+                try machine.run("watchctl", "history", "left").text.contains("done")
             }
             #expect(try machine.run("systemctl", "stop", "watchd.service").code == 0)
             try expectNothingIsLeft(machine, of: [process])

@@ -1,5 +1,6 @@
 import ControlInterface
 import ControlKit
+import Synchronization
 import Testing
 import Varlink
 
@@ -7,6 +8,15 @@ import Varlink
 
 @Suite("Verbs with several names")
 struct SeveralNamesTests: VerbTesting {
+    /// The answer to the question which names there are; `nil`: it is another call.
+    private static func known(_ call: Call, _ names: [String]) -> SampleServer.Answer? {
+        guard call.name == "ListNames", let asked = try? call.parameters(as: ListNames.Parameters.self) else {
+            return nil
+        }
+        let prefix = asked.prefix ?? ""
+        return .reply(Sample.json(ListNames.Reply(names: names.map { "any/\($0)" }.filter { $0.hasSuffix(prefix) })))
+    }
+
     @Test(
         arguments: [
             (["suspend", "a", "b"], "queue/a is suspended\nqueue/b is suspended\n"),
@@ -15,7 +25,9 @@ struct SeveralNamesTests: VerbTesting {
         ])
     func eachNameIsACall(arguments: [String], output: String) throws {
         let outcome = try run(arguments) { call in
+            if let answer = Self.known(call, ["a", "b"]) { return answer }
             switch call.name {
+            case "GetOperation": return .reply(Sample.json(GetOperation.Reply(operation: Samples.detail)))
             case "Suspend":
                 let name = (try? call.parameters(as: Suspend.Parameters.self))?.name ?? ""
                 return .reply(Sample.json(SuspensionCount(name: "queue/\(name)", suspended: 1)))
@@ -34,6 +46,7 @@ struct SeveralNamesTests: VerbTesting {
     @Test(arguments: ["start", "stop", "restart"])
     func processesAreSteeredOneAfterTheOther(verb: String) throws {
         let outcome = try run([verb, "a", "b"]) { call in
+            if let answer = Self.known(call, ["a", "b"]) { return answer }
             let name = (try? call.parameters(as: ProcessName.self))?.name ?? ""
             guard var process = Samples.source.processes?.first else { return .nothing }
             (process.state, process.pid) = (.starting, nil)
@@ -44,6 +57,7 @@ struct SeveralNamesTests: VerbTesting {
 
     @Test func whatFailsOfOneDoesNotKeepTheOthers() throws {
         let outcome = try run(["resume", "x", "b", "y"]) { call in
+            if let answer = Self.known(call, ["x", "b", "y"]) { return answer }
             let name = (try? call.parameters(as: Resume.Parameters.self))?.name ?? ""
             return name == "b"
                 ? .reply(Sample.json(SuspensionCount(name: "queue/b", suspended: 0)))
@@ -55,8 +69,26 @@ struct SeveralNamesTests: VerbTesting {
         #expect(outcome.failure?.exitCode == .failed)
     }
 
+    /// First every name has to be right.
+    @Test(arguments: ["suspend", "resume", "cancel", "retry", "forget", "start", "stop", "restart"])
+    func anUnknownNameKeepsAllFromBeingActedOn(verb: String) throws {
+        let acted = Mutex<[String]>([])
+        let outcome = try run([verb, "a", "17", "x", "b"]) { call in
+            if let answer = Self.known(call, ["a", "b"]) { return answer }
+            if call.name == "GetOperation" { return .error(ManagerError.noSuchOperation(id: 17).reply) }
+            acted.withLock { $0.append(call.name) }
+            return .error(ManagerError.noSuchName(name: "x", nearest: nil, kinds: [], others: []).reply)
+        }
+        #expect(outcome.failure?.exitCode == .failed)
+        #expect(outcome.failure?.message == "there is no “x”")
+        #expect(outcome.failure?.details.last == "nothing was done with “a”, “b”: first every name has to be right")
+        // Those that are unknown were asked for, so that the daemon says what is wrong.
+        #expect(acted.withLock(\.count) == 2)
+    }
+
     @Test func forgetAllIsTheFailuresOfEveryHandler() throws {
         let outcome = try run(["forget", "--all"]) { call in
+            if let answer = Self.known(call, ["backup", "build"]) { return answer }
             if let asked = try? call.parameters(as: ListHistory.Parameters.self), call.name == "ListHistory" {
                 guard asked.unsettled == true else { return .nothing }
                 var other = Samples.operation

@@ -127,7 +127,7 @@ struct VerbTests: VerbTesting {
             }
             #expect(outcome.code == code)
             #expect(outcome.output == "said\nsaid\n")
-            let end = [.done: "ok", .failed: "FAILED exit 12"][result] ?? result.rawValue
+            let end = [.done: "done", .failed: "FAILED exit 12"][result] ?? result.rawValue
             #expect(outcome.remarks == "x: operations 5, 6: \(end)\n")
         }
     }
@@ -146,7 +146,7 @@ struct VerbTests: VerbTesting {
             #expect(outcome.code == code)
             #expect(
                 outcome.output.hasPrefix(
-                    "ingest 4601: \(result == .done ? "ok" : result == .failed ? "FAILED" : "cancelled")"))
+                    "ingest 4601: \(result == .done ? "done" : result == .failed ? "FAILED" : "cancelled")"))
         }
         let endless = try run(["wait", "images", "--timeout", "infinity"], answer: Self.anySample)
         #expect(endless.code == .done)
@@ -230,6 +230,20 @@ struct VerbTests: VerbTesting {
             listener.close()
             #expect(outcome.failure?.message == "watchd at \(path) has not answered \(awaited) for \(span)")
             #expect(outcome.failure?.exitCode == .unreachable)
+        }
+    }
+
+    /// A wait that was looked at in between is told as a whole.
+    @Test func theSpanThatIsToldIsThatOfTheCommandLine() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/socket"
+            let listener = try Linux.socket(for: .unix(path.pathBytes), .stream)
+            try Linux.bind(listener.rawValue, .unix(path.pathBytes))
+            try Linux.listen(listener.rawValue)
+            let outcome = try run(["emit", "x", "--timeout", "1100ms"], socket: path)
+            listener.close()
+            #expect(outcome.failure?.message == "watchd at \(path) has not answered Emit for 1s")
+            #expect(outcome.remarks.contains("watchd does not answer; waiting"), "\(outcome.remarks)")
         }
     }
 

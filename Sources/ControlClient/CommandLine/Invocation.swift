@@ -18,23 +18,6 @@ struct Invocation {
 
     func has(_ option: Option) -> Bool { options[option] != nil }
 
-    /// Does it for each operand. A failure of one does not keep it from the others; all of them are told at the end.
-    func forEachOperand(_ work: (String) throws(Failure) -> Void) throws(Failure) {
-        var failures: [Failure] = []
-        for operand in operands {
-            do throws(Failure) {
-                try work(operand)
-            } catch {
-                // Others would fail as well.
-                guard error.exitCode == .failed else { throw error }
-                failures.append(error)
-            }
-        }
-        guard var last = failures.popLast() else { return }
-        last.details = failures.flatMap { $0.details + [$0.message] } + last.details
-        throw last
-    }
-
     /// The operands byte for byte.
     var operandBytes: [[UInt8]] {
         zip(operands, operandPlaces).map { operand, place in

@@ -25,11 +25,12 @@ struct FinishedTable {
             .init(title: "FINISHED"), .init(title: "ID"), .init(title: "HANDLER", yields: true),
             .init(title: "RESULT", isFlexible: true), .init(title: "TOOK", isNumber: true, rank: 1),
             .init(title: "TRY", isNumber: true, rank: 2), .init(title: "CPU", isNumber: true, rank: 4, isRare: true),
-            .init(title: "MEMORY", isNumber: true, rank: 3, isRare: true), .init(title: "CAUSE", isFlexible: true),
+            .init(title: "MEMORY", isNumber: true, rank: 3, isRare: true),
+            .init(title: "CAUSE", isFlexible: true, isWrapped: true),
         ])
         for row in rows { table.add(cells(row)) }
-        let lines = table.lines(width: screen.width)
-        return [lines[0]] + byDay(zip(rows, lines.dropFirst()))
+        let blocks = table.blocks(width: screen.width)
+        return blocks[0] + byDay(zip(rows, blocks.dropFirst()))
     }
 
     private func rows(_ operations: [OperationSummary]) -> [Row] {
@@ -90,16 +91,16 @@ struct FinishedTable {
         return (source ?? "") + what + "  (--all: each)"
     }
 
-    /// The lines with a heading above the first one of each day.
-    private func byDay(_ lines: some Sequence<(Row, Styled)>) -> [Styled] {
+    /// The lines of the rows, with a heading above the first row of each day.
+    private func byDay(_ blocks: some Sequence<(Row, [Styled])>) -> [Styled] {
         var result: [Styled] = []
         var day: Int?
-        for (row, line) in lines {
+        for (row, lines) in blocks {
             if let ended = screen.instant(row.newest.ended), row.day != day {
                 day = row.day
                 result.append(Styled(heading(ended), .dim))
             }
-            result.append(line)
+            result += lines
         }
         return result
     }

@@ -23,15 +23,16 @@ struct Lists {
                 Styled(source.handlers.joined(separator: " ")), Styled(source.detail ?? source.description ?? ""),
             ])
         }
-        let reasons = sources.flatMap { source in
+        // The line of a process that was stopped says so.
+        let reasons = sources.filter { $0.processes == nil || $0.state != .waiting }.flatMap { source in
             let next = source.nextTry.map { "; next try \(screen.ahead($0))" } ?? ""
             return source.reason.map { Styled("\(source.name): \($0)\(next)", .dim).wrapped(to: screen.width) } ?? []
         }
         let processes = sources.flatMap { source in
-            (source.processes ?? []).map { process in
+            (source.processes ?? []).flatMap { process in
                 let copy = source.processes?.count ?? 0 > 1 ? ", copy \(process.copy)" : ""
                 return Styled("\(source.name)\(copy) \(ProcessText.standing(process, screen))", .dim)
-                    .cut(to: screen.width)
+                    .wrapped(to: screen.width)
             }
         }
         return lines(table, none: "The watch file has no sources.") + reasons + processes
@@ -74,7 +75,8 @@ struct Lists {
     func queues(_ queues: [ListQueues.Queue]) -> [Styled] {
         var table = Table([
             .init(title: "QUEUE", yields: true), .init(title: "TYPE", rank: 3),
-            .init(title: "QOS", isFlexible: true, rank: 4), .init(title: "STATE", isFlexible: true),
+            .init(title: "QOS", isFlexible: true, rank: 4),
+            .init(title: "STATE", isFlexible: true, isWrapped: true),
             .init(title: "RUNNING", isNumber: true),
             .init(title: "WAITING", isNumber: true),
             .init(title: "BACKLOG", isNumber: true, rank: 1),
@@ -106,7 +108,7 @@ struct Lists {
         var table = Table([
             .init(title: title, isFlexible: true), .init(title: "FREE", isNumber: true),
             .init(title: "VALUE", isNumber: true), .init(title: "WAITING", isNumber: true),
-            .init(title: "HELD BY", isFlexible: true, isRare: true),
+            .init(title: "HELD BY", isFlexible: true, isWrapped: true, isRare: true),
         ])
         for semaphore in semaphores {
             let isShort = semaphore.available <= 0 && semaphore.waiting > 0
@@ -149,7 +151,8 @@ struct Lists {
             .init(title: "ID", isNumber: true), .init(title: "HANDLER", yields: true),
             .init(title: "QUEUE", rank: 1), .init(title: "STATE"),
             .init(title: "SINCE", isNumber: true), .init(title: "TRY", isNumber: true, rank: 2),
-            .init(title: "CAUSE", isFlexible: true), .init(title: "WAITS FOR", isFlexible: true),
+            .init(title: "CAUSE", isFlexible: true, isWrapped: true),
+            .init(title: "WAITS FOR", isFlexible: true, isWrapped: true),
         ])
         for operation in operations {
             table.add([

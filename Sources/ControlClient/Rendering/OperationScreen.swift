@@ -34,6 +34,7 @@ struct OperationScreen {
             ("Parts", summary.parts.map { "\(summary.partsEnded ?? 0) of \($0) done" }),
             ("Followed by", summary.successor.map { "operation \($0)" }),
             ("Durable", summary.durable == true ? "yes: kept until it has run" : nil),
+            ("Left behind", leftBehind),
             ("Redelivered", summary.redelivered ? "yes: a run of it may have happened before" : nil),
             ("Dealt with", settled),
         ]
@@ -41,7 +42,7 @@ struct OperationScreen {
             let entries = Phrases.count(summary.entries, "entry", "entries")
             facts.append(("Carries", "\(entries), \(Phrases.count(summary.deliveries, "delivery", "deliveries"))"))
         }
-        var table = Table([.init(title: ""), .init(title: "", isFlexible: true)])
+        var table = Table([.init(title: ""), .init(title: "", isFlexible: true, isWrapped: true)])
         for case (let name, let value?) in facts { table.add([Styled(name, .dim), Styled(value)]) }
         return screen.spread(title, state) + table.lines(width: screen.width, indent: 2, titled: false)
     }
@@ -50,6 +51,13 @@ struct OperationScreen {
     private var holds: String? {
         guard let acquired = summary.acquired, !acquired.isEmpty else { return nil }
         return acquired.sorted { $0.key < $1.key }.map { ([$0] + $1).joined(separator: " ") }.joined(separator: ", ")
+    }
+
+    /// `2 processes of its run went on after its end, as KillMode= says`.
+    private var leftBehind: String? {
+        summary.leftProcesses.map {
+            "\(Phrases.count($0, "process", "processes")) of its run went on after its end, as KillMode= says"
+        }
     }
 
     /// The later fate of a failure.
@@ -65,7 +73,9 @@ struct OperationScreen {
 
     private var events: [Styled] {
         guard !operation.events.isEmpty else { return [] }
-        var table = Table([.init(title: ""), .init(title: "", isNumber: true), .init(title: "", isFlexible: true)])
+        var table = Table([
+            .init(title: ""), .init(title: "", isNumber: true), .init(title: "", isFlexible: true, isWrapped: true),
+        ])
         for event in operation.events.prefix(Self.eventsShown) {
             table.add([
                 Styled(screen.clock(event.members?["time"]?.string)),
@@ -85,7 +95,7 @@ struct OperationScreen {
         var table = Table([
             .init(title: "RUN", isNumber: true), .init(title: "STARTED"), .init(title: "ENDED"),
             .init(title: "PID", isNumber: true), .init(title: "RESULT", isFlexible: true),
-            .init(title: "REASON", isFlexible: true),
+            .init(title: "REASON", isFlexible: true, isWrapped: true),
         ])
         for run in operation.runs {
             let result = run.result.map {
@@ -118,11 +128,15 @@ struct OperationScreen {
     }
 
     private var output: [Styled] {
-        guard let text = RunText.lines(operation.output, operation.outputBase64) else { return [] }
+        let lost =
+            summary.foundAgain == true
+            ? Styled(RunText.lacksBeginning, .dim).wrapped(to: screen.width - 2).map { Styled("  ") + $0 } : []
+        let text = RunText.lines(operation.output, operation.outputBase64) ?? []
+        if text.isEmpty, lost.isEmpty { return [] }
         let more = text.count - Self.linesShown
         let earlier =
             more > 0 ? Styled("  \(Phrases.count(more)) lines before: watchctl output \(summary.id)", .dim) : nil
-        return [Styled("OUTPUT", .bold)] + (earlier.map { [$0] } ?? [])
+        return [Styled("OUTPUT", .bold)] + lost + (earlier.map { [$0] } ?? [])
             + text.suffix(Self.linesShown).map { Styled("  ") + $0 }
     }
 }

@@ -3,7 +3,7 @@ import Schedule
 
 /// How an operation stands, in a few words.
 enum OperationText {
-    /// `ok`, `FAILED exit 12`, `skipped`; the state of what has not ended.
+    /// `done`, `FAILED exit 12`, `skipped`; the state of what has not ended.
     static func result(_ operation: OperationSummary) -> Styled {
         guard let result = operation.result else {
             // Its places are taken, and nothing of it runs yet.
@@ -32,7 +32,7 @@ enum OperationText {
         _ result: OperationSummary.Result, exitStatus: Int? = nil, signal: String? = nil, reason: String? = nil
     ) -> Styled {
         switch result {
-        case .done: Styled("ok", .green)
+        case .done: Styled("done", .green)
         case .failed:
             if let signal {
                 Styled("FAILED \(signal)", .red)
@@ -47,7 +47,7 @@ enum OperationText {
         }
     }
 
-    /// For where the cause has a column of its own: `ok, redelivered`.
+    /// For where the cause has a column of its own: `done, redelivered`.
     static func ended(_ operation: OperationSummary) -> Styled {
         let isRedelivered = operation.redelivered && operation.result == .done
         return brief(operation) + Styled(isRedelivered ? ", redelivered" : "")

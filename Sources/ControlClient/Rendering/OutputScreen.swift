@@ -14,17 +14,19 @@ struct OutputScreen {
     var lines: [Styled] {
         guard screen.isTerminal else { return text ?? [] }
         guard isKnown else { return [] }
-        return heading + (cut.map { [Styled($0, .dim)] } ?? []) + (text ?? [Styled(nothing, .dim)])
+        return heading + (cut.map { Styled($0, .dim).wrapped(to: screen.width) } ?? [])
+            + (text ?? [Styled(nothing, .dim)])
     }
 
     /// A sentence that the lines do not have.
     var remark: String? { screen.isTerminal && isKnown ? nil : rawRemark }
 
     /// Besides the bytes.
-    var rawRemark: String? { bytes.isEmpty ? nothing : cut }
+    var rawRemark: String? { bytes.isEmpty ? cut ?? nothing : cut }
 
     /// Where the beginning is missing.
     private var cut: String? {
+        if reply.lacksBeginning == true, reply.outputCut != true { return RunText.lacksBeginning }
         let keeper = reply.source == nil ? "a run" : "a process"
         return reply.outputCut == true ? "… the last \(bytes.count >> 10) KiB: watchd keeps no more of \(keeper)" : nil
     }
@@ -60,6 +62,7 @@ struct OutputScreen {
             return "operation \(summary.id) has had \(Phrases.count(summary.attempt, "attempt", "attempts")) so far"
         }
         if reply.forgotten == true { return "Its output is no longer kept." }
+        if reply.lacksBeginning == true { return "It has written nothing since." }
         let isOver = attempt < summary.attempt || summary.result != nil
         return isOver ? "It wrote nothing." : "It has written nothing so far."
     }
@@ -67,6 +70,9 @@ struct OutputScreen {
 
 /// Output of a run, as it comes over the control socket.
 enum RunText {
+    /// In the place of what an earlier watchd has read.
+    static let lacksBeginning = "… watchd was restarted while this ran: what it had written before is in the log only"
+
     /// Byte for byte.
     static func bytes(_ text: String?, _ base64: String?) -> [UInt8] {
         base64.flatMap(Base64.decode) ?? Array((text ?? "").utf8)

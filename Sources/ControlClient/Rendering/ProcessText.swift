@@ -1,4 +1,5 @@
 import ControlInterface
+import Schedule
 
 /// Supervised processes, for people.
 enum ProcessText {
@@ -17,15 +18,23 @@ enum ProcessText {
     static func standing(_ process: SupervisedProcess, _ screen: Screen) -> String {
         let restarts =
             process.restarts == 0 ? "" : ", \(process.restarts) restart\(process.restarts == 1 ? "" : "s")"
-        let age = screen.age(process.since)
+        let age = span(since: process.since, screen)
         let end = process.lastEnd.map { "; before: \($0)" } ?? ""
         let pid = process.pid.map { " (pid \($0))" } ?? ""
         return switch process.state {
-        case .up: "running for \(age)\(pid)\(restarts)\(end)"
+        case .up: "running\(age)\(pid)\(restarts)\(end)"
         case .starting: "starting"
-        case .stopping: "stopping for \(age)\(pid)" + (process.wanted ? "; restarts when it has exited" : "")
+        case .stopping: "stopping\(age)\(pid)" + (process.wanted ? "; restarts when it has exited" : "")
         case .backingOff: "restarts \(screen.ahead(process.nextStart))\(restarts)\(end)"
-        case .down: (process.wanted ? "down" : "stopped") + " for \(age)\(end)"
+        case .down: (process.wanted ? "down" : "stopped") + "\(age)\(end)"
         }
+    }
+
+    /// ` for 2min`; nothing within the first second.
+    private static func span(since time: String, _ screen: Screen) -> String {
+        guard let instant = screen.instant(time), screen.now.microseconds - instant.microseconds >= 1_000_000 else {
+            return ""
+        }
+        return " for \(screen.age(time))"
     }
 }

@@ -28,6 +28,7 @@ struct StatusScreen {
         let identity =
             "watchd \(status.version)\(owner.map { " " + $0 } ?? "") on \(status.host), up since \(screen.short(status.started)) "
             + "(\(SpanText.glance(Int64(status.uptimeUsec))))"
+            + (status.isAfterUncleanEnd ? ", after an end without a stop" : "")
         let sections = Phrases.count(status.sections, "section")
         // A client that may only read is not told the names of files.
         let files =
@@ -50,6 +51,9 @@ struct StatusScreen {
         var counts: [String] = []
         if !status.problems.isEmpty { counts.append(Phrases.count(status.problems.count, "problem")) }
         if !status.pauses.isEmpty { counts.append(Phrases.count(status.pauses.count, "pause")) }
+        if !status.stopped.isEmpty {
+            counts.append("\(Phrases.count(status.stopped.count, "process", "processes")) stopped by hand")
+        }
         let name = status.state.rawValue
         if counts.isEmpty { return Styled(name, status.state == .running ? .green : .yellow) }
         let all = counts.joined(separator: ", ")
@@ -95,8 +99,8 @@ struct StatusScreen {
     // MARK: Sections
 
     private var problems: [Styled] {
-        guard !(status.problems.isEmpty && status.pauses.isEmpty) else { return [] }
-        let names = status.problems.map(\.object) + status.pauses.map(\.object)
+        guard !(status.problems.isEmpty && status.pauses.isEmpty && status.stopped.isEmpty) else { return [] }
+        let names = status.problems.map(\.object) + status.pauses.map(\.object) + status.stopped.map(\.object)
         let nameWidth = min(names.map { Styled($0).width }.max() ?? 0, screen.width / 3)
         var lines = [Styled("PROBLEMS", .bold)]
         func add(_ mark: Styled, _ object: String, _ text: String, _ more: String? = nil) {
@@ -116,6 +120,11 @@ struct StatusScreen {
         for pause in status.pauses {
             add(Styled("=", .yellow), pause.object, self.text(of: pause))
         }
+        for stopped in status.stopped {
+            add(
+                Styled("=", .yellow), stopped.object, "stopped by \(stopped.by), \(screen.ago(stopped.since))",
+                "it starts again with watchd · watchctl start \(stopped.object.split(separator: "/").last ?? "")")
+        }
         return lines
     }
 
@@ -128,7 +137,8 @@ struct StatusScreen {
         let usual = isUsualKnown ? [Table.Column(title: "USUALLY", isNumber: true)] : []
         return operations(
             "RUNNING (\(Phrases.count(status.running.count)))", status.running,
-            last: [.init(title: "FOR", isNumber: true)] + usual + [.init(title: "CAUSE", isFlexible: true)]
+            last: [.init(title: "FOR", isNumber: true)] + usual
+                + [.init(title: "CAUSE", isFlexible: true, isWrapped: true)]
         ) { operation in
             let typical = Styled(operation.usualUsec.map { OperationText.took($0) } ?? "-")
             return [Styled(screen.age(operation.started))] + (isUsualKnown ? [typical] : [])
@@ -149,7 +159,9 @@ struct StatusScreen {
         }
         let lines = operations(
             "WAITING (\(Phrases.count(status.operationsPending + held.count)))", status.waiting,
-            last: [.init(title: "SINCE", isNumber: true), .init(title: "FOR", isFlexible: true)], and: held
+            last: [
+                .init(title: "SINCE", isNumber: true), .init(title: "FOR", isFlexible: true, isWrapped: true),
+            ], and: held
         ) { [Styled(screen.age($0.submitted)), Styled(reason($0))] }
         guard more > 0, !lines.isEmpty else { return lines }
         return lines + [Styled("  \(Phrases.count(more)) more: watchctl operations", .dim)]
@@ -201,7 +213,7 @@ struct StatusScreen {
 
     private var next: [Styled] {
         guard !status.next.isEmpty else { return [] }
-        var table = Table([.init(title: ""), .init(title: ""), .init(title: "", isFlexible: true)])
+        var table = Table([.init(title: ""), .init(title: ""), .init(title: "", isFlexible: true, isWrapped: true)])
         for elapse in status.next.prefix(Self.elapsesShown) {
             table.add([
                 Styled(screen.planned(elapse.time)), Styled(screen.ahead(elapse.time)),

@@ -15,11 +15,15 @@ struct Table {
         var yields = false
         /// Left out where no row has anything in it.
         var isRare = false
+
+        fileprivate var narrowest: Int { isWrapped ? Table.narrowestWrapped : Table.narrowest }
     }
 
     private static let gap = 2
     /// To this a flexible column can shrink.
-    private static let narrowest = 8
+    fileprivate static let narrowest = 8
+    /// And one whose cells go on below: in less nobody reads a sentence.
+    fileprivate static let narrowestWrapped = 20
 
     private let columns: [Column]
     private var rows: [[Styled]] = []
@@ -35,20 +39,29 @@ struct Table {
     ///   - indent: blanks before each line; counted in `width`.
     ///   - titled: whether the first line is the titles.
     func lines(width: Int, indent: Int = 0, titled: Bool = true) -> [Styled] {
+        blocks(width: width, indent: indent, titled: titled).flatMap(\.self)
+    }
+
+    /// The lines of each row.
+    func blocks(width: Int, indent: Int = 0, titled: Bool = true) -> [[Styled]] {
         let titles = columns.map { Styled($0.title, .bold) }
         let whole = titled ? [titles] + rows : rows
         let shown = shown(whole, room: width - indent)
         let columns = shown.map { self.columns[$0] }
         let all = whole.map { row in shown.map { row[$0] } }
         let widths = Self.widths(of: all, columns, room: width - indent).widths
-        return all.flatMap { Self.wrapped($0, columns, widths) }.map { row in
-            let cells = zip(zip(row, columns), widths).map { cell, width in
-                cell.0.cut(to: width).padded(to: width, right: cell.1.isNumber)
-            }
-            let gap = Styled(String(repeating: " ", count: Self.gap))
-            let line = cells.dropFirst().reduce(cells.first ?? Styled("")) { $0 + gap + $1 }
-            return (Styled(String(repeating: " ", count: indent)) + line).cut(to: width)
+        let space = Styled(String(repeating: " ", count: indent))
+        return all.map { row in
+            Self.wrapped(row, columns, widths).map { (space + Self.line($0, columns, widths)).cut(to: width) }
         }
+    }
+
+    private static func line(_ row: [Styled], _ columns: [Column], _ widths: [Int]) -> Styled {
+        let cells = zip(zip(row, columns), widths).map { cell, width in
+            cell.0.cut(to: width).padded(to: width, right: cell.1.isNumber)
+        }
+        let gap = Styled(String(repeating: " ", count: gap))
+        return cells.dropFirst().reduce(cells.first ?? Styled("")) { $0 + gap + $1 }
     }
 
     /// The lines of one row.
@@ -85,7 +98,7 @@ struct Table {
         var excess = widths.reduce(0, +) + gap * (widths.count - 1) - room
         // The widest gives first.
         while excess > 0,
-            let widest = columns.indices.filter({ columns[$0].isFlexible && widths[$0] > narrowest })
+            let widest = columns.indices.filter({ columns[$0].isFlexible && widths[$0] > columns[$0].narrowest })
                 .max(by: { widths[$0] < widths[$1] })
         {
             widths[widest] -= 1
@@ -93,7 +106,7 @@ struct Table {
         }
         guard !columns.contains(where: { $0.rank > 0 }) else { return (widths, excess) }
         for column in columns.indices where columns[column].yields && excess > 0 {
-            let given = min(excess, max(0, widths[column] - narrowest))
+            let given = min(excess, max(0, widths[column] - columns[column].narrowest))
             widths[column] -= given
             excess -= given
         }

@@ -3,6 +3,8 @@ package struct OperationRun: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey {
         case attempt, pid, started, ended, result, signal, reason, used
         case exitStatus = "exit_status"
+        case foundAgain = "found_again"
+        case leftProcesses = "left_processes"
     }
 
     package var attempt: Int
@@ -16,6 +18,10 @@ package struct OperationRun: Codable, Equatable, Sendable {
     package var reason: String?
     /// Once it has ended, where it had processes.
     package var used: ResourcesUsed?
+    /// A later watchd has found the run: what it had written before is in the log only.
+    package var foundAgain: Bool?
+    /// Processes that went on after its end, as `KillMode=` says; `nil`: none.
+    package var leftProcesses: Int?
 
     /// Members that are not named here are `nil` at first.
     package init(attempt: Int, pid: Int? = nil, started: String) {

@@ -25,6 +25,8 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         case tookUsec = "took_usec"
         case usualUsec = "usual_usec"
         case exitStatus = "exit_status"
+        case foundAgain = "found_again"
+        case leftProcesses = "left_processes"
         case byHand = "by_hand"
     }
 
@@ -81,6 +83,10 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var acquired: [String: [String]]?
     /// Of its last run that has ended.
     package var used: ResourcesUsed?
+    /// A later watchd has found the run: what it had written before is in the log only.
+    package var foundAgain: Bool?
+    /// Processes that went on after its end, as `KillMode=` says; `nil`: none.
+    package var leftProcesses: Int?
 
     /// Members that are not named here are `nil` or empty at first.
     package init(

@@ -39,6 +39,7 @@ extension Runtime {
             logger: logger
         ) { [unowned self] change in storeChanged(change) }
         if !cancelledBefore.isEmpty { persistence?.write([.cancelledByStop("")]) }
+        recordLost()
         if !wasClosed { persistence?.check() }
     }
 
@@ -78,7 +79,7 @@ extension Runtime {
 
     /// Each stop is told of at one start.
     private func tellCancelled(_ state: StoredState) {
-        cancelledBefore = CancelledByStop(text: state.cancelledByStop)
+        cancelledBefore = WaitingByHandler(text: state.cancelledByStop)
         if !cancelledBefore.isEmpty {
             logger.log(.warning, "the last stop cancelled \(cancelledBefore.sentence)")
         }
@@ -88,13 +89,8 @@ extension Runtime {
         snapshots.take(contents)
         tellCancelled(state)
         tell(StoreLoss(contents, state, folder: StateDirectory.path(engine.settings)))
-        if !contents.wasClosed, !contents.wasRemoved {
-            let unread = manager.isManaged ? "" : ", and so was unread data in its FIFOs and sockets"
-            logger.log(
-                .notice,
-                "watchd did not shut down cleanly last time: operations waiting in non-durable queues were lost (how many "
-                    + "is unknown)\(unread)")
-        }
+        let record = recordReader()
+        tellUncleanEnd(contents, state) { record($0) != nil }
         let running = state.operations.count { operation in
             operation.runs.contains { run in
                 runs(RunID(operation: operation.id, attempt: operation.attempt, part: run.part), run.pid)
@@ -125,8 +121,7 @@ extension Runtime {
         var state = StoredState(contents, logger: logger)
         // After a stop nothing is lost that was not told.
         if contents.wasClosed { state.groups = [:] }
-        let history = try? HistoryReader(folder: StateDirectory.path(engine.settings))
-        func record(_ id: UInt64) -> HistoryRow? { (try? history?.record(id))?.row }
+        let record = recordReader()
         for operation in Self.unknownRequirements(state.operations) {
             state.results[operation] = record(operation).flatMap { EngineResult(rawValue: $0.result) }
         }
@@ -138,6 +133,12 @@ extension Runtime {
         guard isPossible else { return state }
         Adoption(kept: kept, found: found, configuration: parts.configuration) { record($0) != nil }.apply(to: &state)
         return state
+    }
+
+    /// Looks operations up in the history, before anything is written.
+    private func recordReader() -> (UInt64) -> HistoryRow? {
+        let history = try? HistoryReader(folder: StateDirectory.path(engine.settings))
+        return { id in (try? history?.record(id))?.row }
     }
 
     /// Processes that an earlier watchd left, of a user that their section still names.
@@ -192,6 +193,9 @@ extension Runtime {
             for name in state.suspensions.keys.sorted() where engine.suspensions(of: name) != nil {
                 logger.log(.warning, "\(name) has gone on since the start: \(late) it as suspended")
             }
+            let record = recordReader()
+            tellUncleanEnd(contents, state) { record($0) != nil }
+            recordLost()
             members.restore(state.groups)
             // Sources that are let go by this look for them.
             takePositions(state)

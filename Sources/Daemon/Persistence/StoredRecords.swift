@@ -8,12 +8,13 @@ extension StoreWrite {
     /// Somebody waits for it, or it must not be lost.
     var isUrgent: Bool {
         switch self {
-        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process, .booted: true
+        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process, .booted, .lost:
+            true
         // An operation that the store has as running would have failed, after a crash, though its end was told.
         case .ended(let view): view.isDurable || view.isStored || view.result?.isFailure == true
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
-        case .retrying, .position, .members, .cancelledByStop, .snapshot: false
+        case .retrying, .position, .members, .waiting, .cancelledByStop, .snapshot: false
         }
     }
 
@@ -21,7 +22,7 @@ extension StoreWrite {
     var isHistory: Bool {
         switch self {
         case .ended(let view): !view.isStored
-        case .retrying, .timer, .members, .cancelledByStop: true
+        case .retrying, .timer, .members, .waiting, .lost, .cancelledByStop: true
         case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .forgotten, .process,
             .booted, .snapshot:
             false
@@ -35,10 +36,10 @@ extension StoreWrite {
         case .update(let operation): operation.appended.reduce(Event.cost) { $0 + $1.load.bytes }
         case .ended(let view), .retrying(let view): view.events.reduce(view.output.count) { $0 + $1.load.bytes }
         case .held(_, let events, _): events.reduce(0) { $0 + $1.load.bytes }
+        case .waiting(let note): note.count
         case .snapshot(_, _, .entries(let entries)): entries.reduce(Event.cost) { $0 + $1.path.count + 64 }
         case .snapshot, .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried,
-            .forgotten,
-            .cancelledByStop:
+            .forgotten, .lost, .cancelledByStop:
             Event.cost
         }
     }
@@ -77,6 +78,8 @@ extension StoreWrite {
         case .members(let group, let count):
             [.mark(name: "\(group)", value: count == 0 ? nil : Array("\(count)".utf8))]
         case .cancelledByStop(let text): [.mark(name: "cancelled", value: text.isEmpty ? nil : Array(text.utf8))]
+        case .waiting(let note): [.mark(name: "waiting", value: note.isEmpty ? nil : note)]
+        case .lost(let operation): [.record(HistoryRow(lost: operation))]
         case .position(let source, let position): [.mark(name: "position/\(source)", value: position)]
         case .snapshot(let source, let root, let write):
             [.snapshot(SnapshotChange(source.description, root, write))]
@@ -123,6 +126,17 @@ extension HistoryRow {
     }
 }
 
+extension HistoryRow {
+    /// An operation that the end of a watchd without a stop has lost. When that was is not known.
+    fileprivate init(lost operation: WaitingOperation) {
+        self.init(
+            id: operation.id, handler: operation.handler, queue: operation.queue, source: operation.origin,
+            result: EngineResult.cancelled.rawValue, reason: UncleanEnd.reason, submitted: operation.submitted,
+            ended: Linux.now(.realtime), attempt: 1, entries: operation.entries, deliveries: operation.deliveries,
+            isRedelivered: false, cause: operation.cause, events: StateCoding.encode([Event]()), output: [])
+    }
+}
+
 extension Event {
     fileprivate var withoutSecrets: Event {
         guard case .command(var command) = fact else { return self }
@@ -152,6 +166,7 @@ extension UsageRow {
             isOfProcess: usage.isOfProcess, memory: number(usage.peakMemory), processor: number(usage.processorTime),
             read: number(usage.bytesRead),
             written: number(usage.bytesWritten))
+        (lacksBeginning, left) = (usage.lacksBeginning, usage.leftProcesses)
     }
 }
 
@@ -159,6 +174,7 @@ extension ResourceUsage {
     init(_ row: UsageRow?) {
         self.init()
         isOfProcess = row?.isOfProcess ?? false
+        (lacksBeginning, leftProcesses) = (row?.lacksBeginning ?? false, row?.left ?? 0)
         func number(_ value: Int64?) -> UInt64? { value.map { UInt64(clamping: $0) } }
         (peakMemory, processorTime) = (number(row?.memory), number(row?.processor))
         (bytesRead, bytesWritten) = (number(row?.read), number(row?.written))
@@ -228,6 +244,7 @@ extension StoredState {
         case ("group", let name):
             let count = Int(String(decoding: value, as: UTF8.self)) ?? 0
             if (1...StateCoding.largestCount).contains(count) { groups[SourceID(.group, name)] = count }
+        case ("waiting", _): waiting = value
         case ("cancelled", _): cancelledByStop = String(decoding: value, as: UTF8.self)
         case ("position", let name): if let source = SourceID(description: name) { positions[source] = value }
         case ("ids", _):

@@ -69,7 +69,7 @@ extension Runtime {
     }
 
     /// By the time that a report is taken, a stop that waits for nobody is over.
-    private var isStopping: Bool { engine.phase == .draining || engine.phase == .drained }
+    var isStopping: Bool { engine.phase == .draining || engine.phase == .drained }
 
     /// A descriptor that is handed over is closed when the last operation with it has gone.
     private func note(_ report: Report) {

@@ -39,7 +39,7 @@ extension Runtime {
         let summary = OperationSummary(view, .administrator)
         let wanted = attempt ?? summary.attempt
         if view.pid != nil, wanted == summary.attempt, let output = runs?.output(of: id) {
-            return done(.of(GetOutput.Reply(summary, wanted, output.end, total: output.total)))
+            return done(.of(GetOutput.Reply(summary, wanted, output)))
         }
         let total = wanted == summary.attempt ? runs?.bytesWritten(by: id) : nil
         earlierOutput(of: id, wanted) { done(.of(GetOutput.Reply(summary, wanted, $0, total: total))) }
@@ -127,6 +127,7 @@ extension Runtime {
         let output = processOutputs.output(of: .init(owner: owner, copy: copy), runs)
         reply.process = process
         reply.tell(output.end, total: output.total)
+        reply.lacksBeginning = output.lacksBeginning ? true : nil
         return reply
     }
 
@@ -156,6 +157,14 @@ extension GetOutput.Reply {
         let isKnown = attempt >= 1 && attempt <= operation.attempt
         self.init(operation: operation, attempt: isKnown ? attempt : nil)
         if isKnown { tell(bytes, total: total) }
+        // Of an earlier attempt its own record says it.
+        if isKnown, attempt == operation.attempt { lacksBeginning = operation.foundAgain }
+    }
+
+    /// Of a run that goes on.
+    fileprivate init(_ operation: OperationSummary, _ attempt: Int, _ output: RunOutput) {
+        self.init(operation, attempt, output.end, total: output.total)
+        if output.lacksBeginning, self.attempt != nil { lacksBeginning = true }
     }
 
     /// `bytes`: `nil` where they are no longer kept.

@@ -117,6 +117,7 @@ extension OperationSummary {
         (exitStatus, signal) = view.exit.wire
         reason = role == .administrator ? view.reason : nil
         used = ResourcesUsed(view.usage)
+        (foundAgain, leftProcesses) = view.usage.remarks
         if !view.acquired.isEmpty {
             acquired = Dictionary(view.acquired.map { ($0.semaphore, $0.members) }) { $0 + $1 }
         }
@@ -223,6 +224,7 @@ extension OperationRun {
         result = view.result.map(OperationSummary.Result.init)
         (exitStatus, signal) = view.exit.wire
         used = ResourcesUsed(view.usage)
+        (foundAgain, leftProcesses) = view.usage.remarks
         reason = role == .administrator ? view.reason : nil
     }
 }

@@ -12,6 +12,7 @@ extension Runtime {
         persistence?.write(actions)
         for action in actions { perform(action) }
         membersMayHaveChanged(by: actions)
+        waitingMayHaveChanged(by: actions)
         sourcesMayBeReady()
     }
 
@@ -51,6 +52,7 @@ extension Runtime {
             stands.forget(id)
             readiness.forget(id)
             processOutputs.forget(id)
+            stoppedProcesses.forget(id)
             close(id)
         case .hold(let id): sources?.hold(id)
         case .release(let id): sources?.release(id)

@@ -51,6 +51,7 @@ extension Runtime {
 
     private func closeWrittenStore() {
         writeMembers()
+        forgetWaiting()
         persistence?.write([.cancelledByStop(cancelled.text)])
         guard let persistence else { return stopped(Unstored([])) }
         var isOver = false

@@ -83,13 +83,17 @@ final class Runtime {
     /// The fate of the store that was there before; told until the end.
     var storeLoss: StoreLoss?
     /// By this stop, and by the one before the start.
-    var cancelled = CancelledByStop()
-    var cancelledBefore = CancelledByStop()
+    var cancelled = WaitingByHandler()
+    var cancelledBefore = WaitingByHandler()
+    /// The end of the watchd before, where it was no stop.
+    var uncleanEnd: UncleanEnd?
     var running = RunningProcesses()
     var processOutputs = ProcessOutputs()
+    var stoppedProcesses = StoppedProcesses()
     /// Signals that came and are for no source: each is told once.
     var unclaimedSignals: Set<Int32> = []
     var members: WrittenMembers
+    var waitingNotes = WaitingNotes()
     /// Monotonic microseconds at which the list of problems is made anew; `.max`: no look is planned.
     var nextProblemLook = Int64.max
     private var commands = OpenCommands()
@@ -327,7 +331,9 @@ final class Runtime {
     var starvingJobs: Int { slow.starving + (lanes?.starving ?? 0) }
     var delayedRuns: [(name: String, reason: String)] { runs?.delays ?? [] }
     /// Runs with a process, or about to have one.
-    var processesRunning: Int { max(0, engine.processesRunning - delayedRuns.count) }
+    var processesRunning: Int {
+        max(0, engine.processesRunning - delayedRuns.count - engine.processesWaitingForStore)
+    }
 
     private func announce() {
         guard !logger.isJournal else { return }

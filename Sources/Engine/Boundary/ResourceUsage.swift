@@ -1,4 +1,5 @@
-/// The resources that the processes of a run have used together. A member that is `nil` was not counted.
+/// The resources that the processes of a run have used together, and what else is known of them besides their end. A
+/// member that is `nil` was not counted.
 package struct ResourceUsage: Equatable, HasInitialValue, Sendable {
     static let initial = ResourceUsage()
 
@@ -11,10 +12,25 @@ package struct ResourceUsage: Equatable, HasInitialValue, Sendable {
     /// Bytes from and to block devices.
     package var bytesRead: UInt64?
     package var bytesWritten: UInt64?
+    /// A later watchd has found the run: what it had written before is in the log only.
+    package var lacksBeginning = false
+    /// Processes that were left running at its end, as `KillMode=` says.
+    package var leftProcesses = 0
 
     package init() {}
 
     package var isKnown: Bool { self != ResourceUsage() }
+
+    package func leaving(_ processes: Int) -> ResourceUsage {
+        var usage = self
+        usage.leftProcesses = processes
+        return usage
+    }
+
+    /// Something was counted.
+    package var isCounted: Bool {
+        [peakMemory, processorTime, bytesRead, bytesWritten].contains { $0 != nil } || isOfProcess
+    }
 
     /// Of one command, or part, behind the other: the memory is that of the largest.
     package mutating func add(_ later: ResourceUsage) {
@@ -27,5 +43,7 @@ package struct ResourceUsage: Equatable, HasInitialValue, Sendable {
         processorTime = sum(processorTime, later.processorTime)
         bytesRead = sum(bytesRead, later.bytesRead)
         bytesWritten = sum(bytesWritten, later.bytesWritten)
+        lacksBeginning = lacksBeginning || later.lacksBeginning
+        leftProcesses += later.leftProcesses
     }
 }

@@ -21,6 +21,8 @@ package struct StoredState: Sendable {
     package var results: [UInt64: Result] = [:]
     /// The operations that the last stop cancelled, as the runtime wrote them.
     package var cancelledByStop = ""
+    /// Work that a kill would have lost when it was last noted, as the runtime wrote it.
+    package var waiting: [UInt8] = []
     /// Of groups, how many operations a crash would have lost when it was last written (`Engine.membersAtRisk`).
     package var groups: [SourceID: Int] = [:]
     /// No event or operation up to these ids is new.
@@ -187,6 +189,10 @@ package enum StoreWrite: Sendable {
     case members(SourceID, Int)
     /// The operations that this stop cancelled; empty: none, or they are told. (The runtime writes it.)
     case cancelledByStop(String)
+    /// Work that a kill of watchd would lose; empty: none. (The runtime writes it, now and then.)
+    case waiting([UInt8])
+    /// An operation that the end of the watchd before has lost. (The runtime writes it.)
+    indirect case lost(WaitingOperation)
     /// How far a source has read.
     case position(SourceID, [UInt8])
     /// The handled state below a root of a path source. (It is the runtime who writes it.)

@@ -231,6 +231,12 @@ extension Engine {
     /// The load of all queues.
     package var loadPending: Load { door.load }
     package var processesRunning: Int { scheduler.slots.taken }
+    /// Of those, starts that wait until the store has them.
+    package var processesWaitingForStore: Int {
+        unsafeStarts.reduce(0) { sum, ref in
+            sum + operations[ref].runs.count { $0.definition.value.needsProcess }
+        }
+    }
     /// Since when all process slots are taken, on the wall clock (microseconds); `nil`: there is a free one.
     package var slotsFullSince: Int64? { scheduler.slots.fullSince }
 

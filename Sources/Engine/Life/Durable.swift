@@ -180,13 +180,28 @@ extension Engine {
 
     /// Also to be called before `start`.
     package mutating func storeChanged(_ condition: StoreCondition) {
+        let former = journal.condition
         journal.condition = condition
         scheduler.surroundings.isStoreWorking = journal.isWorking
+        noteUnsafeStarts(after: former)
         guard condition == .working else { return setAsideUncommitted() }
         door.roomMoved()
         scheduler.areSemaphoresMoved = true
         scheduler.areRestartsMoved = true
         for queue in queues.indices where queues[queue].definition.isDurable { scheduler.touch(queue: queue) }
+    }
+
+    /// What was to begin when the store has it has not begun: the trail says so, and when it begins after all.
+    private mutating func noteUnsafeStarts(after former: StoreCondition) {
+        guard former != journal.condition, operations.count > 0 else { return }
+        for ref in operations.refs where isUnbegun(operations[ref]) {
+            if let reason = journal.failure {
+                trail.takeBack { $0.code == .started && $0.operation == ref.id }
+                note(.store, ref, detail: .text("operation \(ref.id) waits for the store: \(reason)"))
+            } else {
+                note(.started, ref)
+            }
+        }
     }
 
     /// The store has lost everything: it is told all that it has to know.

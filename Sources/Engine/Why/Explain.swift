@@ -183,8 +183,11 @@ extension Engine {
     /// spawned, for a moment.)
     func isStartUnsafe(_ ref: OperationRef) -> Bool { isStartUnsafe(operations[ref]) }
 
-    func isStartUnsafe(_ operation: Operation) -> Bool {
-        guard operation.progress.isRunning, operation.record.isDurable, !journal.isWorking else { return false }
+    func isStartUnsafe(_ operation: Operation) -> Bool { !journal.isWorking && isUnbegun(operation) }
+
+    /// Its runs begin when the store has it.
+    func isUnbegun(_ operation: Operation) -> Bool {
+        guard operation.progress.isRunning, operation.record.isDurable else { return false }
         return operation.runs.allSatisfy { !$0.hasBegun }
     }
 

@@ -45,6 +45,14 @@ struct Trail: Sendable {
         (Array(steps[next...]) + Array(steps[..<next])).filter(isWanted)
     }
 
+    /// The newest step of this kind was not so.
+    mutating func takeBack(where isMeant: (Step) -> Bool) {
+        var all = steps(where: { _ in true })
+        guard let last = all.lastIndex(where: isMeant) else { return }
+        all.remove(at: last)
+        (steps, next) = (all, 0)
+    }
+
     /// A slot of a registry is about to be used anew.
     mutating func forget(where isGone: (Step) -> Bool) {
         steps = steps(where: { !isGone($0) })

@@ -32,7 +32,11 @@ final class AdoptedRun: OngoingRun {
     var delay: String? { nil }
     func tryNow() {}
     /// Since it was found.
-    var outputSoFar: RunOutput { output?.soFar ?? RunOutput() }
+    var outputSoFar: RunOutput {
+        var soFar = output?.soFar ?? RunOutput()
+        soFar.lacksBeginning = usage.lacksBeginning
+        return soFar
+    }
     private var definition: HandlerDefinition { request.definition.value }
 
     /// Watches the process; one that is gone has ended, nobody knows how.
@@ -129,6 +133,8 @@ final class AdoptedRun: OngoingRun {
         output = OutputCapture(
             descriptor, of: request.run, whose: definition.name, fields: request.run.logFields(of: definition),
             environment)
+        usage.lacksBeginning = true
+        environment.send(.runUsed(request.run, usage))
     }
 
     // MARK: End
@@ -148,7 +154,7 @@ final class AdoptedRun: OngoingRun {
         let end = LeafEnd(
             leaf, of: name, in: environment, ends: definition.killMode == .tree, kills: !isEnding
         ) { [weak self] usage in
-            self?.usage = usage
+            self?.usage.add(usage)
             self?.finish(exit)
         }
         leafEnd = end

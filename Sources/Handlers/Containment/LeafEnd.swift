@@ -39,11 +39,12 @@ final class LeafEnd {
     }
 
     func look() {
-        let (group, kills) = (group, kills)
+        let (group, kills, ends) = (group, kills, ends)
         let bound = QueueBound(self, to: environment.core)
         environment.slow.submit("the end of \(name)") { [core = environment.core] in
-            let usage = ResourceUsage(of: group)
+            let counted = ResourceUsage(of: group)
             let events = Self.remove(group, kills)
+            let usage = ends || events == nil ? counted : counted.leaving(group.processes.count)
             core.async { bound.value.looked(usage, events) }
         }
     }

@@ -227,11 +227,21 @@ final class CommandRun: StartedRun {
         if let token { environment.epoll.remove(token) }
         token = nil
         if let leaf { return exited(in: leaf) }
-        guard let ending, ending.mode == .tree else { return reap() }
+        guard let ending, ending.mode == .tree else {
+            return request.definition.value.killMode == .tree ? reap() : countLeft(processID)
+        }
         // It was asked to end, and so was everybody of its group.
         let group = ProcessGroup(leader: processID, in: environment) { [weak self] in self?.reap() }
         self.group = group
         group.look()
+    }
+
+    /// Its process is a zombie until then, so that nobody else has its number.
+    private func countLeft(_ leader: Int32) {
+        environment.groups.find(of: leader) { [weak self] left in
+            self?.usage.leftProcesses += left.count
+            self?.reap()
+        }
     }
 
     /// With `KillMode=tree` nothing of it goes on. Processes that were asked to end have the time for it; else it is
@@ -244,7 +254,7 @@ final class CommandRun: StartedRun {
         ) { [weak self] used in
             guard let self else { return }
             usage.add(used)
-            isCounted = used.isKnown
+            isCounted = used.isCounted
             (self.leaf, leafEnd) = (nil, nil)
             reap()
         }

@@ -1,4 +1,5 @@
-/// The resources that the processes of an attempt have used together. `nil`: nobody has counted it.
+/// The resources that the processes of an attempt have used together, and what else is known of them. `nil`: nobody has
+/// counted it.
 package struct UsageRow: Equatable, Sendable {
     /// Of the first process of a command and of those that were waited for; else of all.
     package var isOfProcess: Bool
@@ -9,6 +10,10 @@ package struct UsageRow: Equatable, Sendable {
     /// Bytes from and to disks.
     package var read: Int64?
     package var written: Int64?
+    /// The beginning of its output is missing.
+    package var lacksBeginning = false
+    /// Processes that went on after its end.
+    package var left = 0
 
     package init(
         isOfProcess: Bool, memory: Int64? = nil, processor: Int64? = nil, read: Int64? = nil, written: Int64? = nil
@@ -20,6 +25,18 @@ package struct UsageRow: Equatable, Sendable {
         self.written = written
     }
 
+    /// The column `of_process`: that in the lowest bit, `lacksBeginning` in the second, `left` above them.
+    private var about: Int {
+        (isOfProcess ? 1 : 0) | (lacksBeginning ? 2 : 0) | min(max(left, 0), Self.mostLeft) << 2
+    }
+
+    private static let mostLeft = 1 << 30
+
+    private mutating func take(about: Int64) {
+        (isOfProcess, lacksBeginning) = (about & 1 != 0, about & 2 != 0)
+        left = Int(about >> 2 & Int64(Self.mostLeft * 2 - 1))
+    }
+
     /// In the place of the number of an attempt: the last one of an operation that has ended.
     static let last = 0
 
@@ -27,7 +44,7 @@ package struct UsageRow: Equatable, Sendable {
         try database.run("INSERT OR REPLACE INTO attempt_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") {
             $0.bind(1, operation)
             $0.bind(2, attempt)
-            $0.bind(3, isOfProcess ? 1 : 0)
+            $0.bind(3, about)
             $0.bind(4, memory)
             $0.bind(5, processor)
             $0.bind(6, read)
@@ -61,12 +78,11 @@ package struct UsageRow: Equatable, Sendable {
                 $0.bind(3, last)
             }
         ) { row in
-            (
-                Int(row.number(0)),
-                UsageRow(
-                    isOfProcess: row.number(1) != 0, memory: row.optional(2), processor: row.optional(3),
-                    read: row.optional(4), written: row.optional(5))
-            )
+            var usage = UsageRow(
+                isOfProcess: false, memory: row.optional(2), processor: row.optional(3), read: row.optional(4),
+                written: row.optional(5))
+            usage.take(about: row.number(1))
+            return (Int(row.number(0)), usage)
         }
         return Dictionary(rows) { _, new in new }
     }

@@ -6,7 +6,8 @@ package enum Schema {
 
     package static let migrations = [first, sourcesOfHandlers, outputsOfAttempts, snapshotsOfPaths, usageOfAttempts]
 
-    /// The resources that the processes of an attempt have used together; attempt 0: the last one of an operation that
+    /// The resources that the processes of an attempt have used together (`of_process` holds more bits: `UsageRow`);
+    /// attempt 0: the last one of an operation that
     /// has ended.
     private static let usageOfAttempts = """
         CREATE TABLE attempt_usage (

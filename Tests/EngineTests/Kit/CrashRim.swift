@@ -144,7 +144,7 @@ struct CrashRim {
         case .booted(let id): disk.booted.insert(id)
         case .position(let id, let position): disk.positions[id] = position
         case .reserved(let event, let operation): (disk.lastEventID, disk.lastOperationID) = (event, operation)
-        case .retrying, .retried, .forgotten, .process, .members, .cancelledByStop, .snapshot: break
+        case .retrying, .retried, .forgotten, .process, .members, .cancelledByStop, .snapshot, .waiting, .lost: break
         }
     }
 

@@ -51,19 +51,14 @@ extension Verb {
         return reply.result.map { code($0, reply.exitStatus) } ?? .done
     }
 
-    /// In ms: more than a daemon needs that does not hang.
-    private static let patienceForStatus = 5_000
-
     /// Why an event is not accepted yet.
     private static func obstacle(_ name: String, _ session: Session) -> String {
-        let client = try? session.connect()
-        let reply = try? client?.call(GetStatus.fullName, timeout: patienceForStatus)
-        let status: GetStatus.Reply? = try? reply?.parameters()
-        if let store = status?.store, store.state == .failing {
+        guard let status = session.statusSoon() else { return "watchd does not answer" }
+        if let store = status.store, store.state == .failing {
             return "watchd's store cannot be used now: \(store.reason ?? "nobody knows why")"
         }
         let source = name.contains("/") ? name : "custom/\(name)"
-        if let pause = status?.pauses.first(where: { $0.object == source }) {
+        if let pause = status.pauses.first(where: { $0.object == source }) {
             let kept = Phrases.count(pause.kept, "event")
             return "\(source) is suspended and keeps \(kept), as many as it can (watchctl resume \(source))"
         }

@@ -5,7 +5,7 @@ extension Verb {
         name: "start", operands: "PROCESS…", operandCount: 1...Int.max,
         changes: true, summary: "start supervised processes, and wait until they are up"
     ) { (invocation, session) throws(Failure) in
-        try invocation.forEachOperand { process throws(Failure) in
+        try invocation.forEachOperand(.processes, session) { process throws(Failure) in
             try session.show(Start.self, .init(name: process), taking: nil) { lines($0, session.screen) }
         }
         return .done
@@ -15,7 +15,7 @@ extension Verb {
         name: "restart", operands: "PROCESS…", operandCount: 1...Int.max, changes: true, destroys: true,
         summary: "stop and start supervised processes, and wait until they are up"
     ) { (invocation, session) throws(Failure) in
-        try invocation.forEachOperand { process throws(Failure) in
+        try invocation.forEachOperand(.processes, session) { process throws(Failure) in
             try session.show(Restart.self, .init(name: process), taking: nil) { lines($0, session.screen) }
         }
         return .done

@@ -10,7 +10,7 @@ extension Verb {
             "What read a descriptor that its source handed over (Accept=yes, Framing=ready) cannot run again: it is gone.",
         ]
     ) { (invocation, session) throws(Failure) in
-        try forEachFailure(invocation) { target, name throws(Failure) in
+        try forEachFailure(invocation, session) { target, name throws(Failure) in
             let reply = try session.show(Retry.self, target) { reply in
                 reply.operations.map { Styled("\($0.failed) runs again as \($0.operation)") }
                     + (reply.operations.isEmpty ? [Styled("nothing of \(name) to try again", .yellow)] : [])
@@ -38,7 +38,7 @@ extension Verb {
             session.print([Styled("nothing to forget", .yellow)])
             return .failed
         }
-        return try forEachFailure(invocation) { target, name throws(Failure) in
+        return try forEachFailure(invocation, session) { target, name throws(Failure) in
             let reply = try session.show(Forget.self, target) { reply in
                 let count = Phrases.count(reply.operations.count, "failure")
                 return [
@@ -65,10 +65,11 @@ extension Verb {
 
     /// Does it for each target, as often as there is more of it.
     private static func forEachFailure(
-        _ invocation: Invocation, _ work: (FailedTarget, String) throws(Failure) -> (count: Int, more: Bool)
+        _ invocation: Invocation, _ session: Session,
+        _ work: (FailedTarget, String) throws(Failure) -> (count: Int, more: Bool)
     ) throws(Failure) -> ExitCode {
         var done = 0
-        try invocation.forEachOperand { name throws(Failure) in
+        try invocation.forEachOperand(.handlers, session) { name throws(Failure) in
             let target = Int(name).map { FailedTarget(id: $0) } ?? FailedTarget(name: name)
             var round: (count: Int, more: Bool)
             repeat {

@@ -1,4 +1,5 @@
 import ControlInterface
+import JSON
 
 extension Verb {
     static let run = Verb(
@@ -10,7 +11,8 @@ extension Verb {
         hasOwnTimeout: { $0[.queue] != nil }, firstPath: 1, names: .runnable, changes: true,
         summary: "start a handler, or the handlers of a source (for these paths), or a command on a queue",
         notes: [
-            "--wait prints what it wrote, on standard error how it ended, and ends with its exit status.",
+            "--wait prints what it wrote, on standard error how it ended, and ends with its exit status; over a restart of",
+            "the daemon that takes less than 30s it goes on with an operation that survives it, and says what became of others.",
             "A path may be written as watchctl prints it: \\xHH for a byte, \\\\ for a backslash.",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
             "A handler whose command uses %p, %f or %{line} is started with a PATH, or with --line.",
@@ -38,7 +40,7 @@ extension Verb {
         }
         var parameters = Run.Parameters(
             name: name, lines: lines.isEmpty ? nil : lines, data: try invocation.number(.data),
-            wait: waits ? true : nil)
+            wait: waits && Session.isInsideRun ? true : nil)
         parameters.set(paths: paths)
         if let start = try startTime(invocation, session) {
             (parameters.at, parameters.inUsec) = start
@@ -47,9 +49,9 @@ extension Verb {
             }
             return .done
         }
-        if waits, !invocation.has(.json) { return try runAndShow(name, parameters, session) }
-        let reply = try session.show(Run.self, parameters, taking: waits ? nil : 0) { [sentence(name, $0)] }
-        return waits ? code(reply) : reply.operations.isEmpty ? .failed : .done
+        if waits { return try runAndShow(name, parameters, session) }
+        let reply = try session.show(Run.self, parameters) { [sentence(name, $0)] }
+        return reply.operations.isEmpty ? .failed : .done
     }
 
     private static func compare(_ invocation: Invocation, _ session: Session) throws(Failure) -> ExitCode {
@@ -76,10 +78,28 @@ extension Verb {
     private static func runAndShow(
         _ name: String, _ parameters: Run.Parameters, _ session: Session
     ) throws(Failure) -> ExitCode {
-        let reply = try session.reply(Run.self, parameters, taking: nil)
+        var reply = try session.reply(Run.self, parameters, taking: parameters.wait == true ? nil : 0)
+        if reply.result == nil { try wait(for: &reply, session) }
+        if session.isJSON {
+            if let text = try? JSON.encode(reply) { session.print(json: text) }
+            return code(reply)
+        }
         for id in reply.operations { showOutput(of: id, session) }
         session.remark(sentence(name, reply).rendered(coloured: session.screen.isColoured) + "\n")
         return code(reply)
+    }
+
+    /// Waits for the ends, one after the other, also over a restart of the daemon; the worst of them counts.
+    private static func wait(for reply: inout Run.Reply, _ session: Session) throws(Failure) {
+        var worst: OperationSummary?
+        for index in reply.operations.indices {
+            let end = try session.end(of: reply.operations[index])
+            reply.operations[index] = end.id
+            if (worst?.result?.severity ?? -1) < (end.result?.severity ?? -1) { worst = end }
+        }
+        guard let worst else { return }
+        (reply.result, reply.exitStatus) = (worst.result, worst.exitStatus)
+        reply.reason = worst.endReason
     }
 
     static func showOutput(of id: Int, _ session: Session) {

@@ -7,7 +7,7 @@ extension Verb {
         summary: "stop supervised processes; without a name, let running handlers end and stop the daemon"
     ) { (invocation, session) throws(Failure) in
         guard invocation.operands.isEmpty else {
-            try invocation.forEachOperand { process throws(Failure) in try stop(process, session) }
+            try invocation.forEachOperand(.processes, session) { process throws(Failure) in try stop(process, session) }
             return .done
         }
         try session.show(Stop.self, NoParameters()) { _ in [Styled("watchd drains and stops")] }

@@ -22,13 +22,20 @@ extension Verb {
             if invocation.has(.json) { throw .usage("--output and --json exclude each other") }
             return try submitAndFollow(parameters, session)
         }
-        let waits = invocation.has(.wait)
-        parameters.wait = waits ? true : nil
-        guard waits, !invocation.has(.json) else {
-            let reply = try session.show(Submit.self, parameters, taking: waits ? nil : 0) { [sentence($0)] }
-            return code(reply, waits: waits)
+        guard invocation.has(.wait) else {
+            return code(try session.show(Submit.self, parameters) { [sentence($0)] }, waits: false)
         }
-        let reply = try session.reply(Submit.self, parameters, taking: nil)
+        parameters.wait = Session.isInsideRun ? true : nil
+        var reply = try session.reply(Submit.self, parameters, taking: parameters.wait == true ? nil : 0)
+        if let id = reply.operation, reply.result == nil {
+            let end = try session.end(of: id)
+            (reply.operation, reply.result, reply.exitStatus) = (end.id, end.result, end.exitStatus)
+            reply.reason = end.endReason
+        }
+        if session.isJSON {
+            if let text = try? JSON.encode(reply) { session.print(json: text) }
+            return code(reply, waits: true)
+        }
         if let id = reply.operation { showOutput(of: id, session) }
         session.remark(ended(reply).rendered(coloured: session.screen.isColoured) + "\n")
         return code(reply, waits: true)
@@ -46,8 +53,8 @@ extension Verb {
         session.remark("operation \(id)\n")
         var following = FollowedOutput(.init(id: id), isRaw: !session.screen.isTerminal)
         try following.print(session)
-        guard let end = try session.reply(Wait.self, .init(id: id), taking: nil).operation, let result = end.result
-        else { return .failed }
+        let end = try session.end(of: id)
+        guard let result = end.result else { return .failed }
         let text = Submit.Reply(operation: id, result: result, exitStatus: end.exitStatus, reason: end.reason)
         session.remark(ended(text).rendered(coloured: session.screen.isColoured) + "\n")
         return code(result, end.exitStatus)

@@ -12,7 +12,7 @@ extension Verb {
         ]
     ) { (invocation, session) throws(Failure) in
         let until = try end(invocation, now: session.screen.now)
-        try invocation.forEachOperand { name throws(Failure) in
+        try invocation.forEachOperand(.pausable, session) { name throws(Failure) in
             var parameters = Suspend.Parameters(
                 name: name, reason: invocation.options[.reason], until: until?.description)
             let waits = invocation.has(.wait)

@@ -1,4 +1,5 @@
 import ControlInterface
+import JSON
 import Schedule
 import Varlink
 
@@ -6,30 +7,43 @@ extension Verb {
     static let follow = Verb(
         name: "follow", operands: "[NAME]", operandCount: 0...1, options: [.since, .output], names: .names,
         summary: "print events and what becomes of them, as they happen; of a handler, source or queue",
-        notes: ["Of several that have one bare name, all are followed. --output adds what runs and processes write."]
+        notes: [
+            "Of several that have one bare name, all are followed. --output adds what runs and processes write.",
+            "A daemon that is started anew within 30s is followed again, from its start; standard error says so.",
+        ]
     ) { (invocation, session) throws(Failure) in
-        let start = try start(invocation, session)
-        let client = try session.connect()
-        let timeout = session.timeout(taking: nil)
-        try session.attempt(Follow.name) { () throws(ClientError) in
-            try client.start(Follow.fullName, start, timeout: timeout)
-        }
-        var continues = true
-        while continues {
-            let reply = try session.attempt(Follow.name) { () throws(ClientError) in
-                try client.nextReply(timeout: timeout)
-            }
-            continues = reply.continues
-            if session.isJSON {
-                try session.print(reply)
-            } else {
-                let record = try session.attempt(Follow.name) { () throws(ClientError) in
-                    try reply.parameters(as: Follow.Reply.self)
-                }
-                session.print(FollowText(screen: session.screen).lines(record))
-            }
+        var start = try start(invocation, session)
+        while try !follow(start, session) {
+            let began = try session.waitForReturn(of: "what happens", help: "when it runs again: watchctl follow")
+            // All that is kept of the new one.
+            (start.since, start.sinceTime) = (nil, began)
         }
         return .done
+    }
+
+    /// False: the daemon has gone.
+    private static func follow(_ start: Follow.Parameters, _ session: Session) throws(Failure) -> Bool {
+        let client = try session.connect()
+        let timeout = session.timeout(taking: nil)
+        let text = FollowText(screen: session.screen)
+        do throws(ClientError) {
+            try client.start(Follow.fullName, start, timeout: timeout)
+            var continues = true
+            while continues {
+                let reply = try client.nextReply(timeout: timeout)
+                continues = reply.continues
+                if session.isJSON {
+                    let record: JSONValue = try reply.parameters()
+                    if let line = try? JSON.encode(record) { session.print(json: line) }
+                } else {
+                    session.print(text.lines(try reply.parameters(as: Follow.Reply.self)))
+                }
+            }
+            return true
+        } catch {
+            if Session.isGone(error) { return false }
+            throw Failure(error, socketPath: session.socketPath, Follow.name, session.screen)
+        }
     }
 
     /// After a record, or from a time on.

@@ -10,6 +10,8 @@ struct FollowedOutput {
     private let isOneAttempt: Bool
     /// Bytes of this attempt, or of the process, that are printed or missing; `nil`: none has been looked at.
     private var passed: Int?
+    /// The daemon was started anew since the last look.
+    private var hasReturned = false
     /// The beginning of a line, for a terminal.
     private var line: [UInt8] = []
 
@@ -24,7 +26,7 @@ struct FollowedOutput {
     /// Until the operation has ended, or nobody reads what is printed.
     mutating func print(_ session: Session) throws(Failure) {
         while true {
-            let reply = try session.reply(GetOutput.self, target)
+            guard let reply = try reply(session) else { continue }
             if let operation = reply.operation {
                 (target.id, target.name) = (operation.id, nil)
             } else if reply.process == nil {
@@ -35,6 +37,21 @@ struct FollowedOutput {
             take(reply, session)
             if goOn(to: reply, session) { continue }
             if reply.operation.map(isOver) == true || Self.hasLostItsReader() { return flush(session) }
+        }
+    }
+
+    /// `nil`: the daemon has gone, and is back.
+    private mutating func reply(_ session: Session) throws(Failure) -> GetOutput.Reply? {
+        do throws(Failure) {
+            return try session.reply(GetOutput.self, target)
+        } catch {
+            guard passed != nil, error.exitCode == .unreachable else { throw error }
+            let name = target.id.map { "operation \($0)" } ?? target.name ?? ""
+            let words = name.split(separator: " ").last ?? ""
+            _ = try session.waitForReturn(
+                of: "the output of \(name)", help: "when it runs again: watchctl output -f \(words)")
+            hasReturned = true
+            return nil
         }
     }
 
@@ -66,6 +83,10 @@ struct FollowedOutput {
     private mutating func take(_ reply: GetOutput.Reply, _ session: Session) {
         let bytes = RunText.bytes(reply.output, reply.outputBase64)
         let total = max(reply.outputBytes ?? bytes.count, bytes.count)
+        // A daemon that has found the run again counts its bytes anew.
+        if hasReturned, reply.lacksBeginning == true { self.passed = nil }
+        hasReturned = false
+        if self.passed == nil, reply.lacksBeginning == true { session.remark("watchctl: \(RunText.lacksBeginning)\n") }
         let passed = passed ?? total - bytes.count
         let missing = total - passed - bytes.count
         if missing > 0 { session.remark("watchctl: … \(missing) bytes are missing\n") }

@@ -41,6 +41,7 @@ package enum GetOutput: ControlMethod {
             case outputBase64 = "output_base64"
             case outputCut = "output_cut"
             case outputBytes = "output_bytes"
+            case lacksBeginning = "output_lacks_beginning"
         }
 
         /// `nil`: of the handler or source nothing is known that has run; or it is a process.
@@ -59,6 +60,8 @@ package enum GetOutput: ControlMethod {
         package var outputCut: Bool?
         /// Bytes written in all; `nil`: not known any more.
         package var outputBytes: Int?
+        /// True: a later watchd has found the run; what it had written before is in the log only.
+        package var lacksBeginning: Bool?
         /// True: it is no longer kept.
         package var forgotten: Bool?
 

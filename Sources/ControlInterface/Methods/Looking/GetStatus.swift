@@ -9,9 +9,10 @@ package enum GetStatus: ControlMethod {
         }
 
         enum CodingKeys: String, CodingKey {
-            case version, host, pid, started, state, files, sections, problems, pauses, totals, processes, next
+            case version, host, pid, started, state, files, sections, problems, pauses, stopped, totals, processes, next
             case running, waiting, held, recent, semaphores, groups, store, containment
             case uptimeUsec = "uptime_usec"
+            case isAfterUncleanEnd = "after_unclean_end"
             case maxProcesses = "max_processes"
             case operationsPending = "operations_pending"
             case memoryBytes = "memory_bytes"
@@ -24,12 +25,16 @@ package enum GetStatus: ControlMethod {
         package var pid: Int
         package var started: String
         package var uptimeUsec: Int
+        /// The watchd before did not stop: it was killed, it crashed, or power was lost.
+        package var isAfterUncleanEnd: Bool
         package var state: State
         /// The watch files that were read.
         package var files: [String]
         package var sections: Int
         package var problems: [Problem]
         package var pauses: [Pause]
+        /// Supervised processes that a client has stopped, at most `Manager.maximumShownInStatus`.
+        package var stopped: [Stopped]
         package var totals: Counters
         package var processes: Int
         package var maxProcesses: Int
@@ -61,10 +66,12 @@ package enum GetStatus: ControlMethod {
             self.started = started
             self.uptimeUsec = uptimeUsec
             self.state = state
+            isAfterUncleanEnd = false
             files = []
             sections = 0
             problems = []
             pauses = []
+            stopped = []
             totals = Counters()
             processes = 0
             maxProcesses = 0
@@ -151,6 +158,20 @@ package enum GetStatus: ControlMethod {
             self.object = object
             self.suspension = suspension
             self.kept = kept
+        }
+    }
+
+    /// A supervised process that a client has stopped.
+    package struct Stopped: Codable, Equatable, Sendable {
+        /// `process/web`.
+        package var object: String
+        package var by: String
+        package var since: String
+
+        package init(object: String, by: String, since: String) {
+            self.object = object
+            self.by = by
+            self.since = since
         }
     }
 

@@ -149,6 +149,7 @@ extension Runtime {
     func steer(
         _ verb: ProcessVerb, _ parameters: ProcessName, _ peer: Peer, _ done: @escaping Request.Completion
     ) {
+        noteSteering(verb, parameters.name, by: peer.name)
         command(.process(verb, name: parameters.name), of: peer) { answer in
             switch answer {
             case .processes(let name, let views):

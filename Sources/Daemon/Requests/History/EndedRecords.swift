@@ -21,6 +21,7 @@ extension OperationSummary {
         pid = operation.pid.map { Int($0) }
         (exitStatus, signal) = operation.exit.wire
         used = ResourcesUsed(operation.usage)
+        (foundAgain, leftProcesses) = operation.usage.remarks
         durable = operation.isDurable
         redelivered = operation.isRedelivered
         byHand = operation.isRunByHand ? true : nil
@@ -68,6 +69,7 @@ extension OperationRun {
         result = .failed
         (exitStatus, signal) = attempt.exit.wire
         used = ResourcesUsed(attempt.usage)
+        (foundAgain, leftProcesses) = attempt.usage.remarks
         if role == .administrator { reason = attempt.reason }
     }
 
@@ -79,6 +81,7 @@ extension OperationRun {
         result = OperationSummary.Result(operation.result)
         (exitStatus, signal) = operation.exit.wire
         used = ResourcesUsed(operation.usage)
+        (foundAgain, leftProcesses) = operation.usage.remarks
         if role == .administrator { reason = operation.reason }
     }
 }
@@ -86,11 +89,18 @@ extension OperationRun {
 extension ResourcesUsed {
     /// `nil`: nobody has counted it.
     init?(_ usage: ResourceUsage) {
-        guard usage.isKnown else { return nil }
+        guard usage.isCounted else { return nil }
         func number(_ value: UInt64?) -> Int? { value.map { Int(clamping: $0) } }
         self.init(
             usage.isOfProcess ? .process : .cgroup, cpuUsec: number(usage.processorTime),
             peakMemoryBytes: number(usage.peakMemory), readBytes: number(usage.bytesRead),
             writtenBytes: number(usage.bytesWritten))
+    }
+}
+
+extension ResourceUsage {
+    /// Members of the wire; `nil`: there is nothing to say.
+    var remarks: (foundAgain: Bool?, leftProcesses: Int?) {
+        (lacksBeginning ? true : nil, leftProcesses > 0 ? leftProcesses : nil)
     }
 }

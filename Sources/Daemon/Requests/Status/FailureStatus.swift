@@ -99,6 +99,15 @@ extension Runtime {
                 : "watchctl failed \(name) · watchctl \(verb) \(name)")
     }
 
+    /// The operations that the end of the last watchd lost; told until the next stop.
+    var lostProblem: GetStatus.Problem? {
+        guard let problem = uncleanEnd?.problem else { return nil }
+        return GetStatus.Problem(
+            object: "watchd", since: wireTime(engine.started.realtime), problem: problem,
+            action: "as noted up to 2s before its end; shown until watchd is restarted",
+            help: "watchctl history · Durable=yes for their queue keeps what waits")
+    }
+
     /// The operations that the last stop cancelled; told until the next one.
     var cancelledProblem: GetStatus.Problem? {
         guard !cancelledBefore.isEmpty else { return nil }

@@ -50,7 +50,8 @@ extension Runtime {
             started: wireTime(engine.started.realtime),
             uptimeUsec: Int(Linux.now(.boottime) - engine.started.boottime), state: state)
         reply.files = role == .administrator ? files : []
-        reply.sections = locations.count
+        // A handler that is written in its source has no section of its own.
+        reply.sections = Set(locations.values).count
         reply.processes = processesRunning
         reply.maxProcesses = engine.settings.maxProcesses
         reply.operationsPending = engine.operationsWaiting
@@ -59,6 +60,7 @@ extension Runtime {
         reply.containment = parts.containment.description
         reply.maxPendingBytes = engine.settings.maxMemory
         reply.store = store(role)
+        reply.isAfterUncleanEnd = uncleanEnd != nil
         return reply
     }
 
@@ -66,6 +68,7 @@ extension Runtime {
         let queues = engine.queueViews
         reply.problems = problems(sources.problems, queues, role)
         reply.pauses = sources.pauses + pauses(queues)
+        reply.stopped = sources.stopped
         reply.next = sources.next.map(\.elapse)
         reply.held = sources.held
     }
@@ -115,6 +118,7 @@ extension Runtime {
                     kept: view.counters[.held])
             }
         }
+        states.stopped += stopped(views).prefix(shown - states.stopped.count)
         states.held += held(views).prefix(shown - states.held.count)
         states.next += views.compactMap { view in
             view.nextElapse.map { time in
@@ -144,7 +148,7 @@ extension Runtime {
         let all =
             sources + overdueProblems + failureProblems(role) + workerProblems(role)
             + queues.compactMap { problem($0) }
-        let told = cancelledProblem.map { [$0] } ?? []
+        let told = [cancelledProblem, lostProblem].compactMap(\.self)
         return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + limits(role)
     }
 
@@ -308,6 +312,7 @@ extension Runtime {
 private struct SourceStates: Sendable {
     var problems: [GetStatus.Problem] = []
     var pauses: [GetStatus.Pause] = []
+    var stopped: [GetStatus.Stopped] = []
     var held: [HeldEvents] = []
     /// The soonest first.
     var next: [(time: Int64, elapse: GetStatus.Elapse)] = []

@@ -1,12 +1,15 @@
 import LinuxSystem
 
-/// Operations that a stop cancelled because they waited on queues that are not durable. The next watchd names them.
-struct CancelledByStop: Equatable, Sendable {
+/// Operations that waited on queues that are not durable when a watchd ended. The next one names them.
+struct WaitingByHandler: Equatable, Sendable {
     /// Names in a sentence.
     private static let shown = 5
 
     /// By handler.
     private(set) var counts: [String: Int] = [:]
+
+    /// - Parameter counts: by handler, none of them 0.
+    init(_ counts: [String: Int]) { self.counts = counts }
 
     var isEmpty: Bool { counts.isEmpty }
 

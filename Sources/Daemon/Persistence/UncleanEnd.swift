@@ -1,0 +1,54 @@
+import Engine
+import Handlers
+import LinuxSystem
+import Store
+import WatchFile
+
+/// The watchd before ended without a stop: it was killed, it crashed, or power was lost.
+struct UncleanEnd {
+    /// Of an operation that was lost by it, in the history.
+    static let reason = "lost: watchd ended without a stop before it ran"
+
+    /// The work that was lost, as it was noted last.
+    let lost: WaitingNote
+
+    /// `nil`: it was stopped, or nothing is known of it.
+    init?(_ contents: StoreContents, _ state: StoredState, hasEnded: (UInt64) -> Bool) {
+        guard !contents.wasClosed, !contents.wasRemoved else { return nil }
+        let found = Set(state.operations.map(\.id))
+        lost = WaitingNote(bytes: state.waiting).without { found.contains($0) || hasEnded($0) }
+    }
+
+    /// For the log; `unread`: descriptors of watchd's own are not kept by a service manager.
+    func sentence(unread: Bool) -> String {
+        let first = "watchd did not shut down cleanly last time"
+        let loss =
+            lost.isEmpty
+            ? "; nothing waited on queues that are not durable when that was last noted"
+            : " and lost \(WaitingByHandler(lost.counts).sentence)"
+        return first + loss + (unread ? "; unread data in its FIFOs and sockets was lost" : "")
+    }
+
+    /// `nil`: nothing was lost, as far as is known.
+    var problem: String? {
+        if lost.isEmpty { return nil }
+        return "the last watchd ended without a stop and lost \(WaitingByHandler(lost.counts).sentence)"
+    }
+}
+
+extension Runtime {
+    /// Each end is told of at one start.
+    func tellUncleanEnd(_ contents: StoreContents, _ state: StoredState, hasEnded: (UInt64) -> Bool) {
+        waitingNotes.restore(WaitingNote(bytes: state.waiting))
+        guard let end = UncleanEnd(contents, state, hasEnded: hasEnded) else { return }
+        uncleanEnd = end
+        logger.log(end.lost.isEmpty ? .notice : .warning, end.sentence(unread: !manager.isManaged))
+    }
+
+    /// The work that was lost joins the history, so that its numbers can be asked for, and is noted no more.
+    func recordLost() {
+        var writes = (uncleanEnd?.lost.operations ?? []).map { StoreWrite.lost($0) }
+        if waitingNotes.change(to: WaitingNote()) != nil { writes.append(.waiting([])) }
+        persistence?.write(writes)
+    }
+}
