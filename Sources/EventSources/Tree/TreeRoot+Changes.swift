@@ -48,7 +48,11 @@ extension TreeRoot {
         guard !isOver, tree.watch(of: folder) == watch else { return }
         tree.setWatch(0, of: folder)
         if isUnmounted, folder == tree.root { self.isUnmounted = true }
-        if isUnmounted { hub.giveUp(watch, of: self, folder) }
+        if isUnmounted {
+            hub.giveUp(watch, of: self, folder)
+            // Folders of a file system are reported one by one: it may be that of the root.
+            if let root = tree.root { doubt(root) }
+        }
         if !leavesForLater(folder) { doubt(folder) }
     }
 

@@ -533,6 +533,13 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private func lookAtDoubts() {
         areDoubtsPlanned = false
         guard !isOver else { return }
+        // Another file system may stand there, or none: then nothing is known of the rest.
+        if let root = tree.root, doubts.remove(tree.reference(root)) != nil {
+            let number = treeNumber
+            hub.trail?("look again at the root")
+            lookAgain(root)
+            if number != treeNumber { return pump() }
+        }
         let (all, names) = (doubts, doubtedNames)
         (doubts, doubtedNames, looks) = ([], [], [])
         for reference in all {
