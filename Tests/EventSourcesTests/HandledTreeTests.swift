@@ -137,6 +137,17 @@ import WatchFile
         }
     }
 
+    @Test func timesInTheFutureAreTimesLikeAnyOther() throws {
+        try with { setup in
+            try shell("touch -d 2096-01-01 a d/b d", setup)
+            try setup.begin()
+            try setup.expectNothing()
+            try shell("echo longer >a; echo new >d/b; touch -d 2096-01-01 a d/b", setup)
+            try expect(["written a*", "written d/b*"], setup)
+            try setup.expectNothing()
+        }
+    }
+
     // MARK: The rules of the beginning
 
     /// The source is armed before anything is told, and everything that comes then is told beside it.
