@@ -55,6 +55,23 @@ import Testing
         }
     }
 
+    /// Its folders go with it, in any order: that says nothing of what stands in them.
+    @Test(.enabled(if: canMount, "nothing can be mounted here"))
+    func whatStandsOnAFileSystemThatIsUnmountedIsNotDeleted() throws {
+        try with("Recursive=yes") { watchd, inside in
+            let folder = watchd.folder.path
+            let fill = "for n in $(seq 20); do mkdir $n; echo > $n/x; done"
+            try inside("mount -t tmpfs none \(folder)/in; cd \(folder)/in; \(fill)")
+            let files = Set((1...20).map { "written in/\($0)/x" })
+            try wait(for: "all, not \(told(watchd))") { files.isSubset(of: told(watchd)) }
+            try inside("umount \(folder)/in; echo > \(folder)/in/f")
+            try wait(for: "what stood there before, not \(told(watchd))") { told(watchd).contains("written in/f") }
+            try inside("echo > \(folder)/in/g")
+            try wait(for: "it to be watched again") { told(watchd).contains("written in/g") }
+            #expect(!told(watchd).contains { $0.hasPrefix("deleted") })
+        }
+    }
+
     @Test(.enabled(if: canMount, "nothing can be mounted here"))
     func whatIsMountedBelowATreeIsCompared() throws {
         try with("Recursive=yes") { watchd, inside in

@@ -1,4 +1,5 @@
 import ControlInterface
+import Glibc
 import LinuxSystem
 import ProgramKit
 import Testing
@@ -45,6 +46,44 @@ import Testing
             try wait(for: "the end of it", seconds: 60) { try watchd.source("tree").reason == nil }
             for number in 1...20 { try watchd.folder.write("in/\(number)/g", "") }
             try wait(for: "all files") { watchd.folder.lines("paths").count == 40 }
+        }
+    }
+
+    /// By a daemon of another user.
+    @Test(.enabled(if: getuid() == 0, "takes another user"))
+    func aFolderThatMayNotBeReadIsReadWhenItMay() throws {
+        let text = """
+            [Path p]
+            Path=@/in
+            Recursive=yes
+            PollSec=1s
+            Events=changed
+            Key=%p
+            Exec=/bin/sh -c 'echo "$WATCHD_EVENT $WATCHD_PATH"'
+            StandardOutput=append:@/told
+            """
+        let launcher = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        try Watchd.run(
+            text, launcher: launcher,
+            prepare: { folder in
+                let made = try Program.run(
+                    ["sh", "-ec", "mkdir -p in/no/deep; echo >in/no/f; chown -R 65534:65534 .; chmod 0 in/no"],
+                    folder: folder.path)
+                #expect(made.status == .exited(0))
+            }
+        ) { watchd in
+            func told() -> [String] {
+                watchd.folder.lines("told").map { $0.replacing(watchd.folder["in"], with: "in") }
+            }
+            try wait(for: "it to say so") { watchd.logText.contains("in/no cannot be read, tried again every 1s") }
+            try Linux.chmod(watchd.folder["in/no"], 0o755)
+            try wait(for: "what is in it, not \(told())") { told().contains("written in/no/f") }
+            try watchd.folder.write("in/no/deep/g", "")
+            try wait(for: "it to be watched, not \(told())") { told().contains("written in/no/deep/g") }
+            try Linux.chmod(watchd.folder["in/no"], 0)
+            try watchd.folder.write("in/last", "")
+            try wait(for: "the last one, not \(told())") { told().contains("written in/last") }
+            #expect(!told().contains { $0.hasPrefix("deleted") })
         }
     }
 

@@ -53,6 +53,7 @@ struct HandledSetup {
     func live(isArmed: Bool = true, ownPaths: [[UInt8]] = [], _ body: (HandledLife) throws -> Void) throws {
         let rim = try Rim(snapshots: store, ownPaths: ownPaths)
         let trigger = trigger
+        store.nothingIsOpen()
         let source = rim.open { PathSource($0, trigger, $1) }
         defer { rim.core.queue.sync { source.value.close() } }
         if isArmed { try rim.waitUntilArmed() }
@@ -107,6 +108,7 @@ struct HandledLife {
             return [old, PathMoment(root: fact.root, path: fact.path, state: state)].compactMap(\.self)
         }
         rim.core.queue.sync {
+            setup.store.nothingIsOpen()
             rim.parts.value.environment.handled?.note(SourceID(.path, "test"), moments)
         }
         try wait(for: "it to be written") {

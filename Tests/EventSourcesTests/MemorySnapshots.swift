@@ -10,6 +10,8 @@ final class MemorySnapshots: PathSnapshotStore, Sendable {
         var entries: [[UInt8]: [[UInt8]: PathState]] = [:]
         /// Told and not handled.
         var open: Set<[UInt8]> = []
+        /// Whatever is told is noted there, as the engine does.
+        var notesOpen = false
         var stored: Set<[UInt8]> = []
         var missing: String?
         /// Calls of `write`.
@@ -54,6 +56,18 @@ final class MemorySnapshots: PathSnapshotStore, Sendable {
 
     func forget(_ root: [UInt8], of id: SourceID) {
         state.withLock { state in (state.roots[root], state.entries[root]) = (nil, nil) }
+    }
+
+    /// From now on a change that was told is open until all of them are handled, or a new life begins.
+    func noteOpen() { state.withLock { $0.notesOpen = true } }
+
+    func nothingIsOpen() { state.withLock { state in if state.notesOpen { state.open = [] } } }
+
+    /// A change was told.
+    func noteTold(_ fact: PathFact) {
+        state.withLock { state in
+            if state.notesOpen { state.open.formUnion([fact.path] + (fact.oldPath.map { [$0] } ?? [])) }
+        }
     }
 
     func whenWritten(_ work: @escaping () -> Void) { work() }

@@ -32,6 +32,7 @@ final class Rim: Sendable {
         self.said = said
         parts = try core.queue.sync {
             let hub = InotifyHub(on: core, adopting: inotify.map { FileDescriptor(owning: $0) }, limit: limit)
+            hub.trail = { said.trail($0) }
             let epoll = try EpollSet(on: core)
             let safety = Safety(isByHand: isCommittedByHand)
             let slow = Lanes(core: core, name: "test.slow", count: 2)
@@ -47,6 +48,7 @@ final class Rim: Sendable {
                 warn: { _, sentence in said.warnings.withLock { $0.append(sentence) } },
                 limited: { _, limit in said.limits.withLock { $0.append(limit?.text) } }
             ) { input in
+                if case .change(_, let fact, _) = input { snapshots?.noteTold(fact) }
                 said.note(input)
                 safety.told(input)
             }
@@ -110,6 +112,14 @@ final class Rim: Sendable {
 
     /// What was told until now is safe.
     func commit() { core.queue.sync { parts.value.safety.commit() } }
+
+    /// Does this on the core, once, when the trail comes to a line that begins so, and before what follows from it.
+    func when(_ beginning: String, _ work: @escaping @Sendable () -> Void) {
+        said.hook.withLock { $0 = (beginning, work) }
+    }
+
+    /// Everything that was read and concluded, with the microsecond of the wall clock.
+    var trail: [(time: Int64, text: String)] { said.trail.withLock { $0 } }
 
     var inputs: [Input] { said.inputs.withLock { $0 } }
 
@@ -182,6 +192,8 @@ final class RimParts {
 /// What sources have said so far.
 private final class RimNotes: Sendable {
     let inputs = Mutex<[Input]>([])
+    let trail = Mutex<[(time: Int64, text: String)]>([])
+    let hook = Mutex<(beginning: String, work: @Sendable () -> Void)?>(nil)
     let kept = Mutex<[String]>([])
     let store = Mutex<[KeptDescriptor: Int32]>([:])
     let warnings = Mutex<[String]>([])
@@ -190,6 +202,16 @@ private final class RimNotes: Sendable {
     let positions = Mutex<[[UInt8]]>([])
 
     deinit { for copy in store.withLock({ $0 }).values { FileDescriptor(owning: copy).close() } }
+
+    func trail(_ text: String) {
+        trail.withLock { $0.append((Linux.now(.realtime), text)) }
+        let work = hook.withLock { hook -> (@Sendable () -> Void)? in
+            guard let (beginning, work) = hook, text.hasPrefix(beginning) else { return nil }
+            hook = nil
+            return work
+        }
+        work?()
+    }
 
     func keep(_ name: KeptDescriptor, _ number: Int32) {
         kept.withLock { $0.append("keep \(name.name) \(number >= 0)") }

@@ -13,6 +13,7 @@ import WatchFile
     @Test(arguments: Seeds.range(4, long: 150)) func whatIsNotHandledIsToldInTheNextLife(seed: UInt64) throws {
         try HandledSetup.with([]) { setup in
             (setup.isRecursive, setup.events) = (true, [.created, .written, .deleted, .renamed])
+            setup.store.noteOpen()
             try setup.folder.makeFolder("out")
             var mutator = TreeMutator(setup.folder, seed: seed)
             var random = SeededGenerator(seed: seed &+ 3_000_000)
@@ -69,7 +70,8 @@ import WatchFile
                     "\($0.change) \($0.oldPath.map(below) ?? "") \(below($0.path)) \($0.isRecovered)"
                 }
                 let reason = flaw() ?? after.untold(by: life.source, life.rim) ?? "\(error)"
-                Issue.record("\(name): \(reason)\n\(told.joined(separator: "\n"))")
+                let story = changes.story(with: life.rim.trail)
+                Issue.record("\(name): \(reason)\n\(told.joined(separator: "\n"))\n\(story)")
             }
         }
         return result

@@ -48,7 +48,8 @@ import WatchFile
                 } catch {
                     let told = facts().map { setup.text($0) }.joined(separator: "\n")
                     let reason = flaw() ?? after.untold(by: setup.source, setup.rim) ?? "\(error)"
-                    Issue.record("seed \(seed), round \(round): \(reason)\n\(told)")
+                    let story = mutator.story(with: setup.rim.trail)
+                    Issue.record("seed \(seed), round \(round): \(reason)\n\(told)\n\(story)")
                     return
                 }
             }

@@ -177,6 +177,24 @@ import WatchFile
         }
     }
 
+    @Test func aNameHasAsManyBytesAsItMayAndIsNoText() throws {
+        try TreeSetup.with { setup in
+            let name = (0..<255).map { UInt8(128 + $0 % 128) }
+            let (old, new) = (Array("in/".utf8) + name, Array("in/".utf8) + name.reversed())
+            let tail = [UInt8(ascii: "/")] + name
+            try Linux.mkdir(setup.folder[old])
+            try setup.folder.write(old + tail, [])
+            try wait(for: "the file") { setup.rim.paths.contains { $0.path.ends(with: name + tail) } }
+            try Linux.rename(setup.folder[old], to: setup.folder[new])
+            try wait(for: "its rename") {
+                setup.rim.paths.contains {
+                    $0.change == .renamed && $0.path.ends(with: name.reversed() + tail)
+                        && $0.oldPath?.ends(with: name + tail) == true
+                }
+            }
+        }
+    }
+
     @Test func whatIsNoFileDoesNotHang() throws {
         try TreeSetup.with([.changed, .created]) { setup in
             try setup.shell(
@@ -278,4 +296,8 @@ import WatchFile
             try wait(for: "its end") { setup.told.contains("deleted d/") }
         }
     }
+}
+
+extension [UInt8] {
+    fileprivate func ends(with tail: [UInt8]) -> Bool { suffix(tail.count).elementsEqual(tail) }
 }

@@ -26,7 +26,18 @@ package struct TreeMutator: Sendable {
         random = SeededGenerator(seed: seed)
     }
 
-    package mutating func beginRound() { touched = [] }
+    package mutating func beginRound() {
+        touched = []
+        note("a round begins")
+    }
+
+    /// Everything that was done in the last two rounds, and a trail of what was seen of that, by time.
+    package func story(with trail: [(time: Int64, text: String)]) -> String {
+        let starts = journal.filter { $0.text == "a round begins" }
+        let begin = starts.dropLast().last?.time ?? 0
+        let all = (journal + trail.map { ($0.time, "    \($0.text)") }).filter { $0.time >= begin }
+        return all.sorted { $0.time < $1.time }.map { "\($0.time % 1_000_000_000) \($0.text)" }.joined(separator: "\n")
+    }
 
     /// Everything in the tree, below `in`; folders end with a slash.
     package func paths(_ top: String = "in") -> [String] {

@@ -60,6 +60,8 @@ package final class InotifyHub {
     private var hasStale = false
     /// Events that were read and come after the one that is being told.
     private var untold = 0
+    /// Told of what is read, listed and told, in that order: the trail of a change that nobody was told of.
+    package var trail: ((String) -> Void)?
     /// Calls that wait until everything is told.
     private var whenTold: [() -> Void] = []
     /// The first half of a rename, whose second has not been seen.
@@ -257,6 +259,9 @@ package final class InotifyHub {
         return true
     }
 
+    /// Names that a scan has seen, perhaps, in a folder of which nobody has claimed this watch yet, and that are gone.
+    func namesGone(_ watch: Int32) -> Set<[UInt8]> { trees.namesGone(watch) }
+
     func giveUp(_ watch: Int32, of tree: any TreeObserver, _ folder: FileTree.ID) {
         trees.giveUp(watch, tree, folder)
         if !isReplaying { removeUnused(watch) }
@@ -348,6 +353,7 @@ package final class InotifyHub {
     }
 
     func take(_ event: InotifyEvent) {
+        trail?("read \(event.watch) \(event.name.printable): \(event.mask.rawValue) \(event.cookie)")
         trees.note(event)
         if let first = moved {
             moved = nil

@@ -91,6 +91,20 @@ struct TreeWatches {
         log[event.watch, default: []].append(event)
     }
 
+    /// Names that are known to be gone from the folder of a watch that is not claimed yet: that was reported last.
+    func namesGone(_ watch: Int32) -> Set<[UInt8]> {
+        guard let events = log[watch] else { return [] }
+        var gone: Set<[UInt8]> = []
+        for event in events {
+            if !event.mask.isDisjoint(with: [.deleted, .movedFrom]) {
+                gone.insert(event.name)
+            } else if !event.mask.isDisjoint(with: [.created, .movedTo]) {
+                gone.remove(event.name)
+            }
+        }
+        return gone
+    }
+
     mutating func noteOverflow() { if scans > 0 { hasOverflowed = true } }
 
     /// A folder has this watch from now on: what has happened there since its scan began, in that order; `nil`: too

@@ -30,6 +30,8 @@ final class DueFiles {
 
     private struct Watched {
         var watch: FileWatch
+        /// Of the watched file.
+        var inode: UInt64
         /// Until it is asked again.
         var pause = DueFiles.moment
     }
@@ -106,7 +108,7 @@ final class DueFiles {
         if isPaused { return }
         // In the order in which they came.
         var known: Set<FileTree.Reference> = []
-        let asked = waiting.filter { watches[$0] == nil && known.insert($0).inserted }
+        let asked = waiting.filter { known.insert($0).inserted }
         waiting = []
         ask(asked)
         // None of them is due any more.
@@ -140,13 +142,16 @@ final class DueFiles {
 
     private func answered(_ question: Question, _ answer: FileAnswer) {
         let file = question.file
+        hub.trail?("asked \(question.path.printable): \(answer.writers) \(answer.status?.inode ?? 0)")
         guard !isOver, let now = path(file) else { return }
         // It was another one's answer, perhaps.
         guard now == question.path else { return watches[file] == nil ? add(file) : ask([file]) }
         switch answer.writers {
         case .none: complete(file, answer)
-        case .some where watches[file] == nil:
-            guard let pause = pause() else { return wait(for: question) }
+        case .some where watches[file] == nil || watches[file]?.inode != answer.status?.inode:
+            // Another file may have come in its place.
+            watches.removeValue(forKey: file)?.watch.cancel()
+            guard let pause = pause() else { return wait(for: question, answer.status?.inode) }
             hub.after(pause) { [weak self] in self?.add(file) }
         case .some: askAgain(file)
         case .unknown:
@@ -164,13 +169,18 @@ final class DueFiles {
         completed(file, answer.status)
     }
 
-    private func wait(for question: Question) {
+    /// - Parameter inode: of the file that somebody writes.
+    private func wait(for question: Question, _ inode: UInt64?) {
         let file = question.file
-        let watch = (try? Linux.open(question.path, [.pathOnly, .noFollow]))?.use { number in
-            FileWatch(number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(file) }
+        let watch = (try? Linux.open(question.path, [.pathOnly, .noFollow]))?.use { number -> FileWatch? in
+            // Another file may stand there by now.
+            guard let inode, (try? Linux.fstat(number))?.inode == inode else { return nil }
+            return FileWatch(number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(file) }
         }
-        guard let watch = watch ?? nil else { return hub.after(NewFiles.unchanged) { [weak self] in self?.add(file) } }
-        watches[file] = Watched(watch: watch)
+        guard let watch = watch ?? nil, let inode else {
+            return hub.after(NewFiles.unchanged) { [weak self] in self?.add(file) }
+        }
+        watches[file] = Watched(watch: watch, inode: inode)
         // It may have been closed before it was watched.
         ask([file])
     }

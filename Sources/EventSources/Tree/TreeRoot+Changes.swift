@@ -27,6 +27,7 @@ extension TreeRoot {
             if let oldFolder { _ = leavesForLater(oldFolder) }
             return
         }
+        if isSecondOfExchange(event, in: folder, from: oldFolder) { return }
         noteIgnoreFile(name, in: folder)
         if case .renamed(_, let oldName) = event.change, let oldFolder { noteIgnoreFile(oldName, in: oldFolder) }
         switch event.change {
@@ -47,7 +48,11 @@ extension TreeRoot {
         guard !isOver, tree.watch(of: folder) == watch else { return }
         tree.setWatch(0, of: folder)
         if isUnmounted, folder == tree.root { self.isUnmounted = true }
-        if isUnmounted { hub.giveUp(watch, of: self, folder) }
+        if isUnmounted {
+            hub.giveUp(watch, of: self, folder)
+            // Folders of a file system are reported one by one: it may be that of the root.
+            if let root = tree.root { doubt(root) }
+        }
         if !leavesForLater(folder) { doubt(folder) }
     }
 
@@ -67,13 +72,16 @@ extension TreeRoot {
         if status.kind == .folder {
             if !hasBegun { return comesWhole(node, status, .made) }
             if tree.watch(of: node) == 0 { enqueue(node, .isDeep) }
-        } else if status.kind == .regular, !hasBegun || status.changed != tree.stamp(of: node).changed {
-            // The listing shows it already, or it has the number of the one before.
-            if !hasBegun, !tree.has(.isDue, node) {
+        } else if !hasBegun {
+            // The listing shows it already.
+            guard status.kind == .regular || status.kind == .symbolicLink else { return }
+            if !tree.has(.isDue, node) {
                 if events.contains(.created) { tell(.created, node) } else { tree.set(.isNew, node) }
             }
-            tree.setStamp(status, isFresh: status.isFresh, of: node)
-            addDue(node)
+            take(status, at: node, isRecovered: false)
+        } else if status.changed != tree.stamp(of: node).changed {
+            // It has the number of the one before.
+            take(status, at: node, isRecovered: false)
         }
     }
 
@@ -111,6 +119,7 @@ extension TreeRoot {
             return nil
         }
         if isFolder, isLeftOut(fullPath(folder, name)) { return nil }
+        tellGone(at: folder, name)
         let node = tree.insert(name, into: folder, kind: isFolder ? .folder : .unknown)
         // A name that is gone by then is nobody's news.
         tree.set(isFolder ? [.isUnseen, .isNew] : [.isUnseen, .isNew, .isDue], node)
@@ -133,6 +142,7 @@ extension TreeRoot {
         _ folder: FileTree.ID, _ name: [UInt8], _ status: FileStatus, _ how: Appearance
     ) -> FileTree.ID? {
         if status.kind == .folder, isLeftOut(fullPath(folder, name)) { return nil }
+        tellGone(at: folder, name)
         let node = tree.insert(name, into: folder, kind: status.kind)
         tree.setStamp(status, isFresh: status.isFresh, of: node)
         if case .silent = how {
@@ -183,17 +193,16 @@ extension TreeRoot {
     }
 
     private func closed(_ folder: FileTree.ID, _ name: [UInt8]) {
-        guard let status = look(fullPath(folder, name)) else {
-            // Its deletion is reported next, or that it or a folder above it has been moved on.
-            if let node = tree.child(of: folder, named: name) {
-                tree.set(.isDue, node)
-                doubt(node)
-            } else {
+        guard let status = look(fullPath(folder, name)), status.kind == .regular else {
+            // Its deletion is reported next, or that it or a folder above it has been moved on: something else may have
+            // come in its place.
+            guard let node = tree.child(of: folder, named: name) else {
                 _ = lookAt(folder, name, isFolder: false, isNew: false)
+                return
             }
-            return
+            if [.regular, .unknown].contains(tree.kind(of: node)) { tree.set(.isDue, node) }
+            return doubt(node)
         }
-        guard status.kind == .regular else { return }
         guard let node = tree.child(of: folder, named: name) else {
             guard let node = appear(folder, name, status, .made) else { return }
             return tellWritten(node)
@@ -209,9 +218,10 @@ extension TreeRoot {
     }
 
     private func attributesReported(_ folder: FileTree.ID, _ name: [UInt8]) {
-        guard let node = tree.child(of: folder, named: name), let status = look(fullPath(folder, name)),
-            tree.isOfKind(status.kind, node), status.inode == tree[node].inode
-        else { return }
+        guard let node = tree.child(of: folder, named: name) else { return }
+        guard let status = look(fullPath(folder, name)), tree.isOfKind(status.kind, node),
+            status.inode == tree[node].inode
+        else { return doubt(node) }
         let (old, new) = (tree.stamp(of: node), FolderSnapshot.Stamp(status))
         // Else the stamp has to show that the content is still to be told.
         if status.kind == .folder || old.isSameContent(as: new) {
@@ -286,12 +296,26 @@ extension TreeRoot {
             return take(status, at: node, isRecovered: false)
         }
         if status.kind == .folder {
-            if tree.watch(of: node) == 0 || tree.has(.isQueued, node) { enqueue(node, [.isDeep]) }
-        } else if tree.has(.isDue, node)
-            || !tree.stamp(of: node).mayHaveSameContent(as: FolderSnapshot.Stamp(status))
-        {
+            let how = missed.removeValue(forKey: tree.reference(node)) ?? []
+            if !how.isEmpty || tree.watch(of: node) == 0 || tree.has(.isQueued, node) {
+                enqueue(node, how.union(.isDeep))
+            }
+        } else if tree.has(.isDue, node), status.kind == .regular {
             addDue(node)
+        } else if !tree.stamp(of: node).mayHaveSameContent(as: FolderSnapshot.Stamp(status))
+            || !tree.flags(of: node).isDisjoint(with: [.isDue, .isUntrusted])
+        {
+            take(status, at: node, isRecovered: false)
         }
+    }
+
+    /// When all reports are through.
+    func lookAgain(_ doubted: DoubtedName) {
+        guard let folder = tree.id(doubted.folder), tree.isFolder(folder) else { return }
+        if let node = tree.child(of: folder, named: doubted.name) { return lookAgain(node) }
+        if leavesForLater(folder) { return }
+        guard let status = look(fullPath(folder, doubted.name)) else { return }
+        appear(folder, doubted.name, status, .listed(isRecovered: true))
     }
 
     // MARK: Names that go
@@ -333,6 +357,12 @@ extension TreeRoot {
             forget(id)
             tree.remove(id)
         }
+    }
+
+    /// A file whose end is told otherwise.
+    func drop(_ file: FileTree.ID) {
+        forget(file)
+        tree.remove(file)
     }
 
     func giveUpWatch(_ id: FileTree.ID) {

@@ -70,7 +70,7 @@ extension TreeRoot: RecordedPath {
         var tree = handled.tree
         if known.scope.isRecursive {
             oldPrune = PathPrune(globs: known.scope.prune.compactMap { PathGlob(description: $0) })
-            belowFiles = handled.belowFiles
+            for (path, isFolder) in handled.belowFiles.reversed() { departed.add(path, isFolder: isFolder) }
         } else {
             tree.makeShallow()
         }
@@ -192,19 +192,37 @@ extension TreeRoot: RecordedPath {
     /// Every folder is watched; everything that is known is told, or on its way.
     func compared() {
         (record.isComparing, record.tellsAll) = (false, false)
-        tellGoneBelowFiles()
         noteRoot()
         owner.rootChanged()
     }
 
-    private func tellGoneBelowFiles() {
-        // What stands in a folder before the folder.
-        for (below, isFolder) in belowFiles.reversed() where tree.node(at: below) == nil {
+    /// What has gone while nobody was there.
+    func tellGone() {
+        if departed.isEmpty { return }
+        let all = departed.all
+        departed = GonePaths()
+        for (below, isFolder) in all {
             let full = joined(path, below)
             if prune.prunes(anyOf: full, below: path) || isFolder && isLeftOut(full) { continue }
-            tell(PathFact(.deleted, path: full, root: path, isRecovered: true, isFolder: isFolder), .nothing)
+            tell(
+                PathFact(.deleted, path: full, root: path, isRecovered: true, isFolder: isFolder),
+                isRecording ? .nothing : nil)
         }
-        belowFiles = []
+    }
+
+    /// Something comes to this place: what stood there before, and has gone, is told first.
+    func tellGone(at folder: FileTree.ID, _ name: [UInt8]) {
+        if !departed.isEmpty, departed.contains(fullPath(folder, name).below(path)) { tellGone() }
+    }
+
+    /// Known names of a folder, which are told when every folder is watched.
+    func removeLater(_ node: FileTree.ID) {
+        for id in ([node] + tree.below(node)).reversed() {
+            if !tree.has(.isNew, id) { departed.add(tree.path(of: id), isFolder: tree.isFolder(id)) }
+            giveUpWatch(id)
+            forget(id)
+            tree.remove(id)
+        }
     }
 
     func noteRoot() {

@@ -70,8 +70,13 @@ extension TreeRoot {
         var next = current?.entries ?? 0
         defer { current?.entries = next }
         left -= 1
+        if next == 0 {
+            hub.trail?("listing \(fullPath(folder).printable) \(how.rawValue) \(listing.trail)")
+        }
         switch listing.outcome {
-        case .gone: doubt(folder)
+        case .gone:
+            missed[tree.reference(folder), default: []].formUnion(how)
+            doubt(folder)
         case .failed(let error): cannotSee(folder, error)
         case .left: enqueue(folder, how)
         // Reports that were too many to be kept: once more.
@@ -82,9 +87,11 @@ extension TreeRoot {
                 take(ignoreFile, of: folder, isListed: how.contains(.isDeep))
             }
             if next == 0 { for child in tree.children(of: folder) { tree.clear(.isListed, child) } }
+            let gone = listing.watch.map(hub.namesGone) ?? []
             while next < entries.count {
                 guard left > 0 else { return false }
-                take(entries[next], folder, how, listing.fileSystem)
+                let isFleeting = gone.contains(entries[next].name)
+                take(entries[next], folder, how, listing.fileSystem, isFleeting: isFleeting)
                 next += 1
                 left -= 1
             }
@@ -94,16 +101,20 @@ extension TreeRoot {
         return true
     }
 
+    /// - Parameter isFleeting: it is gone by now, or was moved on, which is reported next.
     private func take(
-        _ entry: TreeScan.Entry, _ folder: FileTree.ID, _ how: FileTree.Flags, _ fileSystem: FileSystemType?
+        _ entry: TreeScan.Entry, _ folder: FileTree.ID, _ how: FileTree.Flags, _ fileSystem: FileSystemType?,
+        isFleeting: Bool
     ) {
         let child = tree.child(of: folder, named: entry.name)
         if let child { tree.set(.isListed, child) }
         if isTouched(folder, entry.name) {
             if let child, tree.isFolder(child), how.contains(.isDeep) { enqueue(child, how) }
-            return
+            return doubtName(entry.name, in: folder, how)
         }
         guard let child else {
+            // Nobody was told of it, and the folder may have been moved since it stood there.
+            if isFleeting { return }
             let isSilent =
                 (how.contains(.isSilent) && !hasChangedSince(entry.status))
                 || (entry.status.kind == .folder
@@ -160,10 +171,19 @@ extension TreeRoot {
     private func takeLeft(_ folder: FileTree.ID, _ how: FileTree.Flags) {
         let isRecovered = how.contains(.isCompared)
         for child in tree.children(of: folder) where !tree.has(.isListed, child) {
-            if isTouched(folder, tree.name(of: child)) { continue }
-            guard tellsGone(from: folder) else { return }
-            removeTree(child, isRecovered: isRecovered)
+            if isTouched(folder, tree.name(of: child)) {
+                doubtName(tree.name(of: child), in: folder, how)
+                continue
+            }
+            if leavesForLater(folder) { return }
+            if isArming, record.isComparing { removeLater(child) } else { removeTree(child, isRecovered: isRecovered) }
         }
+    }
+
+    private func doubtName(_ name: [UInt8], in folder: FileTree.ID, _ how: FileTree.Flags) {
+        guard how.contains(.isCompared), !owner.polls else { return }
+        doubtedNames.insert(DoubtedName(folder: tree.reference(folder), name: name))
+        planDoubts()
     }
 
     /// The folder has this watch from now on: what has happened since it was added is told.

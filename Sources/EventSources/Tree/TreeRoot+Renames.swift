@@ -7,9 +7,6 @@ extension TreeRoot {
     func renamed(
         _ oldFolder: FileTree.ID, _ oldName: [UInt8], _ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool
     ) {
-        let pair = Exchange(
-            from: tree.reference(oldFolder), fromName: oldName, to: tree.reference(folder), toName: name)
-        if exchanged.remove(pair) != nil { return }
         guard let node = tree.child(of: oldFolder, named: oldName) else {
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
@@ -23,7 +20,8 @@ extension TreeRoot {
         let target = tree.child(of: folder, named: name)
         if let target, isExchange(node, oldPath, target, status) {
             exchanged.insert(
-                Exchange(from: pair.to, fromName: name, to: pair.from, toName: oldName))
+                Exchange(
+                    from: tree.reference(folder), fromName: name, to: tree.reference(oldFolder), toName: oldName))
             return exchange(node, target)
         }
         // The node is not what was moved: that stood there before it, and was never seen.
@@ -51,8 +49,10 @@ extension TreeRoot {
             // A folder never replaces a file: that was gone before, and this is how its end is found.
             let isOfFiles = !tree.isFolder(target) && !tree.isFolder(node)
             hasReplaced = isOfFiles && !tree.has(.isNew, target)
-            removeTree(target, isTold: !isOfFiles)
+            // The rename tells of the end of a file.
+            if isOfFiles { drop(target) } else { removeTree(target) }
         }
+        if tree.isFolder(node) { tellGone() } else { tellGone(at: folder, name) }
         tree.move(node, to: folder, name: name)
         lastPlace = nil
         restamp(node, status)
@@ -80,8 +80,7 @@ extension TreeRoot {
     private func restamp(_ node: FileTree.ID, _ status: FileStatus?) {
         guard let status, status.inode == tree[node].inode, status.kind == tree.kind(of: node) else {
             // It has been moved on, or is gone.
-            if tree.has(.isUnseen, node) || status != nil { doubt(node) }
-            return
+            return doubt(node)
         }
         let isSame = tree.stamp(of: node).isSameContent(as: FolderSnapshot.Stamp(status))
         tree.setStamp(status, isFresh: status.isFresh, of: node)
@@ -89,6 +88,24 @@ extension TreeRoot {
     }
 
     // MARK: Changing places
+
+    /// Whether it is the second report of two that have changed places, which is told already.
+    ///
+    /// The kernel locks both folders: nothing else is reported of their names in between. Else it were several renames
+    /// that came to the same, and a later rename between both places is one by itself.
+    func isSecondOfExchange(_ event: FolderEvent, in folder: FileTree.ID, from oldFolder: FileTree.ID?) -> Bool {
+        guard !exchanged.isEmpty, event.change.isOfName else { return false }
+        let place = tree.reference(folder)
+        let oldPlace = oldFolder.map(tree.reference)
+        if case .renamed(_, let oldName) = event.change, let oldPlace {
+            let pair = Exchange(from: oldPlace, fromName: oldName, to: place, toName: event.name)
+            if exchanged.remove(pair) != nil { return true }
+        }
+        exchanged = exchanged.filter { pair in
+            ![place, oldPlace].contains(pair.from) && ![place, oldPlace].contains(pair.to)
+        }
+        return false
+    }
 
     /// Whether two have changed places at once (`rename(2)` RENAME_EXCHANGE), which the kernel reports as two renames.
     private func isExchange(
@@ -104,6 +121,7 @@ extension TreeRoot {
     /// Each file at either place is written; what stands at a path no more is deleted.
     private func exchange(_ node: FileTree.ID, _ other: FileTree.ID) {
         guard !isAtOrBelow(node, other), !isAtOrBelow(other, node) else { return }
+        tellGone()
         let (first, second) = (fullPath(node), fullPath(other))
         let before = known(at: first, node).merging(known(at: second, other)) { old, _ in old }
         tree.exchange(node, other)

@@ -46,6 +46,7 @@ extension TreeRoot {
     ///
     /// - Parameter state: what stands there; `nil`: nobody records it.
     func tell(_ fact: PathFact, _ state: PathState?) {
+        hub.trail?("tell \(fact.change) \(fact.oldPath?.printable ?? "") \(fact.path.printable) \(fact.isRecovered)")
         // A change of the root itself, which is no change below it, is told by the changes of the rest.
         if fact.isFolder, fact.path.count == path.count, fact.change != .attributes {
             if let state {
@@ -95,6 +96,7 @@ extension TreeRoot {
 
     /// The content is told when nobody writes it.
     func addDue(_ id: FileTree.ID) {
+        hub.trail?("due \(fullPath(id).printable)")
         tree.set(.isDue, id)
         due.add(tree.reference(id))
     }

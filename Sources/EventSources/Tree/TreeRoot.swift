@@ -51,10 +51,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var storing = 0
     /// Moments that count as handled as they stand, to be stored.
     var taken: [PathMoment] = []
-    /// Paths that were handled below one at which a file was handled: those that are gone are told after the comparison.
-    var belowFiles: [(path: [UInt8], isFolder: Bool)] = []
-    /// Folders from which something has gone, which is told when all are watched.
-    private var later: [FileTree.Reference] = []
+    /// Told when all folders are watched, or something comes to one of the paths.
+    var departed = GonePaths()
     var exists = false
     /// That the root is on; and what was known of another one, which something is mounted over now.
     var device: UInt64?
@@ -70,6 +68,11 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private var touchedCount = 0
     /// Nodes that could not be looked at where they should stand.
     var doubts: Set<FileTree.Reference> = []
+    /// Names that a comparison has left to the reports that came meanwhile. A report says that something has changed,
+    /// and not whether all is known that had changed before.
+    var doubtedNames: Set<DoubtedName> = []
+    /// Folders that did not stand where a scan looked for them, with the way in which they are still to be listed.
+    var missed: [FileTree.Reference: FileTree.Flags] = [:]
     private var areDoubtsPlanned = false
     /// Looked at since all reports were through last: should a folder above have been moved meanwhile, it was another's.
     var looks: [FileTree.Reference] = []
@@ -107,6 +110,11 @@ final class TreeRoot: WatchedPath, TreeObserver {
                 then((try? $0.get()) ?? [])
             }
         }, completed: { [weak self] in self?.completed($0, $1) }, idle: { [weak self] in self?.pump() })
+
+    struct DoubtedName: Hashable {
+        var folder: FileTree.Reference
+        var name: [UInt8]
+    }
 
     struct Exchange: Hashable {
         var from: FileTree.Reference
@@ -347,6 +355,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         }
         guard !requests.isEmpty else { return settle() }
         isScanning = true
+        hub.trail?("scan \(requests.map { "\($0.path.printable) \($0.inode) \($0.how.rawValue)" })")
         (touched, touchedCount) = ([:], 0)
         var inotify: Swift.Result<Int32, SystemError>?
         if owner.polls {
@@ -372,11 +381,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// Nothing is left to be listed.
     private func settle() {
         if isArming { armed() }
-        guard later.isEmpty else {
-            for folder in later { if let id = tree.id(folder), tree.isFolder(id) { enqueue(id, [.isCompared]) } }
-            later = []
-            return pump()
-        }
+        tellGone()
         oldPrune = PathPrune()
         forgetFormerIgnoring()
         answerCalls()
@@ -420,14 +425,6 @@ final class TreeRoot: WatchedPath, TreeObserver {
         }
     }
 
-    /// Something has gone from a folder. False: it is told later, when there is room, or every folder is watched.
-    func tellsGone(from folder: FileTree.ID) -> Bool {
-        if leavesForLater(folder) { return false }
-        guard isArming, record.isComparing else { return true }
-        later.append(tree.reference(folder))
-        return false
-    }
-
     func compare(then: @escaping (Int) -> Void) {
         calls.append(then)
         if owner.polls { poll() } else { lookAtRoot() }
@@ -452,12 +449,13 @@ final class TreeRoot: WatchedPath, TreeObserver {
         due.forgetAll()
         treeNumber += 1
         (tree, lastPlace) = (other, nil)
-        (queue, later, doubts, looks, dirty, blind, silent) = ([], [], [], [], [], [:], [:])
+        (queue, doubts, doubtedNames, missed, looks, dirty, blind, silent) = ([], [], [], [:], [], [], [:], [:])
         (fleetingFolders, touched, exchanged) = ([], [:], [])
         ignoreFilesGone(below: path)
     }
 
     private func endScan(_ listings: TreeListings) {
+        hub.trail?("scan ends")
         isScanning = false
         (touched, touchedCount) = ([:], 0)
         hub.endScan(listings.watches)
@@ -486,6 +484,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         touched[id] = nil
         blind[reference] = nil
         silent[reference] = nil
+        missed[reference] = nil
         due.forget(reference)
     }
 
@@ -524,7 +523,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     }
 
     func planDoubts() {
-        guard !doubts.isEmpty, !areDoubtsPlanned else { return }
+        guard !doubts.isEmpty || !doubtedNames.isEmpty, !areDoubtsPlanned else { return }
         areDoubtsPlanned = true
         hub.after(0) { [weak self] in
             self?.hub.whenCaughtUp { self?.lookAtDoubts() }
@@ -534,9 +533,22 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private func lookAtDoubts() {
         areDoubtsPlanned = false
         guard !isOver else { return }
-        let all = doubts
-        (doubts, looks) = ([], [])
-        for reference in all { if let id = tree.id(reference) { lookAgain(id) } }
+        // Another file system may stand there, or none: then nothing is known of the rest.
+        if let root = tree.root, doubts.remove(tree.reference(root)) != nil {
+            let number = treeNumber
+            hub.trail?("look again at the root")
+            lookAgain(root)
+            if number != treeNumber { return pump() }
+        }
+        let (all, names) = (doubts, doubtedNames)
+        (doubts, doubtedNames, looks) = ([], [], [])
+        for reference in all {
+            if let id = tree.id(reference) {
+                hub.trail?("look again \(fullPath(id).printable) \(tree.flags(of: id).rawValue)")
+                lookAgain(id)
+            }
+        }
+        for name in names { lookAgain(name) }
         pump()
     }
 }

@@ -142,6 +142,14 @@ struct TreeScan: Sendable {
     }
 }
 
+extension TreeScan.Listing {
+    /// Its watch and what stands in the folder, for those who look for a lost change.
+    var trail: String {
+        guard case .listed(let entries) = outcome else { return "watch \(watch ?? 0): \(outcome)" }
+        return "watch \(watch ?? 0): \(entries.map { "\($0.name.printable) \($0.status.inode)" })"
+    }
+}
+
 extension SystemError {
     /// Nothing stands at the path that was meant; any other error leaves that open.
     var isOfNothing: Bool { [.noSuchFile, .notFolder, .symbolicLinkLoop].contains(errno) }
