@@ -15,7 +15,10 @@ let explicitly: [SwiftSetting] = [
     .unsafeFlags([
         "-Xfrontend", "-disable-implicit-string-processing-module-import",
         "-Xfrontend", "-disable-implicit-concurrency-module-import",
-    ])
+    ]),
+    // A section for each function: the linker leaves out those that nobody calls, and puts the others in the order that
+    // systemd/link-order finds.
+    .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
 ]
 
 /// A library is optimised in a debug build as well, with its assertions: a test is not slow for what nobody debugs.

@@ -152,6 +152,16 @@ struct KeyTableTests {
         }
     }
 
+    @Test(arguments: SectionKind.allCases)
+    func aKeyIsFoundByNameWhereTheSectionHasIt(kind: SectionKind) {
+        let keys = KeyTable.keys(of: kind)
+        let own = Dictionary(keys.map { ($0.name, "\($0)") }, uniquingKeysWith: { first, _ in first })
+        for name in Set(SectionKind.allCases.flatMap { KeyTable.names(in: $0) }) {
+            #expect(KeyTable.key(name, in: kind).map { "\($0)" } == own[name], "\(name)")
+        }
+        #expect(KeyTable.key("Nothing", in: kind) == nil)
+    }
+
     @Test func noSectionHasTwoKeysOfOneName() {
         for kind in SectionKind.allCases {
             #expect(Set(KeyTable.names(in: kind)).count == KeyTable.names(in: kind).count)

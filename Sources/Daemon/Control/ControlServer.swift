@@ -57,7 +57,9 @@ final class Acceptor {
     private var token: UInt64?
     private var connections: [Int: ControlConnection] = [:]
     private var lastConnection = 0
-    private var group: UInt32?
+    /// Of the administrators. Asked once, for the first client whose rights depend on it: the answer may come over the
+    /// network, and the libraries of the name service stay in memory.
+    private lazy var group = try? Linux.groupID(named: "watchd")
     private var closing: (() -> Void)?
     private var bound: QueueBound<Acceptor> { QueueBound(self, to: context) }
 
@@ -69,8 +71,6 @@ final class Acceptor {
     }
 
     func start() {
-        // Asked once: the answer may come over the network.
-        group = try? Linux.groupID(named: "watchd")
         do {
             epoll = try EpollSet(on: context) { [requests] turn in requests.collect(turn) }
             try listen()

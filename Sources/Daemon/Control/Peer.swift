@@ -18,8 +18,9 @@ struct Peer: Sendable {
     /// Counts the connections of this daemon.
     let connection: Int
 
-    /// `group`: the number of the group `watchd`, where there is one.
-    init(_ socket: Int32, group: UInt32?, connection: Int) throws(SystemError) {
+    /// - Parameter group: the number of the group `watchd`, where there is one; asked for only where the role depends on
+    ///   it.
+    init(_ socket: Int32, group: @autoclosure () -> UInt32?, connection: Int) throws(SystemError) {
         self.connection = connection
         let credentials = try Linux.peerCredentials(socket)
         userID = credentials.userID
@@ -27,8 +28,13 @@ struct Peer: Sendable {
         groupID = credentials.groupID
         let groups = try? Linux.peerGroups(socket)
         self.groups = groups
-        let isMember = group.map { credentials.groupID == $0 || groups?.contains($0) ?? false } ?? false
-        role = userID == 0 || userID == Linux.effectiveUserID || isMember ? .administrator : .reader(userID)
+        if userID == 0 || userID == Linux.effectiveUserID {
+            role = .administrator
+        } else if let group = group(), credentials.groupID == group || groups?.contains(group) ?? false {
+            role = .administrator
+        } else {
+            role = .reader(userID)
+        }
     }
 
     /// - Parameter role: of somebody who has no socket.

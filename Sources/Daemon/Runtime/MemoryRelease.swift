@@ -1,13 +1,15 @@
 import EventSources
 import LinuxSystem
 
-/// Gives memory back to the kernel when a burst is over: the allocator keeps what it once had, some KiB for each
-/// operation that waited. Confined to the core.
+/// Gives memory back to the kernel when the start or a burst is over: the allocator keeps what it once had, some KiB for
+/// each operation that waited. Confined to the core.
 final class MemoryRelease {
     /// Ended operations from which on it is worth it.
     private static let burst = 1000
     /// How long nothing must be going on (microseconds).
     private static let patience = 10_000_000
+    /// After the start.
+    private static let patienceAfterStart = 4_000_000
 
     private let core: Context
     private let slow: Lanes
@@ -24,10 +26,18 @@ final class MemoryRelease {
 
     func operationEnded() {
         ended += 1
-        guard ended >= Self.burst, !isPlanned, isQuiet() else { return }
+        guard ended >= Self.burst, isQuiet() else { return }
+        plan(after: Self.patience)
+    }
+
+    /// The texts of the watch files and all that was made of them on the way are no longer needed.
+    func startEnded() { plan(after: Self.patienceAfterStart) }
+
+    private func plan(after patience: Int) {
+        guard !isPlanned else { return }
         isPlanned = true
         let bound = QueueBound(self, to: core)
-        core.after(Self.patience) { bound.value.release() }
+        core.after(patience) { bound.value.release() }
     }
 
     private func release() {

@@ -256,6 +256,7 @@ final class Runtime {
         logger.log(.notice, "ready: \(statusLine)", id: .ready)
         keeper?.begin()
         lookAround()
+        memory?.startEnded()
     }
 
     // MARK: The engine

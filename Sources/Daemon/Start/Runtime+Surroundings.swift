@@ -12,10 +12,10 @@ extension Runtime {
         guard !stands.hasFailures else { return }
         let (options, zone) = (parts.options, zones.local)
         slow.submit("a look at what the watch files name") { [core, bound] in
-            let known = Daemon.load(options, localZone: zone).result.diagnostics
             let result = Daemon.load(options, localZone: zone, lookUp: .warnings).result
             // Files with an error are not those in force.
-            guard result.configuration != nil else { return }
+            guard result.configuration != nil, !result.diagnostics.isEmpty else { return }
+            let known = Daemon.load(options, localZone: zone).result.diagnostics
             let found = result.diagnostics.filter { !known.contains($0) }
             core.async { for warning in found { bound.value.warn(warning) } }
         }

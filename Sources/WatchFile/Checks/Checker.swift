@@ -85,7 +85,9 @@ struct Checker {
             problems.error(
                 "the path of a socket has at most \(PathValue.maximumSocketLength) bytes", at: entry.text)
         }
-        settings.logLevel = LogLevel.allCases.first { "\($0)" == entries["LogLevel"]?.word } ?? settings.logLevel
+        if let word = entries["LogLevel"]?.word, let level = LogLevel.allCases.first(where: { "\($0)" == word }) {
+            settings.logLevel = level
+        }
         settings.maxProcesses = entries["MaxProcesses"]?.number ?? settings.maxProcesses
         settings.maxOperations = entries["MaxOperations"]?.number ?? settings.maxOperations
         settings.maxMemory = entries["MaxMemory"]?.number ?? settings.maxMemory

@@ -1,7 +1,16 @@
 /// Every key of every kind of section: what `watchd.watch(5)` describes, in the same order.
 enum KeyTable {
     /// The key of that name in a section of this kind.
-    static func key(_ name: String, in kind: SectionKind) -> Key? { byName[kind]?[name] }
+    static func key(_ name: String, in kind: SectionKind) -> Key? {
+        if let key = own(kind).first(where: { $0.name == name }) { return key }
+        switch kind {
+        case .watchd, .queue, .semaphore: return nil
+        case .handler: return handlerByName[name]
+        case .group, .timer, .signal, .path, .descriptor, .process, .unit, .custom:
+            if let key = sourceByName[name] { return key }
+            return kind == .unit && unitActionNames.contains(name) ? nil : handlerByName[name]
+        }
+    }
 
     static func names(in kind: SectionKind) -> [String] { keys(of: kind).map(\.name) }
 
@@ -29,21 +38,27 @@ enum KeyTable {
         case .watchd, .queue, .semaphore: own(kind)
         case .handler: actions + handler
         case .group, .timer, .signal, .path, .descriptor, .process, .unit, .custom:
-            own(kind) + source
-                + (actions + handler).filter { key in
-                    !(own(kind) + source).contains { $0.name == key.name }
-                        && !(kind == .unit && unitActionNames.contains(key.name))
-                }
+            withHandlerKeys(own(kind) + source, of: kind)
         }
+    }
+
+    private static func withHandlerKeys(_ keys: [Key], of kind: SectionKind) -> [Key] {
+        let names = Set(keys.map(\.name))
+        return keys
+            + (actions + handler).filter { key in
+                !names.contains(key.name) && !(kind == .unit && unitActionNames.contains(key.name))
+            }
     }
 
     /// Beside `Unit=` of a handler: that of a `[Unit]` is what it watches.
     private static let unitActionNames: Set<String> = ["UnitAction", "UnitWait"]
 
-    private static let byName: [SectionKind: [String: Key]] = Dictionary(
-        uniqueKeysWithValues: SectionKind.allCases.map { kind in
-            (kind, Dictionary(keys(of: kind).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }))
-        })
+    private static let handlerByName = byName(actions + handler)
+    private static let sourceByName = byName(source)
+
+    private static func byName(_ keys: [Key]) -> [String: Key] {
+        Dictionary(keys.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
 
     /// Bounds of what is counted: entries, attempts, units of a semaphore.
     static let count = 1...1_000_000_000

@@ -4,12 +4,15 @@ import LinuxSystem
 import Schedule
 import WatchFile
 
-/// Ten operations on the way of an event through the engine, each between two marks: `Tests/Benchmarks/check-budget` counts
-/// the instructions from mark to mark. Time is virtual, and nothing else comes from outside.
+/// Ten operations on the way of an event through the engine, and the reading of a watch file, each between two marks:
+/// `Tests/Benchmarks/check-budget` counts the instructions from mark to mark. Time is virtual, and nothing else comes from
+/// outside.
 struct BudgetBenchmark {
     /// Of each, in a row; the first ones pay for what is made once.
     static let warmUp = 100
     static let count = 200
+    /// Of a watch file; the tables of keys are made before.
+    static let readings = 20
 
     enum Measured: String, CaseIterable {
         /// An event makes an operation, which starts.
@@ -46,6 +49,20 @@ struct BudgetBenchmark {
             cinstructions_mark()
             WatchdBench.say("\(measured.rawValue) \(Self.count) \(load.summary)", to: 1)
         }
+        try measureReading()
+    }
+
+    /// Most of what a start decides.
+    private func measureReading() throws(Failure) {
+        var (handlers, sources) = (0, 0)
+        cinstructions_mark()
+        for _ in 0..<Self.readings {
+            let configuration = try BudgetLoad.configuration()
+            handlers += configuration.handlers.count
+            sources += configuration.sources.count
+        }
+        cinstructions_mark()
+        WatchdBench.say("read \(Self.readings) handlers=\(handlers) sources=\(sources)", to: 1)
     }
 }
 
@@ -128,14 +145,18 @@ private final class BudgetLoad {
     private var actions = 0
 
     init() throws(Failure) {
+        engine = Engine(try Self.configuration(), at: now)
+        _ = engine.start()
+    }
+
+    static func configuration() throws(Failure) -> Configuration {
         let result = WatchFile.load(
-            [WatchFileText(file: "budget.watch", bytes: Array((Self.settings + Self.text).utf8))],
+            [WatchFileText(file: "budget.watch", bytes: Array((settings + text).utf8))],
             context: LoadContext(processors: 2))
         guard let configuration = result.configuration else {
             throw Failure(message: result.diagnostics.map(\.message).joined(separator: "\n"))
         }
-        engine = Engine(configuration, at: now)
-        _ = engine.start()
+        return configuration
     }
 
     private static let settings = "[Watchd]\nMaxProcesses=1000\n"
