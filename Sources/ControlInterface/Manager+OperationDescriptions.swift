@@ -69,7 +69,13 @@ extension Manager {
           # The members of semaphores that its runs hold, by the name of the semaphore.
           acquired: ?[string][]string,
           # Of its last run that has ended.
-          used: ?ResourcesUsed
+          used: ?ResourcesUsed,
+          # Of W3C Trace Context: the trace of its first event, in 32 hexadecimal digits.
+          trace_id: ?string,
+          # The span of its last run, in 16: TRACEPARENT of its processes.
+          span_id: ?string,
+          # The span that its first event came from: of the run whose Emit= or On…= it was, or of a client.
+          parent_span_id: ?string
         )
 
         # Events that wait for RateLimit= of their source, and are no operation yet.
@@ -120,6 +126,9 @@ extension Manager {
           settled: ?bool,
           acquired: ?[string][]string,
           used: ?ResourcesUsed,
+          trace_id: ?string,
+          span_id: ?string,
+          parent_span_id: ?string,
           # As handlers are told them; at most 1000, the newest.
           events: []object,
           # How many more there are.
@@ -152,7 +161,9 @@ extension Manager {
           signal: ?string,
           reason: ?string,
           # Once it has ended, where it had processes.
-          used: ?ResourcesUsed
+          used: ?ResourcesUsed,
+          # Of W3C Trace Context, in 16 hexadecimal digits.
+          span_id: ?string
         )
 
         # What the processes of a run have used together: bytes of memory at the most, bytes from and to disks.

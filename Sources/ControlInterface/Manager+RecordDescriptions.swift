@@ -246,7 +246,7 @@ extension Manager {
         type Retried (failed: int, operation: int)
 
         # One event for EmitAll; as the parameters of Emit.
-        type Emission (name: string, data: ?int, payload: ?object)
+        type Emission (name: string, data: ?int, payload: ?object, traceparent: ?string)
 
         # Sequence numbers of the records that are lost, the last one included. With last below first watchd was started anew,
         # and its numbers with it, after the record before first: what it keeps comes next, from number last + 1 on.

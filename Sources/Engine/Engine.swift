@@ -73,6 +73,8 @@ package struct Engine: Sendable {
     var clocks: Clocks
     /// For `%{host}`.
     let hostName: [UInt8]
+    /// For `TRACEPARENT`.
+    let traces: TraceNumbers
 
     var door = Door()
     var entries: Int { door.load.entries }
@@ -109,6 +111,7 @@ package struct Engine: Sendable {
         scheduler = Scheduler(maxProcesses: settings.maxProcesses, at: now.monotonic)
         clocks = Clocks(now, zones: configuration.zones, host: host, seed: seed)
         self.hostName = hostName
+        traces = TraceNumbers(host: host)
         journal = Journal(ids: IDs(realtime: now.realtime))
         _ = apply(configuration)
     }

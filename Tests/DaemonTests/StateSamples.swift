@@ -73,6 +73,9 @@ extension SeededGenerator {
     mutating func event(depth: Int = 0) -> Event {
         var event = Event(id: unsigned(), time: number(), count: 1 + upTo(1000), fact: fact(depth))
         event.isByHand = chance(20)
+        if chance(20) {
+            event.trace = TraceContext(high: next(), low: 1 | next(), span: unsigned(), isSampled: chance(50))
+        }
         return event
     }
 

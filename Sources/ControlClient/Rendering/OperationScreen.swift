@@ -36,6 +36,7 @@ struct OperationScreen {
             ("Durable", summary.durable == true ? "yes: kept until it has run" : nil),
             ("Redelivered", summary.redelivered ? "yes: a run of it may have happened before" : nil),
             ("Dealt with", settled),
+            ("Trace", summary.traceID.map { [$0, summary.spanID].compactMap { $0 }.joined(separator: "-") }),
         ]
         if summary.deliveries > 1 || summary.entries > 1 {
             let entries = Phrases.count(summary.entries, "entry", "entries")

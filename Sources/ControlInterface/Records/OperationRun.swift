@@ -3,6 +3,7 @@ package struct OperationRun: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey {
         case attempt, pid, started, ended, result, signal, reason, used
         case exitStatus = "exit_status"
+        case spanID = "span_id"
     }
 
     package var attempt: Int
@@ -16,6 +17,8 @@ package struct OperationRun: Codable, Equatable, Sendable {
     package var reason: String?
     /// Once it has ended, where it had processes.
     package var used: ResourcesUsed?
+    /// Of W3C Trace Context: 16 hexadecimal digits.
+    package var spanID: String?
 
     /// Members that are not named here are `nil` at first.
     package init(attempt: Int, pid: Int? = nil, started: String) {

@@ -26,6 +26,9 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         case usualUsec = "usual_usec"
         case exitStatus = "exit_status"
         case byHand = "by_hand"
+        case traceID = "trace_id"
+        case spanID = "span_id"
+        case parentSpanID = "parent_span_id"
     }
 
     package var id: Int
@@ -81,6 +84,12 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var acquired: [String: [String]]?
     /// Of its last run that has ended.
     package var used: ResourcesUsed?
+    /// Of W3C Trace Context, in hexadecimal digits: that of its first event.
+    package var traceID: String?
+    /// Of its last run.
+    package var spanID: String?
+    /// The span that its first event came from; `nil`: it has begun the trace.
+    package var parentSpanID: String?
 
     /// Members that are not named here are `nil` or empty at first.
     package init(

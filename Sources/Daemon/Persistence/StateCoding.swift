@@ -8,6 +8,8 @@ enum StateCoding {
     static let version: UInt8 = 1
     /// Before the fact of an event that `watchctl run` made.
     static let byHand: UInt8 = 18
+    /// Before that, or before the fact: the span that an event came from.
+    static let traced: UInt8 = 19
     /// Completions within completions that are read. The engine ends a chain much earlier.
     static let deepest = 64
     /// No number of deliveries or members is larger.

@@ -64,6 +64,8 @@ package struct StartRequest: Sendable {
     package var isRedelivered = false
     /// The members of semaphores that it holds.
     package var acquired: [AcquiredMembers] = []
+    /// The span of the run; `nil`: of what no event has started.
+    package var trace: TraceContext?
     /// Of a supervised process: what `Input.ready` is to tell of.
     package var readiness = SupervisedCommand.Readiness.running
 }

@@ -53,6 +53,14 @@ package struct Event: Equatable, Sendable {
     package var fact: Fact
     /// `watchctl run` made it: nothing has happened that its source would tell of.
     package var isByHand = false
+    /// Empty, or one: a word, for what few events have.
+    private var traces: [TraceContext] = []
+
+    /// The span that it came from; `nil`: it begins a trace of its own.
+    package var trace: TraceContext? {
+        get { traces.first }
+        set { traces = newValue.map { [$0] } ?? [] }
+    }
 
     package init(id: UInt64, time: Int64, count: Int = 1, fact: Fact) {
         self.id = id
@@ -65,6 +73,7 @@ package struct Event: Equatable, Sendable {
     func telling(_ fact: Fact, count: Int) -> Event {
         var event = Event(id: id, time: time, count: count, fact: fact)
         event.isByHand = isByHand
+        event.traces = traces
         return event
     }
 

@@ -163,10 +163,13 @@ extension Command {
     package struct Emission: Sendable {
         package var name: String
         package var fact: CustomFact
+        /// The span of the client.
+        package var trace: TraceContext?
 
-        package init(name: String, fact: CustomFact) {
+        package init(name: String, fact: CustomFact, trace: TraceContext? = nil) {
             self.name = name
             self.fact = fact
+            self.trace = trace
         }
     }
 
@@ -246,13 +249,15 @@ extension Command {
         package var waits: Bool
         /// The operation of whose run the client is a part.
         package var caller: UInt64?
+        /// The span of the client.
+        package var trace: TraceContext?
 
         /// Nothing is given for the event.
         var isEmpty: Bool { paths.isEmpty && lines.isEmpty && data == nil }
 
         package init(
             name: String, paths: [[UInt8]] = [], lines: [[UInt8]] = [], data: Int64? = nil, waits: Bool = false,
-            caller: UInt64? = nil
+            caller: UInt64? = nil, trace: TraceContext? = nil
         ) {
             self.name = name
             self.paths = paths
@@ -260,6 +265,7 @@ extension Command {
             self.data = data
             self.waits = waits
             self.caller = caller
+            self.trace = trace
         }
     }
 }

@@ -22,6 +22,7 @@ extension Engine {
             return attemptEnded(ref, part: part, Verdict(result: .failed, reason: "there is nothing to start"))
         }
         let depth = Int(operations[ref].descent.depth)
+        let trace = trace(of: operations[ref], part: part)
         do throws(CommandError) {
             let verdict =
                 switch call {
@@ -29,8 +30,9 @@ extension Engine {
                     Self.verdict(
                         name,
                         try start(
-                            Command.RunCommand(name: name, paths: paths, lines: lines, data: data), depth: depth))
-                case .emit(let name, let fact): try fire(name, fact, depth: depth)
+                            Command.RunCommand(name: name, paths: paths, lines: lines, data: data, trace: trace),
+                            depth: depth))
+                case .emit(let name, let fact): try fire(name, fact, trace, depth: depth)
                 }
             attemptEnded(ref, part: part, verdict)
         } catch {
@@ -38,13 +40,15 @@ extension Engine {
         }
     }
 
-    private mutating func fire(_ name: String, _ fact: CustomFact, depth: Int) throws(CommandError) -> Verdict {
+    private mutating func fire(
+        _ name: String, _ fact: CustomFact, _ trace: TraceContext, depth: Int
+    ) throws(CommandError) -> Verdict {
         guard case .source(let source) = try resolveCustom(name) else { throw .notCustom(name) }
         guard !isNoEvent(Event(id: 0, time: 0, fact: .custom(fact)), source) else {
             return Verdict(result: .done, output: Array("no event: data 0 is none\n".utf8))
         }
         let id = nextEventID
-        accept(.custom(fact), from: source, depth: depth + 1)
+        accept(.custom(fact), from: source, depth: depth + 1, trace: trace)
         return Verdict(result: .done, output: Array("\(name): event \(id)\n".utf8))
     }
 

@@ -59,6 +59,7 @@ extension Engine {
         var draft = Operation()
         (draft.handler, draft.queue, draft.source) = (target.handler, target.queue, source)
         draft.entries = EntryList(stored.events)
+        draft.lineage = Operation.Lineage(stored.events.first)
         (draft.isClosed, draft.descent.isOwn) = (true, true)
         enter(draft.entries.deliveries, at: .pending, source: source, target)
         let names = stored.events.last.map { keyNames($0, source: source, target) } ?? []

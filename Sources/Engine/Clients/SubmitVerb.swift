@@ -41,8 +41,9 @@ extension Engine {
     private mutating func admit(_ fact: CommandFact, _ queue: Int, _ dependencies: Dependencies) -> Admission {
         let handler = needCommandHandler()
         let source = internalSource(.run(handler: CommandFact.handlerName))
-        return admitAlone(
-            makeEvent(.command(fact)), source: source, SourceState.Target(handler: handler, queue: queue), dependencies)
+        var event = makeEvent(.command(fact))
+        event.trace = fact.trace
+        return admitAlone(event, source: source, SourceState.Target(handler: handler, queue: queue), dependencies)
     }
 
     private func queue(of command: Command.SubmitCommand) throws(CommandError) -> Int {

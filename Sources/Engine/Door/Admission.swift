@@ -14,14 +14,17 @@ extension Engine {
     /// Takes in what a source saw. It is held back while the source is, else admitted.
     ///
     /// Events of watchd itself (`depth` above 0) are never held back, but wait while the source is suspended.
-    mutating func accept(_ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0) {
+    mutating func accept(
+        _ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0, trace: TraceContext? = nil
+    ) {
         let isSuspended = sources[source].isSuspended
         if case .timer = fact, isSuspended { return }
         if case .path(let path) = fact, !sources[source].pathEvents.contains(PathEvents(path.change)) {
             return amend(fact, source: source)
         }
         noteHeard(source, depth: depth)
-        let event = makeEvent(fact, count: count)
+        var event = makeEvent(fact, count: count)
+        if let trace { event.trace = trace }
         sources[source].lastEvent = event.time
         actions.append(.report(accepted(event, source)))
         if life.isOpen {
@@ -155,6 +158,7 @@ extension Engine {
         operation.queue = target.queue
         operation.source = source
         operation.descent.depth = Int16(clamping: depth)
+        operation.lineage = Operation.Lineage(event)
         operation.isClosed = isClosed
         (operation.descent.isByHand, operation.descent.isOwn) = (isByHand, isByHand)
         _ = operation.entries.add(event, merge: nil)

@@ -86,7 +86,7 @@ extension Engine {
                 stored.appended = journal.takeJoined(ref.id)
                 actions.append(.store(.update(stored)))
             case .whole:
-                stored.events = operations[ref].entries.events
+                stored.events = tracedEvents(operations[ref])
                 actions.append(.store(.insert(stored)))
             }
         }

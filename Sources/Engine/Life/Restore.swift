@@ -108,6 +108,7 @@ extension Engine {
         var draft = Operation()
         (draft.id, draft.handler, draft.queue, draft.source) = (stored.id, handler, queue, source)
         draft.entries = EntryList(stored.events)
+        draft.lineage = Operation.Lineage(stored.events.first)
         for event in stored.appended { _ = draft.entries.add(event, merge: stored.merge) }
         // An older watchd told data that had come to 0, and may have begun to.
         if draft.entries.isEmpty { draft.entries = EntryList(stored.events + stored.appended) }

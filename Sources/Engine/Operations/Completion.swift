@@ -37,7 +37,8 @@ extension Engine {
         let fact = CompletionFact(
             outcome: outcome, operation: operation.id, result: view.result, reason: view.told, exit: view.exit,
             output: view.output, cause: cause, causeOrigin: view.origin)
-        let event = makeEvent(.completion(fact))
+        var event = makeEvent(.completion(fact))
+        event.trace = trace(of: operation, part: operation.runs.last?.part ?? 0)
         sources[source].lastEvent = event.time
         let names = targets.map { handlers[$0.handler].name }
         actions.append(.report(.event(event, .completion(handler: view.handler), handlers: names)))

@@ -91,6 +91,7 @@ struct Operation: Sendable {
     /// No longer takes events in.
     var isClosed = false
     var descent = Descent()
+    var lineage = Lineage()
     var times = Times()
     var progress = Progress()
     var turn = Turn()

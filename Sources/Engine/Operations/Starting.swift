@@ -89,6 +89,7 @@ extension Engine {
             events: events,
             isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))
         request.acquired = scheduler.members(of: run.held)
+        request.trace = trace(of: operations[ref], part: run.part)
         return request
     }
 
@@ -135,8 +136,11 @@ extension Engine {
         }
         let depth = Int(operations[ref].descent.depth) + 1
         let fact = Fact.custom(CustomFact(data: data))
+        let trace = trace(of: operations[ref], part: part)
         // It has ended before its event comes: a source may start its own emitter again.
         attemptEnded(ref, part: part, Verdict(result: .done))
-        if !isNoEvent(Event(id: 0, time: 0, fact: fact), source) { accept(fact, from: source, depth: depth) }
+        if !isNoEvent(Event(id: 0, time: 0, fact: fact), source) {
+            accept(fact, from: source, depth: depth, trace: trace)
+        }
     }
 }

@@ -40,6 +40,7 @@ extension Verb {
             name: name, lines: lines.isEmpty ? nil : lines, data: try invocation.number(.data),
             wait: waits ? true : nil)
         parameters.set(paths: paths)
+        parameters.traceparent = traceparent
         if let start = try startTime(invocation, session) {
             (parameters.at, parameters.inUsec) = start
             try session.show(Run.self, parameters) { reply in
