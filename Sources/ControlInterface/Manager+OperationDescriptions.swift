@@ -66,6 +66,8 @@ extension Manager {
           redelivered: bool,
           # Of a failed one: it was tried again (successor) or forgotten.
           settled: ?bool,
+          # The last words of its run on how far it is, with Progress=: 43%.
+          progress: ?string,
           # The members of semaphores that its runs hold, by the name of the semaphore.
           acquired: ?[string][]string,
           # Of its last run that has ended.
@@ -124,6 +126,7 @@ extension Manager {
           durable: ?bool,
           redelivered: bool,
           settled: ?bool,
+          progress: ?string,
           acquired: ?[string][]string,
           used: ?ResourcesUsed,
           trace_id: ?string,

@@ -145,7 +145,7 @@ extension Manager {
           # Missing: it holds now.
           time: ?string,
           # One word for programs. What is waited for: delay, settle, join, loop, dependency, key, order, barrier,
-          # width, target-width, suspended, semaphore, process-slot, rate-limit, backing-off, window, reload, turn, store,
+          # width, target-width, suspended, semaphore, process-slot, rate-limit, backing-off, window, condition, reload, turn, store,
           # orphaned. What happened: submitted, joined, started, ended, retried, superseded, cancelled, skipped, dropped,
           # annulled, held, missed. How a queue or handler stands: idle, running, full. How a source stands: armed,
           # unarmed, held. Of a path: told (an event of it), seen, unseen, excluded, pruned, ignored,

@@ -88,6 +88,8 @@ package struct Engine: Sendable {
     var drains = Drains()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
+    /// `HoldUntil=`.
+    var holding = Holding()
     /// Changes of paths that are not handled yet.
     var handling = Handling()
     var life = Life.starting { didSet { scheduler.surroundings.phase = life.phase } }
@@ -181,6 +183,10 @@ package struct Engine: Sendable {
             answered(worker, answers)
         case .workerIsBroken(let worker, let reason):
             workerIsBroken(worker, reason)
+        case .hold(let condition, let obstacle):
+            conditionIs(condition, obstacle: obstacle)
+        case .progress(let run, let text):
+            progressed(run, text)
         case .runUsed(let run, let usage):
             runUsed(run, usage)
         case .ready(let run):

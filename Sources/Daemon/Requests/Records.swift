@@ -115,7 +115,7 @@ extension OperationSummary {
         if let started = view.started, let ended = view.ended { tookUsec = Int(ended - started) }
         pid = view.pid.map(Int.init)
         (exitStatus, signal) = view.exit.wire
-        reason = role == .administrator ? view.reason : nil
+        (reason, progress) = role == .administrator ? (view.reason, view.progress) : (nil, nil)
         used = ResourcesUsed(view.usage)
         if !view.acquired.isEmpty {
             acquired = Dictionary(view.acquired.map { ($0.semaphore, $0.members) }) { $0 + $1 }

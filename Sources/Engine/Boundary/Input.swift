@@ -40,6 +40,10 @@ package enum Input: Sendable {
     /// A worker cannot be used any more, though it runs: it is ended. The string says what it did, as the end of a
     /// sentence.
     case workerIsBroken(RunID, String)
+    /// How a condition stands that is watched: `nil`, it holds; else why not, as the end of a sentence.
+    indirect case hold(HoldCondition, obstacle: String?)
+    /// A process of a run has said how far it is (`Progress=`): text on one line.
+    case progress(RunID, String)
     /// The resources that the processes of a run have used together; the end of the run is the next input.
     case runUsed(RunID, ResourceUsage)
     /// A running supervised process has become ready (`StartRequest.readiness`).

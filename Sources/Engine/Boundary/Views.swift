@@ -43,6 +43,8 @@ package struct OperationView: Sendable {
     package var pid: Int32?
     package var exit: Exit?
     package var output: [UInt8] = []
+    /// The last words of its runs on how far they are (`Progress=`).
+    package var progress: String?
     /// The members of semaphores that its runs hold.
     package var acquired: [AcquiredMembers] = []
     /// Of its last attempt, as far as its runs have ended.
@@ -448,7 +450,7 @@ extension Engine {
     func view(_ operation: Operation, isEnding: Bool) -> OperationView {
         var view = OperationView(
             id: operation.id, handler: handlers[operation.handler].name,
-            queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
+            queue: shownQueue(operation), origin: sources[operation.source].origin,
             key: operation.keys.first.map { keys[$0].name.bytes }, state: operation.state,
             events: tracedEvents(operation), entries: operation.entries.count,
             deliveries: operation.entries.deliveries, depth: Int(operation.descent.depth),
@@ -458,6 +460,7 @@ extension Engine {
             attempt: Int(operation.progress.attempt),
             pid: operation.runs.lazy.compactMap(\.pid).first)
         view.trace = trace(of: operation)
+        view.progress = operation.runs.lazy.compactMap(\.progress).first
         view.isDurable = operation.record.isDurable
         view.isByHand = operation.descent.isByHand
         view.isRedelivered = operation.progress.isRedelivered || view.events.contains(where: \.isRepeated)

@@ -16,6 +16,23 @@ extension Engine {
         }
     }
 
+    /// The queue of an operation; of a call that waits for its time, the queue of what it will start.
+    func shownQueue(_ operation: Operation) -> String {
+        let own = queues[operation.queue].definition.name
+        guard own == Self.clientQueue, case .command(let fact) = operation.entries.newest?.fact, let call = fact.call
+        else { return own }
+        let named: Named? =
+            switch call {
+            case .run(let name, _, _, _): try? resolve(name, among: { if case .queue = $0 { false } else { true } })
+            case .emit(let name, _): try? resolveCustom(name)
+            }
+        switch named {
+        case .handler(let handler): return target(handler: handlers[handler].name).map { queues[$0.queue].name } ?? own
+        case .source(let source): return sources[source].targets.first.map { queues[$0.queue].name } ?? own
+        case .queue, .semaphore, nil: return own
+        }
+    }
+
     /// Its time has come.
     mutating func makeCall(_ ref: OperationRef, part: Int) {
         guard case .command(let fact) = operations[ref].entries.newest?.fact, let call = fact.call else {

@@ -5,7 +5,9 @@ extension Engine {
     mutating func retry(_ failed: [StoredOperation], _ token: Token) throws(CommandError) {
         guard life.isOpen else { throw .draining }
         var drafts: [(stored: StoredOperation, target: SourceState.Target)] = []
-        for stored in failed {
+        for var stored in failed {
+            // It stands elsewhere than it is shown.
+            if case .command(let fact) = stored.events.last?.fact, fact.call != nil { stored.queue = Self.clientQueue }
             if stored.handler == CommandFact.handlerName {
                 _ = needCommandHandler()
                 if stored.queue == Self.clientQueue { _ = needClientQueue() }

@@ -120,6 +120,10 @@ extension Engine {
         if let reason = skippingWindow(source: source, handler: target.handler) {
             return end(event, .skipped, reason, source: source, target)
         }
+        if behind == nil, isDigested(source: source, handler: target.handler) {
+            let (event, own) = digest(event, source: source, target)
+            return admit(event, source: own, target, dependencies, depth, isCounted: true, behind: nil)
+        }
         let names = keyNames(event, source: source, target)
         if overlap(source, target.handler) == .skip, let runner = runner(names) {
             return end(
@@ -278,6 +282,7 @@ extension Engine {
         if !candidates.isEmpty,
             ((sources[source].settles || sources[source].joinsAll) && behind == nil)
                 || holdingWindow(source: source, handler: target.handler) != nil
+                || !holdConditions(source: source, handler: target.handler).isEmpty
         {
             for other in candidates where operations[other].turn.station != .unsubmitted { close(other) }
             candidates.removeAll { operations[$0].turn.station != .unsubmitted }
@@ -311,7 +316,9 @@ extension Engine {
         _ event: Event, _ ref: OperationRef, source: Int, _ target: SourceState.Target,
         _ change: EntryList.Change = EntryList.Change()
     ) {
-        let (merge, events) = (sources[source].merge, sources[source].pathEvents)
+        let events = sources[source].pathEvents
+        // In a digest each is told by itself.
+        let merge = isDigest(source: source) ? nil : sources[source].merge
         let change = change + operations[ref].entries.add(event, merge: merge, events: events)
         if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
         operations[ref].joined += event.count

@@ -70,7 +70,7 @@ extension Engine {
     func isWanted(_ origin: Origin) -> Bool {
         switch origin {
         case .source: false
-        case .completion(let handler), .run(let handler):
+        case .completion(let handler), .run(let handler), .digest(let handler):
             handlers.index(of: handler).map { !handlers[$0].isRemoved } ?? false
         case .finalizer, .problem: false
         case .silence(let id): sources.index(of: .source(id)).map { !sources[$0].isRemoved } ?? false

@@ -66,6 +66,7 @@ extension Engine {
             changeLoad(-operation.entries.load, queue: operation.queue)
         }
         clocks.holdNoMore(ref.id)
+        holdNoMore(ref.id)
         for ready in scheduler.remove(ref) { reportReady(ready) }
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }

@@ -21,7 +21,7 @@ package enum EventMessage {
         writer.write("redelivered", context.isRedelivered, to: &message)
         if isTraced, let trace = context.trace { writer.write("traceparent", trace.header, to: &message) }
         writer.beginMember("events", of: &message)
-        writer.write(array: context.events) { write($1, origin: context.origin, to: &$0) }
+        writer.write(array: context.events) { write($1, origin: $1.origin ?? context.origin, to: &$0) }
         writer.end(message)
         return writer.bytes + [UInt8(ascii: "\n")]
     }
@@ -29,7 +29,7 @@ package enum EventMessage {
     /// One event as a JSON object.
     package static func object(_ event: Event, origin: Origin) -> [UInt8] {
         var writer = JSONWriter()
-        write(event, origin: origin, to: &writer)
+        write(event, origin: event.origin ?? origin, to: &writer)
         return writer.bytes
     }
 

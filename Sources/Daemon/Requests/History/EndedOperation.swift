@@ -156,6 +156,7 @@ extension Origin {
         case ("run", let name?): self = .run(handler: name)
         case ("finalizer", let name?): self = .finalizer(queue: name)
         case ("problem", let object?): self = .problem(object: object)
+        case ("digest", let name?): self = .digest(handler: name)
         default: return nil
         }
     }
