@@ -59,6 +59,8 @@ package struct Engine: Sendable {
     var commands: [UInt64: SubmittedCommand] = [:]
     /// Of operations that have another priority than their handler's.
     var priorities: [UInt64: OperationPriority] = [:]
+    /// Of operations that somebody waits for, where that counts.
+    var urgencies: [UInt64: QoS] = [:]
     /// Callers of `Emit` that wait for the end of what their event starts.
     var emitWaits: [EmitWait] = []
     /// The handler of commands, from the first one on.

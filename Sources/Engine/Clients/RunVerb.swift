@@ -169,6 +169,7 @@ extension Engine {
         let alive = ids.filter { operations.ref(id: $0) != nil }
         if command.waits, !alive.isEmpty {
             calls.run(alive, caller: command.caller, token)
+            hurry(alive, caller: command.caller)
         } else {
             reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: isSafe)
         }

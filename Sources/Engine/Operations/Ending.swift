@@ -72,6 +72,7 @@ extension Engine {
         if !attempts.isEmpty { attempts[operation.id] = nil }
         if !commands.isEmpty { commands[operation.id] = nil }
         if !priorities.isEmpty { priorities[operation.id] = nil }
+        hurryNoMore(operation)
         overdue.forget(operation.id)
         journal.forget(operation.id)
         if !dependencies.isEmpty { dependencies.forget(ref) }

@@ -84,7 +84,7 @@ extension Engine {
         let events = events(ref, part: run.part) ?? operations[ref].entries.events
         var request = StartRequest(
             run: id, definition: run.definition, queue: queues[queue].definition.name,
-            qos: scheduler[queue].qos, environment: queues[queue].environment,
+            qos: scheduler.qos(of: operations[ref]), environment: queues[queue].environment,
             origin: sources[operations[ref].source].origin,
             events: events,
             isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))
