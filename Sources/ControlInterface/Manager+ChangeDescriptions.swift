@@ -16,7 +16,9 @@ extension Manager {
           # Fire it at this time, also after a restart; at most one of at, in_usec and wait.
           at: ?string,
           # Fire it when so much time is over on the wall clock.
-          in_usec: ?int
+          in_usec: ?int,
+          # The span that the caller is in, as the header traceparent of W3C Trace Context; what is none is passed over.
+          traceparent: ?string
         ) -> (
           # Id of the event; 0: there is none, as data 0 is no event, or none yet, with a time. With Merge=replace, data 0 takes
           # the place of data that waits, so that nothing is told.
@@ -63,7 +65,9 @@ extension Manager {
           # Start it at this time, also after a restart; at most one of at, in_usec and wait.
           at: ?string,
           # Start it when so much time is over on the wall clock.
-          in_usec: ?int
+          in_usec: ?int,
+          # As for Emit.
+          traceparent: ?string
         ) -> (
           # Ids of the operations; of those that the events of changed start, none. With a time: of one of the handler @command
           # that waits for it, and ends when what it starts is accepted.
@@ -117,7 +121,9 @@ extension Manager {
           # Run as this user instead; for root and the group watchd.
           user: ?string,
           # Reply only when it has ended.
-          wait: ?bool
+          wait: ?bool,
+          # As for Emit.
+          traceparent: ?string
         ) -> (
           # Its id; missing if the queue has dropped it.
           operation: ?int,

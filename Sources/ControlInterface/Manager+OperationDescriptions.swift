@@ -66,6 +66,8 @@ extension Manager {
           redelivered: bool,
           # Of a failed one: it was tried again (successor) or forgotten.
           settled: ?bool,
+          # The last words of its run on how far it is, with Progress=: 43%.
+          progress: ?string,
           # The members of semaphores that its runs hold, by the name of the semaphore.
           acquired: ?[string][]string,
           # Of its last run that has ended.
@@ -73,7 +75,13 @@ extension Manager {
           # True: a later watchd has found the run, and what it had written before is in the log only.
           found_again: ?bool,
           # How many processes went on after its end, as KillMode= says.
-          left_processes: ?int
+          left_processes: ?int,
+          # Of W3C Trace Context: the trace of its first event, in 32 hexadecimal digits.
+          trace_id: ?string,
+          # The span of its last run, in 16: TRACEPARENT of its processes.
+          span_id: ?string,
+          # The span that its first event came from: of the run whose Emit= or On…= it was, or of a client.
+          parent_span_id: ?string
         )
 
         # Events that wait for RateLimit= of their source, and are no operation yet.
@@ -122,10 +130,14 @@ extension Manager {
           durable: ?bool,
           redelivered: bool,
           settled: ?bool,
+          progress: ?string,
           acquired: ?[string][]string,
           used: ?ResourcesUsed,
           found_again: ?bool,
           left_processes: ?int,
+          trace_id: ?string,
+          span_id: ?string,
+          parent_span_id: ?string,
           # As handlers are told them; at most 1000, the newest.
           events: []object,
           # How many more there are.
@@ -162,7 +174,9 @@ extension Manager {
           # True: a later watchd has found the run, and what it had written before is in the log only.
           found_again: ?bool,
           # How many processes went on after its end, as KillMode= says.
-          left_processes: ?int
+          left_processes: ?int,
+          # Of W3C Trace Context, in 16 hexadecimal digits.
+          span_id: ?string
         )
 
         # What the processes of a run have used together: bytes of memory at the most, bytes from and to disks.

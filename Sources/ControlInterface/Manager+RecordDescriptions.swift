@@ -154,7 +154,7 @@ extension Manager {
           # Missing: it holds now.
           time: ?string,
           # One word for programs. What is waited for: delay, settle, join, loop, dependency, key, order, barrier,
-          # width, target-width, suspended, semaphore, process-slot, rate-limit, backing-off, window, reload, turn, store,
+          # width, target-width, suspended, semaphore, process-slot, rate-limit, backing-off, window, condition, reload, turn, store,
           # orphaned. What happened: submitted, joined, started, ended, retried, superseded, cancelled, skipped, dropped,
           # annulled, held, missed. How a queue or handler stands: idle, running, full. How a source stands: armed,
           # unarmed, held. Of a path: told (an event of it), seen, unseen, excluded, pruned, ignored,
@@ -255,7 +255,7 @@ extension Manager {
         type Retried (failed: int, operation: int)
 
         # One event for EmitAll; as the parameters of Emit.
-        type Emission (name: string, data: ?int, payload: ?object)
+        type Emission (name: string, data: ?int, payload: ?object, traceparent: ?string)
 
         # Sequence numbers of the records that are lost, the last one included. With last below first watchd was started anew,
         # and its numbers with it, after the record before first: what it keeps comes next, from number last + 1 on.

@@ -59,6 +59,8 @@ package struct Engine: Sendable {
     var commands: [UInt64: SubmittedCommand] = [:]
     /// Of operations that have another priority than their handler's.
     var priorities: [UInt64: OperationPriority] = [:]
+    /// Of operations that somebody waits for, where that counts.
+    var urgencies: [UInt64: QoS] = [:]
     /// Callers of `Emit` that wait for the end of what their event starts.
     var emitWaits: [EmitWait] = []
     /// The handler of commands, from the first one on.
@@ -73,6 +75,8 @@ package struct Engine: Sendable {
     var clocks: Clocks
     /// For `%{host}`.
     let hostName: [UInt8]
+    /// For `TRACEPARENT`.
+    let traces: TraceNumbers
 
     var door = Door()
     var entries: Int { door.load.entries }
@@ -86,6 +90,8 @@ package struct Engine: Sendable {
     var drains = Drains()
     /// The first one is being done.
     var queueCancellations: [QueueCancellation] = []
+    /// `HoldUntil=`.
+    var holding = Holding()
     /// Changes of paths that are not handled yet.
     var handling = Handling()
     var life = Life.starting { didSet { scheduler.surroundings.phase = life.phase } }
@@ -109,6 +115,7 @@ package struct Engine: Sendable {
         scheduler = Scheduler(maxProcesses: settings.maxProcesses, at: now.monotonic)
         clocks = Clocks(now, zones: configuration.zones, host: host, seed: seed)
         self.hostName = hostName
+        traces = TraceNumbers(host: host)
         journal = Journal(ids: IDs(realtime: now.realtime))
         _ = apply(configuration)
     }
@@ -178,6 +185,10 @@ package struct Engine: Sendable {
             answered(worker, answers)
         case .workerIsBroken(let worker, let reason):
             workerIsBroken(worker, reason)
+        case .hold(let condition, let obstacle):
+            conditionIs(condition, obstacle: obstacle)
+        case .progress(let run, let text):
+            progressed(run, text)
         case .runUsed(let run, let usage):
             runUsed(run, usage)
         case .ready(let run):

@@ -47,7 +47,7 @@ struct DescriptionTests {
         ("Store", Sample.json(Samples.store)), ("Retried", Sample.json(Retry.Retried(failed: 1, operation: 2))),
         ("Counters", Sample.json(Counters())), ("Gap", Sample.json(Follow.Gap(first: 1, last: 2))),
         ("OutputLines", Sample.json(Samples.outputLines)),
-        ("Emission", Sample.json(Emit.Parameters(name: "a", data: 1, payload: Samples.payload))),
+        ("Emission", Sample.json(Samples.traced(Emit.Parameters(name: "a", data: 1, payload: Samples.payload)))),
     ])
     func everyMemberOfARecordIsDescribed(type: String, value: JSONValue) {
         #expect(text.mismatches(of: value, with: .named(type), isComplete: true) == [])

@@ -66,7 +66,7 @@ package enum Samples {
             Sample(
                 Emit.self,
                 isFull
-                    ? .init(name: "poke", data: 41, payload: payload, wait: true, at: now, inUsec: 5_000_000)
+                    ? traced(.init(name: "poke", data: 41, payload: payload, wait: true, at: now, inUsec: 5_000_000))
                     : .init(name: "poke"),
                 isFull
                     ? .init(event: 90_210, operation: 4711, result: .failed, exitStatus: 3, reason: "no")
@@ -74,7 +74,8 @@ package enum Samples {
             Sample(SetPriority.self, .init(id: 4711, priority: "high"), .init()),
             Sample(
                 EmitAll.self,
-                .init(events: isFull ? [.init(name: "poke", data: 41, payload: payload)] : [.init(name: "poke")]),
+                .init(
+                    events: isFull ? [traced(.init(name: "poke", data: 41, payload: payload))] : [.init(name: "poke")]),
                 .init(events: [90_210])),
             Sample(
                 Run.self,
@@ -123,6 +124,7 @@ package enum Samples {
         (parameters.retry, parameters.timeoutUsec, parameters.barrier) = (3, 60_000_000, true)
         (parameters.priority, parameters.user, parameters.wait) = ("high", "backup", true)
         parameters.requires = true
+        parameters.traceparent = traceparent
         return parameters
     }()
 
@@ -312,12 +314,21 @@ package enum Samples {
         return operation
     }()
 
+    package static func traced(_ emission: Emit.Parameters) -> Emit.Parameters {
+        var emission = emission
+        emission.traceparent = traceparent
+        return emission
+    }
+
+    static let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
     /// It has every member, as no call may have.
     package static let completeRun: Run.Parameters = {
         var run = Run.Parameters(
             name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true, changed: false, at: now,
             inUsec: 5_000_000)
         run.pathsBase64 = ["L3Nydi//"]
+        run.traceparent = traceparent
         return run
     }()
 
@@ -325,6 +336,9 @@ package enum Samples {
     package static let completeOperation: OperationSummary = {
         var operation = Samples.operation
         operation.waitReason = "key"
+        operation.progress = "43%"
+        operation.traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
+        (operation.spanID, operation.parentSpanID) = ("53995c3f42cd8ad8", "00f067aa0ba902b7")
         operation.usualUsec = 39_000_000
         operation.dependencies = [4708]
         operation.successor = 4712
@@ -403,6 +417,7 @@ package enum Samples {
                     run.reason = "rsync: connection refused"
                     run.used = resourcesUsed
                     (run.foundAgain, run.leftProcesses) = (true, 2)
+                    run.spanID = "53995c3f42cd8ad8"
                     return run
                 }()
             ], output: "rsync: connection refused\n\u{1b}[31mred\n", outputBase64: "/w==", startedOperations: [4712])

@@ -73,6 +73,10 @@ extension SeededGenerator {
     mutating func event(depth: Int = 0) -> Event {
         var event = Event(id: unsigned(), time: number(), count: 1 + upTo(1000), fact: fact(depth))
         event.isByHand = chance(20)
+        if chance(10) { event.origin = origin() }
+        if chance(20) {
+            event.trace = TraceContext(high: next(), low: 1 | next(), span: unsigned(), isSampled: chance(50))
+        }
         return event
     }
 
@@ -155,12 +159,13 @@ extension SeededGenerator {
     }
 
     private mutating func origin() -> Origin {
-        switch upTo(5) {
+        switch upTo(6) {
         case 0: .source(SourceID(pick(SourceKind.allCases), name()))
         case 1: .silence(SourceID(pick(SourceKind.allCases), name()))
         case 2: .completion(handler: name())
         case 3: .run(handler: name())
         case 4: .problem(object: name())
+        case 5: .digest(handler: name())
         default: .finalizer(queue: name())
         }
     }
@@ -183,6 +188,7 @@ extension SeededGenerator {
         operation.stride = optional { 1 + $0.upTo(500) }
         operation.left = optional { $0.number() }
         operation.settleLeft = optional { $0.number() }
+        operation.priority = optional { $0.pick(OperationPriority.allCases) }
         operation.runs = list(3) { samples in
             var run = StoredRun(part: samples.upTo(500), pid: samples.int32(), started: samples.number())
             run.acquired =

@@ -100,3 +100,59 @@ import WatchFile
         #expect(running(fixture) == 1)
     }
 }
+
+/// `After=process/NAME` of a `[Process]`.
+@Suite("Processes after processes") struct ProcessOrderTests {
+    private func process(_ name: String, after: [String] = []) -> SourceDefinition {
+        var command = SupervisedCommand(
+            process: HandlerDefinition(
+                name: name, action: .exec([Command(words: [.template(Template(literal: "/bin/\(name)"))])])))
+        (command.readiness, command.after) = (.notification, after)
+        return SourceDefinition(id: SourceID(.process, name), routes: [], trigger: .process(.command(command)))
+    }
+
+    private func names(_ fixture: EngineFixture) -> [String] { fixture.starts.map { $0.origin.name } }
+
+    private func ready(_ fixture: EngineFixture, _ name: String) {
+        guard let run = fixture.starts.last(where: { $0.origin.name == name })?.run else { return }
+        fixture.send(.runStarted(run, pid: Int32(100 + run.operation)))
+        fixture.send(.ready(run))
+    }
+
+    @Test func eachStartsWhenTheOneBeforeItIsReady() {
+        let fixture = EngineFixture(
+            .of(
+                handlers: [],
+                sources: [process("web", after: ["app", "db"]), process("app", after: ["db"]), process("db")]))
+        #expect(names(fixture) == ["db"])
+        let web = fixture.engine.sourceViews.first { $0.id.name == "web" }
+        #expect(web?.condition == .waiting("process/app, which is not ready (After=process/app)"))
+        ready(fixture, "db")
+        #expect(names(fixture) == ["db", "app"])
+        ready(fixture, "app")
+        #expect(names(fixture) == ["db", "app", "web"])
+        // A restart waits for nobody.
+        fixture.command(.process(.restart, name: "db"))
+        #expect(fixture.signals.count == 1)
+        fixture.command(.process(.restart, name: "web"))
+        #expect(fixture.signals.count == 2)
+    }
+
+    @Test func whoeverStartsItByHandOrTakesTheOtherAwayEndsTheWait() {
+        let both = Configuration.of(handlers: [], sources: [process("app", after: ["db"]), process("db")])
+        let fixture = EngineFixture(both)
+        fixture.command(.process(.start, name: "app"))
+        #expect(names(fixture) == ["db", "app"])
+        let other = EngineFixture(both)
+        other.reload(.of(handlers: [], sources: [process("app", after: ["db"])]))
+        #expect(names(other) == ["db", "app"])
+    }
+
+    @Test func aReloadThatBringsBothStartsThemInOrder() {
+        let fixture = EngineFixture(.of(handlers: [], sources: [process("old")]))
+        fixture.reload(.of(handlers: [], sources: [process("app", after: ["db"]), process("db")]))
+        #expect(names(fixture) == ["old", "db"])
+        ready(fixture, "db")
+        #expect(names(fixture) == ["old", "db", "app"])
+    }
+}

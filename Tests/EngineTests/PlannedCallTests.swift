@@ -23,6 +23,7 @@ import WatchFile
         let fixture = EngineFixture(Self.configuration)
         plan(fixture, .run(name: "h"))
         #expect(fixture.engine.operation(1)?.waitingFor == "its time, 1h more")
+        #expect(fixture.engine.operation(1)?.queue == "ser", "that of what it starts")
         fixture.advance(seconds: 3599)
         #expect(fixture.story.isEmpty)
         fixture.advance(seconds: 1)

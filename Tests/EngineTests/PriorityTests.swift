@@ -145,4 +145,20 @@ struct PriorityTests {
         fixture.line("note", "3")
         #expect(fixture.logs == (priority == .veryLow ? ["noted"] : []), "only who is above it passes it by")
     }
+
+    /// `watchctl priority` of an operation that is stored.
+    @Test func aPriorityByHandIsKeptOverARestart() {
+        var queue = QueueDefinition.concurrent("q", width: 1)
+        queue.isDurable = true
+        let configuration = Configuration.of(
+            queues: [queue], handlers: [.exec("a"), .exec("b")],
+            sources: [.fifo("a", to: "a", on: "q"), .fifo("b", to: "b", on: "q")])
+        let fixture = EngineFixture(configuration)
+        for (source, text) in [("a", "1"), ("a", "2"), ("b", "3")] { fixture.line(source, text) }
+        fixture.command(.priority(.veryHigh, operation: 3))
+        let state = DurableTests.state(fixture.writes, ended: fixture.ended)
+        let next = EngineFixture(configuration, restoring: state)
+        next.endAll()
+        #expect(next.story.map { $0.suffix(1) } == ["3", "1", "2"])
+    }
 }

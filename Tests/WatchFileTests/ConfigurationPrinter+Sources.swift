@@ -46,6 +46,7 @@ extension ConfigurationPrinter {
     mutating func windows(_ windows: CalendarWindows) {
         for window in windows.notDuring { key("NotDuring", window.description) }
         for window in windows.holdDuring { key("HoldDuring", "\(window.calendar)  for\t\(window.span)") }
+        for condition in windows.holdUntil { key("HoldUntil", "\(condition)") }
     }
 
     private mutating func trigger(_ trigger: Trigger) {

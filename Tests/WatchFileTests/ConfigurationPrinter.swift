@@ -162,6 +162,9 @@ struct ConfigurationPrinter {
         for file in contract.environmentFiles {
             key("EnvironmentFile", Array((file.isOptional ? "-" : "").utf8) + file.path)
         }
+        if !contract.serviceCredentials.isEmpty {
+            key("Credential", contract.serviceCredentials.joined(separator: " "))
+        }
         if !contract.passedEnvironment.isEmpty {
             key("PassEnvironment", contract.passedEnvironment.joined(separator: " "))
         }

@@ -25,12 +25,14 @@ struct KeyTableTests {
         if key == "CPUSchedulingPriority" { lines.append("CPUSchedulingPolicy=fifo") }
         if key == "SilenceSec" { lines.append("OnSilence=other") }
         if ["OnSilence", "OnSound"].contains(key) { lines.append("SilenceSec=1h") }
-        if key == "BatchSize" { lines.append("DelaySec=1s") }
+        if key == "BatchSize" { lines += ["DelaySec=1s"] + (kind == .descriptor ? ["Coalesce=yes", "Key="] : []) }
         if key == "OnLate" { lines.append("LateSec=1h") }
         if key == "OnSlow" { lines.append("SlowSec=1h") }
         let hasAction = kind == .handler || kind.sourceKind != nil
         let isOfWorkers = workerKeys.contains(key) && (kind == .handler || KeyTable.isHandlerKey(key, in: kind))
-        if ["UnitAction", "UnitWait"].contains(key) {
+        if key == "DigestSec" {
+            lines.append("Mail=root")
+        } else if ["UnitAction", "UnitWait"].contains(key) {
             lines.append("Unit=a")
         } else if ["ProcessAction", "ProcessSignal"].contains(key) {
             lines += ["Process=server", key == "ProcessSignal" ? "ProcessAction=reload" : ""].filter { !$0.isEmpty }
@@ -72,6 +74,8 @@ struct KeyTableTests {
         return switch key.type {
         case .globs: "*.x **/y/*"
         case .fileName: ".gitignore"
+        case .credentials: "db tls.key"
+        case .holdConditions: "ac-power pressure:cpu:some:20% path:/a"
         case .pathPattern: "/a/*/[b]?"
         case .flag: "no"
         case .number(let range): "\(range.upperBound)"

@@ -168,7 +168,11 @@ extension RandomConfiguration {
                 CalendarWindow(calendar: $0, span: .seconds(UInt64(random.number(1...100_000))))
             }
         }
-        return CalendarWindows(notDuring: some(&self), holdDuring: some(&self))
+        let conditions: [HoldCondition] = [
+            .mainsPower, .networkOnline, .pressure(.io, .full, percent: number(1...100)), .path(Array("/run/go".utf8)),
+        ]
+        let held = conditions.filter { _ in number(0...4) == 0 }
+        return CalendarWindows(notDuring: some(&self), holdDuring: some(&self), holdUntil: held)
     }
 
     private mutating func descriptor(_ index: Int) -> DescriptorTrigger {

@@ -190,6 +190,7 @@ struct RandomConfiguration {
         contract.environmentFiles = (0..<number(0...2)).map {
             EnvironmentFile(path: Array("/etc/default/file\($0)".utf8), isOptional: bool)
         }
+        contract.serviceCredentials = (0..<number(0...2)).map { "credential.\($0)" }
         contract.passedEnvironment = (0..<number(0...2)).map { "PASSED_\($0)" }
         contract.resources.memoryMax = maybe { $0.bool ? .max : UInt64($0.number(1...1 << 40)) }
         contract.resources.cpuQuota = maybe { $0.number(1...100_000) }

@@ -11,7 +11,7 @@ struct RoundTripTests {
             let expected = random.make()
             var printer = ConfigurationPrinter(generator: random.generator)
             let result = load(bytes: printer.print(expected))
-            let usual = ["Once= ", "nothing starts ", "no shell reads "]
+            let usual = ["Once= ", "nothing starts ", "no shell reads ", "BatchSize= of "]
             let unexpected = result.diagnostics.filter { diagnostic in
                 diagnostic.severity == .error || !usual.contains { diagnostic.message.hasPrefix($0) }
             }

@@ -43,7 +43,8 @@ struct FollowText {
         case .pending, .ready:
             operation.nextAttempt.map { "attempt \(operation.attempt + 1) \(screen.ahead($0))" }
                 ?? operation.waitingFor.map { "waits for \($0)" } ?? operation.cause
-        case .executing: operation.pid.map { "pid \($0), \(operation.cause)" } ?? operation.cause
+        case .executing:
+            operation.progress ?? operation.pid.map { "pid \($0), \(operation.cause)" } ?? operation.cause
         case .finished, .cancelled:
             [
                 operation.tookUsec.map { OperationText.took($0) }, operation.reason.map(OperationText.short),

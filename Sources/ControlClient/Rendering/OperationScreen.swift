@@ -28,7 +28,7 @@ struct OperationScreen {
             ("Queue", summary.queue), ("Source", summary.source), ("Key", summary.key), ("Cause", summary.cause),
             ("Submitted", screen.full(summary.submitted)), ("Started", summary.started.map(screen.full)),
             ("Ended", summary.ended.map(screen.full)), ("Took", summary.tookUsec.map { OperationText.took($0) }),
-            ("Pid", summary.pid.map(String.init)), ("Holds", holds),
+            ("Pid", summary.pid.map(String.init)), ("Progress", summary.progress), ("Holds", holds),
             ("Waits for", summary.waitingFor), ("Reason", summary.reason),
             ("Depends on", dependencies), ("Next try", summary.nextAttempt.map { screen.ahead($0) }),
             ("Parts", summary.parts.map { "\(summary.partsEnded ?? 0) of \($0) done" }),
@@ -37,6 +37,7 @@ struct OperationScreen {
             ("Left behind", leftBehind),
             ("Redelivered", summary.redelivered ? "yes: a run of it may have happened before" : nil),
             ("Dealt with", settled),
+            ("Trace", summary.traceID.map { [$0, summary.spanID].compactMap { $0 }.joined(separator: "-") }),
         ]
         if summary.deliveries > 1 || summary.entries > 1 {
             let entries = Phrases.count(summary.entries, "entry", "entries")

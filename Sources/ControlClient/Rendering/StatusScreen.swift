@@ -143,7 +143,8 @@ struct StatusScreen {
             let typical = Styled(operation.usualUsec.map { OperationText.took($0) } ?? "-")
             return [Styled(screen.age(operation.started))] + (isUsualKnown ? [typical] : [])
                 + [
-                    operation.waitingFor.map { Styled("waits for \($0)", .yellow) } ?? Styled(operation.cause)
+                    operation.waitingFor.map { Styled("waits for \($0)", .yellow) }
+                        ?? (operation.progress.map { Styled("\($0) ", .green) } ?? Styled("")) + Styled(operation.cause)
                 ]
         }
     }

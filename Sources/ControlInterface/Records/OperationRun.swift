@@ -5,6 +5,7 @@ package struct OperationRun: Codable, Equatable, Sendable {
         case exitStatus = "exit_status"
         case foundAgain = "found_again"
         case leftProcesses = "left_processes"
+        case spanID = "span_id"
     }
 
     package var attempt: Int
@@ -22,6 +23,8 @@ package struct OperationRun: Codable, Equatable, Sendable {
     package var foundAgain: Bool?
     /// Processes that went on after its end, as `KillMode=` says; `nil`: none.
     package var leftProcesses: Int?
+    /// Of W3C Trace Context: 16 hexadecimal digits.
+    package var spanID: String?
 
     /// Members that are not named here are `nil` at first.
     package init(attempt: Int, pid: Int? = nil, started: String) {

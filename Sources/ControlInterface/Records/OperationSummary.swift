@@ -17,6 +17,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package enum CodingKeys: String, CodingKey {
         case id, handler, queue, source, key, state, result, entries, deliveries, cause, submitted, started, ended
         case attempt, pid, signal, reason, dependencies, successor, parts, durable, redelivered, settled, used, acquired
+        case progress
         case waitingFor = "waiting_for"
         case waitReason = "wait_reason"
         case nextAttempt = "next_attempt"
@@ -28,6 +29,9 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         case foundAgain = "found_again"
         case leftProcesses = "left_processes"
         case byHand = "by_hand"
+        case traceID = "trace_id"
+        case spanID = "span_id"
+        case parentSpanID = "parent_span_id"
     }
 
     package var id: Int
@@ -79,6 +83,8 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var redelivered = false
     /// Of a failed one: it was tried again (`successor`) or forgotten.
     package var settled: Bool?
+    /// The last words of its run on how far it is (`Progress=`).
+    package var progress: String?
     /// The members of semaphores that its runs hold, by the name of the semaphore.
     package var acquired: [String: [String]]?
     /// Of its last run that has ended.
@@ -87,6 +93,12 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var foundAgain: Bool?
     /// Processes that went on after its end, as `KillMode=` says; `nil`: none.
     package var leftProcesses: Int?
+    /// Of W3C Trace Context, in hexadecimal digits: that of its first event.
+    package var traceID: String?
+    /// Of its last run.
+    package var spanID: String?
+    /// The span that its first event came from; `nil`: it has begun the trace.
+    package var parentSpanID: String?
 
     /// Members that are not named here are `nil` or empty at first.
     package init(

@@ -33,6 +33,15 @@ extension ByteWriter {
         put(event.id)
         put(event.time)
         put(event.count)
+        if let trace = event.trace {
+            put(byte: StateCoding.traced)
+            put(byte: trace.isSampled ? 1 : 0)
+            for number in [trace.high, trace.low, trace.span] { put(number) }
+        }
+        if let origin = event.origin {
+            put(byte: StateCoding.told)
+            put(origin)
+        }
         if event.isByHand { put(byte: StateCoding.byHand) }
         switch event.fact {
         case .timer(let scheduled):
@@ -188,6 +197,7 @@ extension ByteWriter {
             put(byte: 5)
             put(byte: id.kind.stateNumber)
         case .problem: put(byte: 6)
+        case .digest: put(byte: 7)
         }
         put(origin.name)
     }
@@ -204,11 +214,25 @@ extension ByteReader {
         let (id, time) = (try unsigned(), try signed())
         let count = try int(1...StateCoding.largestCount)
         var form = try byte()
+        let trace = form == StateCoding.traced ? try trace() : nil
+        if trace != nil { form = try byte() }
+        let origin = form == StateCoding.told ? try origin() : nil
+        if origin != nil { form = try byte() }
         let isByHand = form == StateCoding.byHand
         if isByHand { form = try byte() }
         var event = Event(id: id, time: time, count: count, fact: try fact(form, depth: depth))
         event.isByHand = isByHand
+        if let trace { event.trace = trace }
+        if let origin { event.origin = origin }
         return event
+    }
+
+    private mutating func trace() throws(DamagedBytes) -> TraceContext {
+        let bits = try flags(1)
+        let trace = TraceContext(
+            high: try unsigned(), low: try unsigned(), span: try unsigned(), isSampled: bits & 1 != 0)
+        guard trace.high | trace.low != 0 else { throw DamagedBytes() }
+        return trace
     }
 
     private mutating func fact(_ form: UInt8, depth: Int) throws(DamagedBytes) -> Fact {
@@ -353,6 +377,7 @@ extension ByteReader {
         case 4: .finalizer(queue: try text())
         case 5: .silence(SourceID(try number(), try text()))
         case 6: .problem(object: try text())
+        case 7: .digest(handler: try text())
         default: throw DamagedBytes()
         }
     }

@@ -10,7 +10,7 @@ extension ByteWriter {
                 operation.isCancelled, operation.isClosed, operation.isByHand, operation.isRerun,
                 operation.hasConsumed, operation.isDurable, operation.stride != nil, operation.left != nil,
                 operation.isOwn, operation.settleLeft != nil, operation.isLateTold, operation.isSlowTold,
-                operation.runs.contains { !$0.acquired.isEmpty }))
+                operation.runs.contains { !$0.acquired.isEmpty }, operation.priority != nil))
         put(operation.id)
         put(operation.handler)
         put(operation.queue)
@@ -29,6 +29,11 @@ extension ByteWriter {
         if let stride = operation.stride { put(stride) }
         if let left = operation.left { put(left) }
         if let left = operation.settleLeft { put(left) }
+        putAcquired(operation)
+        if let priority = operation.priority { put(byte: priority.stateNumber) }
+    }
+
+    private mutating func putAcquired(_ operation: StoredOperation) {
         guard operation.runs.contains(where: { !$0.acquired.isEmpty }) else { return }
         for run in operation.runs {
             put(UInt64(run.acquired.count))
@@ -75,7 +80,7 @@ extension ByteReader {
     private static let small = 0...Int(Int32.max)
 
     mutating func operation() throws(DamagedBytes) -> StoredOperation {
-        let bits = try flags(0x1FFFF)
+        let bits = try flags(0x3FFFF)
         let (id, handler, queue, origin) = (try unsigned(), try text(), try text(), try origin())
         var operation = StoredOperation(id: id, handler: handler, queue: queue, origin: origin, submitted: 0)
         operation.keys = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
@@ -93,7 +98,12 @@ extension ByteReader {
         operation.left = try signed(if: bits & 0x800 != 0)
         operation.settleLeft = try signed(if: bits & 0x2000 != 0)
         operation.take(bits)
-        guard bits & 0x10000 != 0 else { return operation }
+        if bits & 0x10000 != 0 { try readAcquired(&operation) }
+        if bits & 0x20000 != 0 { operation.priority = try number() }
+        return operation
+    }
+
+    private mutating func readAcquired(_ operation: inout StoredOperation) throws(DamagedBytes) {
         for index in operation.runs.indices {
             operation.runs[index].acquired = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in
                 try reader.acquired()
@@ -101,7 +111,6 @@ extension ByteReader {
         }
         // An operation without members is written without this part.
         guard operation.runs.contains(where: { !$0.acquired.isEmpty }) else { throw DamagedBytes() }
-        return operation
     }
 
     private mutating func acquired() throws(DamagedBytes) -> AcquiredMembers {

@@ -8,6 +8,10 @@ enum StateCoding {
     static let version: UInt8 = 1
     /// Before the fact of an event that `watchctl run` made.
     static let byHand: UInt8 = 18
+    /// Before that, or before the fact: the span that an event came from.
+    static let traced: UInt8 = 19
+    /// Before that, or before the fact: where an event of a digest came from.
+    static let told: UInt8 = 20
     /// Completions within completions that are read. The engine ends a chain much earlier.
     static let deepest = 64
     /// No number of deliveries or members is larger.

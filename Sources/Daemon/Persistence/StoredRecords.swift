@@ -113,7 +113,9 @@ extension HistoryRow {
     init(_ view: OperationView) {
         let result = view.result ?? .done
         // Only a failed command is tried again, with its environment; of others the history does not keep it.
-        let events = result.isFailure ? view.events : view.events.suffix(Self.eventLimit).map(\.withoutSecrets)
+        var events = result.isFailure ? view.events : view.events.suffix(Self.eventLimit).map(\.withoutSecrets)
+        // The first one names the trace.
+        if events.count < view.events.count { events[0].trace = view.trace }
         self.init(
             id: view.id, handler: view.handler, queue: view.queue, source: view.origin.description,
             result: result.rawValue, reason: view.reason, exitStatus: view.exit?.status, signal: view.exit?.signal,

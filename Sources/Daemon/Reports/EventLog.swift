@@ -15,7 +15,7 @@ enum EventLog {
             logger.log(
                 eventLevel(logger), "\(origin)  \(EventText.sentence(event))\(goal)",
                 [("WATCHD_SOURCE", origin.description)])
-        case .operation: break
+        case .operation, .progress: break
         case .condition(let id, .armed, let processes) where !processes.isEmpty:
             let list = processes.map(String.init).joined(separator: ", ")
             logger.log(

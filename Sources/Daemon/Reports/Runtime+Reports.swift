@@ -35,6 +35,8 @@ extension Runtime {
             if isStopping, delivery.result == .cancelled { cancelled.add(delivery.handler) }
         case .missed(let id, let count, let reason):
             stands.missed(MissedText.sentence(count, reason), of: id, at: Linux.now(.realtime))
+        case .progress(let id):
+            if follow.isFollowed, let view = engine.operation(id) { follow.add(.operation(view)) }
         case .overdue, .loop, .worker: break
         }
     }
@@ -81,7 +83,7 @@ extension Runtime {
             for event in view.events {
                 event.handover.map { handovers.ended($0, hasFailed: view.result != .done) }
             }
-        case .ended, .operation, .retrying, .condition, .missed, .overdue, .loop, .worker: break
+        case .ended, .operation, .retrying, .condition, .missed, .overdue, .loop, .worker, .progress: break
         }
     }
 

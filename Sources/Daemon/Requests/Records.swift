@@ -115,7 +115,7 @@ extension OperationSummary {
         if let started = view.started, let ended = view.ended { tookUsec = Int(ended - started) }
         pid = view.pid.map(Int.init)
         (exitStatus, signal) = view.exit.wire
-        reason = role == .administrator ? view.reason : nil
+        (reason, progress) = role == .administrator ? (view.reason, view.progress) : (nil, nil)
         used = ResourcesUsed(view.usage)
         (foundAgain, leftProcesses) = view.usage.remarks
         if !view.acquired.isEmpty {
@@ -123,7 +123,23 @@ extension OperationSummary {
         }
         (durable, redelivered) = (view.isDurable, view.isRedelivered)
         byHand = view.isRunByHand ? true : nil
+        tell(view.trace, spanOf: view.started.map { _ in RunID(operation: view.id, attempt: view.attempt) })
     }
+
+    /// - Parameter run: its last one.
+    mutating func tell(_ trace: TraceContext?, spanOf run: RunID?) {
+        traceID = trace?.traceID
+        if let trace, trace.span != 0 { parentSpanID = trace.spanID }
+        if let run, traceID != nil { spanID = TraceNumbers.own.spanID(of: run) }
+    }
+}
+
+extension TraceNumbers {
+    /// Of this machine.
+    static let own = TraceNumbers(host: Runtime.machineID)
+
+    /// 16 digits.
+    func spanID(of run: RunID) -> String { TraceContext(high: 0, low: 0, span: span(of: run)).spanID }
 }
 
 extension Exit? {
@@ -226,6 +242,7 @@ extension OperationRun {
         used = ResourcesUsed(view.usage)
         (foundAgain, leftProcesses) = view.usage.remarks
         reason = role == .administrator ? view.reason : nil
+        spanID = TraceNumbers.own.spanID(of: RunID(operation: view.id, attempt: view.attempt))
     }
 }
 

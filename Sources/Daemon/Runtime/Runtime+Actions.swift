@@ -54,6 +54,8 @@ extension Runtime {
             processOutputs.forget(id)
             stoppedProcesses.forget(id)
             close(id)
+        case .watch(let condition): holds?.watch(condition)
+        case .unwatch(let condition): holds?.unwatch(condition)
         case .hold(let id): sources?.hold(id)
         case .release(let id): sources?.release(id)
         case .arm(.realtime, let time): arm(.realtime, at: time)

@@ -27,6 +27,8 @@ final class Runtime {
     var stands = SourceStands()
     private(set) var sources: SourceSet?
     private(set) var runs: RunSet?
+    /// The conditions of `HoldUntil=`.
+    private(set) var holds: HoldWatches?
     private var lanes: Lanes?
     private(set) var memory: MemoryRelease?
     private(set) var timers: ClockTimers?
@@ -168,9 +170,11 @@ final class Runtime {
         runs = RunSet(
             RunEnvironment(
                 core: core, slow: slow, epoll: epoll, lanes: lanes, logger: logger, nice: parts.nice,
-                containment: parts.containment, instance: { [unowned self] in instance.names }, keep: keep,
+                containment: parts.containment, credentials: CredentialFolders(beside: parts.socket),
+                instance: { [unowned self] in instance.names }, keep: keep,
                 forget: forget, handovers: handovers, units: units, wrote: { [unowned self] in wrote($0, $1) },
                 send: send))
+        holds = HoldWatches(HoldEnvironment(core: core, slow: slow, epoll: epoll, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }

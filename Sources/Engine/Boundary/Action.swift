@@ -9,6 +9,9 @@ package enum Action: Sendable {
     /// have already been read may still be handed in, up to 1 000.
     case hold(SourceID)
     case release(SourceID)
+    /// Tell how a condition of `HoldUntil=` stands (`Input.hold`), now and at each change; until `unwatch`.
+    indirect case watch(HoldCondition)
+    indirect case unwatch(HoldCondition)
     /// Send `Input.clock` at this microsecond of the clock.
     case arm(Clock, at: Int64)
     indirect case start(StartRequest)
@@ -64,6 +67,8 @@ package struct StartRequest: Sendable {
     package var isRedelivered = false
     /// The members of semaphores that it holds.
     package var acquired: [AcquiredMembers] = []
+    /// The span of the run; `nil`: of what no event has started.
+    package var trace: TraceContext?
     /// Of a supervised process: what `Input.ready` is to tell of.
     package var readiness = SupervisedCommand.Readiness.running
 }
@@ -104,6 +109,8 @@ package enum Report: Sendable {
     indirect case retrying(OperationView)
     /// An operation is late or slow; `reason` says how, and a `result` it has not.
     indirect case overdue(OperationView)
+    /// An operation that runs has told how far it is.
+    case progress(UInt64)
     indirect case refused(RefusedDelivery)
     /// Where a source that lives in the engine stands now; the processes of it that run.
     case condition(SourceID, SourceCondition, processes: [Int32])

@@ -68,6 +68,18 @@ package struct CommandFact: Equatable, Sendable {
         self.user = user
     }
 
+    /// The span of its client, by the client's environment.
+    var trace: TraceContext? {
+        environment.last { $0.name == TraceContext.variable }.flatMap { TraceContext($0.value) }
+    }
+
+    /// The span of its client, where that is one; a variable that the client gives itself goes before.
+    package mutating func take(traceparent text: String) {
+        guard trace == nil, TraceContext(text.utf8) != nil else { return }
+        environment.removeAll { $0.name == TraceContext.variable }
+        environment.append(EnvironmentVariable(name: TraceContext.variable, value: Array(text.utf8)))
+    }
+
     /// As if a watch file had it.
     var definition: HandlerDefinition {
         var definition = HandlerDefinition(name: Self.handlerName, action: .exec(literally: arguments))

@@ -13,6 +13,8 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
     case silence(SourceID)
     /// `OnProblem=`, `OnSolved=`: something that does not work, or does again.
     case problem(object: String)
+    /// `DigestSec=` of the handler named.
+    case digest(handler: String)
 
     package var description: String {
         switch self {
@@ -22,6 +24,7 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
         case .finalizer(let queue): "finalizer/\(queue)"
         case .silence(let id): "silence/\(id)"
         case .problem(let object): "problem/\(object)"
+        case .digest(let handler): "digest/\(handler)"
         }
     }
 
@@ -35,7 +38,7 @@ package enum Origin: Hashable, Sendable, CustomStringConvertible {
     package var name: String {
         switch self {
         case .source(let id), .silence(let id): id.name
-        case .completion(let handler), .run(let handler): handler
+        case .completion(let handler), .run(let handler), .digest(let handler): handler
         case .finalizer(let queue): queue
         case .problem(let object): object
         }
@@ -53,6 +56,31 @@ package struct Event: Equatable, Sendable {
     package var fact: Fact
     /// `watchctl run` made it: nothing has happened that its source would tell of.
     package var isByHand = false
+    /// Empty, or one: a word, for what few events have.
+    private var extras: [Extras] = []
+
+    struct Extras: Equatable, Sendable {
+        var trace: TraceContext?
+        var origin: Origin?
+    }
+
+    /// The span that it came from; `nil`: it begins a trace of its own.
+    package var trace: TraceContext? {
+        get { extras.first?.trace }
+        set { extra(\.trace, newValue) }
+    }
+
+    /// Of an event in a digest: where it came from. `nil`: from the origin of its operation.
+    package var origin: Origin? {
+        get { extras.first?.origin }
+        set { extra(\.origin, newValue) }
+    }
+
+    private mutating func extra<Value>(_ path: WritableKeyPath<Extras, Value?>, _ value: Value?) {
+        var extra = extras.first ?? Extras()
+        extra[keyPath: path] = value
+        extras = extra == Extras() ? [] : [extra]
+    }
 
     package init(id: UInt64, time: Int64, count: Int = 1, fact: Fact) {
         self.id = id
@@ -65,6 +93,7 @@ package struct Event: Equatable, Sendable {
     func telling(_ fact: Fact, count: Int) -> Event {
         var event = Event(id: id, time: time, count: count, fact: fact)
         event.isByHand = isByHand
+        event.extras = extras
         return event
     }
 

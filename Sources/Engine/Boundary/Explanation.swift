@@ -49,6 +49,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case backingOff = "backing-off"
     /// `HoldDuring=`.
     case window
+    /// `HoldUntil=`.
+    case condition
     case reload
     case turn
     /// The store takes nothing at the moment.

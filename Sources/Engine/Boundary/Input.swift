@@ -40,6 +40,10 @@ package enum Input: Sendable {
     /// A worker cannot be used any more, though it runs: it is ended. The string says what it did, as the end of a
     /// sentence.
     case workerIsBroken(RunID, String)
+    /// How a condition stands that is watched: `nil`, it holds; else why not, as the end of a sentence.
+    indirect case hold(HoldCondition, obstacle: String?)
+    /// A process of a run has said how far it is (`Progress=`): text on one line.
+    case progress(RunID, String)
     /// The resources that the processes of a run have used together; the end of the run is the next input.
     case runUsed(RunID, ResourceUsage)
     /// A running supervised process has become ready (`StartRequest.readiness`).
@@ -163,10 +167,13 @@ extension Command {
     package struct Emission: Sendable {
         package var name: String
         package var fact: CustomFact
+        /// The span of the client.
+        package var trace: TraceContext?
 
-        package init(name: String, fact: CustomFact) {
+        package init(name: String, fact: CustomFact, trace: TraceContext? = nil) {
             self.name = name
             self.fact = fact
+            self.trace = trace
         }
     }
 
@@ -246,13 +253,15 @@ extension Command {
         package var waits: Bool
         /// The operation of whose run the client is a part.
         package var caller: UInt64?
+        /// The span of the client.
+        package var trace: TraceContext?
 
         /// Nothing is given for the event.
         var isEmpty: Bool { paths.isEmpty && lines.isEmpty && data == nil }
 
         package init(
             name: String, paths: [[UInt8]] = [], lines: [[UInt8]] = [], data: Int64? = nil, waits: Bool = false,
-            caller: UInt64? = nil
+            caller: UInt64? = nil, trace: TraceContext? = nil
         ) {
             self.name = name
             self.paths = paths
@@ -260,6 +269,7 @@ extension Command {
             self.data = data
             self.waits = waits
             self.caller = caller
+            self.trace = trace
         }
     }
 }

@@ -18,6 +18,8 @@ package struct RunContext: Sendable {
     package var host: [UInt8]
     /// The members of semaphores that the run holds.
     package var acquired: [AcquiredMembers] = []
+    /// The span of the run.
+    package var trace: TraceContext?
 
     package init(
         handler: String, queue: String, operation: UInt64, attempt: Int, origin: Origin, events: [Event],
@@ -38,7 +40,7 @@ package struct RunContext: Sendable {
             handler: request.definition.value.name, queue: request.queue, operation: request.run.operation,
             attempt: request.run.attempt, origin: request.origin, events: request.events,
             isRedelivered: request.isRedelivered, host: host)
-        acquired = request.acquired
+        (acquired, trace) = (request.acquired, request.trace)
     }
 
     /// The expansion of a specifier; nothing where it does not apply.

@@ -43,10 +43,14 @@ package struct OperationView: Sendable {
     package var pid: Int32?
     package var exit: Exit?
     package var output: [UInt8] = []
+    /// The last words of its runs on how far they are (`Progress=`).
+    package var progress: String?
     /// The members of semaphores that its runs hold.
     package var acquired: [AcquiredMembers] = []
     /// Of its last attempt, as far as its runs have ended.
     package var usage = ResourceUsage()
+    /// The span that its first event came from, if it came from one; its runs are children of it.
+    package var trace: TraceContext?
     package var isDurable = false
     /// A client started it with `Run`.
     package var isByHand = false
@@ -452,15 +456,17 @@ extension Engine {
     func view(_ operation: Operation, isEnding: Bool) -> OperationView {
         var view = OperationView(
             id: operation.id, handler: handlers[operation.handler].name,
-            queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
+            queue: shownQueue(operation), origin: sources[operation.source].origin,
             key: operation.keys.first.map { keys[$0].name.bytes }, state: operation.state,
-            events: operation.entries.events, entries: operation.entries.count,
+            events: tracedEvents(operation), entries: operation.entries.count,
             deliveries: operation.entries.deliveries, depth: Int(operation.descent.depth),
             submitted: operation.times.submitted,
             started: operation.runs.first?.started
                 ?? (operation.progress.isRunning ? splits[operation.id]?.started : nil),
             attempt: Int(operation.progress.attempt),
             pid: operation.runs.lazy.compactMap(\.pid).first)
+        view.trace = trace(of: operation)
+        view.progress = operation.runs.lazy.compactMap(\.progress).first
         view.isDurable = operation.record.isDurable
         view.isByHand = operation.descent.isByHand
         view.isRedelivered = operation.progress.isRedelivered || view.events.contains(where: \.isRepeated)
@@ -509,6 +515,7 @@ extension Engine {
             deliveries: list.deliveries, depth: orphan.depth, submitted: orphan.submitted, attempt: orphan.attempt)
         view.waitingFor = "\(missing), which does not exist any more"
         view.waitReason = .orphaned
+        view.trace = traces.trace(of: list.events)
         (view.isDurable, view.isStored) = (orphan.isDurable, true)
         view.isRedelivered = orphan.isRedelivered || list.events.contains(where: \.isRepeated)
         return view

@@ -83,7 +83,9 @@ extension Engine {
             guard case .source(let source) = try resolveCustom(emission.name) else { continue }
             var fact = emission.fact
             if fact.data == nil, fact.payload == nil { fact.data = 1 }
-            resolved.append((source, Event(id: 0, time: 0, fact: .custom(fact))))
+            var event = Event(id: 0, time: 0, fact: .custom(fact))
+            event.trace = emission.trace
+            resolved.append((source, event))
         }
         return resolved
     }
@@ -236,7 +238,7 @@ extension Engine {
                     let wait = EmitWait(token: call.token, source: source, event: nextEventID, caller: call.caller)
                     emitWaits.append(wait)
                 }
-                accept(event.fact, from: source, depth: depth)
+                accept(event.fact, from: source, depth: depth, trace: event.trace)
             }
         }
         if call.waits, ids.contains(where: { $0 > 0 }) { return }

@@ -52,6 +52,7 @@ extension Engine {
                 reply(wait.token, .emitted(wait.event, end), isSafe: false)
             } else {
                 calls.run(ids, caller: wait.caller, event: wait.event, wait.token)
+                hurry(ids, caller: wait.caller)
             }
         }
     }

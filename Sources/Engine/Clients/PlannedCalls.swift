@@ -16,12 +16,30 @@ extension Engine {
         }
     }
 
+    /// The queue of an operation; of a call that waits for its time, the queue of what it will start.
+    func shownQueue(_ operation: Operation) -> String {
+        let own = queues[operation.queue].definition.name
+        guard own == Self.clientQueue, case .command(let fact) = operation.entries.newest?.fact, let call = fact.call
+        else { return own }
+        let named: Named? =
+            switch call {
+            case .run(let name, _, _, _): try? resolve(name, among: { if case .queue = $0 { false } else { true } })
+            case .emit(let name, _): try? resolveCustom(name)
+            }
+        switch named {
+        case .handler(let handler): return target(handler: handlers[handler].name).map { queues[$0.queue].name } ?? own
+        case .source(let source): return sources[source].targets.first.map { queues[$0.queue].name } ?? own
+        case .queue, .semaphore, nil: return own
+        }
+    }
+
     /// Its time has come.
     mutating func makeCall(_ ref: OperationRef, part: Int) {
         guard case .command(let fact) = operations[ref].entries.newest?.fact, let call = fact.call else {
             return attemptEnded(ref, part: part, Verdict(result: .failed, reason: "there is nothing to start"))
         }
         let depth = Int(operations[ref].descent.depth)
+        let trace = trace(of: operations[ref], part: part)
         do throws(CommandError) {
             let verdict =
                 switch call {
@@ -29,8 +47,9 @@ extension Engine {
                     Self.verdict(
                         name,
                         try start(
-                            Command.RunCommand(name: name, paths: paths, lines: lines, data: data), depth: depth))
-                case .emit(let name, let fact): try fire(name, fact, depth: depth)
+                            Command.RunCommand(name: name, paths: paths, lines: lines, data: data, trace: trace),
+                            depth: depth))
+                case .emit(let name, let fact): try fire(name, fact, trace, depth: depth)
                 }
             attemptEnded(ref, part: part, verdict)
         } catch {
@@ -38,13 +57,15 @@ extension Engine {
         }
     }
 
-    private mutating func fire(_ name: String, _ fact: CustomFact, depth: Int) throws(CommandError) -> Verdict {
+    private mutating func fire(
+        _ name: String, _ fact: CustomFact, _ trace: TraceContext, depth: Int
+    ) throws(CommandError) -> Verdict {
         guard case .source(let source) = try resolveCustom(name) else { throw .notCustom(name) }
         guard !isNoEvent(Event(id: 0, time: 0, fact: .custom(fact)), source) else {
             return Verdict(result: .done, output: Array("no event: data 0 is none\n".utf8))
         }
         let id = nextEventID
-        accept(.custom(fact), from: source, depth: depth + 1)
+        accept(.custom(fact), from: source, depth: depth + 1, trace: trace)
         return Verdict(result: .done, output: Array("\(name): event \(id)\n".utf8))
     }
 

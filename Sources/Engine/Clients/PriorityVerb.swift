@@ -3,7 +3,7 @@ import WatchFile
 
 /// `watchctl priority`: where an operation that waits stands among the ready ones of its concurrent queue.
 extension Engine {
-    /// Until the operation has ended, or watchd stops: it is not stored.
+    /// Until the operation has ended; it is stored with it.
     mutating func setPriority(_ priority: OperationPriority, of id: UInt64) throws(CommandError) {
         guard let ref = operations.ref(id: id) else { throw .noSuchOperation(id) }
         let queue = operations[ref].queue
@@ -13,6 +13,7 @@ extension Engine {
         }
         guard operations[ref].runs.isEmpty else { throw .refused("operation \(id) runs already") }
         priorities[id] = priority
+        save(ref)
         formLines()
     }
 }

@@ -5,7 +5,9 @@ extension Engine {
     mutating func retry(_ failed: [StoredOperation], _ token: Token) throws(CommandError) {
         guard life.isOpen else { throw .draining }
         var drafts: [(stored: StoredOperation, target: SourceState.Target)] = []
-        for stored in failed {
+        for var stored in failed {
+            // It stands elsewhere than it is shown.
+            if case .command(let fact) = stored.events.last?.fact, fact.call != nil { stored.queue = Self.clientQueue }
             if stored.handler == CommandFact.handlerName {
                 _ = needCommandHandler()
                 if stored.queue == Self.clientQueue { _ = needClientQueue() }
@@ -59,6 +61,7 @@ extension Engine {
         var draft = Operation()
         (draft.handler, draft.queue, draft.source) = (target.handler, target.queue, source)
         draft.entries = EntryList(stored.events)
+        draft.lineage = Operation.Lineage(stored.events.first)
         (draft.isClosed, draft.descent.isOwn) = (true, true)
         enter(draft.entries.deliveries, at: .pending, source: source, target)
         let names = stored.events.last.map { keyNames($0, source: source, target) } ?? []

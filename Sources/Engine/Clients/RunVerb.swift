@@ -15,12 +15,13 @@ extension Engine {
         if command.waits, let caller = command.caller {
             // A run that could only wait for itself is not started at all.
             var trial = self
-            let refs = trial.admit(facts, source: source, targets).compactMap { admission -> OperationRef? in
+            let refs = trial.admit(facts, source: source, targets, command.trace).compactMap {
+                admission -> OperationRef? in
                 if case .operation(let id) = admission { trial.operations.ref(id: id) } else { nil }
             }
             if let chain = trial.deadlock(of: caller, .operations(refs)) { throw .wouldDeadlock(chain: chain) }
         }
-        let admissions = admit(facts, source: source, targets)
+        let admissions = admit(facts, source: source, targets, command.trace)
         answer(admissions, command, token, isSafe: !targets.contains { queues[$0.queue].definition.isDurable })
     }
 
@@ -61,7 +62,7 @@ extension Engine {
     /// behind `depth` others.
     mutating func start(_ command: Command.RunCommand, depth: Int) throws(CommandError) -> [Admission] {
         let (source, targets) = try destination(of: command)
-        return admit(facts(command, source: source), source: source, targets, depth: depth + 1)
+        return admit(facts(command, source: source), source: source, targets, command.trace, depth: depth + 1)
     }
 
     /// Nobody is started for a descriptor that only its source could have.
@@ -81,12 +82,13 @@ extension Engine {
     }
 
     private mutating func admit(
-        _ facts: [Fact], source: Int, _ targets: TargetList, depth: Int = 0
+        _ facts: [Fact], source: Int, _ targets: TargetList, _ trace: TraceContext?, depth: Int = 0
     ) -> [Admission] {
         let newest = journal.ids.lastOperation
         let admissions = facts.flatMap { fact in
             var event = makeEvent(fact)
             event.isByHand = true
+            if let trace { event.trace = trace }
             let names = handlerNames(targets)
             actions.append(.report(.event(event, sources[source].origin, handlers: names)))
             return admitAll(event, source: source, targets, depth: depth, behind: newest)
@@ -167,6 +169,7 @@ extension Engine {
         let alive = ids.filter { operations.ref(id: $0) != nil }
         if command.waits, !alive.isEmpty {
             calls.run(alive, caller: command.caller, token)
+            hurry(alive, caller: command.caller)
         } else {
             reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: isSafe)
         }

@@ -32,7 +32,10 @@ extension Engine {
         case .operation(let id):
             guard let ref = operations.ref(id: id) else { return reply(token, .operations([id]), isSafe: true) }
             close(ref)
-            if command.waits { return calls.run([id], caller: command.caller, token) }
+            if command.waits {
+                calls.run([id], caller: command.caller, token)
+                return hurry([id], caller: command.caller)
+            }
             reply(token, .operations([id]), isSafe: !isDurable(ref))
         case .ended(let result, let reason, _): reply(token, .refused(result, reason: reason), isSafe: true)
         }
@@ -41,8 +44,9 @@ extension Engine {
     private mutating func admit(_ fact: CommandFact, _ queue: Int, _ dependencies: Dependencies) -> Admission {
         let handler = needCommandHandler()
         let source = internalSource(.run(handler: CommandFact.handlerName))
-        return admitAlone(
-            makeEvent(.command(fact)), source: source, SourceState.Target(handler: handler, queue: queue), dependencies)
+        var event = makeEvent(.command(fact))
+        event.trace = fact.trace
+        return admitAlone(event, source: source, SourceState.Target(handler: handler, queue: queue), dependencies)
     }
 
     private func queue(of command: Command.SubmitCommand) throws(CommandError) -> Int {

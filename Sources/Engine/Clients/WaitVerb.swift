@@ -15,6 +15,7 @@ extension Engine {
             deadlines.add(.wait(token), .monotonic, at: deadline)
         }
         calls.wait(wait, token)
+        if case .operation(let id) = wait.subject { hurry([id], caller: caller) }
     }
 
     /// `nil`: there is nothing to wait for.

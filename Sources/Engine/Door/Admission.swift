@@ -14,14 +14,17 @@ extension Engine {
     /// Takes in what a source saw. It is held back while the source is, else admitted.
     ///
     /// Events of watchd itself (`depth` above 0) are never held back, but wait while the source is suspended.
-    mutating func accept(_ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0) {
+    mutating func accept(
+        _ fact: Fact, count: Int = 1, from source: Int, depth: Int = 0, trace: TraceContext? = nil
+    ) {
         let isSuspended = sources[source].isSuspended
         if case .timer = fact, isSuspended { return }
         if case .path(let path) = fact, !sources[source].pathEvents.contains(PathEvents(path.change)) {
             return amend(fact, source: source)
         }
         noteHeard(source, depth: depth)
-        let event = makeEvent(fact, count: count)
+        var event = makeEvent(fact, count: count)
+        if let trace { event.trace = trace }
         sources[source].lastEvent = event.time
         actions.append(.report(accepted(event, source)))
         if life.isOpen {
@@ -117,6 +120,10 @@ extension Engine {
         if let reason = skippingWindow(source: source, handler: target.handler) {
             return end(event, .skipped, reason, source: source, target)
         }
+        if behind == nil, isDigested(source: source, handler: target.handler) {
+            let (event, own) = digest(event, source: source, target)
+            return admit(event, source: own, target, dependencies, depth, isCounted: true, behind: nil)
+        }
         let names = keyNames(event, source: source, target)
         if overlap(source, target.handler) == .skip, let runner = runner(names) {
             return end(
@@ -155,6 +162,7 @@ extension Engine {
         operation.queue = target.queue
         operation.source = source
         operation.descent.depth = Int16(clamping: depth)
+        operation.lineage = Operation.Lineage(event)
         operation.isClosed = isClosed
         (operation.descent.isByHand, operation.descent.isOwn) = (isByHand, isByHand)
         _ = operation.entries.add(event, merge: nil)
@@ -274,6 +282,7 @@ extension Engine {
         if !candidates.isEmpty,
             ((sources[source].settles || sources[source].joinsAll) && behind == nil)
                 || holdingWindow(source: source, handler: target.handler) != nil
+                || !holdConditions(source: source, handler: target.handler).isEmpty
         {
             for other in candidates where operations[other].turn.station != .unsubmitted { close(other) }
             candidates.removeAll { operations[$0].turn.station != .unsubmitted }
@@ -307,7 +316,9 @@ extension Engine {
         _ event: Event, _ ref: OperationRef, source: Int, _ target: SourceState.Target,
         _ change: EntryList.Change = EntryList.Change()
     ) {
-        let (merge, events) = (sources[source].merge, sources[source].pathEvents)
+        let events = sources[source].pathEvents
+        // In a digest each is told by itself.
+        let merge = isDigest(source: source) ? nil : sources[source].merge
         let change = change + operations[ref].entries.add(event, merge: merge, events: events)
         if change.isChosen { saveAsWhole(ref) } else { saveJoined(event, ref) }
         operations[ref].joined += event.count

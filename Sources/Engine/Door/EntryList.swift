@@ -165,7 +165,9 @@ package struct EntryList: Sendable {
     ) -> Int {
         var result = event
         if let slot = customSlot(fact, merge), case .custom(let waiting) = slots[slot].fact {
-            result.count += remove(slot).count
+            let older = remove(slot)
+            result.count += older.count
+            if let trace = older.trace { result.trace = trace }
             let (old, new) = (waiting.data ?? 0, fact.data ?? 0)
             switch merge {
             case .add: result.fact = .custom(CustomFact(data: old &+ new))

@@ -56,6 +56,10 @@ extension Engine {
     /// Does it when what is known of a durable operation is safe; and of the silence that is told, which a crash would
     /// tell twice.
     mutating func whenSafe(_ ref: OperationRef, _ action: Action) {
+        // A digest may be about the store.
+        if isDigest(source: operations[ref].source), !queues[operations[ref].queue].definition.isDurable {
+            return actions.append(.stored(action))
+        }
         if operations[ref].record.isDurable { return actions.append(.committed(action)) }
         if case .silence = sources[operations[ref].source].origin { return actions.append(.stored(action)) }
         actions.append(action)
@@ -86,7 +90,7 @@ extension Engine {
                 stored.appended = journal.takeJoined(ref.id)
                 actions.append(.store(.update(stored)))
             case .whole:
-                stored.events = operations[ref].entries.events
+                stored.events = tracedEvents(operations[ref])
                 actions.append(.store(.insert(stored)))
             }
         }
@@ -120,7 +124,7 @@ extension Engine {
             queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,
             submitted: operation.times.submitted)
         stored.keys = operation.keys.map { keys[$0].name.bytes }
-        stored.merge = sources[operation.source].merge
+        stored.merge = isDigest(source: operation.source) ? nil : sources[operation.source].merge
         stored.depth = Int(operation.descent.depth)
         stored.place = operation.turn.place
         if operation.times.wakeUp > now.monotonic { stored.left = operation.times.wakeUp - now.monotonic }
@@ -143,6 +147,7 @@ extension Engine {
         if let entry = overdue[operation.id] {
             (stored.isLateTold, stored.isSlowTold) = (entry.isLateTold, entry.isSlowTold)
         }
+        if !priorities.isEmpty { stored.priority = priorities[operation.id] }
         if !splits.isEmpty { stored.stride = splits[operation.id]?.stride }
         // A worker ends with this watchd, and who reads its line next may be another one.
         stored.runs = operation.runs.filter { $0.seat == nil }.compactMap { run in

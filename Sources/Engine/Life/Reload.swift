@@ -35,6 +35,8 @@ extension Engine {
         joinsMayHaveEnded()
         placeOrphans()
         windowsMayHaveMoved()
+        conditionsMayHaveMoved()
+        startDelayedProcesses()
         let reloaded = Action.reloaded(reload.token, change)
         actions.append(journal.unsaved.isEmpty || !journal.isWorking ? reloaded : .committed(reloaded))
         // Widths, bounds and policies may have changed.

@@ -71,6 +71,7 @@ extension Engine {
         journal.ids.note(operation: stored.id)
         // By itself: as an argument it would copy the engine.
         let source = restoredSource(stored.origin)
+        if let priority = stored.priority { priorities[stored.id] = priority }
         let draft = draft(stored, handler: handler, queue: queue, source: source)
         let names = stored.keys.map { KeyTable.Name(handler: handler, bytes: $0) }
         let ref = insertRestored(draft, names)
@@ -108,6 +109,7 @@ extension Engine {
         var draft = Operation()
         (draft.id, draft.handler, draft.queue, draft.source) = (stored.id, handler, queue, source)
         draft.entries = EntryList(stored.events)
+        draft.lineage = Operation.Lineage(stored.events.first)
         for event in stored.appended { _ = draft.entries.add(event, merge: stored.merge) }
         // An older watchd told data that had come to 0, and may have begun to.
         if draft.entries.isEmpty { draft.entries = EntryList(stored.events + stored.appended) }
@@ -135,7 +137,7 @@ extension Engine {
     private func pause(_ left: Int64, _ stored: StoredOperation, handler: Int, source: Int) -> Int64 {
         let definition = handlers[handler].definition.value
         let longest = max(
-            definition.constraints.delay.microseconds,
+            max(definition.constraints.delay.microseconds, definition.constraints.digest.microseconds),
             stored.settleLeft == nil
                 ? definition.retry.maxDelay.microseconds : sources[source].settle?.longest.microseconds ?? 0)
         return min(max(0, left), Int64(clamping: min(longest, UInt64(Int64.max / 8))) / 10 * 11)

@@ -24,7 +24,7 @@ extension Engine {
 
     /// Monotonic microsecond at which its delay is over, or was cut short.
     func endOfDelay(_ ref: OperationRef, _ definition: SharedDefinition) -> Int64 {
-        let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
+        let delay = delay(of: operations[ref], definition)
         let times = operations[ref].times
         let end = times.made + min(delay, .max / 4)
         guard definition.value.constraints.batchSize != nil, times.latest == 0 else { return end }

@@ -37,7 +37,8 @@ extension Engine {
         let fact = CompletionFact(
             outcome: outcome, operation: operation.id, result: view.result, reason: view.told, exit: view.exit,
             output: view.output, cause: cause, causeOrigin: view.origin)
-        let event = makeEvent(.completion(fact))
+        var event = makeEvent(.completion(fact))
+        event.trace = trace(of: operation, part: operation.runs.last?.part ?? 0)
         sources[source].lastEvent = event.time
         let names = targets.map { handlers[$0.handler].name }
         actions.append(.report(.event(event, .completion(handler: view.handler), handlers: names)))
@@ -69,7 +70,7 @@ extension Engine {
     func isWanted(_ origin: Origin) -> Bool {
         switch origin {
         case .source: false
-        case .completion(let handler), .run(let handler):
+        case .completion(let handler), .run(let handler), .digest(let handler):
             handlers.index(of: handler).map { !handlers[$0].isRemoved } ?? false
         case .finalizer, .problem: false
         case .silence(let id): sources.index(of: .source(id)).map { !sources[$0].isRemoved } ?? false

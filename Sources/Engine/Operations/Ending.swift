@@ -66,11 +66,13 @@ extension Engine {
             changeLoad(-operation.entries.load, queue: operation.queue)
         }
         clocks.holdNoMore(ref.id)
+        holdNoMore(ref.id)
         for ready in scheduler.remove(ref) { reportReady(ready) }
         if !splits.isEmpty { splits[operation.id] = nil }
         if !attempts.isEmpty { attempts[operation.id] = nil }
         if !commands.isEmpty { commands[operation.id] = nil }
         if !priorities.isEmpty { priorities[operation.id] = nil }
+        hurryNoMore(operation)
         overdue.forget(operation.id)
         journal.forget(operation.id)
         if !dependencies.isEmpty { dependencies.forget(ref) }

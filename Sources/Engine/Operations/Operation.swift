@@ -53,6 +53,8 @@ struct Operation: Sendable {
         /// `Priority=`, 0 the highest.
         var level: UInt8 = 2
         var station = Station.unsubmitted
+        /// That of who waits for it; the lowest: nobody does.
+        var urgency = QoS.background
         var isBarrier = false
         /// Others with one of its keys exclude it: not with `Overlap=parallel`.
         var isExclusive = true
@@ -91,6 +93,7 @@ struct Operation: Sendable {
     /// No longer takes events in.
     var isClosed = false
     var descent = Descent()
+    var lineage = Lineage()
     var times = Times()
     var progress = Progress()
     var turn = Turn()

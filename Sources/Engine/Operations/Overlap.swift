@@ -75,7 +75,7 @@ extension Engine {
         var draft = Operation()
         (draft.handler, draft.queue, draft.source) = (old.handler, old.queue, old.source)
         (draft.entries, draft.joined, draft.descent.depth) = (old.entries, old.joined, old.descent.depth)
-        (draft.isClosed, draft.descent.isRerun) = (true, true)
+        (draft.isClosed, draft.descent.isRerun, draft.lineage) = (true, true, old.lineage)
         (draft.descent.isByHand, draft.descent.isOwn) = (old.descent.isByHand, old.descent.isOwn)
         let ref = insert(draft, old.keys.map { keys[$0].name })
         begin(ref)

@@ -36,6 +36,8 @@ struct Run: Sendable {
     var isKilled = false
     /// It outlived the daemon that started it.
     var isAdopted = false
+    /// The last words of its processes on how far they are.
+    var progress: String?
     /// Once its processes have ended.
     var usage = Rare<ResourceUsage>()
     /// Monotonic microsecond of the next step of its end (time-out, then SIGKILL).

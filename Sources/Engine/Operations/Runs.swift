@@ -29,6 +29,12 @@ extension Engine {
         if operations[ref].record.isDurable { expectEnd(ref, definition.value) }
     }
 
+    mutating func progressed(_ id: RunID, _ text: String) {
+        guard let (ref, index) = running(id), operations[ref].runs[index].progress != text else { return }
+        operations[ref].runs[index].progress = text
+        actions.append(.report(.progress(ref.id)))
+    }
+
     mutating func runUsed(_ id: RunID, _ usage: ResourceUsage) {
         guard usage.isKnown, let (ref, index) = running(id) else { return }
         operations[ref].runs[index].usage.value = usage

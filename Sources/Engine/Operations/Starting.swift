@@ -84,11 +84,12 @@ extension Engine {
         let events = events(ref, part: run.part) ?? operations[ref].entries.events
         var request = StartRequest(
             run: id, definition: run.definition, queue: queues[queue].definition.name,
-            qos: scheduler[queue].qos, environment: queues[queue].environment,
+            qos: scheduler.qos(of: operations[ref]), environment: queues[queue].environment,
             origin: sources[operations[ref].source].origin,
             events: events,
             isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))
         request.acquired = scheduler.members(of: run.held)
+        request.trace = trace(of: operations[ref], part: run.part)
         return request
     }
 
@@ -135,8 +136,11 @@ extension Engine {
         }
         let depth = Int(operations[ref].descent.depth) + 1
         let fact = Fact.custom(CustomFact(data: data))
+        let trace = trace(of: operations[ref], part: part)
         // It has ended before its event comes: a source may start its own emitter again.
         attemptEnded(ref, part: part, Verdict(result: .done))
-        if !isNoEvent(Event(id: 0, time: 0, fact: fact), source) { accept(fact, from: source, depth: depth) }
+        if !isNoEvent(Event(id: 0, time: 0, fact: fact), source) {
+            accept(fact, from: source, depth: depth, trace: trace)
+        }
     }
 }

@@ -33,6 +33,7 @@ extension Engine {
     /// the client. An operation with a time waits for it across restarts.
     private func isDurable(_ draft: Operation) -> Bool {
         if !commands.isEmpty, commands[draft.id]?.notBefore != nil { return true }
+        if isDigest(source: draft.source) { return true }
         guard queues[draft.queue].definition.isDurable || life.drain?.keepsAll == true else { return false }
         if case .finalizer = sources[draft.source].origin { return false }
         return !isOfClient(draft.handler)
@@ -52,7 +53,7 @@ extension Engine {
     }
 
     private mutating func setStartDeadlines(_ ref: OperationRef, _ definition: SharedDefinition) {
-        let delay = Int64(clamping: definition.value.constraints.delay.microseconds)
+        let delay = delay(of: operations[ref], definition)
         if delay > 0, !isBatchFull(ref, definition) {
             operations[ref].times.wakeUp = now.monotonic + min(delay, .max / 4)
         }
@@ -84,11 +85,12 @@ extension Engine {
 
     /// An operation was made: it has its place at once, or is told of as pending.
     mutating func begin(_ ref: OperationRef) {
-        if isFree(ref), !waitsForWindow(ref) { submit(ref, isNew: true) } else { report(ref) }
+        if isFree(ref), !waitsForWindow(ref), !waitsForCondition(ref) { submit(ref, isNew: true) } else { report(ref) }
     }
 
     mutating func submitIfFree(_ ref: OperationRef) {
-        guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted, isFree(ref), !waitsForWindow(ref)
+        guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted, isFree(ref), !waitsForWindow(ref),
+            !waitsForCondition(ref)
         else { return }
         submit(ref, isNew: false)
     }

@@ -44,6 +44,7 @@ private struct LaunchText {
         case user, group, supplementaryGroup, home, environmentFile, optionalEnvironmentFile, passedVariable
         case memoryMax, cpuQuota, tasksMax, cpuWeight, ioWeight
         case acknowledgement
+        case credential
     }
 
     private(set) var bytes: [UInt8] = []
@@ -87,6 +88,7 @@ private struct LaunchText {
             put(file.isOptional ? .optionalEnvironmentFile : .environmentFile, file.path)
         }
         for name in contract.passedEnvironment { put(.passedVariable, name) }
+        for name in contract.serviceCredentials { put(.credential, name) }
         let resources = contract.resources
         if let bytes = resources.memoryMax { put(.memoryMax, "\(bytes)") }
         if let quota = resources.cpuQuota { put(.cpuQuota, "\(quota)") }

@@ -39,8 +39,13 @@ extension Engine {
         case .lost(let stored): tellLost(stored)
         case .moved(let source):
             noteSupervised(source)
-            if supervisor[source]?.isReady == true { submitThoseBehindProcesses() }
-        case .gone(let source): releaseSourceIfUnused(source)
+            if supervisor[source]?.isReady == true {
+                submitThoseBehindProcesses()
+                startDelayedProcesses()
+            }
+        case .gone(let source):
+            releaseSourceIfUnused(source)
+            startDelayedProcesses()
         case .answer(let token, let id, let views):
             if endSteering(token, reason: nil) { return }
             // A client that is told of a process may rely on its being found again.
@@ -49,6 +54,11 @@ extension Engine {
             if endSteering(token, reason: "\(id.description): \(reason)") { return }
             actions.append(.reply(token, .failure(.notUp(id.description, reason: reason))))
         }
+    }
+
+    mutating func startDelayedProcesses() {
+        guard !supervisor.delayed.isEmpty, life.isOpen else { return }
+        perform(supervisor.startDelayed(ids: &journal.ids.lastOperation, at: now))
     }
 
     /// An end is an event; where no handler wants it, it is only counted.
@@ -72,7 +82,7 @@ extension Engine {
         guard sources.isInUse(source), !sources[source].isRemoved, life.isOpen,
             let supervision = supervisor[source]
         else { return }
-        let condition = supervision.condition(at: now)
+        let condition = supervisor.condition(of: source, supervision, at: now)
         let before = sources[source].condition
         sources[source].condition = condition
         silenceMayChange(source)

@@ -44,6 +44,17 @@ extension Supervision {
     }
 }
 
+extension Supervisor {
+    /// The condition of a source, or what its first start waits for.
+    func condition(of source: Int, _ supervision: Supervision, at now: Moment) -> SourceCondition {
+        let condition = supervision.condition(at: now)
+        guard delayed.contains(source), case .opening = condition, let name = unready(before: source) else {
+            return condition
+        }
+        return .waiting("process/\(name), which is not ready (After=process/\(name))")
+    }
+}
+
 extension SupervisedCommand.Readiness {
     /// How its section says it.
     var key: String {

@@ -50,6 +50,8 @@ struct Supervisor: Sendable {
     private var lost: [StoredProcess] = []
     /// Processes may be started.
     private var hasBegun = false
+    /// Sources whose copies wait for their first start until others are ready (`After=process/NAME`).
+    private(set) var delayed: Set<Int> = []
 
     subscript(source: Int) -> Supervision? { supervisions[source] }
 
@@ -90,8 +92,12 @@ struct Supervisor: Sendable {
         while supervision.copies.count < command.workers { supervision.copies.append(SupervisedProcess(at: now)) }
         supervisions[source] = supervision
         var effects: [Effect] = []
+        // The others may come with the same reload: they are looked at when all are there.
+        if isNew, !command.after.isEmpty { delayed.insert(source) }
+        let isDelayed = delayed.contains(source)
         for copy in supervision.copies.indices {
             let isWanted = copy < command.workers
+            if isWanted, isDelayed, isNew || copy >= workers { continue }
             effects += step(source, copy, ids: &ids, at: now) { process, command, run in
                 guard isWanted else { return process.stop(command, at: now) }
                 if isNew || copy >= workers { return process.start(as: run, at: now) }
@@ -107,10 +113,41 @@ struct Supervisor: Sendable {
         return effects + [.moved(source: source)]
     }
 
+    // MARK: After others
+
+    /// The first process that has to be ready before a source starts its own; `nil`: all are, or are no more.
+    func unready(before source: Int) -> String? {
+        supervisions[source]?.command.after.first { name in
+            supervisions.values.contains { $0.id.name == name && $0.command.workers > 0 && !$0.isReady }
+        }
+    }
+
+    /// Starts those that have waited for others which are ready now.
+    mutating func startDelayed(ids: inout UInt64, at now: Moment) -> [Effect] {
+        guard hasBegun else { return [] }
+        var effects: [Effect] = []
+        for source in delayed.sorted() where unready(before: source) == nil {
+            delayed.remove(source)
+            effects += startWanted(source, ids: &ids, at: now)
+        }
+        return effects
+    }
+
+    private mutating func startWanted(_ source: Int, ids: inout UInt64, at now: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        for copy in 0..<(supervisions[source]?.command.workers ?? 0) {
+            effects += step(source, copy, ids: &ids, at: now) { process, _, run in
+                process.wanted == .up && process.stage == .down ? process.start(as: run, at: now) : .nothing
+            }
+        }
+        return effects + [.moved(source: source)]
+    }
+
     /// Its source is removed, or has become one of another kind.
     mutating func superviseNoMore(_ source: Int, ids: inout UInt64, at now: Moment) -> [Effect] {
         let effects = stop(source, ids: &ids, at: now)
         supervisions[source]?.command.workers = 0
+        delayed.remove(source)
         return effects + trim(source)
     }
 
@@ -120,12 +157,15 @@ struct Supervisor: Sendable {
         var effects = lost.map { Effect.lost($0) }
         lost = []
         for source in supervisions.keys.sorted() {
-            for copy in 0..<(supervisions[source]?.command.workers ?? 0) {
-                effects += step(source, copy, ids: &ids, at: now) { process, _, run in
-                    process.wanted == .up && process.stage == .down ? process.start(as: run, at: now) : .nothing
-                }
+            // Nothing is ready yet but what was adopted.
+            if unready(before: source) != nil {
+                delayed.insert(source)
+                effects += [.moved(source: source)]
+            } else {
+                delayed.remove(source)
+                effects += startWanted(source, ids: &ids, at: now)
             }
-            effects += [.moved(source: source)] + trim(source)
+            effects += trim(source)
         }
         return effects
     }
@@ -291,6 +331,8 @@ struct Supervisor: Sendable {
     ) -> [Effect] {
         guard let supervision = supervisions[source] else { return [] }
         let workers = supervision.command.workers
+        // Whoever says so himself waits for nobody.
+        delayed.remove(source)
         var effects: [Effect] = []
         for copy in 0..<workers {
             effects += step(source, copy, ids: &ids, at: now) { process, command, run in

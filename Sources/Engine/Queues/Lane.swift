@@ -48,6 +48,9 @@ struct Lane: Sendable {
     var through: [Int] = []
     /// The lowest of its own QoS and its targets'.
     var qos = QoS.default
+    /// The highest of those who wait for operations of its own, and the last place that it counts for.
+    var urgency = QoS.background
+    var urgentUpTo: UInt64 = 0
 
     // MARK: Contenders in the lane
 

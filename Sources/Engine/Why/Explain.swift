@@ -149,7 +149,8 @@ extension Engine {
             let source = sources[operations[ref].source].origin.description
             waits.append(wait(ref, .settle, sentence, section: source))
         } else if left > 0 {
-            let sentence = "DelaySec=, \(SpanText.remaining(left)) more\(batchSentence(ref))"
+            let key = isDigest(source: operations[ref].source) ? "DigestSec" : "DelaySec"
+            let sentence = "\(key)=, \(SpanText.remaining(left)) more\(batchSentence(ref))"
             waits.append(wait(ref, .delay, sentence, section: section))
         }
         if let left = timeLeft(ref) {
@@ -170,6 +171,7 @@ extension Engine {
             let sentence = "HoldDuring=\(sentence(open))"
             waits.append(wait(ref, .window, sentence, section: section))
         }
+        if let sentence = conditionSentence(ref) { waits.append(wait(ref, .condition, sentence, section: section)) }
         return waits
     }
 
@@ -269,7 +271,7 @@ extension Engine {
     }
 
     private func waitForSlot(_ ref: OperationRef) -> Explanation {
-        let limit = scheduler.slots.limit(scheduler[operations[ref].queue].qos)
+        let limit = scheduler.slots.limit(scheduler.qos(of: operations[ref]))
         let kept = limit < settings.maxProcesses ? " (\(settings.maxProcesses - limit) kept for user-interactive)" : ""
         let sentence = "MaxProcesses=\(settings.maxProcesses) in use\(kept)"
         return wait(ref, .processSlot, sentence, section: "watchd")

@@ -31,10 +31,17 @@ package final class LinkWatch {
     ///   - path: absolute.
     ///   - failed: told, also before this returns, of what cannot be watched; the rest is.
     ///   - handler: called on the context, once for all that has happened.
-    package init(
+    package convenience init(
         _ path: String, on context: Context, failed: @escaping (SystemError) -> Void, handler: @escaping () -> Void
     ) throws(SystemError) {
-        self.path = Array(path.utf8)
+        try self.init(Array(path.utf8), on: context, failed: failed, handler: handler)
+    }
+
+    /// As above, of a path of any bytes.
+    package init(
+        _ path: [UInt8], on context: Context, failed: @escaping (SystemError) -> Void, handler: @escaping () -> Void
+    ) throws(SystemError) {
+        self.path = path
         self.failed = failed
         let inotify = try Linux.inotifyCreate()
         let descriptor = inotify.rawValue

@@ -165,6 +165,7 @@ final class AdoptedRun: OngoingRun {
         (leaf, leafEnd) = (nil, nil)
         group = nil
         for name in keptNames { environment.forget(name) }
+        environment.forgetCredentials(of: request.run, definition)
         let end = output?.runEnded().end ?? []
         let (known, reason) = judged(exit)
         ended()

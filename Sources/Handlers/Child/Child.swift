@@ -66,6 +66,7 @@ struct Child: Sendable {
     var containment = Containment(reason: "nobody has looked")
     /// `NOTIFY_SOCKET`, for one that says when it is ready.
     var notifySocket: String?
+    var credentials = CredentialFolders()
     /// The descriptor that its event hands over; closed here, however it ends.
     var handover: Int32?
 
@@ -104,13 +105,16 @@ struct Child: Sendable {
         let context = RunContext(request, host: Linux.hostName)
         let words = try words(context)
         let surroundings = try LaunchSurroundings(definition.contract)
-        let environment = variables(context, surroundings)
+        let credentialFolder = try credentials.make(
+            definition.contract.serviceCredentials, of: request.run, for: surroundings.identity)
+        var isStarted = false
+        defer { if !isStarted, credentialFolder != nil { _ = credentials.remove(request.run) } }
+        let environment = variables(context, surroundings, credentialFolder)
         let priority = ChildPriority(request.qos, nice: nice, io: Linux.ioPriority)
         let paths = try lookUp(words[0], environment)
         var owned = Descriptors()
         defer { owned.closeAll() }
         let pipes = try linePipes(&owned)
-        var isStarted = false
         defer { if !isStarted { pipes?.ends.close() } }
         let input = try pipes?.input ?? inputDescriptor(context, surroundings, &owned)
         let output = try outputPipe()
@@ -156,10 +160,16 @@ struct Child: Sendable {
             group: place.group, warnings: surroundings.warnings + place.warnings, lines: pipes?.ends)
     }
 
-    private func variables(_ context: RunContext, _ surroundings: LaunchSurroundings) -> [[UInt8]] {
-        let all = ChildEnvironment.variables(
+    private func variables(
+        _ context: RunContext, _ surroundings: LaunchSurroundings, _ credentialFolder: [UInt8]?
+    ) -> [[UInt8]] {
+        var all = ChildEnvironment.variables(
             context, definition, queue: request.environment, surroundings, part: request.run.part,
             instance: surroundings.identity?.user.map { instance.of(user: $0) } ?? instance.own)
+        if let credentialFolder {
+            let name = Array("\(CredentialFolders.variable)=".utf8)
+            all = all.filter { !$0.starts(with: name) } + [name + credentialFolder]
+        }
         if let notifySocket {
             let name = Array("NOTIFY_SOCKET=".utf8)
             return all.filter { !$0.starts(with: name) } + [name + Array(notifySocket.utf8)]

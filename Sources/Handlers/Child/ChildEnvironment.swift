@@ -43,6 +43,10 @@ package enum ChildEnvironment {
         for acquired in context.acquired {
             values.append((SemaphoreDefinition.variable(acquired.semaphore), Array(acquired.text.utf8)))
         }
+        if let trace = context.trace {
+            values.removeAll { $0.name == TraceContext.variable }
+            values.append((TraceContext.variable, Array(trace.header.utf8)))
+        }
         if let (address, port) = context.remote {
             values.removeAll { $0.name == "REMOTE_ADDR" || $0.name == "REMOTE_PORT" }
             values += [("REMOTE_ADDR", Array(address)), ("REMOTE_PORT", Array(port))]

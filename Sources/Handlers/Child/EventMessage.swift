@@ -4,7 +4,9 @@ import JSON
 /// The message for a handler on its standard input: one JSON object on one line (watchd.handler(7)).
 package enum EventMessage {
     /// The whole message, ended by a newline.
-    package static func line(_ context: RunContext) -> [UInt8] {
+    ///
+    /// - Parameter isTraced: the span is told, which who reads lines has no environment for.
+    package static func line(_ context: RunContext, isTraced: Bool = false) -> [UInt8] {
         var writer = JSONWriter()
         // The events are the last.
         var message = writer.beginObject(keepsOrder: true)
@@ -17,8 +19,9 @@ package enum EventMessage {
         writer.write("id", context.operation, to: &message)
         writer.write("queue", context.queue, to: &message)
         writer.write("redelivered", context.isRedelivered, to: &message)
+        if isTraced, let trace = context.trace { writer.write("traceparent", trace.header, to: &message) }
         writer.beginMember("events", of: &message)
-        writer.write(array: context.events) { write($1, origin: context.origin, to: &$0) }
+        writer.write(array: context.events) { write($1, origin: $1.origin ?? context.origin, to: &$0) }
         writer.end(message)
         return writer.bytes + [UInt8(ascii: "\n")]
     }
@@ -26,7 +29,7 @@ package enum EventMessage {
     /// One event as a JSON object.
     package static func object(_ event: Event, origin: Origin) -> [UInt8] {
         var writer = JSONWriter()
-        write(event, origin: origin, to: &writer)
+        write(event, origin: event.origin ?? origin, to: &writer)
         return writer.bytes
     }
 

@@ -18,6 +18,8 @@ package struct MailMessage {
     private static let longestList = 100
     /// Bytes of the end of an output that are told.
     private static let outputLimit = 32 << 10
+    /// Lines of an output that a digest tells.
+    private static let digestLines = 10
     /// Letters of a subject.
     private static let longestSubject = 160
 
@@ -56,8 +58,10 @@ package struct MailMessage {
         return Array((head.joined(separator: "\n") + "\n\n").utf8) + text
     }
 
+    private var isDigest: Bool { if case .digest = context.origin { true } else { false } }
+
     private var completion: CompletionFact? {
-        guard case .completion(let fact) = context.events.last?.fact else { return nil }
+        guard !isDigest, case .completion(let fact) = context.events.last?.fact else { return nil }
         return fact
     }
 
@@ -65,13 +69,14 @@ package struct MailMessage {
 
     /// Machine, handler, outcome.
     var subject: String {
-        let text = "[\(host)] \(completion.map(outcome) ?? news)"
+        let about = isDigest ? digestNews : completion.map { outcome($0, of: context.origin) } ?? news
+        let text = "[\(host)] \(about)"
         return text.count > Self.longestSubject ? text.prefix(Self.longestSubject - 1) + "…" : text
     }
 
     /// `backup failed: exit 3`.
-    private func outcome(_ fact: CompletionFact) -> String {
-        let name = context.origin.name
+    private func outcome(_ fact: CompletionFact, of origin: Origin) -> String {
+        let name = origin.name
         switch fact.outcome {
         case .retry: return "\(name) failed and is tried again: \(fact.ending)"
         case .late: return "\(name) has not started yet"
@@ -80,6 +85,16 @@ package struct MailMessage {
             guard fact.isFailure else { return "\(name) \(fact.result?.rawValue ?? "")" }
             return "\(name) failed: \(fact.ending)"
         }
+    }
+
+    /// `tell: 5 reports, 2 of failures`.
+    private var digestNews: String {
+        let count = context.events.reduce(0) { $0 + $1.count }
+        let failures = context.events.count { event in
+            if case .completion(let fact) = event.fact { fact.isFailure } else { false }
+        }
+        let bad = failures == 0 ? "" : ", \(failures) of failures"
+        return "\(context.handler): \(count) \(count == 1 ? "report" : "reports")\(bad)"
     }
 
     private var news: String {
@@ -93,7 +108,7 @@ package struct MailMessage {
     }
 
     private var body: String {
-        let parts = completion.map { report($0) } ?? [list]
+        let parts = isDigest ? digest : completion.map { report($0) } ?? [list]
         let sender = "watchd on \(host), handler \(context.handler), operation \(context.operation)"
         return (parts + ["-- \n\(sender)"]).joined(separator: "\n\n") + "\n"
     }
@@ -106,7 +121,7 @@ package struct MailMessage {
                 "\(fact.causeOrigin): \(EventText.sentence(fact.cause))"
             }
         var lines = [
-            "\(outcome(fact)).", "",
+            "\(outcome(fact, of: context.origin)).", "",
             "operation  \(fact.operation)",
             "caused by  \(cause)",
             "came       \(EventText.local(fact.cause.time))",
@@ -122,7 +137,8 @@ package struct MailMessage {
         let more = context.events.count - 1 - others.count
         let lines = others.compactMap { event -> String? in
             guard case .completion(let fact) = event.fact else { return nil }
-            return "    \(EventText.local(event.time))  \(outcome(fact)) (operation \(fact.operation))"
+            return
+                "    \(EventText.local(event.time))  \(outcome(fact, of: context.origin)) (operation \(fact.operation))"
         }
         return "Before it\(more > 0 ? ", and \(more) more" : ""):\n\n" + lines.joined(separator: "\n")
     }
@@ -144,6 +160,26 @@ package struct MailMessage {
         if fact.isFailure, fact.outcome != .retry {
             lines.append("watchctl retry \(fact.operation)     runs it again")
         }
+        return lines.joined(separator: "\n")
+    }
+
+    /// All that has come in the span, the newest last.
+    private var digest: [String] {
+        let events = context.events.suffix(Self.longestList)
+        let more = context.events.count - events.count
+        let first = context.events.first.map { "\(digestNews), since \(EventText.local($0.time))." } ?? digestNews
+        return [first] + (more > 0 ? ["\(more) earlier ones are not shown."] : []) + events.map(digestEntry)
+    }
+
+    private func digestEntry(_ event: Event) -> String {
+        let origin = event.origin ?? context.origin
+        guard case .completion(let fact) = event.fact else {
+            let text = "\(EventText.local(event.time))  \(origin)  \(EventText.sentence(event))"
+            return text + payload(event) + advice(event)
+        }
+        var lines = ["\(EventText.local(event.time))  \(outcome(fact, of: origin))  (operation \(fact.operation))"]
+        if let reason = fact.reason, reason != fact.ending { lines.append("    \(reason)") }
+        if fact.isFailure { lines += MailText.lines(fact.output).suffix(Self.digestLines).map { "    | \($0)" } }
         return lines.joined(separator: "\n")
     }
 

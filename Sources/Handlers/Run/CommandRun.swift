@@ -40,6 +40,8 @@ final class CommandRun: StartedRun {
     private var keptNames: [KeptDescriptor] = []
     /// Of a supervised process that is not ready as soon as it runs.
     private var readiness: ReadinessWatch?
+    /// With `Progress=`.
+    private var progress: ProgressWatch?
     private var bound: QueueBound<CommandRun> { QueueBound(self, to: environment.core) }
 
     /// - Parameters:
@@ -69,15 +71,17 @@ final class CommandRun: StartedRun {
 
     func start() {
         var child = Child(request: request, step: step, nice: environment.nice, instance: environment.instance())
-        child.containment = environment.containment
+        (child.containment, child.credentials) = (environment.containment, environment.credentials)
         do throws(SystemError) {
             if step == 0 {
                 readiness?.end()
                 readiness = try ReadinessWatch(request.readiness, environment) { [environment, run = request.run] in
                     environment.send(.ready(run))
                 }
-                child.notifySocket = readiness?.socketName
+                progress?.end()
+                progress = try makeProgress()
             }
+            child.notifySocket = readiness?.socketName ?? progress?.socketName
             child.handover = try handover()
         } catch {
             let failure = Child.Failure(error)
@@ -87,6 +91,13 @@ final class CommandRun: StartedRun {
         environment.lanes.submit(name) { [bound, child, core = environment.core] in
             let result = Swift.Result { () throws(Child.Failure) in try child.start() }
             core.async { bound.value.spawned(result) }
+        }
+    }
+
+    private func makeProgress() throws(SystemError) -> ProgressWatch? {
+        guard request.definition.value.tellsProgress else { return nil }
+        return try ProgressWatch(environment) { [environment, run = request.run] in
+            environment.send(.progress(run, $0))
         }
     }
 
@@ -191,7 +202,8 @@ final class CommandRun: StartedRun {
             return finish(nil, reason: "\(error), so it was killed", isStarted: true)
         }
         environment.send(.runStarted(request.run, pid: started.processID))
-        readiness?.begin(started.processID)
+        readiness?.begin(started.processID, in: started.group)
+        progress?.begin(started.processID, in: started.group)
         if isKept { keep() } else { began() }
         if let ending { signal(ending.signal, ending.mode) }
     }
@@ -302,6 +314,7 @@ final class CommandRun: StartedRun {
 
     private func succeeded(_ exit: Exit = .exited(0)) {
         guard let onward, ending == nil else { return finish(exit, reason: nil, isStarted: true) }
+        environment.forgetCredentials(of: request.run, request.definition.value)
         onward(outputSoFar)
     }
 
@@ -321,6 +334,8 @@ final class CommandRun: StartedRun {
     }
 
     private func skipped(_ reason: String) {
+        progress?.end()
+        environment.forgetCredentials(of: request.run, request.definition.value)
         ended()
         if usage.isKnown { environment.send(.runUsed(request.run, usage)) }
         environment.send(.runSkipped(request.run, output: outputSoFar.end, reason: reason))
@@ -330,6 +345,8 @@ final class CommandRun: StartedRun {
         if let token { environment.epoll.remove(token) }
         token = nil
         readiness?.end()
+        progress?.end()
+        environment.forgetCredentials(of: request.run, request.definition.value)
         forget()
         pidfd.take()?.close()
         ended()

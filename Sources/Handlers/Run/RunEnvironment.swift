@@ -1,5 +1,6 @@
 package import Engine
 package import EventSources
+import WatchFile
 
 /// The environment that runs share.
 package struct RunEnvironment {
@@ -10,6 +11,8 @@ package struct RunEnvironment {
     let groups: GroupMembers
     /// Where runs have a cgroup each, or why not.
     let containment: Containment
+    /// Where runs have their credentials.
+    let credentials: CredentialFolders
     /// Tells when a cgroup has emptied.
     let priorities: PriorityPoller
     /// Where processes are spawned.
@@ -35,7 +38,7 @@ package struct RunEnvironment {
     package init(
         core: Context, slow: Lanes, epoll: EpollSet, lanes: Lanes, logger: Logger, nice: Int32,
         containment: Containment = Containment(reason: "nobody has looked"),
-        instance: @escaping () -> InstanceName = { .none },
+        credentials: CredentialFolders = CredentialFolders(), instance: @escaping () -> InstanceName = { .none },
         keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, handovers: Handovers = Handovers(),
         units: UnitHub? = nil,
@@ -46,7 +49,7 @@ package struct RunEnvironment {
         self.epoll = epoll
         groups = GroupMembers(core: core, slow: slow)
         self.lanes = lanes
-        self.containment = containment
+        (self.containment, self.credentials) = (containment, credentials)
         priorities = PriorityPoller(on: core, name: "watchd.cgroups")
         self.logger = logger
         self.nice = nice
@@ -57,5 +60,15 @@ package struct RunEnvironment {
         self.units = units ?? UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)
         self.wrote = wrote
         self.send = send
+    }
+}
+
+extension RunEnvironment {
+    /// A run has ended: its credentials go before anybody is told.
+    func forgetCredentials(of run: RunID, _ definition: HandlerDefinition) {
+        guard !definition.contract.serviceCredentials.isEmpty, !credentials.remove(run) else { return }
+        logger.log(
+            .warning, "\(run.name(of: definition)): what it has put into its folder of credentials is left there",
+            run.logFields(of: definition))
     }
 }

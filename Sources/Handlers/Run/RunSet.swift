@@ -131,6 +131,7 @@ package final class RunSet {
 
     /// Ends what is left in cgroups of runs that are none of these: of an earlier watchd, and known to nobody.
     package func sweep() {
+        sweepCredentials()
         let containment = environment.containment
         let stale = containment.runs.filter { runs[$0.run] == nil }
         guard !stale.isEmpty else { return }
@@ -139,6 +140,13 @@ package final class RunSet {
             for name in containment.sweep(stale.map(\.group)) {
                 logger.log(.notice, "what was left of an earlier watchd in cgroup \(name) has been ended")
             }
+        }
+    }
+
+    private func sweepCredentials() {
+        let (credentials, running, logger) = (environment.credentials, Set(runs.keys), environment.logger)
+        for name in credentials.sweep(but: running) {
+            logger.log(.warning, "what an earlier run has put into its folder of credentials, \(name), is left there")
         }
     }
 

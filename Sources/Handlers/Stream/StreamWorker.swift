@@ -97,7 +97,7 @@ final class StreamWorker: OngoingRun {
 
     private func text(_ line: StartRequest) -> [UInt8] {
         if isAcknowledged { held[line.run.operation] = line.run }
-        return EventMessage.line(RunContext(line, host: Linux.hostName))
+        return EventMessage.line(RunContext(line, host: Linux.hostName), isTraced: true)
     }
 
     private func wrote(_ lines: [StartRequest]) {

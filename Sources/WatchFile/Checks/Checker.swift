@@ -55,6 +55,7 @@ struct Checker {
         checkStreams()
         checkPlacements()
         checkSilence()
+        checkBatches()
         checkSettling()
         checkDirectoryModes()
         checkSystemdPaths()

@@ -30,17 +30,22 @@ package struct CalendarWindow: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// `NotDuring=`, `HoldDuring=`, of a handler or of everything that a source starts.
+/// `NotDuring=`, `HoldDuring=`, `HoldUntil=`, of a handler or of everything that a source starts.
 package struct CalendarWindows: Hashable, Sendable {
     /// Events in these windows are skipped.
     package var notDuring: [CalendarWindow] = []
     /// Events in these windows wait until the window is over.
     package var holdDuring: [CalendarWindow] = []
+    /// Events wait until all of these hold.
+    package var holdUntil: [HoldCondition] = []
 
-    package init(notDuring: [CalendarWindow] = [], holdDuring: [CalendarWindow] = []) {
+    package init(
+        notDuring: [CalendarWindow] = [], holdDuring: [CalendarWindow] = [], holdUntil: [HoldCondition] = []
+    ) {
         self.notDuring = notDuring
         self.holdDuring = holdDuring
+        self.holdUntil = holdUntil
     }
 
-    package var isEmpty: Bool { notDuring.isEmpty && holdDuring.isEmpty }
+    package var isEmpty: Bool { notDuring.isEmpty && holdDuring.isEmpty && holdUntil.isEmpty }
 }

@@ -38,6 +38,8 @@ package struct HandlerDefinition: Equatable, Sendable {
     package var windows = CalendarWindows()
     /// `LateSec=`, `SlowSec=`.
     package var patience = Patience()
+    /// `Progress=`: its processes tell how far they are, at `$NOTIFY_SOCKET`.
+    package var tellsProgress = false
     /// `User=` to `Limit…=`.
     package var contract = ProcessContract()
 

@@ -13,6 +13,8 @@ package struct ProcessContract: Equatable, Sendable {
     package var environmentFiles: [EnvironmentFile] = []
     /// `PassEnvironment=`: names of variables of watchd's own.
     package var passedEnvironment: [String] = []
+    /// `Credential=`: names of credentials of watchd's own service.
+    package var serviceCredentials: [String] = []
     /// `UMask=`.
     package var mask: UInt32 = 0o022
     /// `Nice=`, absolute.

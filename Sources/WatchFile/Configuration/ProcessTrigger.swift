@@ -48,6 +48,8 @@ package struct SupervisedCommand: Equatable, Sendable {
     }
 
     package var readiness = Readiness.running
+    /// `After=process/NAME`: names of other such processes that have to be ready before it is first started.
+    package var after: [String] = []
     /// The launch and the stop of a copy: the keys that handlers have too. One command, no specifiers, nothing on
     /// standard input.
     package var process: HandlerDefinition

@@ -22,6 +22,8 @@ package struct StartConstraints: Equatable, Sendable {
     package var delay = TimeSpan.zero
     /// `BatchSize=`: with so many entries it is submitted before its delay is over; `nil`: the delay alone counts.
     package var batchSize: Int?
+    /// `DigestSec=` of a `Mail=`: one mail for all of so long; 0: one for each.
+    package var digest = TimeSpan.zero
     /// `Once=`.
     package var once: Once?
     /// `StartTimeoutSec=`; `.infinity`: none.

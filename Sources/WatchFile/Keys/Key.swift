@@ -75,6 +75,8 @@ enum ValueType {
     case environmentFile
     /// Names of variables, separated by spaces.
     case variableNames
+    /// Names of credentials, separated by spaces.
+    case credentials
     /// A user or a group, by name or number.
     case account
     /// Several of them, separated by spaces.
@@ -120,6 +122,8 @@ enum ValueType {
     case cron
     /// `CALENDAR for SPAN`.
     case window
+    /// `ac-power`, `network-online`, `pressure:…`, `path:…`.
+    case holdConditions
 }
 
 /// Which spans a key takes. None but `infinity` is longer than `ValueReader.maximumSpan`.

@@ -23,7 +23,7 @@ enum KeyTable {
     }
 
     /// The keys of a handler that mean something in a source without an action too.
-    static let routeNames: Set<String> = ["Queue", "NotDuring", "HoldDuring"]
+    static let routeNames: Set<String> = ["Queue", "NotDuring", "HoldDuring", "HoldUntil"]
 
     static let handlerNames = Set((actions + handler).map(\.name))
 
@@ -148,6 +148,7 @@ enum KeyTable {
             .one("RestartMaxDelaySec", .span(.limit)),
             .one("UnitAction", .choice(UnitAction.Verb.allCases.map(\.rawValue)), usual: "start"),
             .one("UnitWait", .flag, usual: "no"),
+            .one("DigestSec", .span(.period)),
             .one("ProcessAction", .choice(ProcessAction.Verb.names), usual: "restart"),
             .one("ProcessSignal", .signal),
             .one("Queue", .names),
@@ -187,6 +188,7 @@ enum KeyTable {
             .list("ConditionPathExists", .pathCondition),
             .list("NotDuring", .window),
             .list("HoldDuring", .window),
+            .list("HoldUntil", .holdConditions),
             .one("User", .account),
             .one("Group", .account),
             .list("SupplementaryGroups", .accounts),
@@ -194,6 +196,7 @@ enum KeyTable {
             .list("Environment", .environment),
             .list("EnvironmentFile", .environmentFile),
             .list("PassEnvironment", .variableNames),
+            .list("Credential", .credentials),
             .one("UMask", .mode, usual: "0022"),
             .one("Nice", .signed(-20...19)),
             .one("IOSchedulingClass", .choice(IOScheduling.Class.allCases.map(\.rawValue))),
@@ -208,6 +211,7 @@ enum KeyTable {
             .one("CPUWeight", .number(1...10_000)),
             .one("IOWeight", .number(1...10_000)),
             .later("RunIn", .choice([], later: ["watchd", "unit"])),
+            .one("Progress", .flag, usual: "no"),
             .one(
                 "StandardInput",
                 .choice(["event", "paths", "paths0", "lines", "payload", "output", "socket", "null"])),
@@ -235,6 +239,7 @@ enum KeyTable {
         .list("OnSound", .names),
         .list("NotDuring", .window),
         .list("HoldDuring", .window),
+        .list("HoldUntil", .holdConditions),
     ]
 
     private static let timer: [Key] = [
@@ -331,5 +336,6 @@ enum KeyTable {
     /// Keys of a handler that are about its process; a supervised command has them too.
     static let processNames = launchNames.union(containmentNames).union([
         "KillSignal", "KillMode", "TimeoutStopSec", "SuccessExitStatus", "StandardOutput", "StandardError",
+        "Credential", "After",
     ])
 }

@@ -34,6 +34,7 @@ enum Value {
     case calendar(CalendarExpression)
     case cron(CronExpression)
     case window(CalendarWindow)
+    case holdConditions([HoldCondition])
     case netlink(NetlinkFamily)
     case pressure(PressureLimit)
     case pattern([UInt8])
@@ -103,6 +104,7 @@ extension Value {
     var calendar: CalendarExpression? { if case .calendar(let value) = self { value } else { nil } }
     var cron: CronExpression? { if case .cron(let value) = self { value } else { nil } }
     var window: CalendarWindow? { if case .window(let value) = self { value } else { nil } }
+    var holdConditions: [HoldCondition] { if case .holdConditions(let value) = self { value } else { [] } }
     var netlink: NetlinkFamily? { if case .netlink(let value) = self { value } else { nil } }
     var pressure: PressureLimit? { if case .pressure(let value) = self { value } else { nil } }
     var submitters: QueueDefinition.Submitters? { if case .submitters(let value) = self { value } else { nil } }

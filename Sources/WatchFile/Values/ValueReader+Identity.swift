@@ -24,6 +24,24 @@ extension ValueReader {
         return string
     }
 
+    /// The name of a file, as `LoadCredential=` of `systemd.exec(5)` gives one.
+    func credential(_ word: SourceText, _ problems: inout Problems) -> String? {
+        let string = word.string
+        if word.bytes.contains(UInt8(ascii: "/")) {
+            refuse(
+                &problems,
+                "is a path: it is the name of a credential of watchd's unit, as LoadCredential=NAME:PATH has it",
+                at: word)
+        } else if string == "." || string == ".." || word.bytes.contains(UInt8(ascii: ":")) {
+            refuse(&problems, "is no name of a credential", at: word)
+        } else if word.bytes.count > Self.longestName {
+            refuse(&problems, "has more than \(Self.longestName) bytes, as no name of a credential has", at: word)
+        } else {
+            return string
+        }
+        return nil
+    }
+
     /// Before the name of a group.
     static let groupPrefix = "group:"
 

@@ -42,6 +42,7 @@ struct ValueReader {
         case .folder: return folder(&problems).map(Value.path)
         case .environmentFile: return environmentFile(&problems).map(Value.environmentFile)
         case .variableNames: return all(text.words) { variableName($0, &problems) }.map(Value.words)
+        case .credentials: return all(text.words) { credential($0, &problems) }.map(Value.words)
         case .account: return account(text, &problems).map { .words([$0]) }
         case .accounts: return all(text.words) { account($0, &problems) }.map(Value.words)
         case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
@@ -66,6 +67,7 @@ struct ValueReader {
         case .mode: return mode(&problems).map(Value.number)
         case .calendar: return calendar(text, &problems).map(Value.calendar)
         case .cron: return cron(&problems).map(Value.cron)
+        case .holdConditions: return all(text.words) { holdCondition($0, &problems) }.map(Value.holdConditions)
         case .window: return window(&problems).map(Value.window)
         }
     }
@@ -73,7 +75,7 @@ struct ValueReader {
     private var mayCarryAnyByte: Bool {
         switch key.type {
         case .path, .folder, .environmentFile, .paths, .globs, .fileName, .pathPattern, .pathCondition, .output,
-            .command,
+            .command, .holdConditions,
             .address:
             true
         default: false

@@ -45,6 +45,8 @@ final class EngineFixture {
     private(set) var wakeUps = 0
     private(set) var open: Set<SourceID> = []
     private(set) var held: Set<SourceID> = []
+    /// Conditions of `HoldUntil=` that are looked at.
+    private(set) var watched: Set<HoldCondition> = []
     private(set) var drained: [UInt64]?
     private(set) var leftBesideStop: [AdoptRequest] = []
     /// `name state` of every change of a path that is handled, in order.
@@ -96,6 +98,12 @@ final class EngineFixture {
         if configuration.sources.contains(where: { $0.command != nil }) { isModelled = false }
         // Nor of workers, whose width several operations share.
         if configuration.handlers.contains(where: { $0.stream != nil }) { isModelled = false }
+        // Nor of the state of the machine, nor of operations that are of several sources.
+        if configuration.handlers.contains(where: { !$0.windows.holdUntil.isEmpty || $0.constraints.digest > .zero })
+            || configuration.sources.contains(where: { !$0.windows.holdUntil.isEmpty })
+        {
+            isModelled = false
+        }
         if let state {
             engine.restore(state)
             // The model begins with an engine that is empty.
@@ -145,6 +153,10 @@ final class EngineFixture {
             #expect(open.contains(id) && held.insert(id).inserted, sourceLocation: sourceLocation)
         case .release(let id):
             #expect(held.remove(id) != nil, sourceLocation: sourceLocation)
+        case .watch(let condition):
+            #expect(watched.insert(condition).inserted, sourceLocation: sourceLocation)
+        case .unwatch(let condition):
+            #expect(watched.remove(condition) != nil, sourceLocation: sourceLocation)
         case .arm(let clock, let time):
             armed[clock] = time
         case .start(let request):
@@ -201,6 +213,7 @@ final class EngineFixture {
         case .overdue(let view): overdue.append("\(view.id) \(view.reason ?? "")")
         case .condition(let id, let condition, _): conditions.append((id, condition))
         case .refused(let delivery): refused.append(delivery)
+        case .progress: break
         case .loop(let loop): loops.append(loop)
         case .worker(let news): self.news.append(news)
         case .missed(let id, let count, let reason): missed.append("\(id.name) \(count): \(reason)")

@@ -14,6 +14,7 @@ extension Verb {
     ) { (invocation, session) throws(Failure) in
         var parameters = Emit.Parameters(
             name: invocation.operands[0], data: try invocation.number(.data), payload: try payload(invocation))
+        parameters.traceparent = traceparent
         if let start = try startTime(invocation, session) {
             (parameters.at, parameters.inUsec) = start
             try session.show(Emit.self, parameters) { reply in

@@ -42,6 +42,7 @@ extension Verb {
             name: name, lines: lines.isEmpty ? nil : lines, data: try invocation.number(.data),
             wait: waits && Session.isInsideRun ? true : nil)
         parameters.set(paths: paths)
+        parameters.traceparent = traceparent
         if let start = try startTime(invocation, session) {
             (parameters.at, parameters.inUsec) = start
             try session.show(Run.self, parameters) { reply in

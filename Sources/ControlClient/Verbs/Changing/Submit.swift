@@ -114,6 +114,7 @@ extension Verb {
         parameters.barrier = invocation.has(.barrier) ? true : nil
         parameters.priority = invocation.options[.priority]
         parameters.user = try user(invocation)
+        parameters.traceparent = traceparent
         if parameters.at != nil, parameters.inUsec != nil { throw .usage("--at and --in exclude each other") }
         return parameters
     }

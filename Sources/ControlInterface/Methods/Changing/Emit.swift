@@ -4,7 +4,7 @@ import Varlink
 package enum Emit: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: String, CodingKey, CaseIterable {
-            case name, data, payload, wait, at
+            case name, data, payload, wait, at, traceparent
             case inUsec = "in_usec"
         }
 
@@ -19,6 +19,8 @@ package enum Emit: ControlMethod {
         /// At most one of `at` and `inUsec`, and no `wait` with it: it is fired then.
         package var at: String?
         package var inUsec: Int?
+        /// The span of the caller (W3C Trace Context).
+        package var traceparent: String?
 
         package init(
             name: String, data: Int? = nil, payload: JSONValue? = nil, wait: Bool? = nil, at: String? = nil,
@@ -39,6 +41,7 @@ package enum Emit: ControlMethod {
             wait = try members.decodeIfPresent(Bool.self, forKey: .wait)
             at = try members.decodeIfPresent(String.self, forKey: .at)
             inUsec = try members.decodeIfPresent(Int.self, forKey: .inUsec)
+            traceparent = try members.decodeIfPresent(String.self, forKey: .traceparent)
         }
     }
 

@@ -4,7 +4,7 @@ import Varlink
 package enum Run: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: String, CodingKey, CaseIterable {
-            case name, paths, lines, data, wait, changed, at
+            case name, paths, lines, data, wait, changed, at, traceparent
             case inUsec = "in_usec"
             case pathsBase64 = "paths_base64"
         }
@@ -24,6 +24,8 @@ package enum Run: ControlMethod {
         /// At most one of `at` and `inUsec`, and no `wait` with it: it is started then.
         package var at: String?
         package var inUsec: Int?
+        /// The span of the caller (W3C Trace Context).
+        package var traceparent: String?
 
         package init(
             name: String, paths: [String]? = nil, lines: [String]? = nil, data: Int? = nil, wait: Bool? = nil,

@@ -65,7 +65,8 @@ extension Runtime {
         let request = EngineCommand.RunCommand(
             name: parameters.name, paths: paths,
             lines: (parameters.lines ?? []).map { Array($0.utf8) }, data: parameters.data.map(Int64.init),
-            waits: parameters.wait ?? false, caller: ancestry.flatMap(operation(of:)))
+            waits: parameters.wait ?? false, caller: ancestry.flatMap(operation(of:)),
+            trace: parameters.traceparent.flatMap { TraceContext($0.utf8) })
         command(.run(request), of: peer) { answer in
             switch answer {
             case .operations(let ids): done(.of(Run.Reply(operations: ids.map(Int.init))))
@@ -239,6 +240,8 @@ extension EngineCommand.Emission {
     init(_ parameters: Emit.Parameters) {
         let payload = parameters.payload.flatMap { try? JSON.encode($0) }
         let data = parameters.data.map(Int64.init) ?? (payload == nil ? 1 : nil)
-        self.init(name: parameters.name, fact: CustomFact(data: data, payload: payload))
+        self.init(
+            name: parameters.name, fact: CustomFact(data: data, payload: payload),
+            trace: parameters.traceparent.flatMap { TraceContext($0.utf8) })
     }
 }

@@ -18,8 +18,8 @@ struct PlannedCall: Sendable {
             .run(
                 name: parameters.name, paths: paths, lines: lines.map { Array($0.utf8) },
                 data: parameters.data.map(Int64.init)),
-            words.map { Array($0.utf8) } + paths, at: parameters.at, in: parameters.inUsec, waits: parameters.wait, peer
-        )
+            words.map { Array($0.utf8) } + paths, at: parameters.at, in: parameters.inUsec, waits: parameters.wait,
+            traceparent: parameters.traceparent, peer)
     }
 
     init(_ parameters: Emit.Parameters, _ peer: Peer) throws(ManagerError) {
@@ -29,11 +29,13 @@ struct PlannedCall: Sendable {
         if let payload = emission.fact.payload { words += ["--payload", String(decoding: payload, as: UTF8.self)] }
         try self.init(
             .emit(name: parameters.name, emission.fact), (words + [parameters.name]).map { Array($0.utf8) },
-            at: parameters.at, in: parameters.inUsec, waits: parameters.wait, peer)
+            at: parameters.at, in: parameters.inUsec, waits: parameters.wait, traceparent: parameters.traceparent, peer)
     }
 
     private init(
-        _ call: CommandFact.Call, _ words: [[UInt8]], at time: String?, in span: Int?, waits: Bool?, _ peer: Peer
+        _ call: CommandFact.Call, _ words: [[UInt8]], at time: String?, in span: Int?, waits: Bool?,
+        traceparent: String?,
+        _ peer: Peer
     ) throws(ManagerError) {
         if waits == true {
             throw .refused(reason: "a call with a time has its reply at once; Wait is for the operation that it names")
@@ -41,6 +43,7 @@ struct PlannedCall: Sendable {
         let user = UserCredentials(user: peer.userID, group: peer.groupID, groups: [])
         var fact = CommandFact(words, user: .credentials(user))
         fact.call = call
+        if let traceparent { fact.take(traceparent: traceparent) }
         fact.notBefore = try Submission.time(at: time, in: span)
         guard fact.size <= Submit.sizeLimit else {
             throw .refused(

@@ -27,6 +27,7 @@ struct Submission: Sendable {
             guard timeout > 0 else { throw .refused(reason: "a time-out of 0 leaves no time to run") }
             fact.timeout = TimeSpan(microseconds: UInt64(timeout))
         }
+        if let traceparent = parameters.traceparent { fact.take(traceparent: traceparent) }
         fact.notBefore = try Self.time(at: parameters.at, in: parameters.inUsec)
         fact.retries = parameters.retry ?? 0
         guard (0...Submit.retryLimit).contains(fact.retries) else {

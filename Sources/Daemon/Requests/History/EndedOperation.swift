@@ -42,6 +42,8 @@ struct EndedOperation: Sendable {
     var attempts: [Attempt] = []
     /// Of the last one.
     var usage = ResourceUsage()
+    /// As `OperationView.trace`; `nil`: not known here.
+    var trace: TraceContext?
 
     /// One that failed and was followed by another.
     struct Attempt: Sendable {
@@ -93,6 +95,7 @@ extension EndedOperation {
             attempts: attempts.map(Attempt.init))
         isOutputForgotten = !hasAllEvents
         usage = view.usage
+        trace = view.trace
         isRunByHand = view.isRunByHand
     }
 
@@ -111,6 +114,7 @@ extension EndedOperation {
             attempts: attempts.map(Attempt.init))
         isOutputForgotten = row.output == nil
         usage = ResourceUsage(row.usage)
+        trace = events.flatMap(TraceNumbers.own.trace)
         // A list has no events; what is stored as the cause ends so then, and so it does in older stores.
         isRunByHand =
             events?.last?.isByHand == true || row.cause == EventText.byHand
@@ -152,6 +156,7 @@ extension Origin {
         case ("run", let name?): self = .run(handler: name)
         case ("finalizer", let name?): self = .finalizer(queue: name)
         case ("problem", let object?): self = .problem(object: object)
+        case ("digest", let name?): self = .digest(handler: name)
         default: return nil
         }
     }

@@ -26,6 +26,9 @@ extension OperationSummary {
         redelivered = operation.isRedelivered
         byHand = operation.isRunByHand ? true : nil
         if operation.result.isFailure { settled = operation.isSettled }
+        tell(
+            operation.trace,
+            spanOf: operation.started.map { _ in RunID(operation: operation.id, attempt: operation.attempt) })
         guard role == .administrator else { return }
         key = operation.key.flatMap { $0.isEmpty ? nil : $0.printable }
         reason = operation.reason
@@ -46,7 +49,7 @@ extension EndedOperation {
 extension OperationDetail {
     init(_ operation: EndedOperation, _ role: Peer.Role) {
         self.init(summary: OperationSummary(operation, role), events: [], eventsOmitted: operation.entries)
-        runs = operation.attempts.compactMap { OperationRun($0, role) }
+        runs = operation.attempts.compactMap { OperationRun($0, of: operation.id, role) }
         // One that ended between two attempts stands as its last one left it.
         if operation.attempts.last?.started != operation.started, let last = OperationRun(operation, role) {
             runs.append(last)
@@ -62,7 +65,7 @@ extension OperationDetail {
 
 extension OperationRun {
     /// `nil`: it has not started.
-    fileprivate init?(_ attempt: EndedOperation.Attempt, _ role: Peer.Role) {
+    fileprivate init?(_ attempt: EndedOperation.Attempt, of operation: UInt64, _ role: Peer.Role) {
         guard let started = attempt.started else { return nil }
         self.init(attempt: attempt.number, pid: attempt.pid.map { Int($0) }, started: wireTime(started))
         ended = attempt.ended.map(wireTime)
@@ -71,6 +74,7 @@ extension OperationRun {
         used = ResourcesUsed(attempt.usage)
         (foundAgain, leftProcesses) = attempt.usage.remarks
         if role == .administrator { reason = attempt.reason }
+        spanID = TraceNumbers.own.spanID(of: RunID(operation: operation, attempt: attempt.number))
     }
 
     /// The last attempt; `nil`: it has not started.
@@ -83,6 +87,7 @@ extension OperationRun {
         used = ResourcesUsed(operation.usage)
         (foundAgain, leftProcesses) = operation.usage.remarks
         if role == .administrator { reason = operation.reason }
+        spanID = TraceNumbers.own.spanID(of: RunID(operation: operation.id, attempt: operation.attempt))
     }
 }
 

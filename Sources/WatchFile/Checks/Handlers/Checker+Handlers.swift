@@ -91,6 +91,8 @@ extension Checker {
         checkUnit(of: draft)
         checkProcessKeys(of: draft)
         checkContract(draft.entries)
+        checkProgress(of: draft)
+        checkDigest(of: draft)
         draft.conditions = draft.entries.list("ExecCondition").compactMap { $0.value?.command }
         let specifiers =
             (draft.conditions + draft.commands).flatMap { $0.items.flatMap(\.specifiers) }
@@ -107,6 +109,32 @@ extension Checker {
             guard count > WatchFile.maximumNames else { continue }
             problems.error("\(key)= has more than \(WatchFile.maximumNames) names", at: entry.text)
             return
+        }
+    }
+
+    /// Only a command has a process of its own run.
+    private mutating func checkProgress(of draft: HandlerDraft) {
+        guard let entry = draft.entries.entry("Progress"), !entry.isDefault, entry.value?.flag == true,
+            let kind = draft.entries.first(of: KeyTable.actionNames), kind.key.name != "Exec"
+        else { return }
+        problems.error(
+            "Progress= means nothing beside \(kind.key.name)=: only the commands of Exec= have a NOTIFY_SOCKET",
+            at: entry.keyText)
+    }
+
+    /// A digest has one delay, and nothing but mail has one.
+    private mutating func checkDigest(of draft: HandlerDraft) {
+        guard let entry = draft.entries.entry("DigestSec"), !entry.isDefault, !entry.isUnreadable else { return }
+        guard draft.entries.has("Mail") else {
+            return problems.error("DigestSec= needs Mail=", at: entry.keyText)
+        }
+        for key in ["DelaySec", "Stride"] {
+            guard let other = draft.entries.entry(key), !other.isUnreadable, other.value?.span != .zero else {
+                continue
+            }
+            problems.error(
+                "\(key)= and DigestSec= exclude each other: a digest is one mail, at the end of its span",
+                at: other.isDefault ? entry.keyText : other.keyText)
         }
     }
 

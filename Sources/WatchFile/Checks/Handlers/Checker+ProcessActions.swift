@@ -62,6 +62,38 @@ extension Checker {
                 checkProcess(name, "After=process/", reference.name.text, sections, supervised)
             }
         }
+        checkOrder(sections.filter { supervised.contains($0.name) }, sections, supervised)
+    }
+
+    /// `After=` of processes that watchd starts itself.
+    private mutating func checkOrder(_ commands: [Section], _ sections: [Section], _ supervised: Set<String>) {
+        let indices = Dictionary(commands.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var graph = ReferenceGraph(nodes: commands.count)
+        for (index, section) in commands.enumerated() {
+            let entries = Entries(defaultEntries(.process), section.entries)
+            let hasAction = entries.first(of: KeyTable.actionNames(in: .process)) != nil
+            for (name, entry) in entries.names("After") {
+                guard name.string.hasPrefix(HandlerDraft.processPrefix) else {
+                    // One that nobody has is told of as of any handler.
+                    if hasAction || handlerIndices[name.string] == nil { continue }
+                    problems.error(
+                        "After= of a process that watchd starts names others: process/NAME", at: name.text,
+                        suggestion: HandlerDraft.processPrefix + name.string)
+                    continue
+                }
+                let own = String(name.string.dropFirst(HandlerDraft.processPrefix.count))
+                // Of the action in the same section it has been told.
+                if !hasAction { checkProcess(own, "After=process/", name.text, sections, supervised) }
+                guard let target = indices[own] else { continue }
+                graph.edges[index].append(.init(target: target, text: name.text, isDefault: entry.isDefault))
+            }
+        }
+        graph.forEachCycle(from: Array(commands.indices)) { cycle in
+            guard let last = cycle.last else { return }
+            let chain = ReferenceGraph.chain(cycle) { commands[$0].name }
+            let what = cycle.count == 1 ? "a process cannot wait for itself" : "these wait for each other"
+            problems.error("\(what): \(chain)", at: last.edge.text)
+        }
     }
 
     private mutating func checkProcess(

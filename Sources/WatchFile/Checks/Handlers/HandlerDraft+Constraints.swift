@@ -17,6 +17,7 @@ extension HandlerDraft {
         result.requires = names("Requires", of: dependencies)
         result.delay = entries["DelaySec"]?.span ?? result.delay
         if result.delay > .zero { result.batchSize = entries["BatchSize"]?.number }
+        if case .mail = action { result.digest = entries["DigestSec"]?.span ?? result.digest }
         result.once = entries["Once"]?.word.flatMap(Once.init)
         result.startTimeout = entries["StartTimeoutSec"]?.span ?? result.startTimeout
         return result

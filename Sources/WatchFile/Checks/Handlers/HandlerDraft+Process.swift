@@ -9,6 +9,7 @@ extension HandlerDraft {
         result.startsAtHome = entries["WorkingDirectory"]?.path == ValueReader.home
         result.environmentFiles = entries.list("EnvironmentFile").compactMap { $0.value?.environmentFile }
         result.passedEnvironment = entries.list("PassEnvironment").flatMap { $0.value?.words ?? [] }.withoutRepeats
+        result.serviceCredentials = entries.list("Credential").flatMap { $0.value?.words ?? [] }.withoutRepeats
         result.mask = entries["UMask"]?.number.map { UInt32($0) } ?? result.mask
         result.nice = entries["Nice"]?.number.map { Int32($0) }
         result.io = io

@@ -96,6 +96,7 @@ struct HandlerDraft {
         result.patience = patience
         result.windows = entries.windows
         result.contract = contract
+        if case .exec = action { result.tellsProgress = entries["Progress"]?.flag ?? false }
         if isStream { result.dropForeignToStreams() }
         return result
     }

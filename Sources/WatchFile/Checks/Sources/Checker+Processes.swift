@@ -92,6 +92,7 @@ extension Checker {
             restart: entries["Restart"]?.word.flatMap(SupervisedCommand.Restart.init) ?? .no,
             restartDelay: entries["RestartSec"]?.span ?? .milliseconds(100))
         command.readiness = readiness(entries, process)
+        command.after = process.constraints.afterProcesses
         if let longest = entries["RestartMaxDelaySec"]?.span { command.restartMaxDelay = longest }
         guard command.restartMaxDelay >= command.restartDelay else {
             if let entry = entries.entry("RestartMaxDelaySec") {

@@ -111,7 +111,8 @@ extension Entries {
     var windows: CalendarWindows {
         CalendarWindows(
             notDuring: list("NotDuring").compactMap { $0.value?.window }.withoutRepeats,
-            holdDuring: list("HoldDuring").compactMap { $0.value?.window }.withoutRepeats)
+            holdDuring: list("HoldDuring").compactMap { $0.value?.window }.withoutRepeats,
+            holdUntil: list("HoldUntil").flatMap { $0.value?.holdConditions ?? [] }.withoutRepeats)
     }
 }
 

@@ -1,0 +1,51 @@
+/// `HoldUntil=`: states of the machine.
+extension ValueReader {
+    private static let holdForms = ["ac-power", "network-online", "pressure:cpu:some:20%", "path:/…"]
+    /// Known, and refused by name.
+    private static let laterForms = ["idle", "unit"]
+
+    func holdCondition(_ word: SourceText, _ problems: inout Problems) -> HoldCondition? {
+        let parts = word.string.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        switch parts[0] {
+        case "ac-power" where parts.count == 1: return .mainsPower
+        case "network-online" where parts.count == 1: return .networkOnline
+        case "pressure" where parts.count == 2: return pressureCondition(parts[1], word, &problems)
+        case "path" where parts.count == 2: return pathCondition(word, &problems)
+        case let kind where parts.count == 2 && Self.laterForms.contains(String(kind)):
+            refuseUnsupported(&problems, at: word)
+            return nil
+        default:
+            refuse(
+                &problems, "is not one of \(Self.holdForms.joined(separator: ", "))", at: word,
+                suggestion: problems.nearest(to: word.string, among: ["ac-power", "network-online"]))
+            return nil
+        }
+    }
+
+    private func pathCondition(_ word: SourceText, _ problems: inout Problems) -> HoldCondition? {
+        let path = word[word.bytes.startIndex + "path:".utf8.count..<word.bytes.endIndex]
+        guard !path.isEmpty else {
+            refuse(&problems, "needs a path", at: word)
+            return nil
+        }
+        return PathValue.read(path, key: key, &problems).map { .path($0) }
+    }
+
+    /// `RESOURCE:SHARE:PERCENT%`.
+    private func pressureCondition(
+        _ text: Substring, _ word: SourceText, _ problems: inout Problems
+    ) -> HoldCondition? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let resource = PressureLimit.Resource(rawValue: String(parts[0])),
+            let share = PressureLimit.Share(rawValue: String(parts[1])), parts[2].hasSuffix("%"),
+            let percent = Int(parts[2].dropLast()), (1...100).contains(percent)
+        else {
+            refuse(
+                &problems,
+                "is not pressure:RESOURCE:SHARE:PERCENT% with memory, cpu or io, some or full, and 1% to 100%", at: word
+            )
+            return nil
+        }
+        return .pressure(resource, share, percent: percent)
+    }
+}
