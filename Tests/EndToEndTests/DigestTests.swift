@@ -17,6 +17,11 @@ import Testing
         OnSuccess=tell
         [Custom news]
         Handler=tell
+        [Queue kept]
+        Durable=yes
+        [Custom stored]
+        Queue=kept
+        Log=stored
         [Handler tell]
         Mail=root
         DigestSec=\(span)
@@ -41,6 +46,8 @@ import Testing
             try report(lives.watchd, "backup", "sync")
             try lives.watchd.emit("news", data: 41)
             #expect(try lives.watchd.status().waiting.first?.waitingFor?.hasPrefix("DigestSec=") == true)
+            // That is accepted when all before it is stored, too.
+            try lives.watchd.emit("stored")
             lives.kill()
             try lives.start()
             try report(lives.watchd, "backup")

@@ -64,7 +64,7 @@ import Testing
             let shown = try control(lives.watchd, "show", "\(ended[0].id)", traceparent: "").text
             #expect(shown.contains("\(Self.trace)-\(ended[0].spanID ?? "?")"), "\(shown)")
             // The history knows it, too.
-            lives.kill()
+            lives.stop()
             try lives.start()
             for operation in ended {
                 let after = try lives.watchd.operation(operation.id)
