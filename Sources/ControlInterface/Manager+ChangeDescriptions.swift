@@ -59,6 +59,8 @@ extension Manager {
           data: ?int,
           # Reply only when all the operations have ended: with the end of the caller's own.
           wait: ?bool,
+          # The caller waits for them with Wait: they take its QoS from the start.
+          awaited: ?bool,
           # With nothing but the name of a [Path]: compare what stands at its paths with what it has told. The differences are
           # events like others, marked recovered; they join what waits.
           changed: ?bool,
@@ -122,6 +124,8 @@ extension Manager {
           user: ?string,
           # Reply only when it has ended.
           wait: ?bool,
+          # The caller waits for it with Wait: it takes the caller's QoS from the start.
+          awaited: ?bool,
           # As for Emit.
           traceparent: ?string
         ) -> (

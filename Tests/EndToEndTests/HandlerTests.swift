@@ -29,8 +29,8 @@ import Varlink
             let names = run.environment.map(\.name)
             #expect(
                 names == [
-                    "LANG", "ONE", "PATH", "TWO", "WATCHD_ATTEMPT", "WATCHD_COUNT", "WATCHD_DATA", "WATCHD_EVENT",
-                    "WATCHD_HANDLER", "WATCHD_HOST", "WATCHD_INSTANCE", "WATCHD_KIND", "WATCHD_OPERATION",
+                    "LANG", "ONE", "PATH", "TRACEPARENT", "TWO", "WATCHD_ATTEMPT", "WATCHD_COUNT", "WATCHD_DATA",
+                    "WATCHD_EVENT", "WATCHD_HANDLER", "WATCHD_HOST", "WATCHD_INSTANCE", "WATCHD_KIND", "WATCHD_OPERATION",
                     "WATCHD_PART",
                     "WATCHD_QUEUE", "WATCHD_SOURCE", "WATCHD_TIME",
                 ])

@@ -62,6 +62,19 @@ import WatchFile
         #expect(order(fixture) == ["high user-initiated", "low user-initiated", "normal default"])
     }
 
+    @Test func soDoesOneWhoWaitsByItsNumberLater() {
+        let fixture = fixture()
+        for name in ["high", "normal"] { run(fixture, name) }
+        var command = Engine.Command.RunCommand(name: "low")
+        command.isAwaited = true
+        if case .operations(let ids) = fixture.reply(fixture.command(.run(command))) {
+            #expect(ids == [3])
+        } else {
+            Issue.record("no answer at once")
+        }
+        #expect(order(fixture) == ["high user-initiated", "low user-initiated", "normal default"])
+    }
+
     @Test func aRunThatWaitsGivesTheQoSOfItsOwnQueue() {
         // With fewer it would be a deadlock.
         let fixture = fixture(processes: 3)

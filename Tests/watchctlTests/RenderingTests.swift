@@ -414,6 +414,7 @@ struct RenderingTests {
                   Ended        02:32:30, 7h ago
                   Took         41s
                   Pid          4242
+                  Progress     43%
                   Holds        archive left right
                   Waits for    4709 (same handler)
                   Reason       rsync: connection refused
@@ -425,6 +426,7 @@ struct RenderingTests {
                   Left behind  2 processes of its run went on after its end, as KillMode= says
                   Redelivered  yes: a run of it may have happened before
                   Dealt with   tried again as 4712
+                  Trace        4bf92f3577b34da6a3ce929d0e0e4736-53995c3f42cd8ad8
                   Carries      1 entry, 2 deliveries
 
                 EVENTS (4)

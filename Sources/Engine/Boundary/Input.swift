@@ -228,6 +228,8 @@ extension Command {
         package var delay: Int64?
         /// Answer when it has ended.
         package var waits: Bool
+        /// The client waits for its end by its number.
+        package var isAwaited = false
         /// The operation of whose run the client is a part.
         package var caller: UInt64?
 
@@ -251,6 +253,8 @@ extension Command {
         package var data: Int64?
         /// Answer when it has ended.
         package var waits: Bool
+        /// The client waits for its end by its number.
+        package var isAwaited = false
         /// The operation of whose run the client is a part.
         package var caller: UInt64?
         /// The span of the client.

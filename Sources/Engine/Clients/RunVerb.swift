@@ -171,6 +171,7 @@ extension Engine {
             calls.run(alive, caller: command.caller, token)
             hurry(alive, caller: command.caller)
         } else {
+            if command.isAwaited { hurry(alive, caller: command.caller) }
             reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: isSafe)
         }
     }

@@ -39,8 +39,8 @@ extension Verb {
             throw .usage("--data is for an event that has neither paths nor lines")
         }
         var parameters = Run.Parameters(
-            name: name, lines: lines.isEmpty ? nil : lines, data: try invocation.number(.data),
-            wait: waits && Session.isInsideRun ? true : nil)
+            name: name, lines: lines.isEmpty ? nil : lines, data: try invocation.number(.data))
+        if waits { if Session.isInsideRun { parameters.wait = true } else { parameters.awaited = true } }
         parameters.set(paths: paths)
         parameters.traceparent = traceparent
         if let start = try startTime(invocation, session) {

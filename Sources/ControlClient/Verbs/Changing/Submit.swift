@@ -25,7 +25,7 @@ extension Verb {
         guard invocation.has(.wait) else {
             return code(try session.show(Submit.self, parameters) { [sentence($0)] }, waits: false)
         }
-        parameters.wait = Session.isInsideRun ? true : nil
+        if Session.isInsideRun { parameters.wait = true } else { parameters.awaited = true }
         var reply = try session.reply(Submit.self, parameters, taking: parameters.wait == true ? nil : 0)
         if let id = reply.operation, reply.result == nil {
             let end = try session.end(of: id)

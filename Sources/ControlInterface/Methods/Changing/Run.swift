@@ -4,7 +4,7 @@ import Varlink
 package enum Run: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: String, CodingKey, CaseIterable {
-            case name, paths, lines, data, wait, changed, at, traceparent
+            case name, paths, lines, data, wait, awaited, changed, at, traceparent
             case inUsec = "in_usec"
             case pathsBase64 = "paths_base64"
         }
@@ -18,6 +18,8 @@ package enum Run: ControlMethod {
         package var data: Int?
         /// The reply comes when all the operations have ended.
         package var wait: Bool?
+        /// The caller waits for them by their numbers: they take its QoS.
+        package var awaited: Bool?
         /// Of a `[Path]`, and with nothing else: what stands there is compared with what was told, and the differences are
         /// its events.
         package var changed: Bool?

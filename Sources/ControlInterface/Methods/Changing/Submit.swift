@@ -21,7 +21,7 @@ package enum Submit: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: String, CodingKey, CaseIterable {
             case queue, command, environment, directory, umask, base64, name, key, after, requires, at, retry, barrier
-            case priority, user, wait, traceparent
+            case priority, user, wait, awaited, traceparent
             case inUsec = "in_usec"
             case timeoutUsec = "timeout_usec"
         }
@@ -52,6 +52,8 @@ package enum Submit: ControlMethod {
         package var user: String?
         /// The reply comes when it has ended.
         package var wait: Bool?
+        /// The caller waits for it by its number: it takes the caller's QoS.
+        package var awaited: Bool?
         /// The span of the caller (W3C Trace Context).
         package var traceparent: String?
 

@@ -62,11 +62,12 @@ extension Runtime {
         _ parameters: Run.Parameters, _ peer: Peer, _ ancestry: Ancestry?, _ done: @escaping Request.Completion
     ) {
         guard let paths = parameters.pathBytes else { return done(.error(.invalidParameter("paths_base64"))) }
-        let request = EngineCommand.RunCommand(
+        var request = EngineCommand.RunCommand(
             name: parameters.name, paths: paths,
             lines: (parameters.lines ?? []).map { Array($0.utf8) }, data: parameters.data.map(Int64.init),
             waits: parameters.wait ?? false, caller: ancestry.flatMap(operation(of:)),
             trace: parameters.traceparent.flatMap { TraceContext($0.utf8) })
+        request.isAwaited = parameters.awaited ?? false
         command(.run(request), of: peer) { answer in
             switch answer {
             case .operations(let ids): done(.of(Run.Reply(operations: ids.map(Int.init))))

@@ -45,6 +45,7 @@ struct Submission: Sendable {
             queue: parameters.queue, fact, after: after, delay: parameters.inUsec.map(Int64.init),
             waits: parameters.wait ?? false)
         command.isRequired = parameters.requires ?? false
+        command.isAwaited = parameters.awaited ?? false
     }
 
     // MARK: Bytes
