@@ -124,7 +124,7 @@ package enum Samples {
         (parameters.retry, parameters.timeoutUsec, parameters.barrier) = (3, 60_000_000, true)
         (parameters.priority, parameters.user, parameters.wait) = ("high", "backup", true)
         parameters.requires = true
-        parameters.traceparent = traceparent
+        (parameters.awaited, parameters.traceparent) = (true, traceparent)
         return parameters
     }()
 
@@ -328,7 +328,7 @@ package enum Samples {
             name: "thumbnail", paths: ["/srv/a.jpg"], lines: ["x"], data: 3, wait: true, changed: false, at: now,
             inUsec: 5_000_000)
         run.pathsBase64 = ["L3Nydi//"]
-        run.traceparent = traceparent
+        (run.awaited, run.traceparent) = (true, traceparent)
         return run
     }()
 

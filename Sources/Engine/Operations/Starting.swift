@@ -84,12 +84,12 @@ extension Engine {
         let events = events(ref, part: run.part) ?? operations[ref].entries.events
         var request = StartRequest(
             run: id, definition: run.definition, queue: queues[queue].definition.name,
-            qos: scheduler.qos(of: operations[ref]), environment: queues[queue].environment,
+            qos: scheduler.qos(on: queue, operations[ref].turn), environment: queues[queue].environment,
             origin: sources[operations[ref].source].origin,
             events: events,
             isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))
         request.acquired = scheduler.members(of: run.held)
-        request.trace = trace(of: operations[ref], part: run.part)
+        request.trace = trace(of: operations[ref].lineage, id)
         return request
     }
 

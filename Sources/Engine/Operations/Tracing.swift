@@ -5,11 +5,16 @@ extension Engine {
         operation.lineage.parent.first ?? traces.trace(ofEvent: operation.lineage.firstEvent)
     }
 
-    /// The span of a run.
+    /// The span of the run that it is in.
     func trace(of operation: Operation, part: Int) -> TraceContext {
-        var trace = trace(of: operation)
-        trace.span = traces.span(
-            of: RunID(operation: operation.id, attempt: Int(operation.progress.attempt), part: part))
+        let run = RunID(operation: operation.id, attempt: Int(operation.progress.attempt), part: part)
+        return trace(of: operation.lineage, run)
+    }
+
+    /// The span of a run.
+    func trace(of lineage: Operation.Lineage, _ run: RunID) -> TraceContext {
+        var trace = lineage.parent.first ?? traces.trace(ofEvent: lineage.firstEvent)
+        trace.span = traces.span(of: run)
         return trace
     }
 

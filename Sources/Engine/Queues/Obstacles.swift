@@ -140,7 +140,7 @@ extension Scheduler {
     }
 
     func hasSlot(_ ticket: Ticket, on queue: Int) -> Bool {
-        slots.isFree(for: qos(of: operations[ticket])) || !needsProcess(ticket)
+        slots.isFree(for: qos(on: queue, operations[ticket].turn)) || !needsProcess(ticket)
     }
 
     func needsProcess(_ ticket: Ticket) -> Bool { needs[operations[ticket].handler].isProcess }

@@ -60,7 +60,7 @@ extension Scheduler {
         switch spot {
         case .agenda: agenda.insert(contender)
         case .slots:
-            slots.insert(contender, qos(of: operations[ticket]))
+            slots.insert(contender, qos(on: queue, operations[ticket].turn))
             slots.trim(in: lanes)
             // An operation behind it that waits for a semaphore, and needs no slot, steps out of its line.
             if lanes[queue].parked.through > 0, !hasSlot(ticket, on: queue) { areSemaphoresMoved = true }

@@ -14,7 +14,9 @@ extension Engine {
         let qos =
             caller.flatMap { operations.ref(id: $0) }.map { scheduler[operations[$0].queue].qos } ?? Self.personsQoS
         for id in ids {
-            guard let ref = operations.ref(id: id), qos > scheduler.qos(of: operations[ref]) else { continue }
+            guard let ref = operations.ref(id: id),
+                qos > scheduler.qos(on: operations[ref].queue, operations[ref].turn)
+            else { continue }
             urgencies[id] = max(urgencies[id] ?? .background, qos)
             operations[ref].turn.urgency = qos
             scheduler.hurry(operations[ref].queue, qos, upTo: operations[ref].turn.place)
@@ -34,11 +36,12 @@ extension Engine {
 }
 
 extension Scheduler {
-    /// The QoS that an operation starts with.
-    func qos(of operation: Operation) -> QoS {
-        let lane = lanes[operation.queue]
-        return max(
-            lane.qos, operation.turn.urgency, operation.turn.place <= lane.urgentUpTo ? lane.urgency : .background)
+    /// The QoS that an operation of the queue starts with; its turn matters only where somebody waits on the queue.
+    func qos(on queue: Int, _ turn: @autoclosure () -> Operation.Turn) -> QoS {
+        let (own, urgency) = (lanes[queue].qos, lanes[queue].urgency)
+        guard urgency > own else { return own }
+        let turn = turn()
+        return max(own, turn.urgency, turn.place <= lanes[queue].urgentUpTo ? urgency : .background)
     }
 
     /// The candidate of a queue may stand in another line now.

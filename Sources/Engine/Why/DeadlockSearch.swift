@@ -203,7 +203,7 @@ struct DeadlockSearch {
     }
 
     private func slot(_ ref: OperationRef, _ operation: Operation) -> Obstacle? {
-        let limit = engine.scheduler.slots.limit(engine.scheduler.qos(of: operation))
+        let limit = engine.scheduler.slots.limit(engine.scheduler.qos(on: operation.queue, operation.turn))
         return slots >= limit && engine.scheduler.needsProcess(engine.operations.ticket(ref)) ? .slots : nil
     }
 

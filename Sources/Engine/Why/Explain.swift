@@ -271,7 +271,7 @@ extension Engine {
     }
 
     private func waitForSlot(_ ref: OperationRef) -> Explanation {
-        let limit = scheduler.slots.limit(scheduler.qos(of: operations[ref]))
+        let limit = scheduler.slots.limit(scheduler.qos(on: operations[ref].queue, operations[ref].turn))
         let kept = limit < settings.maxProcesses ? " (\(settings.maxProcesses - limit) kept for user-interactive)" : ""
         let sentence = "MaxProcesses=\(settings.maxProcesses) in use\(kept)"
         return wait(ref, .processSlot, sentence, section: "watchd")
