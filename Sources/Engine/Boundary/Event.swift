@@ -67,18 +67,18 @@ package struct Event: Equatable, Sendable {
     /// The span that it came from; `nil`: it begins a trace of its own.
     package var trace: TraceContext? {
         get { extras.first?.trace }
-        set { extra(\.trace, newValue) }
+        set { extra { $0.trace = newValue } }
     }
 
     /// Of an event in a digest: where it came from. `nil`: from the origin of its operation.
     package var origin: Origin? {
         get { extras.first?.origin }
-        set { extra(\.origin, newValue) }
+        set { extra { $0.origin = newValue } }
     }
 
-    private mutating func extra<Value>(_ path: WritableKeyPath<Extras, Value?>, _ value: Value?) {
+    private mutating func extra(_ change: (inout Extras) -> Void) {
         var extra = extras.first ?? Extras()
-        extra[keyPath: path] = value
+        change(&extra)
         extras = extra == Extras() ? [] : [extra]
     }
 

@@ -84,7 +84,7 @@ extension Engine {
             var fact = emission.fact
             if fact.data == nil, fact.payload == nil { fact.data = 1 }
             var event = Event(id: 0, time: 0, fact: .custom(fact))
-            event.trace = emission.trace
+            if let trace = emission.trace { event.trace = trace }
             resolved.append((source, event))
         }
         return resolved
