@@ -30,7 +30,8 @@ import Varlink
             #expect(
                 names == [
                     "LANG", "ONE", "PATH", "TRACEPARENT", "TWO", "WATCHD_ATTEMPT", "WATCHD_COUNT", "WATCHD_DATA",
-                    "WATCHD_EVENT", "WATCHD_HANDLER", "WATCHD_HOST", "WATCHD_INSTANCE", "WATCHD_KIND", "WATCHD_OPERATION",
+                    "WATCHD_EVENT", "WATCHD_HANDLER", "WATCHD_HOST", "WATCHD_INSTANCE", "WATCHD_KIND",
+                    "WATCHD_OPERATION",
                     "WATCHD_PART",
                     "WATCHD_QUEUE", "WATCHD_SOURCE", "WATCHD_TIME",
                 ])
