@@ -3,7 +3,7 @@ import Engine
 import LinuxSystem
 import WatchFile
 
-/// Who has stopped supervised processes, until they are started again.
+/// The clients that have stopped supervised processes, until they are started again.
 struct StoppedProcesses {
     private var stops: [SourceID: (by: String, since: Int64)] = [:]
 

@@ -196,7 +196,7 @@ extension Engine {
         for queue in queues.indices where queues[queue].definition.isDurable { scheduler.touch(queue: queue) }
     }
 
-    /// What was to begin when the store has it has not begun: the trail says so, and when it begins after all.
+    /// An operation that begins when the store has it has not begun: the trail says so, and when it begins after all.
     private mutating func noteUnsafeStarts(after former: StoreCondition) {
         guard former != journal.condition, operations.count > 0 else { return }
         for ref in operations.refs where isUnbegun(operations[ref]) {

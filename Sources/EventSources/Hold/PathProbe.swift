@@ -55,7 +55,7 @@ final class PathProbe: HoldProbe {
     private func looked(_ error: SystemError?) {
         isLooking = false
         guard !isOver else { return }
-        // What changes from here on is told; what did before is seen at the next look.
+        // A change from here on is told; one before is seen at the next look.
         let isNew = watch == nil && !isBlind
         if isNew { listen() }
         tell(error.map { $0.errno == .noSuchFile || $0.errno == .notFolder ? "nothing is there" : "\($0.errno)" })

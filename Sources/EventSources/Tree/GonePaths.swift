@@ -10,7 +10,7 @@ struct GonePaths {
 
     func contains(_ path: [UInt8]) -> Bool { known.contains(path) }
 
-    /// What stands in a folder comes before the folder.
+    /// The contents of a folder come before the folder.
     mutating func add(_ path: [UInt8], isFolder: Bool) {
         all.append((path, isFolder))
         known.insert(path)

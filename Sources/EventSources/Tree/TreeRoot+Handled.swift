@@ -196,7 +196,7 @@ extension TreeRoot: RecordedPath {
         owner.rootChanged()
     }
 
-    /// What has gone while nobody was there.
+    /// Paths that have gone while nobody was there.
     func tellGone() {
         if departed.isEmpty { return }
         let all = departed.all
