@@ -98,7 +98,10 @@ import WatchFile
             let slow = Lanes(core: core, count: 1)
             let (watches, epoll) = try core.queue.sync {
                 let epoll = try EpollSet(on: core)
-                let environment = HoldEnvironment(core: core, slow: slow, epoll: epoll, proc: folder.path) { input in
+                let environment = HoldEnvironment(
+                    core: core, slow: slow, epoll: epoll, proc: folder.path,
+                    unitProbe: { name, _ in fatalError("\(name) is not waited for") }
+                ) { input in
                     if case .hold(let condition, let obstacle) = input {
                         told.withLock { $0.append("\(condition) \(obstacle ?? "holds")") }
                     }

@@ -174,7 +174,9 @@ final class Runtime {
                 instance: { [unowned self] in instance.names }, keep: keep,
                 forget: forget, handovers: handovers, units: units, wrote: { [unowned self] in wrote($0, $1) },
                 send: send))
-        holds = HoldWatches(HoldEnvironment(core: core, slow: slow, epoll: epoll, send: send))
+        holds = HoldWatches(
+            HoldEnvironment(
+                core: core, slow: slow, epoll: epoll, unitProbe: { UnitProbe($0, units, $1) }, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }

@@ -21,6 +21,7 @@ package final class HoldWatches {
             case .pressure(let resource, let share, let percent):
                 PressureProbe(environment, resource, share, percent: percent, tell)
             case .path(let path): PathProbe(environment, path, tell)
+            case .unit(let name): environment.unitProbe(name, tell)
             }
         probes[condition] = probe
         probe.begin()
@@ -38,19 +39,22 @@ package struct HoldEnvironment {
     /// In place of `/sys` and `/proc`, for tests.
     let sys: String
     let proc: String
+    /// For `unit:…`, of which this target knows nothing.
+    let unitProbe: (_ unit: String, _ tell: @escaping (String?) -> Void) -> any HoldProbe
     let send: (Input) -> Void
 
     package init(
         core: Context, slow: Lanes, epoll: EpollSet, sys: String = "/sys", proc: String = "/proc",
+        unitProbe: @escaping (_ unit: String, _ tell: @escaping (String?) -> Void) -> any HoldProbe,
         send: @escaping (Input) -> Void
     ) {
-        (self.core, self.slow, self.epoll) = (core, slow, epoll)
+        (self.core, self.slow, self.epoll, self.unitProbe) = (core, slow, epoll, unitProbe)
         (self.sys, self.proc, self.send) = (sys, proc, send)
     }
 }
 
 /// One condition that is looked at.
-protocol HoldProbe: AnyObject {
+package protocol HoldProbe: AnyObject {
     /// Tells how it stands now, and at each change: `nil`, or why it does not hold.
     func begin()
     func end()

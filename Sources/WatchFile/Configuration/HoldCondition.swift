@@ -8,6 +8,8 @@ package enum HoldCondition: Hashable, Sendable, CustomStringConvertible {
     case pressure(PressureLimit.Resource, PressureLimit.Share, percent: Int)
     /// `path:PATH`: something stands there, byte-exact and absolute.
     case path([UInt8])
+    /// `unit:NAME`: the unit of systemd is active. The name has its suffix.
+    case unit(String)
 
     /// As a file spells it.
     package var description: String {
@@ -17,6 +19,7 @@ package enum HoldCondition: Hashable, Sendable, CustomStringConvertible {
         case .pressure(let resource, let share, let percent):
             "pressure:\(resource.rawValue):\(share.rawValue):\(percent)%"
         case .path(let path): "path:\(Printable.text(path))"
+        case .unit(let name): "unit:\(name)"
         }
     }
 }

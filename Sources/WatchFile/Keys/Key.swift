@@ -122,7 +122,7 @@ enum ValueType {
     case cron
     /// `CALENDAR for SPAN`.
     case window
-    /// `ac-power`, `network-online`, `pressure:…`, `path:…`.
+    /// `ac-power`, `network-online`, `pressure:…`, `path:…`, `unit:…`.
     case holdConditions
 }
 

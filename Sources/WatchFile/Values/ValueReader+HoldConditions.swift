@@ -1,8 +1,8 @@
 /// `HoldUntil=`: states of the machine.
 extension ValueReader {
-    private static let holdForms = ["ac-power", "network-online", "pressure:cpu:some:20%", "path:/…"]
+    private static let holdForms = ["ac-power", "network-online", "pressure:cpu:some:20%", "path:/…", "unit:NAME"]
     /// Known, and refused by name.
-    private static let laterForms = ["idle", "unit"]
+    private static let laterForms = ["idle"]
 
     func holdCondition(_ word: SourceText, _ problems: inout Problems) -> HoldCondition? {
         let parts = word.string.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -11,6 +11,7 @@ extension ValueReader {
         case "network-online" where parts.count == 1: return .networkOnline
         case "pressure" where parts.count == 2: return pressureCondition(parts[1], word, &problems)
         case "path" where parts.count == 2: return pathCondition(word, &problems)
+        case "unit" where parts.count == 2: return unitCondition(word, &problems)
         case let kind where parts.count == 2 && Self.laterForms.contains(String(kind)):
             refuseUnsupported(&problems, at: word)
             return nil
@@ -22,8 +23,21 @@ extension ValueReader {
         }
     }
 
+    private func unitCondition(_ word: SourceText, _ problems: inout Problems) -> HoldCondition? {
+        let name = Self.rest(of: word, behind: "unit:")
+        guard !name.isEmpty else {
+            refuse(&problems, "needs the name of a unit", at: word)
+            return nil
+        }
+        return singleUnit(name, &problems).map { .unit($0) }
+    }
+
+    private static func rest(of word: SourceText, behind head: String) -> SourceText {
+        word[word.bytes.startIndex + head.utf8.count..<word.bytes.endIndex]
+    }
+
     private func pathCondition(_ word: SourceText, _ problems: inout Problems) -> HoldCondition? {
-        let path = word[word.bytes.startIndex + "path:".utf8.count..<word.bytes.endIndex]
+        let path = Self.rest(of: word, behind: "path:")
         guard !path.isEmpty else {
             refuse(&problems, "needs a path", at: word)
             return nil

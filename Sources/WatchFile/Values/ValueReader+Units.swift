@@ -43,13 +43,19 @@ extension ValueReader {
             refuse(&problems, "is a template: behind the @ stands an instance, such as %p", at: word)
             return nil
         }
-        guard let name = unit(word, &problems) else { return nil }
-        guard !name.utf8.contains(where: { Self.globLetters.contains($0) }) else {
-            refuse(&problems, "is a pattern, but a job is for one unit: write the names", at: word)
-            return nil
-        }
+        guard let name = singleUnit(word, &problems) else { return nil }
         text.template = Template(literal: name)
         return text
+    }
+
+    /// A name with its suffix, and no glob.
+    func singleUnit(_ word: SourceText, _ problems: inout Problems) -> String? {
+        guard let name = unit(word, &problems) else { return nil }
+        guard !name.utf8.contains(where: { Self.globLetters.contains($0) }) else {
+            refuse(&problems, "is a pattern, but it stands for one unit: write its name", at: word)
+            return nil
+        }
+        return name
     }
 
     private func instance(
