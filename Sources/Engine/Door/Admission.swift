@@ -22,7 +22,7 @@ extension Engine {
         if case .path(let path) = fact, !sources[source].pathEvents.contains(PathEvents(path.change)) {
             return amend(fact, source: source)
         }
-        noteHeard(source, depth: depth)
+        if sources[source].traits.contains(.silence) { noteHeard(source, depth: depth) }
         var event = makeEvent(fact, count: count)
         if let trace { event.trace = trace }
         sources[source].lastEvent = event.time
@@ -39,7 +39,7 @@ extension Engine {
         passRate(source) { engine in
             engine.admitAll(event, source: source, engine.sources[source].targets, depth: depth)
         }
-        sourceMayHaveEnded(source)
+        if sources[source].isTimer { sourceMayHaveEnded(source) }
     }
 
     /// The lines of one read, as if each had come alone.
@@ -112,15 +112,17 @@ extension Engine {
         if let (result, reason) = refusal(dependencies, depth, queue: target.queue) {
             return end(event, result, reason, source: source, target)
         }
-        let constraints = handlers[target.handler].definition.value.constraints
-        if handlers[target.handler].isOnceDone, behind == nil, let once = constraints.once {
+        let traits = traits(source: source, handler: target.handler)
+        if traits.contains(.once), handlers[target.handler].isOnceDone, behind == nil,
+            let once = handlers[target.handler].definition.value.constraints.once
+        {
             return end(
                 event, .skipped, "Once=\(once.rawValue): it has run", source: source, target, seenAs: .done)
         }
-        if let reason = skippingWindow(source: source, handler: target.handler) {
+        if traits.contains(.windows), let reason = skippingWindow(source: source, handler: target.handler) {
             return end(event, .skipped, reason, source: source, target)
         }
-        if behind == nil, isDigested(source: source, handler: target.handler) {
+        if traits.contains(.digest), behind == nil, isDigested(source: source, handler: target.handler) {
             let (event, own) = digest(event, source: source, target)
             return admit(event, source: own, target, dependencies, depth, isCounted: true, behind: nil)
         }
@@ -268,7 +270,8 @@ extension Engine {
     /// Joins an operation that waits and may take it in, or makes one; data 0, which there is nothing for to replace, is
     /// annulled.
     private mutating func enqueue(
-        _ event: Event, _ names: [KeyTable.Name], _ draft: Operation, _ dependencies: Dependencies, behind: UInt64?
+        _ event: Event, _ names: [KeyTable.Name], _ draft: consuming Operation, _ dependencies: Dependencies,
+        behind: UInt64?
     ) -> Admission {
         let (source, target) = (draft.source, SourceState.Target(handler: draft.handler, queue: draft.queue))
         let merge = sources[source].merge
@@ -279,10 +282,12 @@ extension Engine {
         }
         // An event inside a HoldDuring= window must wait, and so must one whose key has to be quiet for a while, or that
         // others have to join: it may not join an operation that is already submitted.
+        let traits = traits(source: source, handler: target.handler)
         if !candidates.isEmpty,
-            ((sources[source].settles || sources[source].joinsAll) && behind == nil)
-                || holdingWindow(source: source, handler: target.handler) != nil
-                || !holdConditions(source: source, handler: target.handler).isEmpty
+            (behind == nil && !traits.isDisjoint(with: [.settles, .joinsAll]))
+                || (traits.contains(.windows)
+                    && (holdingWindow(source: source, handler: target.handler) != nil
+                        || !holdConditions(source: source, handler: target.handler).isEmpty))
         {
             for other in candidates where operations[other].turn.station != .unsubmitted { close(other) }
             candidates.removeAll { operations[$0].turn.station != .unsubmitted }
@@ -297,9 +302,9 @@ extension Engine {
             }
             let ref = insert(draft, names)
             note(.submitted, ref, event: event.id)
-            depend(ref, dependencies)
-            watchForLoop(ref, isNew: true)
-            beginJoin(ref)
+            if !dependencies.operations.isEmpty { depend(ref, dependencies) }
+            if traits.contains(.paths), !loops.states.isEmpty { watchForLoop(ref, isNew: true) }
+            if traits.contains(.joinsAll) { beginJoin(ref) }
             begin(ref)
             return .operation(ref.id)
         }

@@ -67,7 +67,7 @@ extension Engine {
 
     func holdConditions(source: Int, handler: Int) -> [HoldCondition] {
         var conditions = handlers[handler].definition.value.windows.holdUntil
-        guard sources[source].hasWindows else { return conditions }
+        guard sources[source].traits.contains(.windows) else { return conditions }
         for condition in sources[source].definition?.value.windows.holdUntil ?? [] where !conditions.contains(condition)
         {
             conditions.append(condition)

@@ -5,7 +5,7 @@ extension Engine {
     /// The keys of a delivery: none with `Key=none`, two for a rename whose key depends on the path.
     func keyNames(_ event: Event, source: Int, _ target: SourceState.Target) -> [KeyTable.Name] {
         // The handler runs once, whatever its events are about: one run after the other, until one has succeeded.
-        if handlers[target.handler].definition.value.constraints.once != nil {
+        if handlers[target.handler].traits.contains(.once) {
             return [KeyTable.Name(handler: target.handler, bytes: [])]
         }
         if case .command(let fact) = event.fact {

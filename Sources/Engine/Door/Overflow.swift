@@ -23,10 +23,9 @@ extension Engine {
         let more = event.load
         let isTotalFull = door.isFull(for: more, within: settings.bound, isFirst: isFirst)
         for target in sources[source].targets where queues[target.queue].holdsBack {
-            let state = queues[target.queue]
             let isQueueFull =
-                !state.load.hasRoom(for: more, within: state.definition.bound)
-                || (!isFirst && !state.heldSources.isEmpty)
+                !queues[target.queue].load.hasRoom(for: more, within: queues[target.queue].definition.bound)
+                || (!isFirst && !queues[target.queue].heldSources.isEmpty)
             guard isQueueFull || isTotalFull, isNewEntry(event, source: source, target) else { continue }
             return isQueueFull ? .queue(target.queue) : .total
         }
@@ -36,7 +35,7 @@ extension Engine {
     /// The obstacle that comes before all others: the source has made too many operations lately. An event that joins a
     /// waiting operation makes none.
     func rateObstacle(_ event: Event, _ source: Int) -> SourceObstacle? {
-        guard let limit = sources[source].rateLimit, !event.isNothing,
+        guard sources[source].traits.contains(.rateLimit), let limit = sources[source].rateLimit, !event.isNothing,
             sources[source].rate.isFull(limit, now: now.monotonic)
         else { return nil }
         let mayJoin = sources[source].merge != nil
@@ -48,6 +47,7 @@ extension Engine {
 
     /// Counts what an event makes, which is one for all its handlers.
     mutating func passRate(_ source: Int, _ admit: (inout Engine) -> Void) {
+        guard sources[source].traits.contains(.rateLimit) else { return admit(&self) }
         let newest = journal.ids.lastOperation
         admit(&self)
         guard journal.ids.lastOperation != newest, let limit = sources[source].rateLimit else { return }

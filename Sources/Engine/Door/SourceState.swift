@@ -51,21 +51,9 @@ struct SourceState: Named {
     var lastEvent: Int64?
     /// How events of one key combine while they wait; `nil`: not at all.
     private(set) var merge: CustomTrigger.Merge? = .add
-    private(set) var isTimer = false
-    /// `CatchUp=all`: each elapse has an operation of its own.
-    private(set) var keepsElapses = false
-    private(set) var hasWindows = false
+    private(set) var traits = Traits()
     /// `Events=` of a `[Path]`.
     private(set) var pathEvents = PathEvents.all
-    private(set) var watchesPaths = false
-    /// `Key=` is a template: events may have different keys.
-    private(set) var hasOwnKeys = false
-    /// `SettleSec=` is longer than 0.
-    private(set) var settles = false
-    /// `Join=all`.
-    private(set) var joinsAll = false
-    /// `Loop=stop`.
-    private(set) var stopsLoops = false
     var isRemoved = false
     /// The store has what it holds.
     var isHoldStored = false
@@ -97,11 +85,14 @@ struct SourceState: Named {
         if case .defined(let definition) = identity { definition } else { nil }
     }
 
+    var isTimer: Bool { traits.contains(.timer) }
+    /// `CatchUp=all`: each elapse has an operation of its own.
+    var keepsElapses: Bool { traits.contains(.keepsElapses) }
     @inline(__always) var key: KeyRule { definition?.value.key ?? .handler }
     @inline(__always) var rateLimit: RateLimit? { definition?.value.rateLimit }
     /// `SettleSec=` of a `[Path]`.
     var settle: SettleRule? {
-        guard settles, case .path(let path) = definition?.value.trigger else { return nil }
+        guard traits.contains(.settles), case .path(let path) = definition?.value.trigger else { return nil }
         return path.settle
     }
 
@@ -113,24 +104,14 @@ struct SourceState: Named {
     /// The parts of the definition that every event needs.
     private mutating func noteDefinition() {
         guard let definition = definition?.value else { return }
-        merge = .add
-        isTimer = false
-        keepsElapses = false
-        hasWindows = !definition.windows.isEmpty
-        hasOwnKeys = if case .template = definition.key { true } else { false }
-        pathEvents = .all
-        (watchesPaths, settles, joinsAll, stopsLoops) = (false, false, false, false)
+        traits = Traits(definition)
+        (merge, pathEvents) = (.add, .all)
         switch definition.trigger {
-        case .timer(let timer):
-            isTimer = true
-            keepsElapses = timer.catchUp == .all
         case .custom(let custom): merge = custom.merge
-        case .path(let path):
-            (watchesPaths, settles, stopsLoops) = (true, path.settle != nil, path.stopsLoops)
-            (pathEvents, joinsAll) = (path.events, path.joinsAll)
-        case .signal, .descriptor, .process, .unit, .group: break
+        case .path(let path): pathEvents = path.events
+        case .timer, .signal, .descriptor, .process, .unit, .group: break
         }
-        if !definition.coalesces || definition.key == .none || keepsElapses { merge = nil }
+        if !definition.coalesces || definition.key == .none || traits.contains(.keepsElapses) { merge = nil }
     }
 
     // MARK: State that few sources need

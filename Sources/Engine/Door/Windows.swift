@@ -6,7 +6,9 @@ extension Engine {
     /// Why a delivery that comes now is skipped.
     func skippingWindow(source: Int, handler: Int) -> String? {
         var windows = handlers[handler].definition.value.windows.notDuring
-        if sources[source].hasWindows { windows += sources[source].definition?.value.windows.notDuring ?? [] }
+        if sources[source].traits.contains(.windows), let own = sources[source].definition {
+            windows += own.value.windows.notDuring
+        }
         guard let open = clocks.open(windows) else { return nil }
         return "NotDuring=\(sentence(open))"
     }
@@ -24,7 +26,9 @@ extension Engine {
     /// The window that holds what comes now, if there is one.
     func holdingWindow(source: Int, handler: Int) -> OpenWindow? {
         var windows = handlers[handler].definition.value.windows.holdDuring
-        if sources[source].hasWindows { windows += sources[source].definition?.value.windows.holdDuring ?? [] }
+        if sources[source].traits.contains(.windows), let own = sources[source].definition {
+            windows += own.value.windows.holdDuring
+        }
         return clocks.open(windows)
     }
 

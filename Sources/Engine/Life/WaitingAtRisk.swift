@@ -58,7 +58,7 @@ extension Engine {
 
     /// The next watchd is told the same by itself.
     private func comesAgain(_ source: Int) -> Bool {
-        if sources[source].watchesPaths { return true }
+        if sources[source].traits.contains(.paths) { return true }
         guard case .descriptor(let trigger) = sources[source].definition?.value.trigger else { return false }
         if case .tail = trigger.listener { return true }
         return false

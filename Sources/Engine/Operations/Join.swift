@@ -6,9 +6,8 @@ import WatchFile
 extension Engine {
     /// A new operation has its first event, or is there again.
     mutating func beginJoin(_ ref: OperationRef) {
-        let operation = operations[ref]
-        guard sources[operation.source].joinsAll, !operation.descent.isByHand, !operation.isClosed,
-            operation.turn.station == .unsubmitted
+        guard sources[operations[ref].source].traits.contains(.joinsAll), !operations[ref].descent.isByHand,
+            !operations[ref].isClosed, operations[ref].turn.station == .unsubmitted
         else { return }
         joins[ref.id] = changedRoots(ref)
         endJoinIfComplete(ref)

@@ -32,6 +32,17 @@ struct LoopWatch: Sendable {
         /// Until this monotonic microsecond, once nothing runs.
         var until: Int64?
 
+        /// An event has come. True: somebody else writes too, and the count begins anew.
+        ///
+        /// - Parameter isLevel: of a condition that fires as long as it holds.
+        mutating func heard(isLevel: Bool, at now: Int64) -> Bool {
+            let isLate = running == 0 && now <= lastEnd + LoopWatch.lateness
+            guard isLevel || (running != 1 && !isLate) else { return false }
+            if !held.isEmpty { suspicious = min(2 * suspicious, LoopWatch.mostRounds) }
+            (hasOthers, rounds) = (true, 0)
+            return true
+        }
+
         /// A run has started. True: it is a round.
         ///
         /// - Parameters:
@@ -54,6 +65,8 @@ struct LoopWatch: Sendable {
             if running == 0 { lastEnd = now }
             return running == 0
         }
+
+        var isSuspicious: Bool { rounds >= suspicious }
 
         /// Nothing has to be kept in mind of it.
         func isOver(at now: Int64) -> Bool {
@@ -104,10 +117,10 @@ extension Engine {
     /// Calls `body` with each key under which an operation is looked at.
     private mutating func forEachLoopKey(_ ref: OperationRef, _ body: (inout Engine, LoopWatch.Key) -> Void) {
         let (source, handler) = (operations[ref].source, operations[ref].handler)
-        guard sources[source].watchesPaths, !operations[ref].descent.isByHand else { return }
+        guard sources[source].traits.contains(.paths), !operations[ref].descent.isByHand else { return }
         let keys = operations[ref].keys
         body(&self, LoopWatch.Key(source: source, handler: handler))
-        guard sources[source].hasOwnKeys else { return }
+        guard sources[source].traits.contains(.ownKeys) else { return }
         for key in keys {
             body(&self, LoopWatch.Key(source: source, handler: handler, name: self.keys[key].name.bytes))
         }
@@ -117,35 +130,25 @@ extension Engine {
 
     /// An event has made an operation, or joined it.
     mutating func watchForLoop(_ ref: OperationRef, isNew: Bool) {
-        guard sources[operations[ref].source].watchesPaths, !loops.states.isEmpty else { return }
+        guard sources[operations[ref].source].traits.contains(.paths), !loops.states.isEmpty else { return }
         let isLevel = operations[ref].entries.newest?.isLevel ?? false
         forEachLoopKey(ref) { engine, key in
-            guard let state = engine.loops.states[key] else { return }
-            let isLate = state.running == 0 && engine.now.monotonic <= state.lastEnd + LoopWatch.lateness
-            if isLevel || (state.running != 1 && !isLate) {
-                engine.beginLoopAnew(key)
-            } else if isNew, state.rounds >= state.suspicious, engine.loops.heldBy[ref.id] == nil {
+            guard let index = engine.loops.states.index(forKey: key) else { return }
+            let hasOthers = engine.loops.states.values[index].heard(isLevel: isLevel, at: engine.now.monotonic)
+            if hasOthers {
+                if !engine.loops.found.isEmpty { engine.loops.found[key] = nil }
+                if !engine.loops.states.values[index].held.isEmpty { engine.release(key) }
+            } else if isNew, engine.loops.states.values[index].isSuspicious, engine.loops.heldBy[ref.id] == nil {
                 engine.hold(ref, for: key)
             }
         }
-    }
-
-    /// Somebody else writes too.
-    private mutating func beginLoopAnew(_ key: LoopWatch.Key) {
-        if let state = loops.states[key], !state.held.isEmpty {
-            loops.states[key]?.suspicious = min(2 * state.suspicious, LoopWatch.mostRounds)
-        }
-        loops.states[key]?.hasOthers = true
-        loops.states[key]?.rounds = 0
-        loops.found[key] = nil
-        release(key)
     }
 
     // MARK: Runs
 
     /// - Parameter isFirst: of its attempts.
     mutating func loopRunStarted(_ ref: OperationRef, isFirst: Bool) {
-        guard sources[operations[ref].source].watchesPaths else { return }
+        guard sources[operations[ref].source].traits.contains(.paths) else { return }
         let made = operations[ref].times.made
         forEachLoopKey(ref) { engine, key in
             let (isRound, mayGo) = Self.started(
@@ -211,7 +214,7 @@ extension Engine {
         loops.states[key]?.rounds = 0
         let isKnown = loops.found[key] != nil
         let path = operations.isAlive(ref) ? operations[ref].entries.newest?.loopPath : nil
-        let stops = sources[key.source].stopsLoops
+        let stops = sources[key.source].traits.contains(.stopsLoops)
         let loop = FoundLoop(
             source: sources[key.source].origin.description, handler: handlers[key.handler].name, path: path ?? [],
             since: loops.found[key]?.since ?? now.realtime, isStopped: stops)

@@ -28,13 +28,15 @@ extension Engine {
     /// From here on the operation runs: its events are closed to merging, its deliveries run.
     private mutating func beginAttempt(_ ref: OperationRef, _ stride: Int?) {
         let (queue, source) = (operations[ref].queue, operations[ref].source)
-        loopRunStarted(ref, isFirst: !operations[ref].progress.hasStarted)
+        if sources[source].traits.contains(.paths) {
+            loopRunStarted(ref, isFirst: !operations[ref].progress.hasStarted)
+        }
         operations[ref].progress.isRunning = true
         scheduler.countBarrier(ref, 1)
         if !operations[ref].progress.hasStarted {
             operations[ref].progress.hasStarted = true
             close(ref)
-            overdue.begins(ref.id)
+            if !overdue.entries.isEmpty { overdue.begins(ref.id) }
             scheduler.noteRestarts(behind: ref)
             let isOne = operations[ref].entries.count < 2
             let fitting = isOne ? nil : ArgumentSpace.stride(operations[ref].entries, definition(of: ref).value)
@@ -73,7 +75,7 @@ extension Engine {
         whenSafe(ref, .start(request(ref, run)))
         if !operations[ref].record.isDurable {
             setDeadline(ref, part: run.part, after: run.definition.value.timeout.microseconds)
-            expectEnd(ref, run.definition.value)
+            if run.definition.value.patience.slow != .infinity { expectEnd(ref, run.definition.value) }
         }
     }
 

@@ -24,7 +24,8 @@ extension Engine {
         queues[queue].arrivals.append(ref)
         changeLoad(load, queue: queue)
         for group in handlers[handler].groups { sources[group].group.outstanding += 1 }
-        setStartDeadlines(ref, definition)
+        // A client's command has its own.
+        if !traits(ref).isDisjoint(with: .startTimes) || !commands.isEmpty { setStartDeadlines(ref, definition) }
         save(ref)
         return ref
     }
@@ -85,7 +86,9 @@ extension Engine {
 
     /// An operation was made: it has its place at once, or is told of as pending.
     mutating func begin(_ ref: OperationRef) {
-        if isFree(ref), !waitsForWindow(ref), !waitsForCondition(ref) { submit(ref, isNew: true) } else { report(ref) }
+        let mayWait = traits(ref).contains(.windows) || !commands.isEmpty
+        guard isFree(ref), !(mayWait && (waitsForWindow(ref) || waitsForCondition(ref))) else { return report(ref) }
+        submit(ref, isNew: true)
     }
 
     mutating func submitIfFree(_ ref: OperationRef) {
@@ -98,7 +101,8 @@ extension Engine {
     private func isFree(_ ref: OperationRef) -> Bool {
         operations[ref].blockers == 0 && operations[ref].times.wakeUp <= now.monotonic
             && (joins.isEmpty || joins[ref.id] == nil) && (loops.heldBy.isEmpty || loops.heldBy[ref.id] == nil)
-            && unreadyProcess(before: ref) == nil
+            && (!handlers[operations[ref].handler].traits.contains(.afterProcesses)
+                || unreadyProcess(before: ref) == nil)
     }
 
     private mutating func submit(_ ref: OperationRef, isNew: Bool) {

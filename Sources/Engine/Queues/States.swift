@@ -25,7 +25,8 @@ package struct Suspension: Equatable, Sendable {
 }
 
 struct HandlerState: Named {
-    var definition: SharedDefinition
+    var definition: SharedDefinition { didSet { traits = Traits(definition.value) } }
+    private(set) var traits: Traits
     var counters = Counters()
     var isRemoved = false
     /// Operations that have not ended.
@@ -41,6 +42,11 @@ struct HandlerState: Named {
     var groups: [Int] = []
     /// `Stream=`: its workers.
     var crew: Int?
+
+    init(definition: SharedDefinition) {
+        self.definition = definition
+        traits = Traits(definition.value)
+    }
 
     var name: String { definition.value.name }
 }
