@@ -18,7 +18,7 @@
     /// Waits until `condition` is true; generous, for a busy machine.
     ///
     /// A look has a price, for the program under test too: the next one comes when a quarter as long has passed as was
-    /// waited until now, after 3 to 50 milliseconds.
+    /// waited until now, after 3 to 50 milliseconds, and a look that starts programs takes at most a quarter of the time.
     ///
     /// - Throws: `TimedOut`, naming what was waited for; whatever `condition` throws.
     package func wait(
@@ -26,13 +26,16 @@
         until condition: () throws -> Bool
     ) throws {
         let begin = Linux.now(.monotonic)
-        while try !condition() {
-            let waited = Int((Linux.now(.monotonic) - begin) / 1000)
+        while true {
+            let look = Linux.now(.monotonic)
+            if try condition() { return }
+            let now = Linux.now(.monotonic)
+            let (waited, price) = (Int((now - begin) / 1000), Int((now - look) / 1000))
             guard waited < seconds * 1000 else {
                 throw TimedOut(
                     description: "waited \(seconds) s in vain for \(what())", sourceLocation: sourceLocation)
             }
-            _ = poll(nil, 0, Int32(min(max(3, waited / 4), 50)))
+            _ = poll(nil, 0, Int32(min(max(3, waited / 4), max(50, 3 * price), 1000)))
         }
     }
 

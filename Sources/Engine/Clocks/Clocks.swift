@@ -20,7 +20,7 @@ struct Clocks: Sendable {
     /// `RandomizedDelaySec=`.
     private var random: RandomNumbers
     /// Timers whose missed elapses cannot be known before the wall clock is set, and since when they would be missed.
-    private var unset: [SourceID: Since] = [:]
+    var unset: [SourceID: Since] = [:]
     /// Timers whose `OnBootSec=` has elapsed in this boot.
     private(set) var booted: Set<SourceID> = []
     /// Operations that wait for `HoldDuring=` to be over: when that is, on the wall clock.
@@ -100,40 +100,8 @@ struct Clocks: Sendable {
 
     // MARK: Missed elapses
 
-    /// Elapses that were missed while watchd was not there, and how many more there were longer ago than
-    /// `CatchUpMaxSec=`. `nil`: nobody knows.
-    func missed(_ rule: TimerRule, since: Since) -> (elapses: [MissedElapses], tooOld: Int)? {
-        let toWall = lapse.toWall
-        // The start of watchd, on the wall clock as it is now.
-        let end = started.boottime + toWall
-        let oldest = min(since.time, end)
-        let base = max(oldest, end - rule.catchUpLimit)
-        let tooOld =
-            rule.newestElapses(after: oldest, through: base, limit: 1).count
-            + rule.newestSlots(after: oldest - toWall, through: base - toWall, limit: 1).count
-        // One at the very start is not missed: it fires.
-        var missed = [rule.newestElapses(after: base, through: end - 1, limit: TimerRule.mostCaughtUp)]
-        missed.append(
-            rule.newestSlots(after: base - toWall, through: end - toWall, limit: TimerRule.mostCaughtUp)
-                .moved(by: toWall))
-        // Of timers that elapse more often and catch nothing up, a crash leaves the last elapse unknown.
-        let count = missed.reduce(tooOld) { $0 + $1.count }
-        let isOften = Int64(count) > (end - oldest) / TimerState.stampPeriod + 1
-        if rule.trigger.catchUp == .none, isOften, !since.isExact { return nil }
-        return (missed, tooOld)
-    }
-
     /// The wall clock has been set since boot.
     var isSet: Bool { now.realtime >= ClockWatch.earliest }
-
-    /// Keeps in mind since when elapses are missed, until the clock is set.
-    mutating func waitForClock(_ id: SourceID, since: Since) { unset[id] = since }
-
-    /// The timers that have waited for the clock to be set, in the order of their names.
-    mutating func takeUnset() -> [(id: SourceID, since: Since)] {
-        defer { unset = [:] }
-        return unset.sorted { $0.key.description < $1.key.description }.map { ($0.key, $0.value) }
-    }
 
     // MARK: Windows
 

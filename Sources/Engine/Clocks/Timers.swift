@@ -72,38 +72,6 @@ extension Engine {
         if sources[source].timer.isStampDue(rule, now: now) { saveStamp(source) }
     }
 
-    // MARK: Missed
-
-    /// `tooOld`: how many more there were, longer ago than `CatchUpMaxSec=`. What is not caught up is counted and told.
-    private mutating func catchUp(
-        _ missed: [MissedElapses], tooOld: Int, _ rule: TimerRule, _ source: Int, _ reason: String
-    ) {
-        guard !sources[source].isSuspended, case .source(let id) = sources[source].origin else { return }
-        let elapses = TimerRule.joined(missed, limit: TimerRule.mostCaughtUp)
-        let policy = rule.trigger.catchUp
-        let taken = policy == .none ? 0 : policy == .one ? elapses.count : elapses.instants.count
-        let lost = elapses.count + tooOld - taken
-        if lost > 0 {
-            sources[source].counters.gap += lost
-            let bound = policy == .none ? "" : ", CatchUpMaxSec=\(rule.trigger.catchUpLimit)"
-            actions.append(.report(.missed(id, count: lost, "\(reason) (CatchUp=\(policy.rawValue)\(bound))")))
-        }
-        guard let newest = elapses.instants.last else { return }
-        switch policy {
-        case .none: break
-        case .one: accept(.timer(scheduled: newest), count: elapses.count, from: source)
-        case .all: for instant in elapses.instants { accept(.timer(scheduled: instant), from: source) }
-        }
-    }
-
-    /// Elapses that were missed while watchd was not running.
-    mutating func catchUp(_ source: Int, since: Clocks.Since) {
-        guard let rule = timerRule(source), !sources[source].isSuspended,
-            let missed = clocks.missed(rule, since: since)
-        else { return }
-        catchUp(missed.elapses, tooOld: missed.tooOld, rule, source, "watchd was not running")
-    }
-
     // MARK: Clocks and zones
 
     /// The machine slept, or somebody has set the wall clock.
@@ -207,20 +175,6 @@ extension Engine {
     mutating func stopRestoredDelays() {
         for source in sources.indices where sources[source].isTimer && sources[source].counters.outstanding > 0 {
             sources[source].timer.stopDelay()
-        }
-    }
-
-    /// Once everything else has been restored.
-    mutating func catchUp(_ state: StoredState) {
-        for (id, stamp) in state.timers.sorted(by: { $0.key.description < $1.key.description }) {
-            guard let source = sources.index(of: .source(id)), !sources[source].isRemoved, sources[source].isTimer
-            else { continue }
-            // A suspension that has ended meanwhile: what came before its end was not missed.
-            let until = state.suspensions[id.description]?.compactMap(\.until).filter { $0 <= now.realtime }.max()
-            let times = [stamp.seen, stamp.lastElapse, until].compactMap { $0 }.filter { $0 >= ClockWatch.earliest }
-            guard let time = times.max() else { continue }
-            let since = Clocks.Since(time: time, isExact: stamp.isLast)
-            if clocks.isSet { catchUp(source, since: since) } else { clocks.waitForClock(id, since: since) }
         }
     }
 }

@@ -188,7 +188,7 @@ extension Engine {
         reportRefusal(event, result, reason, source: source, target)
     }
 
-    private mutating func reportRefusal(
+    mutating func reportRefusal(
         _ event: Event, _ result: Result, _ reason: String, source: Int, _ target: SourceState.Target,
         other: UInt64 = 0, endsOperation: Bool = false
     ) {
@@ -207,41 +207,6 @@ extension Engine {
         RefusedDelivery(
             event: event, origin: sources[source].origin, handler: handlers[target.handler].name,
             queue: queues[target.queue].definition.name, result: result, reason: reason)
-    }
-
-    /// Drops what the queue's policy says to drop. Returns why the delivery itself must be dropped, if it must.
-    private mutating func makeRoom(
-        for event: Event, source: Int, _ target: SourceState.Target, behind: UInt64?
-    ) -> String? {
-        let queue = target.queue
-        guard !queues[queue].holdsBack, excess(event.load, queue: queue) != nil,
-            isNewEntry(event, source: source, target, behind: behind)
-        else { return nil }
-        let definition = queues[queue].definition
-        while let measure = excess(event.load, queue: queue) {
-            if definition.overflow == .dropOldest, dropOldestEntry(of: queue) { continue }
-            let load = queues[queue].load
-            let waiting = measure == .entries ? "\(load.entries) entries wait" : "\(ByteCount.rounded(load.bytes)) wait"
-            return "Overflow=\(definition.overflow.rawValue): \(waiting) on queue \(definition.name)"
-        }
-        return nil
-    }
-
-    private mutating func dropOldestEntry(of queue: Int) -> Bool {
-        queues[queue].arrivals.trim(waiting: queues[queue].waiting, in: operations)
-        guard let ref = queues[queue].arrivals.first, let event = operations[ref].entries.removeOldest() else {
-            return false
-        }
-        let source = operations[ref].source
-        let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
-        changeLoad(-event.load, queue: queue)
-        saveAsWhole(ref)
-        move(event.count, from: .pending, to: .dropped, source: source, target)
-        let reason = "Overflow=drop-oldest"
-        let isLast = operations[ref].entries.isEmpty
-        reportRefusal(event, .dropped, reason, source: source, target, endsOperation: isLast)
-        if isLast { finish(ref, .dropped, reason: reason) }
-        return true
     }
 
     // MARK: Into an operation

@@ -40,13 +40,4 @@ extension Engine {
         sources[own].lastEvent = event.time
         return (event, own)
     }
-
-    /// The delay of an operation before its submission.
-    func delay(of operation: Operation, _ definition: SharedDefinition) -> Int64 {
-        let constraints = definition.value.constraints
-        guard constraints.digest > .zero, !operation.descent.isOwn, isDigest(source: operation.source) else {
-            return Int64(clamping: constraints.delay.microseconds)
-        }
-        return Int64(clamping: constraints.digest.microseconds)
-    }
 }

@@ -7,7 +7,7 @@ package struct EntryList: Sendable {
     private static let searchLimit = 16
 
     /// Entries with `count == 0` have been merged away.
-    private var slots: [Event] = []
+    var slots: [Event] = []
     /// No entry stands before it.
     private var head = 0
     private var live = 0
@@ -139,47 +139,6 @@ package struct EntryList: Sendable {
         }
     }
 
-    // MARK: Timer and custom
-
-    private mutating func fold(_ event: Event, _ merged: (Fact) -> Fact?) {
-        for slot in slots.indices.reversed() where slots[slot].count > 0 {
-            guard let fact = merged(slots[slot].fact) else { continue }
-            let count = remove(slot).count + event.count
-            return append(event.telling(fact, count: count))
-        }
-        append(event)
-    }
-
-    /// The entry that custom data would fold into: a payload is overwritten by `replace` only.
-    private func customSlot(_ fact: CustomFact, _ merge: CustomTrigger.Merge) -> Int? {
-        guard merge == .replace || fact.payload == nil else { return nil }
-        return slots.lastIndex {
-            guard $0.count > 0, case .custom(let other) = $0.fact else { return false }
-            return merge == .replace || other.payload == nil
-        }
-    }
-
-    /// Returns the deliveries annulled: what comes to 0 is no event, as in Dispatch.
-    private mutating func addCustom(
-        _ event: Event, _ fact: CustomFact, _ merge: CustomTrigger.Merge, keepsNothing: Bool = false
-    ) -> Int {
-        var result = event
-        if let slot = customSlot(fact, merge), case .custom(let waiting) = slots[slot].fact {
-            let older = remove(slot)
-            result.count += older.count
-            if let trace = older.trace { result.trace = trace }
-            let (old, new) = (waiting.data ?? 0, fact.data ?? 0)
-            switch merge {
-            case .add: result.fact = .custom(CustomFact(data: old &+ new))
-            case .or: result.fact = .custom(CustomFact(data: old | new))
-            case .replace: break
-            }
-        }
-        if result.isNothing, !keepsNothing { return result.count }
-        append(result)
-        return 0
-    }
-
     // MARK: Paths
 
     private mutating func addPath(_ event: Event, _ fact: PathFact, _ events: PathEvents, _ change: inout Change) {
@@ -273,7 +232,7 @@ package struct EntryList: Sendable {
         }
     }
 
-    private mutating func append(_ event: Event) {
+    mutating func append(_ event: Event) {
         slots.append(event)
         live += 1
         deliveries += event.count
@@ -292,7 +251,7 @@ package struct EntryList: Sendable {
         return (remove(slot), fact)
     }
 
-    private mutating func remove(_ slot: Int) -> Event {
+    mutating func remove(_ slot: Int) -> Event {
         let event = slots[slot]
         live -= 1
         deliveries -= event.count

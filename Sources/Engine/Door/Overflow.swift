@@ -1,73 +1,42 @@
 import Schedule
 import WatchFile
 
-/// `Overflow=block` and suspended sources: what is held back, and how it is let go again.
-///
-/// A source held back stands in one line: that of the queue that is full, or that of `MaxOperations=`. When there is
-/// room below 7/8, the line is let go from its front until there is none; until it is empty nobody passes it.
+/// `Overflow=`: what becomes of a delivery that a queue has no room for. What `Overflow=block` holds back waits at its
+/// source (`HeldSources`).
 extension Engine {
-    /// Where a source has to wait.
-    enum SourceObstacle: Equatable {
-        case queue(Int)
-        case total
-        /// `RateLimit=` of the source.
-        case rate
-        /// A durable queue cannot be kept safe now.
-        case store
-    }
-
-    /// The obstacle of an event: a queue of the source that holds back when it is full has no room for it. `isFirst`:
-    /// the source stands first in line, so that nobody waits before it.
-    func obstacle(_ event: Event, source: Int, isFirst: Bool) -> SourceObstacle? {
-        if !journal.isWorking, isDurable(source: source) { return .store }
-        let more = event.load
-        let isTotalFull = door.isFull(for: more, within: settings.bound, isFirst: isFirst)
-        for target in sources[source].targets where queues[target.queue].holdsBack {
-            let isQueueFull =
-                !queues[target.queue].load.hasRoom(for: more, within: queues[target.queue].definition.bound)
-                || (!isFirst && !queues[target.queue].heldSources.isEmpty)
-            guard isQueueFull || isTotalFull, isNewEntry(event, source: source, target) else { continue }
-            return isQueueFull ? .queue(target.queue) : .total
+    /// Drops what the queue's policy says to drop. Returns why the delivery itself must be dropped, if it must.
+    mutating func makeRoom(
+        for event: Event, source: Int, _ target: SourceState.Target, behind: UInt64?
+    ) -> String? {
+        let queue = target.queue
+        guard !queues[queue].holdsBack, excess(event.load, queue: queue) != nil,
+            isNewEntry(event, source: source, target, behind: behind)
+        else { return nil }
+        let definition = queues[queue].definition
+        while let measure = excess(event.load, queue: queue) {
+            if definition.overflow == .dropOldest, dropOldestEntry(of: queue) { continue }
+            let load = queues[queue].load
+            let waiting = measure == .entries ? "\(load.entries) entries wait" : "\(ByteCount.rounded(load.bytes)) wait"
+            return "Overflow=\(definition.overflow.rawValue): \(waiting) on queue \(definition.name)"
         }
         return nil
     }
 
-    /// The obstacle that comes before all others: the source has made too many operations lately. An event that joins a
-    /// waiting operation makes none.
-    func rateObstacle(_ event: Event, _ source: Int) -> SourceObstacle? {
-        guard sources[source].traits.contains(.rateLimit), let limit = sources[source].rateLimit, !event.isNothing,
-            sources[source].rate.isFull(limit, now: now.monotonic)
-        else { return nil }
-        let mayJoin = sources[source].merge != nil
-        let joins = sources[source].targets.allSatisfy { target in
-            mayJoin && !mergeCandidates(event, source: source, target).isEmpty
+    private mutating func dropOldestEntry(of queue: Int) -> Bool {
+        queues[queue].arrivals.trim(waiting: queues[queue].waiting, in: operations)
+        guard let ref = queues[queue].arrivals.first, let event = operations[ref].entries.removeOldest() else {
+            return false
         }
-        return joins ? nil : .rate
-    }
-
-    /// Counts what an event makes, which is one for all its handlers.
-    mutating func passRate(_ source: Int, _ admit: (inout Engine) -> Void) {
-        guard sources[source].traits.contains(.rateLimit) else { return admit(&self) }
-        let newest = journal.ids.lastOperation
-        admit(&self)
-        guard journal.ids.lastOperation != newest, let limit = sources[source].rateLimit else { return }
-        sources[source].rate.pass(limit, now: now.monotonic)
-    }
-
-    /// The events that wait for the rate of a source, and for how long.
-    func rateWait(_ source: Int) -> RateWait? {
-        guard let limit = sources[source].rateLimit, let time = sources[source].rateDeadline,
-            let oldest = sources[source].held.oldest, !sources[source].isSuspended
-        else { return nil }
-        return RateWait(
-            source: sources[source].origin.description, events: sources[source].held.deliveries, since: oldest.time,
-            sentence: "RateLimit=\(limit.count)/\(limit.span.brief), \(SpanText.remaining(time - now.monotonic)) more")
-    }
-
-    mutating func sourceRateMayBeBack(_ source: Int) {
-        guard sources.isInUse(source), let time = sources[source].rateDeadline, time <= now.monotonic else { return }
-        sources[source].rateDeadline = nil
-        door.resume(source)
+        let source = operations[ref].source
+        let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
+        changeLoad(-event.load, queue: queue)
+        saveAsWhole(ref)
+        move(event.count, from: .pending, to: .dropped, source: source, target)
+        let reason = "Overflow=drop-oldest"
+        let isLast = operations[ref].entries.isEmpty
+        reportRefusal(event, .dropped, reason, source: source, target, endsOperation: isLast)
+        if isLast { finish(ref, .dropped, reason: reason) }
+        return true
     }
 
     /// Of which bound there is not enough left for `more` to wait on a queue too; `nil`: there is room.
@@ -83,170 +52,6 @@ extension Engine {
         guard let merge = sources[source].merge else { return true }
         return !mergeCandidates(event, source: source, target, behind: behind).contains {
             operations[$0].entries.wouldMerge(event, merge: merge)
-        }
-    }
-
-    /// Bytes that a source may hold however much the others do: of what is not told again, nothing small is lost.
-    static let heldAtLeast = 64 << 10
-
-    /// The most that a source may hold: the smallest backlog of its queues, and of `MaxMemory=` what the other sources leave.
-    func holdLimit(_ source: Int) -> Load {
-        let others = door.heldLoad.bytes - sources[source].held.load.bytes
-        let most = Load(entries: .max / 16, bytes: max(settings.maxMemory - others, Self.heldAtLeast))
-        return sources[source].targets.reduce(most) { .min($0, queues[$1.queue].definition.bound) }
-    }
-
-    mutating func hold(_ event: Event, source: Int) {
-        let targets = sources[source].targets
-        let limit = holdLimit(source)
-        let (merge, keepsElapses) = (sources[source].merge, sources[source].keepsElapses)
-        let before = sources[source].held.load
-        let annulled = sources[source].held.add(
-            event, merge: merge, events: sources[source].pathEvents, keepsElapses: keepsElapses, limit: limit)
-        door.addHeld(sources[source].held.load - before)
-        // A change that is annulled for `Events=` alone would come back with the events that are stored one by one.
-        if let annulled, annulled > 0 { saveHolds(source) } else if annulled != nil { saveHeld(event, source) }
-        let kept = sources[source].held.count
-        if annulled == nil { sources[source].held.refused += event.count }
-        for target in targets {
-            if let annulled {
-                enter(event.count, at: .held, source: source, target)
-                move(annulled, from: .held, to: .annulled, source: source, target)
-            } else {
-                refuse(event, .dropped, "more than \(kept) events held back", source: source, target)
-            }
-        }
-        if annulled != nil { noteHeld(source) }
-        if !sources[source].holds {
-            door.resume(source)
-            heldMayHaveEnded(source)
-        } else {
-            holdInRim(source, limit: limit)
-        }
-    }
-
-    mutating func wait(_ source: Int, for obstacle: SourceObstacle) {
-        switch obstacle {
-        case .queue(let queue): queues[queue].heldSources.append(source)
-        case .total: door.waitForTotal(source)
-        case .store: door.waitForStore(source)
-        case .rate:
-            guard let limit = sources[source].rateLimit else { return }
-            let time = sources[source].rate.next(limit, now: now.monotonic)
-            // Another one after a reload.
-            guard sources[source].rateDeadline != time else { return }
-            sources[source].rateDeadline = time
-            deadlines.add(.sourceRate(source), .monotonic, at: time)
-        }
-    }
-
-    /// A descriptor is not read any more at once; a path source when no more changes can be kept.
-    mutating func holdInRim(_ source: Int, limit: Load) {
-        guard !sources[source].isHeldInRim, case .source(let id) = sources[source].origin else { return }
-        let held = sources[source].held.load
-        let isFull = held.entries >= limit.entries || held.bytes >= limit.bytes
-        guard id.kind == .descriptor || (id.kind == .path && isFull) else { return }
-        sources[source].isHeldInRim = true
-        actions.append(.hold(id))
-    }
-
-    /// The bound that holds a source back, with its queue.
-    func heldBy(_ source: Int) -> String? {
-        guard sources[source].holds, !sources[source].isSuspended else { return nil }
-        for target in sources[source].targets where queues[target.queue].heldSources.contains(source) {
-            let state = queues[target.queue]
-            guard let measure = state.fullness else { continue }
-            return "\(state.definition.limit(measure)) of queue \(state.definition.name)"
-        }
-        guard door.heldByTotal.contains(source) else { return nil }
-        return door.load.fullness(within: settings.bound, isWaitedFor: true).map(settings.limit)
-    }
-
-    // MARK: Let go
-
-    /// Lets go what a source holds, as far as there is room, and returns what keeps the rest back. `isFirst`: it stands
-    /// first in its line.
-    @discardableResult
-    mutating func letGo(_ source: Int, isFirst: Bool) -> SourceObstacle? {
-        guard sources.isInUse(source), !sources[source].isSuspended else { return nil }
-        while let event = sources[source].held.next() {
-            if let obstacle = rateObstacle(event, source) ?? obstacle(event, source: source, isFirst: isFirst) {
-                wait(source, for: obstacle)
-                return obstacle
-            }
-            letGoNext(source, mayDrop: true)
-        }
-        if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
-        door.roomMoved()
-        if sources[source].isHeldInRim, case .source(let id) = sources[source].origin {
-            sources[source].isHeldInRim = false
-            actions.append(.release(id))
-        }
-        sourceMayHaveEnded(source)
-        if sources[source].isRemoved { releaseRemoved(source) }
-        return nil
-    }
-
-    /// The held events of a removed source are gone, and with them the room that was kept for them.
-    mutating func releaseRemoved(_ source: Int) {
-        let targets = sources[source].targets
-        releaseSourceIfUnused(source)
-        for target in targets {
-            releaseHandlerIfUnused(target.handler)
-            releaseQueueIfUnused(target.queue)
-        }
-    }
-
-    /// Lets go everything, room or not: its routes are about to change.
-    mutating func letGoAll(_ source: Int) {
-        while sources[source].holds { letGoNext(source, mayDrop: false) }
-        if sources[source].held.refused > 0 { sources[source].held.refused = 0 }
-    }
-
-    /// Held events go to the new targets when they are released.
-    mutating func reroute(_ source: Int, to targets: TargetList) {
-        let count = sources[source].held.events.reduce(0) { $0 + $1.count }
-        guard count > 0 else { return }
-        for target in sources[source].targets { move(count, from: .held, to: .annulled, source: source, target) }
-        for target in targets { enter(count, at: .held, source: source, target) }
-    }
-
-    /// Takes out the event that a source lets go next.
-    mutating func removeHeld(_ source: Int) -> Event? {
-        let before = sources[source].held.load
-        defer { door.addHeld(sources[source].held.load - before) }
-        return sources[source].held.removeNext()
-    }
-
-    private mutating func letGoNext(_ source: Int, mayDrop: Bool) {
-        guard let event = removeHeld(source) else { return }
-        door.lettingGo = source
-        defer { door.lettingGo = nil }
-        saveHolds(source)
-        for target in sources[source].targets {
-            move(event.count, from: .held, to: .pending, source: source, target)
-        }
-        letGo(event, of: source) { engine in
-            engine.passRate(source) { engine in
-                engine.admitAll(
-                    event, source: source, engine.sources[source].targets, depth: mayDrop ? 0 : 1, isCounted: true)
-            }
-        }
-    }
-
-    mutating func letGo(heldBy queue: Int) {
-        guard queues.isInUse(queue) else { return }
-        while let source = queues[queue].heldSources.first {
-            // It is still there, and first: nobody behind it may pass.
-            if letGo(source, isFirst: true) == .queue(queue) { return }
-            queues[queue].heldSources.removeFirst()
-        }
-    }
-
-    mutating func letGoHeldByTotal() {
-        while let source = door.heldByTotal.first {
-            if letGo(source, isFirst: true) == .total { return }
-            door.removeFirstOfTotal()
         }
     }
 }

@@ -32,3 +32,44 @@ struct RateWindow: Sendable {
         while times.count > limit.count { _ = times.removeFirst() }
     }
 }
+
+/// `RateLimit=` of a source; that of a queue is in `RateGate`.
+extension Engine {
+    /// The obstacle that comes before all others: the source has made too many operations lately. An event that joins a
+    /// waiting operation makes none.
+    func rateObstacle(_ event: Event, _ source: Int) -> SourceObstacle? {
+        guard sources[source].traits.contains(.rateLimit), let limit = sources[source].rateLimit, !event.isNothing,
+            sources[source].rate.isFull(limit, now: now.monotonic)
+        else { return nil }
+        let mayJoin = sources[source].merge != nil
+        let joins = sources[source].targets.allSatisfy { target in
+            mayJoin && !mergeCandidates(event, source: source, target).isEmpty
+        }
+        return joins ? nil : .rate
+    }
+
+    /// Counts what an event makes, which is one for all its handlers.
+    mutating func passRate(_ source: Int, _ admit: (inout Engine) -> Void) {
+        guard sources[source].traits.contains(.rateLimit) else { return admit(&self) }
+        let newest = journal.ids.lastOperation
+        admit(&self)
+        guard journal.ids.lastOperation != newest, let limit = sources[source].rateLimit else { return }
+        sources[source].rate.pass(limit, now: now.monotonic)
+    }
+
+    /// The events that wait for the rate of a source, and for how long.
+    func rateWait(_ source: Int) -> RateWait? {
+        guard let limit = sources[source].rateLimit, let time = sources[source].rateDeadline,
+            let oldest = sources[source].held.oldest, !sources[source].isSuspended
+        else { return nil }
+        return RateWait(
+            source: sources[source].origin.description, events: sources[source].held.deliveries, since: oldest.time,
+            sentence: "RateLimit=\(limit.count)/\(limit.span.brief), \(SpanText.remaining(time - now.monotonic)) more")
+    }
+
+    mutating func sourceRateMayBeBack(_ source: Int) {
+        guard sources.isInUse(source), let time = sources[source].rateDeadline, time <= now.monotonic else { return }
+        sources[source].rateDeadline = nil
+        door.resume(source)
+    }
+}

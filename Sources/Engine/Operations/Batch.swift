@@ -22,15 +22,6 @@ extension Engine {
         submitIfFree(ref)
     }
 
-    /// Monotonic microsecond at which its delay is over, or was cut short.
-    func endOfDelay(_ ref: OperationRef, _ definition: SharedDefinition) -> Int64 {
-        let delay = delay(of: operations[ref], definition)
-        let times = operations[ref].times
-        let end = times.made + min(delay, .max / 4)
-        guard definition.value.constraints.batchSize != nil, times.latest == 0 else { return end }
-        return max(times.made, min(end, times.wakeUp))
-    }
-
     /// `, or 3 more entries`; empty: it waits for no batch.
     func batchSentence(_ ref: OperationRef) -> String {
         guard let size = definition(of: ref).value.constraints.batchSize else { return "" }

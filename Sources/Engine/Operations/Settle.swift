@@ -37,17 +37,6 @@ extension Engine {
 
     private static func microseconds(_ span: TimeSpan) -> Int64 { min(Int64(clamping: span.microseconds), never) }
 
-    /// Its delay, or the quiet of its key, may be over.
-    mutating func submissionIsDue(_ ref: OperationRef, _ clock: Clock) {
-        guard operations.isAlive(ref), operations[ref].turn.station == .unsubmitted else { return }
-        if operations[ref].times.latest != 0, clock == .monotonic {
-            let time = operations[ref].times.wakeUp
-            if time > now.monotonic { return deadlines.add(.submission(ref), .monotonic, at: time) }
-            setStartTimeout(ref)
-        }
-        submitIfFree(ref)
-    }
-
     // MARK: Across a restart
 
     /// Microseconds left until it is submitted though events come; `nil`: it does not settle.

@@ -47,41 +47,6 @@ extension Engine {
         operation.turn.isExclusive = definition.value.overlap != .parallel || definition.value.constraints.once != nil
     }
 
-    /// Where it stands among the ready ones (`Priority=`).
-    func level(_ definition: SharedDefinition, on queue: Int, of id: UInt64) -> UInt8 {
-        let own = priorities.isEmpty ? nil : priorities[id]
-        return UInt8(queues[queue].isSerial ? 2 : (own ?? definition.value.constraints.priority).rank)
-    }
-
-    private mutating func setStartDeadlines(_ ref: OperationRef, _ definition: SharedDefinition) {
-        let delay = delay(of: operations[ref], definition)
-        if delay > 0, !isBatchFull(ref, definition) {
-            operations[ref].times.wakeUp = now.monotonic + min(delay, .max / 4)
-        }
-        beginSettling(ref)
-        if operations[ref].times.wakeUp > now.monotonic {
-            deadlines.add(.submission(ref), .monotonic, at: operations[ref].times.wakeUp)
-            followDelay(ref)
-        }
-        setStartTimeout(ref)
-        expectStart(ref)
-    }
-
-    /// Anew after a reload.
-    mutating func setStartTimeout(_ ref: OperationRef) {
-        if let time = startDeadline(ref) { deadlines.add(.startTimeout(ref), .monotonic, at: time) }
-    }
-
-    /// Monotonic microsecond by which it has to start (`StartTimeoutSec=`), counted from its delay on, or from when its
-    /// key is quiet.
-    func startDeadline(_ ref: OperationRef) -> Int64? {
-        let definition = definition(of: ref)
-        let timeout = definition.value.constraints.startTimeout.microseconds
-        guard timeout < UInt64(Int64.max / 4) else { return nil }
-        let times = operations[ref].times
-        return max(endOfDelay(ref, definition), times.latest == 0 ? 0 : times.wakeUp) + Int64(timeout)
-    }
-
     // MARK: Submission
 
     /// An operation was made: it has its place at once, or is told of as pending.
@@ -119,14 +84,5 @@ extension Engine {
 
     mutating func report(_ ref: OperationRef) {
         actions.append(.report(.operation(operations[ref].id, operations[ref].state)))
-    }
-
-    // MARK: Never started
-
-    mutating func startTimedOut(_ ref: OperationRef) {
-        guard operations.isWaiting(ref), let time = startDeadline(ref), time <= now.monotonic else { return }
-        let span = handlers[operations[ref].handler].definition.value.constraints.startTimeout
-        let cause = waitSentence(ref).map { " (\($0))" } ?? ""
-        finish(ref, Verdict(result: .failed, reason: "waited too long for its start: StartTimeoutSec=\(span)\(cause)"))
     }
 }

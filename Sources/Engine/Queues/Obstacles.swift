@@ -115,9 +115,6 @@ extension Scheduler {
         return lanes[place].isSuspended ? .suspended(queue: place) : .reload(queue: place)
     }
 
-    /// The first queue, of those that a queue runs through, that has no width left.
-    func fullPlace(_ queue: Int) -> Int? { lanes[queue].chain.first { !lanes[$0].hasWidth } }
-
     private func serialHead(_ queue: Int) -> Ticket? {
         lanes[queue].rules.isSerial ? lanes[queue].line.peek(level: 2, in: operations, at: nil) : nil
     }

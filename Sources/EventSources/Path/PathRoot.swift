@@ -32,7 +32,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     var hasBegun = false
     /// The limit that leaves it without a watch (`PathRoot+Polling.swift`).
     var blindness: SystemError?
-    private(set) lazy var polling = PollClock(hub) { [unowned self] in poll() }
+    private(set) lazy var polling = RepeatingClock(hub) { [unowned self] in poll() }
     /// The look of the last listing.
     var look: PathLook?
     /// Of the path itself, where it is a symbolic link, and of entries that are followed (`PathRoot+Links.swift`).

@@ -200,60 +200,6 @@ package struct PathTrigger: Equatable, Sendable {
     }
 }
 
-/// `Prune=` of `[Path]`: folders that are not walked.
-package struct PathPrune: Equatable, Sendable {
-    package var globs: [PathGlob]
-
-    package init(globs: [PathGlob] = []) { self.globs = globs }
-
-    package var isEmpty: Bool { globs.isEmpty }
-
-    /// Whether a folder may be pruned or not for where it stands, and not for its name alone.
-    package var dependsOnPlace: Bool { globs.contains { !$0.isOfName } }
-
-    /// Whether a folder is not walked.
-    ///
-    /// - Parameters:
-    ///   - path: of the folder, absolute.
-    ///   - root: what is watched; it is always walked.
-    package func prunes(_ path: [UInt8], below root: [UInt8]) -> Bool {
-        if globs.isEmpty || path.count <= root.count { return false }
-        let below = path[(root.count + (root.last == UInt8(ascii: "/") ? 0 : 1))...]
-        return globs.contains { $0.matches(below) }
-    }
-
-    /// Whether a folder that a path goes through is not walked.
-    package func prunes(anyOf path: [UInt8], below root: [UInt8]) -> Bool {
-        if globs.isEmpty { return false }
-        let ends = path.indices.filter { $0 > root.count && path[$0] == UInt8(ascii: "/") }
-        return ends.contains { prunes(Array(path[..<$0]), below: root) }
-    }
-}
-
-/// `Include=` and `Exclude=` of `[Path]`.
-package struct PathFilter: Equatable, Sendable {
-    /// Empty: everything.
-    package var include: [PathGlob]
-    package var exclude: [PathGlob]
-
-    package init(include: [PathGlob] = [], exclude: [PathGlob] = []) {
-        self.include = include
-        self.exclude = exclude
-    }
-
-    /// Whether news of a path is let through.
-    ///
-    /// - Parameter root: what is watched; of a file, its name counts as the path below.
-    package func lets(_ path: [UInt8], below root: [UInt8]) -> Bool {
-        if include.isEmpty, exclude.isEmpty { return true }
-        let slash = UInt8(ascii: "/")
-        let isRoot = path.count <= root.count
-        let start = isRoot ? (path.lastIndex(of: slash) ?? -1) + 1 : root.count + (root.last == slash ? 0 : 1)
-        let below = path[min(start, path.endIndex)...]
-        return (include.isEmpty || include.contains { $0.matches(below) }) && !exclude.contains { $0.matches(below) }
-    }
-}
-
 /// `[Unit]`: state changes of systemd units.
 package struct UnitTrigger: Equatable, Sendable {
     /// `Unit=`: names with their suffix, or globs. Never empty.

@@ -1,5 +1,5 @@
 /// Does its work again and again, while it is started. Confined to the hub's context.
-final class PollClock {
+final class RepeatingClock {
     private let hub: InotifyHub
     private let work: () -> Void
     /// Microseconds; `nil`: it is stopped.

@@ -1,0 +1,102 @@
+import Schedule
+import WatchFile
+
+/// Elapses of a span of time: how many, and the newest of them.
+struct MissedElapses: Equatable, Sendable {
+    /// Microseconds, ascending.
+    var instants: [Int64] = []
+    var count = 0
+
+    init(instants: [Int64] = [], count: Int = 0) {
+        self.instants = instants
+        self.count = count
+    }
+
+    init(_ elapses: NewestElapses) { self.init(instants: elapses.instants, count: elapses.count) }
+
+    /// The same on another clock.
+    func moved(by distance: Int64) -> MissedElapses {
+        MissedElapses(instants: instants.map { $0 + distance }, count: count)
+    }
+}
+
+/// `CatchUp=`, `CatchUpMaxSec=`: elapses that were missed while watchd was not running, or while the machine slept.
+extension Engine {
+    /// `tooOld`: how many more there were, longer ago than `CatchUpMaxSec=`. What is not caught up is counted and told.
+    mutating func catchUp(
+        _ missed: [MissedElapses], tooOld: Int, _ rule: TimerRule, _ source: Int, _ reason: String
+    ) {
+        guard !sources[source].isSuspended, case .source(let id) = sources[source].origin else { return }
+        let elapses = TimerRule.joined(missed, limit: TimerRule.mostCaughtUp)
+        let policy = rule.trigger.catchUp
+        let taken = policy == .none ? 0 : policy == .one ? elapses.count : elapses.instants.count
+        let lost = elapses.count + tooOld - taken
+        if lost > 0 {
+            sources[source].counters.gap += lost
+            let bound = policy == .none ? "" : ", CatchUpMaxSec=\(rule.trigger.catchUpLimit)"
+            actions.append(.report(.missed(id, count: lost, "\(reason) (CatchUp=\(policy.rawValue)\(bound))")))
+        }
+        guard let newest = elapses.instants.last else { return }
+        switch policy {
+        case .none: break
+        case .one: accept(.timer(scheduled: newest), count: elapses.count, from: source)
+        case .all: for instant in elapses.instants { accept(.timer(scheduled: instant), from: source) }
+        }
+    }
+
+    /// Elapses that were missed while watchd was not running.
+    mutating func catchUp(_ source: Int, since: Clocks.Since) {
+        guard let rule = timerRule(source), !sources[source].isSuspended,
+            let missed = clocks.missed(rule, since: since)
+        else { return }
+        catchUp(missed.elapses, tooOld: missed.tooOld, rule, source, "watchd was not running")
+    }
+
+    /// Once everything else has been restored.
+    mutating func catchUp(_ state: StoredState) {
+        for (id, stamp) in state.timers.sorted(by: { $0.key.description < $1.key.description }) {
+            guard let source = sources.index(of: .source(id)), !sources[source].isRemoved, sources[source].isTimer
+            else { continue }
+            // A suspension that has ended meanwhile: what came before its end was not missed.
+            let until = state.suspensions[id.description]?.compactMap(\.until).filter { $0 <= now.realtime }.max()
+            let times = [stamp.seen, stamp.lastElapse, until].compactMap { $0 }.filter { $0 >= ClockWatch.earliest }
+            guard let time = times.max() else { continue }
+            let since = Clocks.Since(time: time, isExact: stamp.isLast)
+            if clocks.isSet { catchUp(source, since: since) } else { clocks.waitForClock(id, since: since) }
+        }
+    }
+}
+
+extension Clocks {
+    /// Elapses that were missed while watchd was not there, and how many more there were longer ago than
+    /// `CatchUpMaxSec=`. `nil`: nobody knows.
+    func missed(_ rule: TimerRule, since: Since) -> (elapses: [MissedElapses], tooOld: Int)? {
+        let toWall = lapse.toWall
+        // The start of watchd, on the wall clock as it is now.
+        let end = started.boottime + toWall
+        let oldest = min(since.time, end)
+        let base = max(oldest, end - rule.catchUpLimit)
+        let tooOld =
+            rule.newestElapses(after: oldest, through: base, limit: 1).count
+            + rule.newestSlots(after: oldest - toWall, through: base - toWall, limit: 1).count
+        // One at the very start is not missed: it fires.
+        var missed = [rule.newestElapses(after: base, through: end - 1, limit: TimerRule.mostCaughtUp)]
+        missed.append(
+            rule.newestSlots(after: base - toWall, through: end - toWall, limit: TimerRule.mostCaughtUp)
+                .moved(by: toWall))
+        // Of timers that elapse more often and catch nothing up, a crash leaves the last elapse unknown.
+        let count = missed.reduce(tooOld) { $0 + $1.count }
+        let isOften = Int64(count) > (end - oldest) / TimerState.stampPeriod + 1
+        if rule.trigger.catchUp == .none, isOften, !since.isExact { return nil }
+        return (missed, tooOld)
+    }
+
+    /// Keeps in mind since when elapses are missed, until the clock is set.
+    mutating func waitForClock(_ id: SourceID, since: Since) { unset[id] = since }
+
+    /// The timers that have waited for the clock to be set, in the order of their names.
+    mutating func takeUnset() -> [(id: SourceID, since: Since)] {
+        defer { unset = [:] }
+        return unset.sorted { $0.key.description < $1.key.description }.map { ($0.key, $0.value) }
+    }
+}
