@@ -14,7 +14,8 @@ extension Failure {
         case .remote(let reply): self.init(reply, screen)
         case .disconnected:
             self.init(
-                message: "watchd hung up before it answered", help: "is it stopping? journalctl -u watchd",
+                message: "watchd hung up before it answered",
+                help: "is it stopping, or has it too many clients? journalctl -u watchd",
                 exitCode: .unreachable)
         case .timedOut(let milliseconds):
             self.init(
@@ -28,6 +29,14 @@ extension Failure {
         case .system(let error):
             self.init(message: "talking to watchd at \(socketPath): \(error)", exitCode: .unreachable)
         }
+    }
+
+    /// A call that takes too long for who waits, though watchd answers others.
+    init(unfinished awaited: String, after milliseconds: Int) {
+        self.init(
+            message: "\(awaited) has taken \(Self.span(milliseconds)) and is not over",
+            help: "watchd answers, and “watchctl status” says what waits; --timeout SPAN waits longer",
+            exitCode: .failed)
     }
 
     private static func span(_ milliseconds: Int) -> String {

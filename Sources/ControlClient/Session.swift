@@ -55,8 +55,8 @@ struct Session: Sendable {
     private static let patienceForStatus = 5_000
 
     /// `nil`: the daemon does not say.
-    func statusSoon() -> GetStatus.Reply? {
-        let patience = min(Self.patienceForStatus, limit ?? .max)
+    func statusSoon(within longest: Int = .max) -> GetStatus.Reply? {
+        let patience = min(Self.patienceForStatus, limit ?? .max, longest)
         let reply = try? connect().call(GetStatus.fullName, timeout: patience)
         return try? reply?.parameters()
     }
@@ -197,6 +197,9 @@ struct Session: Sendable {
         do throws(ClientError) {
             return try body()
         } catch {
+            if case .timedOut(let milliseconds) = error, statusSoon(within: milliseconds) != nil {
+                throw Failure(unfinished: awaited, after: milliseconds)
+            }
             throw Failure(error, socketPath: socketPath, awaited, screen)
         }
     }

@@ -245,7 +245,9 @@ extension Manager {
           queue: ?string
         ) -> (
           # How many operations were cancelled.
-          cancelled: int
+          cancelled: int,
+          # The store cannot be written now, and why: an operation of a durable queue comes back after a crash of watchd.
+          unsaved: ?string
         )
 
         # Give an operation that waits on a concurrent queue another place among the ready ones. It holds until the operation has

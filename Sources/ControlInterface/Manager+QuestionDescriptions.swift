@@ -35,6 +35,8 @@ extension Manager {
           max_processes: int,
           # Operations that have not started yet.
           operations_pending: int,
+          # Operations that have started and not ended.
+          operations_running: int,
           # Resident memory of the daemon.
           memory_bytes: int,
           # Bytes of what is pending: what events carry, and a fixed cost of each.

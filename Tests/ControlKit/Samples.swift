@@ -94,7 +94,9 @@ package enum Samples {
                     : .init(name: "images"),
                 .init(name: "queue/images", suspended: 1)),
             Sample(Resume.self, .init(name: "images"), .init(name: "queue/images", suspended: 0)),
-            Sample(Cancel.self, isFull ? .init(id: 4711) : .init(queue: "images"), .init(cancelled: 3)),
+            Sample(
+                Cancel.self, isFull ? .init(id: 4711) : .init(queue: "images"),
+                .init(cancelled: 3, unsaved: isFull ? "no space left on device" : nil)),
             Sample(
                 Retry.self, isFull ? .init(id: 4711) : .init(name: "backup"),
                 .init(operations: [.init(failed: 4711, operation: 4713)])),
@@ -155,6 +157,7 @@ package enum Samples {
         status.totals = counters
         status.processes = 2
         status.operationsPending = 5
+        status.operationsRunning = 1
         status.next = [
             .init(source: "timer/report", time: "2026-11-20T10:00:02.000000Z", handlers: ["report"]),
             .init(source: "timer/nightly", time: "2026-11-21T02:30:00.000000Z", handlers: ["backup", "tell"]),

@@ -152,6 +152,31 @@ import Testing
         }
     }
 
+    /// It has no process that could be found again.
+    @Test func aLineThatAWorkerHadIsNamedAfterAKillAsWell() throws {
+        let text = """
+            [Custom job]
+            Stream=/bin/sh -c 'until [ -e @/go ]; do [ -e @/watch ] || exit 1; sleep 0.02; done'
+            Coalesce=no
+            Ack=yes
+
+            """
+        try Lives.run(text, settings: Self.settings) { lives in
+            for _ in 1...2 { try lives.watchd.emit("job") }
+            try wait(for: "the note") { try storedMark("waiting", lives).contains("job") }
+            try wait(for: "one to run") {
+                try lives.operations(of: "job").filter { $0.state == .executing }.count == 1
+            }
+            lives.kill()
+            try lives.folder.write("go", "")
+            try lives.start()
+            let loss = "2 operations that waited on queues that are not durable: job (2)"
+            try wait(for: "the loss to be told") {
+                try problems(lives) == ["watchd: the last watchd ended without a stop and lost \(loss)"]
+            }
+        }
+    }
+
     /// The store has a note of it, at most two seconds old.
     @Test func whatWaitedIsNamedAfterAKillAsWell() throws {
         let text = """
@@ -180,7 +205,7 @@ import Testing
             #expect(lives.watchd.logText.contains("cleanly last time and lost \(loss)"))
             #expect(try lives.watchd.control("status").text.contains("after an end without a stop"))
             // Each is found by its number, and by its handler.
-            let why = "lost: watchd ended without a stop before it ran"
+            let why = "lost: watchd ended without a stop before it was done"
             for id in waiting {
                 try wait(for: "the record of \(id)") { try lives.watchd.control("show", "\(id)").code == 0 }
                 #expect(try lives.watchd.control("show", "\(id)").text.contains(why))

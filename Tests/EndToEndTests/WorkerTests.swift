@@ -168,6 +168,39 @@ import Testing
         }
     }
 
+    @Test func afterKillMinus9NoWorkerBeginsBeforeTheOneThatWasLeftHasEnded() throws {
+        let text = Self.text("a", "Ack=yes", queue: "Durable=yes")
+        try Lives.run(text, prepare: Self.install) { lives in
+            try lives.folder.write("gate", "")
+            try say("one", in: lives.folder)
+            try wait(for: "the line with it") { lives.folder.lines("lines").count == 1 }
+            lives.kill()
+            try lives.start()
+            try wait(for: "it to be known") { try worker(lives.watchd).state == .stopping }
+            let id = try #require(try lives.watchd.call(ListOperations.self, .init()).operations.first?.id)
+            let waits = try lives.watchd.control("explain", "\(id)").text
+            #expect(waits.contains("the one of the watchd before (process "), "\(waits)")
+            #expect(lives.folder.lines("begun").count == 1)
+            try Linux.unlink(lives.folder["gate"])
+            try lives.watchd.waitForEnded(1, of: "index")
+            #expect(lives.folder.lines("begun").count == 2 && lives.folder.lines("lines").count == 2)
+        }
+    }
+
+    @Test func aWorkerThatWasLeftAndDoesNotEndIsEnded() throws {
+        let text = Self.text("a", "Ack=yes\nTimeoutStopSec=100ms", queue: "Durable=yes")
+        try Lives.run(text, prepare: Self.install) { lives in
+            try lives.folder.write("gate", "")
+            try say("one", in: lives.folder)
+            try wait(for: "the line with it") { lives.folder.lines("lines").count == 1 }
+            lives.kill()
+            try lives.start()
+            try wait(for: "the next one") { lives.folder.lines("begun").count == 2 }
+            try Linux.unlink(lives.folder["gate"])
+            try lives.watchd.waitForEnded(1, of: "index")
+        }
+    }
+
     @Test func aStopLetsAWorkerFinishWhatItHas() throws {
         try Watchd.run(Self.text("a", "Ack=yes\nPrefetch=2"), prepare: Self.install) { watchd in
             try watchd.folder.write("gate", "")

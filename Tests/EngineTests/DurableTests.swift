@@ -275,6 +275,29 @@ import WatchFile
         #expect(again.engine.operation(1) == nil)
     }
 
+    @Test func theProcessOfAnOrphanThatIsCancelledIsAskedToEnd() throws {
+        let fixture = EngineFixture(Self.configuration())
+        fixture.emit("c")
+        var without = Self.configuration()
+        without.handlers.removeAll { $0.name == "c" }
+        without.sources.removeAll { $0.id.name == "c" }
+        var state = state(fixture)
+        state.operations[0].runs = [StoredRun(part: 0, pid: 77, started: fixture.now.realtime)]
+        let again = EngineFixture(without, restoring: state)
+        #expect(
+            again.engine.operation(1)?.waitingFor
+                == "handler/c, which does not exist any more; process 77 may still run")
+        #expect(again.engine.explain(operation: 1)?.last?.code == .orphaned)
+        again.cancel(1)
+        #expect(again.adopted.map(\.pid) == [77] && again.adopted.map(\.isUnwanted) == [true])
+        #expect(again.signals == ["1 SIGTERM tree"])
+        #expect(
+            again.ended.map(\.reason) == ["cancelled while its handler or queue did not exist; SIGTERM to process 77"])
+        // Nobody waits for it.
+        again.end(RunID(operation: 1, attempt: 1), .signaled(15))
+        #expect(again.ended.count == 1)
+    }
+
     @Test func aFailedOneRunsAgainAsANewOne() throws {
         let fixture = EngineFixture(Self.configuration())
         fixture.emit("n", payload: "{}")

@@ -35,7 +35,16 @@ import WatchFile
         }
     }
 
-    @Test func afterTenRoundsTheNextRunWaitsForASecondAndThenItIsALoop() {
+    /// One more round, after the first second in which nobody else wrote, and the next one like that.
+    private func confirm(_ fixture: EngineFixture, _ path: String = "/w/out") {
+        fixture.advance(seconds: 1)
+        #expect(fixture.loops == [] && fixture.running.count == 1)
+        loop(fixture, 1, path)
+        #expect(fixture.running == [])
+        fixture.advance(seconds: 1)
+    }
+
+    @Test func afterTenRoundsTheNextRunWaitsForASecondAndOnceMoreAndThenItIsALoop() {
         let fixture = fixture()
         fixture.path("p", .written, "/w/in")
         loop(fixture, 11)
@@ -47,6 +56,11 @@ import WatchFile
         fixture.advance(seconds: 0.999_999)
         #expect(fixture.running == [])
         fixture.advance(seconds: 0.000_001)
+        #expect(fixture.running == ["h: written:out"] && fixture.loops == [])
+        loop(fixture, 1)
+        #expect(
+            fixture.engine.operation(13)?.waitingFor == "Loop=, 1s more: only h has written here, 11 times in a row")
+        fixture.advance(seconds: 1)
         #expect(fixture.running == ["h: written:out"])
         #expect(fixture.loops.map(\.handler) == ["h"] && fixture.loops.map(\.source) == ["path/p"])
         #expect(fixture.loops.first?.path == Array("/w/out".utf8))
@@ -57,7 +71,7 @@ import WatchFile
         let fixture = fixture()
         fixture.path("p", .written, "/w/in")
         loop(fixture, 11)
-        fixture.advance(seconds: 1)
+        confirm(fixture)
         for _ in 0..<4 {
             loop(fixture, 10)
             #expect(fixture.engine.operationViews.first?.waitReason == .loop)
@@ -108,13 +122,16 @@ import WatchFile
     @Test func whatIsReadALittleLateFellIntoTheRun() {
         let fixture = fixture()
         fixture.path("p", .written, "/w/in")
-        for _ in 0..<11 {
+        func round() {
             fixture.advance(seconds: 0.2)
             fixture.endFirst()
             fixture.advance(seconds: 0.05)
             fixture.path("p", .written, "/w/out")
         }
+        for _ in 0..<11 { round() }
         #expect(fixture.running == [])
+        fixture.advance(seconds: 1)
+        round()
         fixture.advance(seconds: 1)
         #expect(fixture.running == ["h: written:out"] && fixture.loops.count == 1)
     }
@@ -146,7 +163,7 @@ import WatchFile
     @Test func filesWithKeysOfTheirOwnLoopBesideEachOther() {
         let fixture = fixture(key: .perPath, width: 8)
         for file in ["a", "b", "c"] { fixture.path("p", .written, "/w/\(file)") }
-        for _ in 0..<11 {
+        func round() {
             fixture.advance(seconds: 0.2)
             for run in fixture.starts.suffix(3) {
                 for event in run.events {
@@ -155,7 +172,11 @@ import WatchFile
             }
             for run in fixture.runs { fixture.end(run) }
         }
+        for _ in 0..<11 { round() }
         #expect(fixture.running == [])
+        fixture.advance(seconds: 1)
+        #expect(fixture.running.count == 3 && fixture.loops == [])
+        round()
         fixture.advance(seconds: 1)
         #expect(fixture.running.count == 3)
         #expect(Set(fixture.loops.map(\.path)) == Set(["/w/a", "/w/b", "/w/c"].map { Array($0.utf8) }))
@@ -166,15 +187,30 @@ import WatchFile
         fixture.path("p", .written, "/w/x")
         for length in 1...11 { loop(fixture, 1, "/w/x" + String(repeating: ".bak", count: length)) }
         #expect(fixture.running == [])
-        fixture.advance(seconds: 1)
+        confirm(fixture, "/w/x" + String(repeating: ".bak", count: 12))
         #expect(fixture.loops.count == 1 && fixture.running.count == 1)
+    }
+
+    @Test func whoEndsToWriteWhenTheNextRunIsHeldBackIsNoLoop() {
+        let fixture = fixture(stops: true)
+        fixture.path("p", .written, "/w/in")
+        loop(fixture, 11, "/w/in")
+        fixture.advance(seconds: 1)
+        #expect(fixture.running == ["h: written:in"])
+        fixture.endFirst()
+        fixture.advance(seconds: 3600)
+        #expect(fixture.loops == [] && fixture.running == [])
+        #expect(fixture.engine.sourceViews.first?.suspensions.isEmpty == true)
+        fixture.path("p", .written, "/w/in")
+        loop(fixture, 9, "/w/in")
+        #expect(fixture.running.count == 1, "the count has begun anew")
     }
 
     @Test func stopSuspendsTheSource() {
         let fixture = fixture(stops: true)
         fixture.path("p", .written, "/w/in")
         loop(fixture, 11)
-        fixture.advance(seconds: 1)
+        confirm(fixture)
         #expect(fixture.loops.map(\.isStopped) == [true])
         #expect(fixture.engine.sourceViews.first?.suspensions.map(\.by) == ["Loop=stop"])
         loop(fixture, 1)
@@ -222,8 +258,8 @@ import WatchFile
     @Test func itIsFoundWhereFilesSettleToo() {
         let fixture = fixture(settle: SettleRule(quiet: .seconds(2)))
         fixture.path("p", .written, "/w/in")
-        for _ in 0..<11 {
-            fixture.advance(seconds: 2)
+        for _ in 0..<12 {
+            fixture.advance(seconds: 10)
             loop(fixture, 1)
         }
         fixture.advance(seconds: 10)
@@ -233,8 +269,9 @@ import WatchFile
     @Test func retriesBelongToTheRun() {
         let fixture = fixture { $0.retry = .times(1, after: 1) }
         fixture.path("p", .written, "/w/in")
-        for _ in 0..<11 {
-            fixture.advance(seconds: 0.2)
+        for _ in 0..<12 {
+            #expect(fixture.loops == [])
+            fixture.advance(seconds: 1.2)
             fixture.endFirst(.exited(1))
             fixture.advance(seconds: 2)
             loop(fixture, 1)

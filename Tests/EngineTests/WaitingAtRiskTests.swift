@@ -25,4 +25,17 @@ import WatchFile
         #expect(waiting.oldest.map(\.handler) == ["n", "n"])
         #expect(waiting.oldest.map(\.id) == [2, 3])
     }
+
+    @Test func aLineThatAWorkerHasIsInNoProcessOfItsOwn() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.serial("plain")], handlers: [.stream("s")],
+                sources: [.custom("s", to: "s", on: "plain", coalesces: false)]))
+        for worker in fixture.workers { fixture.spawn(worker) }
+        fixture.emit("s")
+        #expect(fixture.lines.count == 1)
+        #expect(fixture.engine.waitingAtRisk(2).counts == ["s": 1])
+        fixture.answer([fixture.lines[0].line.run])
+        #expect(fixture.engine.waitingAtRisk(2).counts.isEmpty)
+    }
 }

@@ -59,9 +59,48 @@ import WatchFile
             fixture.advance(seconds: 31)
             spawnAll(fixture)
         }
-        #expect(fixture.ended.map(\.id) == [poison] && deaths == Engine.temporaryFailureLimit + 1)
-        #expect(fixture.ended[0].reason?.hasPrefix("its worker ended 101 times while it had it: SIGSEGV") == true)
+        #expect(fixture.ended.map(\.id) == [poison] && deaths == Engine.workersLostLimit)
+        #expect(fixture.ended[0].reason?.hasPrefix("its worker ended 5 times while it had it: SIGSEGV") == true)
         #expect(fixture.lines.map(\.line.run.attempt) == [1])
+    }
+
+    @Test func nothingTakesThePlaceOfAWorkerThatAKillHasLeftBeforeItHasEnded() {
+        var state = StoredState()
+        let left = RunID(operation: 7, attempt: 1, part: 0)
+        state.workers = [StoredWorker(handler: "h", run: left, pid: 70, started: 1)]
+        state.lastOperationID = 10
+        let fixture = EngineFixture(configuration(.stream("h")), restoring: state)
+        #expect(fixture.adopted.map(\.pid) == [70] && fixture.workers.isEmpty)
+        fixture.line("f", "a")
+        #expect(
+            fixture.engine.operationViews.first?.waitingFor
+                == "a worker of h: the one of the watchd before (process 70) has to end first")
+        fixture.advance(seconds: 10)
+        #expect(fixture.signals == ["7 SIGTERM tree"] && fixture.workers.isEmpty)
+        fixture.advance(seconds: 10)
+        #expect(fixture.signals.last == "7 SIGKILL tree" && fixture.workers.isEmpty)
+        fixture.end(left, .signaled(9))
+        #expect(fixture.workers.count == 1)
+        spawnAll(fixture)
+        #expect(fixture.lines.count == 1)
+    }
+
+    @Test func theLineWhoseWorkersAnswerNonsenseFailsAsRetryCounts() {
+        let fixture = EngineFixture(configuration(.stream("h") { $0.retry = .times(1, after: 1) }))
+        spawnAll(fixture)
+        fixture.line("f", "poison")
+        fixture.line("f", "good")
+        var deaths = 0
+        while fixture.ended.isEmpty, deaths < 50 {
+            deaths += 1
+            fixture.send(.workerIsBroken(fixture.workers[0], "wrote “x” to $WATCHD_ACK_FD, which is no answer"))
+            fixture.endWorker(fixture.workers[0], .signaled(15))
+            fixture.advance(seconds: 31)
+            spawnAll(fixture)
+        }
+        #expect(deaths == 2 * Engine.workersLostLimit)
+        #expect(fixture.ended.map(\.attempt) == [2])
+        #expect(fixture.lines.count == 1, "those behind it have their turn")
     }
 
     @Test func theOtherWorkersGoOn() {

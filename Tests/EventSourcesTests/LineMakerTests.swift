@@ -36,6 +36,27 @@ import WatchFile
         }
     }
 
+    @Test func oneThatIsCutIsLoggedOnceAMinute() throws {
+        try Folder.with { folder in
+            let path = folder["socket"].pathBytes
+            var whole = trigger(.stream(.unix(path)))
+            whole.include = []
+            try Rim.with {
+                StreamSource($0, .unix(path), .stream, whole, $1, isDurable: false)
+            } then: { rim, _ in
+                try rim.waitUntilArmed()
+                let socket = try Linux.socket(for: .unix(path), .stream, nonBlocking: false).release()
+                defer { FileDescriptor(owning: socket).close() }
+                try Linux.connect(socket, .unix(path))
+                try Linux.writeAll(socket, "ab\nabcdef\n12345\nend\n".utf8)
+                try wait(for: "the end, got \(rim.texts)") { rim.texts == ["ab", "abcd", "1234", "end"] }
+                #expect(rim.gap == 2)
+                #expect(rim.warnings.count == 1)
+                #expect(rim.warnings.first?.hasSuffix("longer than MaxLength=4 told by the beginning only") == true)
+            }
+        }
+    }
+
     @Test func theSameOfATail() throws {
         try Folder.with { folder in
             try folder.write("log", "")

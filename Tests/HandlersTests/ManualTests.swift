@@ -28,7 +28,7 @@ struct ManualTests {
         for (name, _) in ChildEnvironment.scalars { #expect(names.contains(name), "\(name)") }
         let acquired = SemaphoreDefinition.variable("name")
         #expect(names.contains(acquired))
-        let others: Set<String> = ["WATCHD_PART", "WATCHD_INSTANCE", acquired]
+        let others: Set<String> = ["WATCHD_PART", "WATCHD_INSTANCE", "WATCHD_WORKER", acquired]
         let known = Set(ChildEnvironment.scalars.map { $0.0 }).union(others)
         for name in names where name.hasPrefix("WATCHD_") { #expect(known.contains(name), "\(name) is not set") }
     }

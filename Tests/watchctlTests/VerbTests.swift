@@ -26,7 +26,10 @@ struct VerbTests: VerbTesting {
         (["group", "enter", "deploy", "--pid", "4242"], "17\n"),
         (["group", "leave", "deploy", "17"], "left deploy\n"),
         (["wait", "images"], "images: nothing waits or runs\n"),
-        (["cancel", "4711"], "3 operations cancelled\n"),
+        (
+            ["cancel", "4711"],
+            "3 operations cancelled; not stored yet: no space left on device; after a crash it may come back\n"
+        ),
         (["cancel", "images"], "3 operations cancelled\n"),
         (
             ["reload"],

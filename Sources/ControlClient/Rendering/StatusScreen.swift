@@ -135,8 +135,9 @@ struct StatusScreen {
     private var running: [Styled] {
         let isUsualKnown = status.running.contains { $0.usualUsec != nil }
         let usual = isUsualKnown ? [Table.Column(title: "USUALLY", isNumber: true)] : []
-        return operations(
-            "RUNNING (\(Phrases.count(status.running.count)))", status.running,
+        let more = status.operationsRunning - status.running.count
+        let lines = operations(
+            "RUNNING (\(Phrases.count(status.operationsRunning)))", status.running,
             last: [.init(title: "FOR", isNumber: true)] + usual
                 + [.init(title: "CAUSE", isFlexible: true, isWrapped: true)]
         ) { operation in
@@ -147,6 +148,12 @@ struct StatusScreen {
                         ?? (operation.progress.map { Styled("\($0) ", .green) } ?? Styled("")) + Styled(operation.cause)
                 ]
         }
+        return lines.isEmpty ? lines : lines + left(more)
+    }
+
+    /// Those that the section does not show.
+    private func left(_ count: Int) -> [Styled] {
+        count > 0 ? [Styled("  \(Phrases.count(count)) more: watchctl operations", .dim)] : []
     }
 
     private var waiting: [Styled] {
@@ -164,8 +171,7 @@ struct StatusScreen {
                 .init(title: "SINCE", isNumber: true), .init(title: "FOR", isFlexible: true, isWrapped: true),
             ], and: held
         ) { [Styled(screen.age($0.submitted)), Styled(reason($0))] }
-        guard more > 0, !lines.isEmpty else { return lines }
-        return lines + [Styled("  \(Phrases.count(more)) more: watchctl operations", .dim)]
+        return lines.isEmpty ? lines : lines + left(more)
     }
 
     private func reason(_ operation: OperationSummary) -> String {

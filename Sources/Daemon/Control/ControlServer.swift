@@ -60,6 +60,7 @@ final class Acceptor {
     /// Of the administrators. Asked once, for the first client whose rights depend on it: the answer may come over the
     /// network, and the libraries of the name service stay in memory.
     private lazy var group = try? Linux.groupID(named: "watchd")
+    private var isRefusalTold = false
     private var closing: (() -> Void)?
     private var bound: QueueBound<Acceptor> { QueueBound(self, to: context) }
 
@@ -126,16 +127,26 @@ final class Acceptor {
         guard let epoll, let peer = try? Peer(socket.rawValue, group: group, connection: number), mayConnect(peer)
         else {
             socket.close()
+            noteRefusal()
             return reserve.refill()
         }
         connections[number] = ControlConnection(
             socket, peer: peer, context: context, epoll: epoll, service: service, requests: requests
         ) { [unowned self] in
             connections[number] = nil
+            if connections.count < ControlServer.connectionLimit / 2 { isRefusalTold = false }
             reserve.refill()
             closeIfIdle()
         }
         connections[number]?.start()
+    }
+
+    /// Told once, until half of the connections are free again.
+    private func noteRefusal() {
+        guard closing == nil, !isRefusalTold else { return }
+        isRefusalTold = true
+        let most = "at most \(ControlServer.connectionLimit), \(ControlServer.connectionsPerUser) of one user"
+        logger.log(.warning, "a client was refused: \(connections.count) connections are open (\(most))")
     }
 
     private func mayConnect(_ peer: Peer) -> Bool {

@@ -113,7 +113,7 @@ struct Request: Sendable {
         case Cancel.fullName:
             let parameters: Cancel.Parameters = try call.parameters()
             return .plain { runtime, done in
-                runtime.forOwner(of: parameters.id, peer, done) { runtime.cancel(parameters, done) }
+                runtime.forOwner(of: parameters.id, peer, done) { runtime.cancel(parameters, peer.role, done) }
             }
         default: return try change(call, peer)
         }

@@ -23,12 +23,17 @@ struct Adoption {
         for index in state.operations.indices where state.operations[index].isExecuting {
             state.operations[index].runs = runs(of: state.operations[index])
         }
+        // Of one start, who was started first is the worker itself.
+        for process in found.sorted(by: { $0.started < $1.started }) where process.isWorker {
+            guard !state.workers.contains(where: { $0.run == process.run }) else { continue }
+            state.workers.append(
+                StoredWorker(handler: process.handler, run: process.run, pid: process.pid, started: process.started))
+        }
         let known = Set(state.operations.map(\.id))
         let durable = Set(configuration.queues.filter(\.isDurable).map(\.name))
         for process in found where !known.contains(process.run.operation) && !durable.contains(process.queue) {
-            if !process.isSupervised, !process.handler.isEmpty, !hasEnded(process.run.operation) {
-                state.operations.append(operation(process))
-            }
+            if process.isSupervised || process.isWorker || process.handler.isEmpty { continue }
+            if !hasEnded(process.run.operation) { state.operations.append(operation(process)) }
         }
     }
 

@@ -15,6 +15,8 @@ package struct StoredState: Sendable {
     package var booted: Set<SourceID> = []
     /// Processes of supervised commands that ran when it was written.
     package var processes: [StoredProcess] = []
+    /// Workers that the watchd before has left running. The store does not know them.
+    package var workers: [StoredWorker] = []
     /// How far sources had read, as they said it (`Input.lines`).
     package var positions: [SourceID: [UInt8]] = [:]
     /// How operations ended that others waited for when watchd stopped.
@@ -32,6 +34,19 @@ package struct StoredState: Sendable {
     package var idsReserved: UInt64 = 0
 
     package init() {}
+}
+
+/// A worker of a `Stream=` handler that an earlier watchd has left running.
+package struct StoredWorker: Equatable, Sendable {
+    package var handler: String
+    package var run: RunID
+    package var pid: Int32
+    /// Wall clock, microseconds.
+    package var started: Int64
+
+    package init(handler: String, run: RunID, pid: Int32, started: Int64) {
+        (self.handler, self.run, self.pid, self.started) = (handler, run, pid, started)
+    }
 }
 
 /// An operation that a durable queue has accepted, or one whose process was left running.
@@ -218,4 +233,11 @@ package enum StoreCondition: Equatable, Sendable {
     case working
     /// A sentence.
     case failing(String)
+}
+
+extension StoredOperation {
+    /// `process 4711`, `processes 4711, 4712`.
+    var processes: String {
+        (runs.count == 1 ? "process " : "processes ") + runs.map { "\($0.pid)" }.joined(separator: ", ")
+    }
 }

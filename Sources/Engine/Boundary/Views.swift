@@ -252,6 +252,9 @@ extension Engine {
         queues.indices.reduce(unsafeStarts.count) { $0 + queues[$1].waiting }
     }
 
+    /// Operations that have not ended and run.
+    package var operationsRunning: Int { operations.count - operationsWaiting }
+
     /// The oldest operations that run (or wait), at most `limit`.
     package func oldestViews(_ limit: Int, running isRunning: Bool) -> [OperationView] {
         let unsafe = Set(unsafeStarts.map(\.id))
@@ -513,7 +516,8 @@ extension Engine {
             id: orphan.id, handler: orphan.handler, queue: orphan.queue, origin: orphan.origin,
             key: orphan.keys.first, state: .pending, events: list.events, entries: list.count,
             deliveries: list.deliveries, depth: orphan.depth, submitted: orphan.submitted, attempt: orphan.attempt)
-        view.waitingFor = "\(missing), which does not exist any more"
+        let living = orphan.runs.isEmpty ? "" : "; \(orphan.processes) may still run"
+        view.waitingFor = "\(missing), which does not exist any more\(living)"
         view.waitReason = .orphaned
         view.trace = traces.trace(of: list.events)
         (view.isDurable, view.isStored) = (orphan.isDurable, true)

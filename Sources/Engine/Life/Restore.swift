@@ -22,6 +22,7 @@ extension Engine {
         restore(booted: state.booted)
         for hold in state.held { restore(hold) }
         restore(state.processes)
+        restore(state.workers)
         noteLostMembers(state)
         restore(state.operations, state.results)
         tellLostMembers(state)
@@ -274,8 +275,24 @@ extension Engine {
         var view = view(orphan)
         (view.state, view.result, view.ended) = (.cancelled, .cancelled, now.realtime)
         view.reason = "cancelled while its handler or queue did not exist"
+        if !orphan.runs.isEmpty {
+            view.reason? += "; SIGTERM to \(orphan.processes)"
+            endRuns(of: orphan)
+        }
         actions.append(.report(.ended(view)))
         return true
+    }
+
+    /// Processes that an earlier watchd has started for it, and whose `KillSignal=` nobody knows any more.
+    private mutating func endRuns(of orphan: StoredOperation) {
+        let definition = SharedDefinition(HandlerDefinition(name: orphan.handler, action: .exec([])))
+        for stored in orphan.runs {
+            let run = RunID(operation: orphan.id, attempt: max(1, orphan.attempt), part: stored.part)
+            var request = AdoptRequest(run: run, definition: definition, pid: stored.pid, started: stored.started)
+            request.isUnwanted = true
+            actions.append(.adopt(request))
+            actions.append(.signal(run, number: 15, mode: .tree))
+        }
     }
 
     // MARK: Sources

@@ -2,7 +2,8 @@ import WatchFile
 
 /// Work that is in memory only: a kill of watchd loses it.
 package struct WaitingAtRisk: Sendable {
-    /// Operations that have not run, and deliveries that sources hold back, by handler.
+    /// Operations that have not run, or run without a process of their own, and deliveries that sources hold back, by
+    /// handler.
     package fileprivate(set) var counts: [String: Int] = [:]
     /// The oldest of the operations.
     package fileprivate(set) var oldest: [OperationView] = []
@@ -53,7 +54,13 @@ extension Engine {
 
     private func isAtRisk(_ operation: Operation) -> Bool {
         let record = operation.record
-        return !operation.progress.isRunning && !record.isDurable && !record.isLong && !comesAgain(operation.source)
+        return !record.isDurable && !record.isLong && !comesAgain(operation.source)
+            && !(operation.progress.isRunning && operation.runs.contains(where: isFoundAgain))
+    }
+
+    /// Whether the next watchd finds a process of the run's own; a line that a worker has is in no hands then.
+    private func isFoundAgain(_ run: Run) -> Bool {
+        run.seat == nil && run.definition.value.action.performer == .processes
     }
 
     /// The next watchd is told the same by itself.

@@ -7,7 +7,8 @@ import WatchFile
 /// source or, where files have keys of their own, of the same key. After ten rounds the next operation is held back
 /// until a second after that run. An event that comes meanwhile is somebody else's, and the count begins anew; else it
 /// is a loop. Each time that the suspicion was wrong it takes twice as many rounds to wake it again, until the handler has
-/// rested for a minute: a folder in which others write all the while is not held back every ten runs.
+/// rested for a minute: a folder in which others write all the while is not held back every ten runs. It takes a second
+/// quiet pause, after one more round, to find a loop: after the first one, others may just have ended to write.
 struct LoopWatch: Sendable {
     struct Key: Hashable, Sendable {
         var source: Int
@@ -27,6 +28,8 @@ struct LoopWatch: Sendable {
         var rounds = 0
         /// Rounds in a row that are suspicious.
         var suspicious = LoopWatch.rounds
+        /// Nobody else wrote while the last operation was held back.
+        var wasQuiet = false
         /// Operations that are held back.
         var held: [OperationRef] = []
         /// Until this monotonic microsecond, once nothing runs.
@@ -39,7 +42,7 @@ struct LoopWatch: Sendable {
             let isLate = running == 0 && now <= lastEnd + LoopWatch.lateness
             guard isLevel || (running != 1 && !isLate) else { return false }
             if !held.isEmpty { suspicious = min(2 * suspicious, LoopWatch.mostRounds) }
-            (hasOthers, rounds) = (true, 0)
+            (hasOthers, rounds, wasQuiet) = (true, 0, false)
             return true
         }
 
@@ -54,6 +57,7 @@ struct LoopWatch: Sendable {
             guard isFirst else { return true }
             let isRound = lastStart != 0 && made >= lastStart && !hasOthers
             rounds = isRound ? rounds + 1 : 0
+            if !isRound { wasQuiet = false }
             if now - lastEnd > LoopWatch.rest { suspicious = LoopWatch.rounds }
             (hasOthers, lastStart) = (false, now)
             return isRound
@@ -211,8 +215,13 @@ extension Engine {
         guard let key = loops.heldBy[ref.id], let until = loops.states[key]?.until, until <= now.monotonic else {
             return
         }
-        loops.states[key]?.rounds = 0
         let isKnown = loops.found[key] != nil
+        guard isKnown || loops.states[key]?.wasQuiet == true else {
+            loops.states[key]?.wasQuiet = true
+            return release(key)
+        }
+        loops.states[key]?.rounds = 0
+        loops.states[key]?.wasQuiet = false
         let path = operations.isAlive(ref) ? operations[ref].entries.newest?.loopPath : nil
         let stops = sources[key.source].traits.contains(.stopsLoops)
         let loop = FoundLoop(
@@ -250,7 +259,7 @@ extension Engine {
         let name = handlers[key.handler].name
         let wait =
             state.until.map { "\(SpanText.remaining($0 - now.monotonic)) more" } ?? "the end of \(name) and 1s more"
-        return "Loop=, \(wait): only \(name) has written here, \(state.suspicious) times in a row"
+        return "Loop=, \(wait): only \(name) has written here, \(state.rounds) times in a row"
     }
 
     /// A loop is seen as long as it goes on, or is stopped.

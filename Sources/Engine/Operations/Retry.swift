@@ -7,11 +7,15 @@ extension Engine {
     static let temporaryFailure = Exit.exited(75)
     /// As many of those an operation gets at most.
     static let temporaryFailureLimit = 100
+    /// A line that has cost so many workers their lives has had a failed attempt.
+    static let workersLostLimit = 5
 
     /// The attempts that an operation has used up. Kept only for those that have failed once.
     struct Attempts: Sendable {
         var counted = 0
         var temporary = 0
+        /// Workers that have ended with its line, in this attempt and this life of watchd.
+        var workersLost = 0
     }
 
     /// A run has ended and gives back what it held; with the last one its operation's attempt has ended.

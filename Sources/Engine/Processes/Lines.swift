@@ -91,12 +91,14 @@ extension Engine {
         }
         if isHanded, isOldest {
             var used = attempts[ref.id] ?? Attempts()
-            guard used.temporary < Self.temporaryFailureLimit else {
-                let reason = "its worker ended \(used.temporary + 1) times while it had it: \(outcome)"
+            used.workersLost += 1
+            let isItsFault = used.workersLost >= Self.workersLostLimit
+            if isItsFault { used.workersLost = 0 }
+            attempts[ref.id] = used
+            if isItsFault {
+                let reason = "its worker ended \(Self.workersLostLimit) times while it had it: \(outcome)"
                 return attemptEnded(ref, part: run.part, Verdict(result: .failed, reason: reason))
             }
-            used.temporary += 1
-            attempts[ref.id] = used
         }
         putBack(ref)
     }

@@ -38,10 +38,16 @@ struct Worker: Sendable {
         /// Its answers cannot be understood, or it has closed its end of a pipe. A sentence.
         case broken(String)
 
+        /// An earlier watchd started it, and was killed: its standard input has ended.
+        case left
+
+        /// What the worker wrote is no answer, and the line it has may be why.
+        var isNonsense: Bool { if case .broken = self { true } else { false } }
+
         /// It is to blame, so a pause comes before its next start.
         var isFault: Bool {
             switch self {
-            case .idle, .replaced, .unwanted, .stopping: false
+            case .idle, .replaced, .unwanted, .stopping, .left: false
             case .late, .deaf, .broken: true
             }
         }
@@ -139,6 +145,12 @@ struct Worker: Sendable {
         isRestart = false
         enter(.starting(Process(run: run, pid: nil, since: now)), now)
         return .start(run)
+    }
+
+    /// A process that an earlier watchd started: nothing takes its place before it has ended.
+    mutating func adopt(_ process: Process, _ definition: HandlerDefinition, at now: Moment) {
+        guard isDown else { impossible("adopted") }
+        enter(.ending(process, .closing, .left, deadline: Self.patience(definition, now)), now)
     }
 
     mutating func spawned(_ pid: Int32, at now: Moment) {
@@ -269,6 +281,7 @@ extension Worker.Reason {
         case .late(let id): "ended because TimeoutSec= of operation \(id) was over"
         case .deaf(let id): "ended because it did not answer the cancel of operation \(id)"
         case .broken(let why): "ended because it \(why)"
+        case .left: "ended, as the watchd that had started it was killed"
         }
     }
 }

@@ -109,6 +109,36 @@ extension Engine {
                     origin: .run(handler: name), events: [])))
     }
 
+    // MARK: Of an earlier watchd
+
+    /// Workers that a kill of the watchd before has left. They have read the end of their input, and what they had comes
+    /// again: nothing is started in their place before they have ended, for which they have `TimeoutStopSec=`.
+    mutating func restore(_ workers: [StoredWorker]) {
+        for stored in workers {
+            guard let handler = handlers.index(of: stored.handler), let crew = handlers[handler].crew else { continue }
+            adopt(stored, crew)
+        }
+    }
+
+    private mutating func adopt(_ stored: StoredWorker, _ crew: Int) {
+        let (definition, now) = (scheduler.crews[crew].definition, now)
+        var worker = Worker(at: now)
+        let process = Worker.Process(run: stored.run, pid: stored.pid, since: now)
+        worker.adopt(process, definition.value, at: now)
+        let copy =
+            scheduler.crews[crew].members.firstIndex { $0.worker.isDown } ?? scheduler.crews[crew].members.count
+        if copy == scheduler.crews[crew].members.count {
+            scheduler.crews[crew].members.append(Crew.Member(worker: worker))
+        } else {
+            scheduler.crews[crew].members[copy].worker = worker
+        }
+        let seat = Seat(crew: crew, copy: copy)
+        scheduler.crews.note(stored.run, seat)
+        actions.append(
+            .adopt(AdoptRequest(run: stored.run, definition: definition, pid: stored.pid, started: stored.started)))
+        watch(seat)
+    }
+
     // MARK: Ends
 
     /// It gets no further lines, and ends when it is through with those it has.
@@ -190,7 +220,7 @@ extension Engine {
         scheduler.crews[seat.crew].members[seat.copy].idleDeadline = nil
         scheduler.fitRoom(seat.crew)
         let outcome = scheduler.crews[seat.crew].members[seat.copy].worker.outcome ?? "has ended"
-        let isUnasked = before.worker.reason == nil
+        let isUnasked = before.worker.reason?.isNonsense ?? true
         for (index, ref) in held.enumerated() where operations.isAlive(ref) {
             cameBack(ref, isOldest: index == 0 && isUnasked, outcome)
         }
@@ -273,6 +303,9 @@ extension Engine {
         if let next = workers.filter(\.isBackingOff).compactMap(\.deadline).min() {
             let end = workers.lazy.compactMap(\.outcome).first ?? "it has ended"
             return "restarts in \(SpanText.remaining(next - now.monotonic)) (\(end))"
+        }
+        if let left = workers.first(where: { $0.reason == .left })?.process?.pid {
+            return "the one of the watchd before (process \(left)) has to end first"
         }
         return workers.contains { $0.process != nil } ? "being ended" : "none runs"
     }

@@ -7,7 +7,10 @@ extension Engine {
     /// `nil`: nothing is known of it (any more).
     package func explain(operation id: UInt64) -> [Explanation]? {
         let past = explanations { $0.operation == id || $0.other == id }
-        guard let ref = operations.ref(id: id) else { return past.isEmpty ? nil : past }
+        guard let ref = operations.ref(id: id) else {
+            let all = past + (journal.orphans[id].map { [explanation(of: $0)] } ?? [])
+            return all.isEmpty ? nil : all
+        }
         return past + present(ref)
     }
 
@@ -70,6 +73,12 @@ extension Engine {
     }
 
     // MARK: Now
+
+    private func explanation(of orphan: StoredOperation) -> Explanation {
+        Explanation(
+            code: .orphaned, sentence: "waits for \(view(orphan).waitingFor ?? "its handler")", operation: orphan.id,
+            section: "handler/\(orphan.handler)")
+    }
 
     /// Its runs, and what keeps the rest of it from starting.
     private func present(_ ref: OperationRef) -> [Explanation] {

@@ -15,8 +15,8 @@ final class LineMaker {
     private var cutTold = 0
     /// Lines that were cut and are yet to be sifted.
     private var cutUnsifted = 0
-    /// Those that were refused and that the log has not been told of; when it was told last (monotonic, microseconds).
-    private var cutRefused = 0
+    /// Those that the log has not been told of; when it was told last (monotonic, microseconds).
+    private var cutUntold = 0
     private var cutWarned: Int64?
     private static let warningPause: Int64 = 60_000_000
     /// The sender, where it is known for the whole stream.
@@ -113,13 +113,8 @@ final class LineMaker {
 
     /// Nobody sees of these that they were cut, and what was cut off may be what a pattern looks for.
     private func noteRefused(_ count: Int) {
-        cutRefused += count
-        let now = Linux.now(.monotonic)
-        guard cutRefused > 0, cutWarned.map({ now - $0 >= Self.warningPause }) ?? true else { return }
         let what = trigger.exclude.isEmpty ? "Include=" : trigger.include.isEmpty ? "Exclude=" : "Include= or Exclude="
-        let lines = cutRefused == 1 ? "a line" : "\(cutRefused) lines"
-        warn("\(lines) longer than MaxLength=\(trigger.maxLength) refused by \(what), by the beginning only")
-        (cutRefused, cutWarned) = (0, now)
+        warnOfCut(count, "refused by \(what), by the beginning only")
     }
 
     private func sifted(_ fact: LineFact) -> LineFact? {
@@ -134,8 +129,19 @@ final class LineMaker {
 
     /// Lines of which a part is lost, as their events say.
     func noteCut(_ count: Int) {
-        if count > 0 { send(.cut(id, count)) }
-        if filter != nil { cutUnsifted += count }
+        guard count > 0 else { return }
+        send(.cut(id, count))
+        if filter == nil { warnOfCut(count, "told by the beginning only") } else { cutUnsifted += count }
+    }
+
+    /// Once a minute.
+    private func warnOfCut(_ count: Int, _ outcome: String) {
+        cutUntold += count
+        let now = Linux.now(.monotonic)
+        guard cutUntold > 0, cutWarned.map({ now - $0 >= Self.warningPause }) ?? true else { return }
+        let lines = cutUntold == 1 ? "a line" : "\(cutUntold) lines"
+        warn("\(lines) longer than MaxLength=\(trigger.maxLength) \(outcome)")
+        (cutUntold, cutWarned) = (0, now)
     }
 
     /// Data that the kernel had no room for.

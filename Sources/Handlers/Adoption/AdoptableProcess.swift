@@ -9,6 +9,8 @@ package struct AdoptableProcess: Equatable, Sendable {
     package var queue: String
     /// It is a copy (`run.part`) of a supervised process, which has neither handler nor queue.
     package var isSupervised: Bool
+    /// It is a worker of a `Stream=` handler, whose run is no operation's.
+    package var isWorker = false
     /// Name of the event's source, and its kind; other ends of a run than events of a source have one too.
     package var source: String
     package var kind: String
@@ -148,13 +150,17 @@ package struct AdoptableProcess: Equatable, Sendable {
             return variables.first { $0.starts(with: prefix) }
                 .map { String(decoding: $0.dropFirst(prefix.count), as: UTF8.self) }
         }
-        guard let operation = value("OPERATION").flatMap({ UInt64($0) }), Self.operations.contains(operation),
-            let attempt = value("ATTEMPT").flatMap({ Int($0) }), Self.attempts.contains(attempt),
+        let worker = value("WORKER")
+        guard let operation = (worker ?? value("OPERATION")).flatMap({ UInt64($0) }),
+            Self.operations.contains(operation),
+            let attempt = Int(worker == nil ? value("ATTEMPT") ?? "" : "1"), Self.attempts.contains(attempt),
             let part = Int(value("PART") ?? "0")
         else { return nil }
+        isWorker = worker != nil
         let (handler, queue) = (value("HANDLER"), value("QUEUE"))
         isSupervised = handler == nil && queue == nil && value("KIND") == SourceKind.process.rawValue
-        guard isSupervised ? Self.copies.contains(part) : handler != nil && queue != nil && Self.parts.contains(part)
+        guard isSupervised ? Self.copies.contains(part) : handler != nil && Self.parts.contains(part),
+            isSupervised || isWorker || queue != nil
         else { return nil }
         run = RunID(operation: operation, attempt: attempt, part: part)
         self.handler = handler ?? ""

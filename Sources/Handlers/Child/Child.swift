@@ -175,7 +175,8 @@ struct Child: Sendable {
             return all.filter { !$0.starts(with: name) } + [name + Array(notifySocket.utf8)]
         }
         guard let stream = definition.stream, request.events.isEmpty else { return all }
-        return ChildEnvironment.ofWorker(all, definition.name, isAcknowledged: stream.isAcknowledged)
+        return ChildEnvironment.ofWorker(
+            all, definition.name, request.run, isAcknowledged: stream.isAcknowledged)
     }
 
     private typealias LinePipes = (ends: LineEnds, input: Int32, answers: Int32?)

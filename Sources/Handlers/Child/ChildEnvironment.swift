@@ -54,10 +54,13 @@ package enum ChildEnvironment {
         return values.map { Array($0.name.utf8) + [UInt8(ascii: "=")] + $0.value }
     }
 
-    /// Of a worker, which runs before there is an operation.
-    static func ofWorker(_ variables: [[UInt8]], _ handler: String, isAcknowledged: Bool) -> [[UInt8]] {
+    /// Of a worker, which runs before there is an operation. `WATCHD_WORKER` is the number of its run, by which a later
+    /// watchd knows it.
+    static func ofWorker(_ variables: [[UInt8]], _ handler: String, _ run: RunID, isAcknowledged: Bool) -> [[UInt8]] {
         let foreign = ["WATCHD_OPERATION=", "WATCHD_ATTEMPT=", "WATCHD_SOURCE="]
-        let own = ["WATCHD_HANDLER=\(handler)"] + (isAcknowledged ? ["WATCHD_ACK_FD=\(answerDescriptor)"] : [])
+        let own =
+            ["WATCHD_HANDLER=\(handler)", "WATCHD_WORKER=\(run.operation)"]
+            + (isAcknowledged ? ["WATCHD_ACK_FD=\(answerDescriptor)"] : [])
         return variables.filter { variable in !foreign.contains { variable.starts(with: $0.utf8) } }
             + own.map { Array($0.utf8) }
     }

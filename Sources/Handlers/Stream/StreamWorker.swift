@@ -58,8 +58,6 @@ final class StreamWorker: OngoingRun {
 
     func start() {
         var inner = environment
-        // A next watchd has nothing to say to it: it ends with its pipe.
-        inner.instance = { .none }
         inner.send = { [unowned self] in pass($0) }
         let process = CommandRun(request, inner, began: began, ended: {}) { [unowned self] in opened($0) }
         self.process = process

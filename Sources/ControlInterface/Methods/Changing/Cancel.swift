@@ -27,7 +27,12 @@ package enum Cancel: ControlMethod {
 
     package struct Reply: Codable, Equatable, Sendable {
         package var cancelled: Int
+        /// Why the store does not know it yet; `nil`: it does.
+        package var unsaved: String?
 
-        package init(cancelled: Int) { self.cancelled = cancelled }
+        package init(cancelled: Int, unsaved: String? = nil) {
+            self.cancelled = cancelled
+            self.unsaved = unsaved
+        }
     }
 }

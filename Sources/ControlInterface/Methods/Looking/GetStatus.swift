@@ -15,6 +15,7 @@ package enum GetStatus: ControlMethod {
             case isAfterUncleanEnd = "after_unclean_end"
             case maxProcesses = "max_processes"
             case operationsPending = "operations_pending"
+            case operationsRunning = "operations_running"
             case memoryBytes = "memory_bytes"
             case pendingBytes = "pending_bytes"
             case maxPendingBytes = "max_pending_bytes"
@@ -39,6 +40,7 @@ package enum GetStatus: ControlMethod {
         package var processes: Int
         package var maxProcesses: Int
         package var operationsPending: Int
+        package var operationsRunning: Int
         package var memoryBytes: Int
         /// Of what is pending, and how many there may be.
         package var pendingBytes: Int
@@ -76,6 +78,7 @@ package enum GetStatus: ControlMethod {
             processes = 0
             maxProcesses = 0
             operationsPending = 0
+            operationsRunning = 0
             memoryBytes = 0
             pendingBytes = 0
             maxPendingBytes = 0

@@ -120,7 +120,7 @@ extension Runtime {
         }
     }
 
-    func cancel(_ parameters: Cancel.Parameters, _ done: @escaping Request.Completion) {
+    func cancel(_ parameters: Cancel.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         let request: EngineCommand
         if let queue = parameters.queue {
             request = .cancelQueue(name: queue)
@@ -132,7 +132,7 @@ extension Runtime {
         }
         command(request) { [unowned self] answer in
             switch answer {
-            case .cancelled(let count): done(.of(Cancel.Reply(cancelled: count)))
+            case .cancelled(let count): done(.of(Cancel.Reply(cancelled: count, unsaved: store(role)?.reason)))
             case .failure(.noSuchOperation(let id)): isTooLate(id, done)
             default: done(Self.failure(answer))
             }

@@ -55,6 +55,7 @@ extension Runtime {
         reply.processes = processesRunning
         reply.maxProcesses = engine.settings.maxProcesses
         reply.operationsPending = engine.operationsWaiting
+        reply.operationsRunning = engine.operationsRunning
         reply.memoryBytes = Self.memory
         reply.pendingBytes = engine.loadPending.bytes
         reply.containment = parts.containment.description
@@ -269,17 +270,23 @@ extension Runtime {
                 object: "run \($0)", since: now, problem: "starting it hangs", action: "other runs go on beside it",
                 help: "is its program on a file system that does not answer?")
         }
-        let delayed = delayedRuns.map {
-            GetStatus.Problem(
-                object: "run \($0.name)", since: now,
-                problem: role == .administrator ? $0.reason : "something it needs is used up", action: "the run waits")
-        }
         let listing = slow.hung.map {
             GetStatus.Problem(
                 object: $0, since: now, problem: "what it needs from a file system, or a name service, hangs",
                 action: "everything else goes on beside it", help: "does a mount not answer?")
         }
-        return hung + listing + starving(now) + delayed + (slots.map { [$0] } ?? [])
+        return hung + listing + starving(now) + delays(role, now) + (slots.map { [$0] } ?? [])
+    }
+
+    /// Runs that wait for something that is used up: one problem for each reason.
+    private func delays(_ role: Peer.Role, _ now: String) -> [GetStatus.Problem] {
+        Dictionary(grouping: delayedRuns, by: \.reason).sorted { $0.key < $1.key }.map { reason, runs in
+            let names = runs.map(\.name).sorted()
+            return GetStatus.Problem(
+                object: names.count == 1 ? "run \(names[0])" : "watchd", since: now,
+                problem: role == .administrator ? reason : "something it needs is used up",
+                action: names.count == 1 ? "the run waits" : "\(names.count) runs wait, such as \(names[0])")
+        }
     }
 
     private func starving(_ now: String) -> [GetStatus.Problem] {
