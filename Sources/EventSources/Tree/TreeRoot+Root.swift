@@ -3,6 +3,63 @@ import WatchFile
 
 /// The file at the root's own path.
 extension TreeRoot {
+    func anchorChanged(_ change: PathAnchor.Change) {
+        guard !isOver else { return }
+        if case .entry(let event) = change, let root = tree.root, !tree.isFolder(root), !event.isFolder {
+            var event = event
+            event.name = []
+            observe(event, in: FileTree.holder, from: nil)
+            exists = tree.root != nil
+            return owner.rootChanged()
+        }
+        if case .entry(let event) = change, case .attributes = event.change { return }
+        armAnchor()
+        lookAtRoot()
+        // A file that came needs more of its folder than one that was waited for.
+        if tree.root.map({ !tree.isFolder($0) }) ?? false { armAnchor() }
+        pump()
+        owner.rootChanged()
+    }
+
+    /// The file at the path, compared with the one that stood there.
+    func lookAtRoot() {
+        guard !owner.isHeld || !hasBegun else {
+            isRootDirty = true
+            return
+        }
+        take(Swift.Result { () throws(SystemError) in try Self.rootStatus(path) })
+    }
+
+    /// A look at the root's own path.
+    func take(_ result: Swift.Result<FileStatus?, SystemError>) {
+        isRootDirty = false
+        switch result {
+        case .success(let status):
+            exists = status != nil
+            begin()
+            // It is looked again when what it is compared with is there.
+            if record.beginning != .loading { take(root: status) }
+        case .failure(let error):
+            // Nobody knows whether it is there.
+            exists = false
+            isRootDirty = true
+            owner.failed(error)
+        }
+    }
+
+    /// `nil`: nothing stands there. A link that leads nowhere stands for itself.
+    static func rootStatus(_ path: [UInt8]) throws(SystemError) -> FileStatus? {
+        do throws(SystemError) {
+            return try Linux.statusOfAny(path, follows: true)
+        } catch  where error.isOfNothing {
+            do throws(SystemError) {
+                return try Linux.statusOfAny(path)
+            } catch  where error.isOfNothing {
+                return nil
+            }
+        }
+    }
+
     func take(root status: FileStatus?) {
         guard let status else { return rootIsMissing() }
         changeDevice(status)

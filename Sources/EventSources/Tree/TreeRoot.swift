@@ -11,9 +11,9 @@ import WatchFile
 /// moved on, is looked at again when the reports are through. Confined to its context.
 final class TreeRoot: WatchedPath, TreeObserver {
     /// Folders that one scan begins with.
-    private static let foldersPerScan = 256
+    static let foldersPerScan = 256
     /// Names kept while a scan goes on; beyond, it is made once more.
-    private static let touchedLimit = 65_536
+    static let touchedLimit = 65_536
     /// Microseconds in which a folder that came and goes again is nobody's news, where its coming is not.
     private static let fleeting = 2_000_000
 
@@ -30,15 +30,15 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var tree = FileTree()
     /// A folder and its path, as long as no folder is moved.
     var lastPlace: (folder: FileTree.Reference, path: [UInt8])?
-    private var anchor: PathAnchor?
-    private(set) var anchorFailure: SystemError?
+    private(set) var anchor: PathAnchor?
+    var anchorFailure: SystemError?
     private(set) var isOver = false
     /// Everything was listed once, which is where the source begins; or the tree is as it was handled before, and the
     /// first listing is compared with that.
     var hasBegun = false
     private var hasArmed = false
     /// The folders are being watched and listed for the first time.
-    private(set) var isArming = true
+    var isArming = true
     /// How its snapshot of what was handled stands.
     var record = HandledRecord()
     /// The tree is the one of that snapshot, and not of what is mounted over it for a while.
@@ -58,14 +58,14 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var device: UInt64?
     var aside: (device: UInt64, tree: FileTree, isRecorded: Bool)?
     /// The number of the tree: what was found for another one does not count.
-    private var treeNumber = 0
+    var treeNumber = 0
     var isUnmounted = false
 
     /// Folders that are to be listed, the next one last.
-    private var queue: [FileTree.Reference] = []
-    private(set) var isScanning = false
-    private var touched: [FileTree.ID: Set<[UInt8]>] = [:]
-    private var touchedCount = 0
+    var queue: [FileTree.Reference] = []
+    var isScanning = false
+    var touched: [FileTree.ID: Set<[UInt8]>] = [:]
+    var touchedCount = 0
     /// Nodes that could not be looked at where they should stand.
     var doubts: Set<FileTree.Reference> = []
     /// Names that a comparison has left to the reports that came meanwhile. A report says that something has changed,
@@ -77,7 +77,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// Looked at since all reports were through last: should a folder above have been moved meanwhile, it was another's.
     var looks: [FileTree.Reference] = []
     /// Folders of which nothing was taken in while the source is held.
-    private var dirty: Set<FileTree.Reference> = []
+    var dirty: Set<FileTree.Reference> = []
     var isRootDirty = false
     /// Folders that cannot be watched, or read.
     var blind: [FileTree.Reference: SystemError] = [:]
@@ -89,14 +89,14 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var isPolling = false
     /// `Poll=yes` when it was armed last.
     private var polled: Bool
-    private var toldLimit: String?
+    var toldLimit: String?
     /// Comparisons that clients wait for.
-    private var calls: [(Int) -> Void] = []
-    private var toldTrouble: String?
+    var calls: [(Int) -> Void] = []
+    var toldTrouble: String?
     /// Told when the source is not held any more.
     var outbox: [(fact: PathFact, state: PathState?)] = []
     /// Folders that came, and nobody was told.
-    private var fleetingFolders: [FileTree.Reference] = []
+    var fleetingFolders: [FileTree.Reference] = []
     private var areFleetingFoldersPlanned = false
     /// Renames whose reverse was told with them.
     var exchanged: Set<Exchange> = []
@@ -227,63 +227,6 @@ final class TreeRoot: WatchedPath, TreeObserver {
         anchor = nil
     }
 
-    private func anchorChanged(_ change: PathAnchor.Change) {
-        guard !isOver else { return }
-        if case .entry(let event) = change, let root = tree.root, !tree.isFolder(root), !event.isFolder {
-            var event = event
-            event.name = []
-            observe(event, in: FileTree.holder, from: nil)
-            exists = tree.root != nil
-            return owner.rootChanged()
-        }
-        if case .entry(let event) = change, case .attributes = event.change { return }
-        armAnchor()
-        lookAtRoot()
-        // A file that came needs more of its folder than one that was waited for.
-        if tree.root.map({ !tree.isFolder($0) }) ?? false { armAnchor() }
-        pump()
-        owner.rootChanged()
-    }
-
-    /// The file at the path, compared with the one that stood there.
-    func lookAtRoot() {
-        guard !owner.isHeld || !hasBegun else {
-            isRootDirty = true
-            return
-        }
-        take(Swift.Result { () throws(SystemError) in try Self.rootStatus(path) })
-    }
-
-    /// A look at the root's own path.
-    func take(_ result: Swift.Result<FileStatus?, SystemError>) {
-        isRootDirty = false
-        switch result {
-        case .success(let status):
-            exists = status != nil
-            begin()
-            // It is looked again when what it is compared with is there.
-            if record.beginning != .loading { take(root: status) }
-        case .failure(let error):
-            // Nobody knows whether it is there.
-            exists = false
-            isRootDirty = true
-            owner.failed(error)
-        }
-    }
-
-    /// `nil`: nothing stands there. A link that leads nowhere stands for itself.
-    static func rootStatus(_ path: [UInt8]) throws(SystemError) -> FileStatus? {
-        do throws(SystemError) {
-            return try Linux.statusOfAny(path, follows: true)
-        } catch  where error.isOfNothing {
-            do throws(SystemError) {
-                return try Linux.statusOfAny(path)
-            } catch  where error.isOfNothing {
-                return nil
-            }
-        }
-    }
-
     func eventsWereLost() {
         guard !isOver else { return }
         exchanged = []
@@ -327,155 +270,6 @@ final class TreeRoot: WatchedPath, TreeObserver {
         guard owner.isHeld, hasBegun else { return false }
         if folder == FileTree.holder { isRootDirty = true } else { dirty.insert(tree.reference(folder)) }
         return true
-    }
-
-    // MARK: Scanning
-
-    /// - Parameter how: flags of `FileTree.Flags.scan`.
-    func enqueue(_ folder: FileTree.ID, _ how: FileTree.Flags) {
-        if !tree.has(.isQueued, folder) { queue.append(tree.reference(folder)) }
-        // A comparison stays one.
-        tree.set(how.union(.isQueued), folder)
-    }
-
-    /// Begins the next scan, where there is something to be listed and none goes on.
-    func pump() {
-        guard !isScanning, !isOver, record.beginning != .loading else { return }
-        guard !owner.isHeld || !hasBegun else {
-            // It is armed, as far as the source waits for it.
-            if isArming { owner.rootChanged() }
-            return
-        }
-        var requests: [TreeScan.Request] = []
-        while requests.count < Self.foldersPerScan, let next = queue.popLast() {
-            guard let id = tree.id(next), tree.has(.isQueued, id), tree.isFolder(id) else { continue }
-            requests.append(
-                TreeScan.Request(
-                    folder: next, inode: tree[id].inode, path: fullPath(id), how: tree.takeScan(id)))
-        }
-        guard !requests.isEmpty else { return settle() }
-        isScanning = true
-        hub.trail?("scan \(requests.map { "\($0.path.printable) \($0.inode) \($0.how.rawValue)" })")
-        (touched, touchedCount) = ([:], 0)
-        var inotify: Swift.Result<Int32, SystemError>?
-        if owner.polls {
-            hub.beginArming()
-        } else {
-            inotify = Swift.Result { () throws(SystemError) in try hub.beginScan().release() }
-        }
-        let scan = TreeScan(
-            requests: requests, mask: mask, prune: prune, ignoring: ignoring?.rules, root: path, inotify: inotify,
-            room: hub.room)
-        let number = treeNumber
-        owner.beside { () throws(SystemError) in
-            scan.run()
-        } then: { [weak self, hub] result in
-            let listings = (try? result.get()) ?? []
-            hub.whenCaughtUp {
-                guard let self, !self.isOver else { return hub.endScan(listings.compactMap(\.watch)) }
-                self.take(TreeListings(listings), number)
-            }
-        }
-    }
-
-    /// Nothing is left to be listed.
-    private func settle() {
-        if isArming { armed() }
-        tellGone()
-        oldPrune = PathPrune()
-        forgetFormerIgnoring()
-        answerCalls()
-        if record.isComparing {
-            // A change that there is no room for, and one that is still to be asked for, is not told yet.
-            if dirty.isEmpty, !isRootDirty, outbox.isEmpty, !due.isBusy { compared() }
-        } else if isRootNews {
-            noteRoot()
-        }
-        let limit = limit
-        let trouble = trouble ?? ignoreTrouble
-        if trouble != toldTrouble, let trouble { owner.warn(trouble) }
-        toldTrouble = trouble
-        guard limit != toldLimit else { return }
-        toldLimit = limit
-        owner.rootChanged()
-    }
-
-    /// Every folder is watched.
-    private func armed() {
-        isArming = false
-        hub.endArming()
-        due.isPaused = false
-        if !hasBegun {
-            hasBegun = true
-            if isRecording { storeAll() }
-        }
-        owner.rootChanged()
-    }
-
-    private func take(_ listings: TreeListings, _ number: Int) {
-        guard number == treeNumber else { return endScan(listings) }
-        var listings = listings
-        let isThrough = takeIn(&listings)
-        storeSilent()
-        guard !isThrough else { return endScan(listings) }
-        let rest = listings
-        hub.after(0) { [weak self, hub] in
-            guard let self, !isOver else { return hub.endScan(rest.watches) }
-            take(rest, number)
-        }
-    }
-
-    func compare(then: @escaping (Int) -> Void) {
-        calls.append(then)
-        if owner.polls { poll() } else { lookAtRoot() }
-        if let root = tree.root, tree.isFolder(root) { enqueue(root, [.isDeep, .isCompared]) }
-        pump()
-    }
-
-    /// Nothing is left to be listed.
-    private func answerCalls() {
-        guard !calls.isEmpty, dirty.isEmpty, !isRootDirty, !isPolling, outbox.isEmpty, !due.isBusy else { return }
-        let ended = calls
-        calls = []
-        let waiting = due.written.compactMap { tree.id($0) }.count {
-            tree.has(.isRecovered, $0) && owner.tellsContent(of: fullPath($0), path)
-        }
-        for then in ended { then(waiting) }
-    }
-
-    /// Goes on with another tree, whose folders are not watched.
-    func replaceTree(with other: FileTree) {
-        giveUpWatches(of: tree)
-        due.forgetAll()
-        treeNumber += 1
-        (tree, lastPlace) = (other, nil)
-        (queue, doubts, doubtedNames, missed, looks, dirty, blind, silent) = ([], [], [], [:], [], [], [:], [:])
-        (fleetingFolders, touched, exchanged) = ([], [:], [])
-        ignoreFilesGone(below: path)
-    }
-
-    private func endScan(_ listings: TreeListings) {
-        hub.trail?("scan ends")
-        isScanning = false
-        (touched, touchedCount) = ([:], 0)
-        hub.endScan(listings.watches)
-        planDoubts()
-        planPoll()
-        pump()
-    }
-
-    /// A report about this name: what a scan that goes on says of it may be older.
-    func touch(_ folder: FileTree.ID, _ name: [UInt8]) {
-        guard isScanning, touchedCount <= Self.touchedLimit else { return }
-        touchedCount += 1
-        touched[folder, default: []].insert(name)
-    }
-
-    /// Too much was reported while the scan went on: it says nothing.
-    var isScanOutdated: Bool { touchedCount > Self.touchedLimit }
-
-    func isTouched(_ folder: FileTree.ID, _ name: [UInt8]) -> Bool {
-        touched.isEmpty ? false : touched[folder]?.contains(name) ?? false
     }
 
     /// A node that goes.
