@@ -223,7 +223,10 @@ extension SeededGenerator {
     mutating func snapshotRoot() -> SnapshotRoot {
         var root = SnapshotRoot(RootIdentity(device: 7, inode: .max, born: number()))
         if chance(50) { root.instead = .missing }
-        if chance(70) { root.scope = SnapshotScope(isRecursive: true, prune: list(3) { $0.chance(50) ? ".git" : "" }) }
+        if chance(70) {
+            root.scope = SnapshotScope(
+                isRecursive: true, prune: list(3) { $0.chance(50) ? ".git" : "" }, followsLinks: chance(50))
+        }
         root.startsWithout = upTo(4)
         return root
     }

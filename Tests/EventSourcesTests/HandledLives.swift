@@ -17,6 +17,7 @@ struct HandledSetup {
     var isRecursive = false
     var prune: [String] = []
     var ignoreFile: String?
+    var follows = false
 
     static func with(_ files: [String], _ body: (inout HandledSetup) throws -> Void) throws {
         try Folder.with { folder in
@@ -42,6 +43,7 @@ struct HandledSetup {
             paths: [root], events: events, filter: filter, isRecursive: isRecursive, prune: Self.prune(prune))
         trigger.initial = initial
         trigger.ignoreFile = ignoreFile.map { Array($0.utf8) }
+        trigger.followsLinks = follows
         return trigger
     }
 

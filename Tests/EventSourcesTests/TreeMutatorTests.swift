@@ -20,34 +20,52 @@ import WatchFile
         try run(seed, polling: PathTrigger.Polling(isAlways: true, interval: .milliseconds(5)))
     }
 
-    private func run(_ seed: UInt64, polling: PathTrigger.Polling = PathTrigger.Polling()) throws {
-        try TreeSetup.with([.created, .written, .deleted, .renamed], polling: polling) { setup in
-            var mutator = TreeMutator(setup.folder, seed: seed)
+    @Test(arguments: Seeds.range(4, long: 150)) func theSameThroughLinks(seed: UInt64) throws {
+        try run(seed, follows: true)
+    }
+
+    @Test(arguments: Seeds.range(4, long: 50)) func theSameThroughLinksWhereNothingIsWatched(seed: UInt64) throws {
+        try run(seed, follows: true, polling: PathTrigger.Polling(isAlways: true, interval: .milliseconds(5)))
+    }
+
+    private func run(
+        _ seed: UInt64, follows: Bool = false, polling: PathTrigger.Polling = PathTrigger.Polling()
+    ) throws {
+        try TreeSetup.with([.created, .written, .deleted, .renamed], follows: follows, polling: polling) { setup in
+            if follows { try setup.folder.makeFolder("out/shared") }
+            var mutator = TreeMutator(setup.folder, seed: seed, makesLinks: follows)
+            func truth() -> TreeTruth {
+                follows ? TreeTruth(followed: setup.folder) : TreeTruth(mutator, setup.folder)
+            }
             var random = SeededGenerator(seed: seed &+ 1_000_000)
             for round in 0..<12 {
-                let (before, seen) = (TreeTruth(mutator, setup.folder), setup.rim.paths.count)
+                let (before, seen) = (truth(), setup.rim.paths.count)
                 // What somebody wrote at the last look (as a child of another test may) is told at the next.
                 let earlier = polling.isAlways ? mutator.touched : []
                 mutator.beginRound()
                 for _ in 0..<(1 + random.upTo(30)) { mutator.step() }
                 // Some are compared.
                 if random.chance(25) { setup.rim.core.queue.sync { setup.hub.loseEvents() } }
-                let after = TreeTruth(mutator, setup.folder)
+                let after = truth()
                 func facts() -> [PathFact] {
                     setup.rim.paths.dropFirst(seen).filter { !setup.below($0.path).hasPrefix("last") }
                 }
                 func flaw() -> String? {
-                    after.flaw(facts(), since: before, mutator, earlier: earlier, below: setup.below)
+                    after.flaw(
+                        facts(), since: before, mutator, earlier: earlier, allowsFleeting: follows, below: setup.below)
                 }
                 do {
                     try wait(for: "all to be told", seconds: 10) {
                         flaw() == nil && after.untold(by: setup.source, setup.rim) == nil
+                            && (!follows || after.unknown(by: setup.source, setup.rim) == nil)
                     }
                     try setup.settle()
                     if let flaw = flaw() { throw TimedOut(description: flaw) }
                 } catch {
                     let told = facts().map { setup.text($0) }.joined(separator: "\n")
-                    let reason = flaw() ?? after.untold(by: setup.source, setup.rim) ?? "\(error)"
+                    let reason =
+                        flaw() ?? after.untold(by: setup.source, setup.rim)
+                        ?? after.unknown(by: setup.source, setup.rim) ?? "\(error)"
                     let story = mutator.story(with: setup.rim.trail)
                     Issue.record("seed \(seed), round \(round): \(reason)\n\(told)\n\(story)")
                     return

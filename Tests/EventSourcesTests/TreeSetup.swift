@@ -16,7 +16,7 @@ struct TreeSetup {
 
     static func with(
         _ events: PathEvents = .changed, prune: [String] = [], filter: PathFilter = PathFilter(),
-        ignoreFile: String? = nil, polling: PathTrigger.Polling = PathTrigger.Polling(),
+        ignoreFile: String? = nil, follows: Bool = false, polling: PathTrigger.Polling = PathTrigger.Polling(),
         before: (Folder) throws -> Void = { _ in },
         _ body: (TreeSetup) throws -> Void
     ) throws {
@@ -29,6 +29,7 @@ struct TreeSetup {
                 prune: PathPrune(globs: globs))
             trigger.polling = polling
             trigger.ignoreFile = ignoreFile.map { Array($0.utf8) }
+            trigger.followsLinks = follows
             try Rim.with {
                 PathSource($0, trigger, $1)
             } then: { rim, source in

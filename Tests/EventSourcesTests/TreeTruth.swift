@@ -23,6 +23,8 @@ struct TreeTruth {
     }
 
     private(set) var states: [String: State] = [:]
+    /// Paths of links, and those through links.
+    private(set) var behindLinks: Set<String> = []
 
     init(_ mutator: TreeMutator, _ folder: Folder) {
         for path in mutator.paths() {
@@ -31,6 +33,44 @@ struct TreeTruth {
             states[path] = State(
                 inode: status.inode, size: isFolder ? 0 : status.size, modified: isFolder ? 0 : status.modified,
                 isFolder: isFolder, changed: status.changed)
+        }
+    }
+
+    /// With what links lead to.
+    init(followed folder: Folder) {
+        let root = folder["in"].pathBytes
+        var rest = [""]
+        while let next = rest.popLast() {
+            var way: LinkWay?
+            for entry in (try? Linux.readFolder(folder["in/\(next)"])) ?? [] {
+                let path = next + String(decoding: entry.name, as: UTF8.self)
+                let full = folder["in/\(path)"].pathBytes
+                guard !path.hasPrefix("last"), let own = try? Linux.lstat(full) else { continue }
+                let link =
+                    own.kind == .symbolicLink ? LinkLook.at(full, below: root, ownPaths: [], &way) : nil
+                let status = link?.status ?? own
+                let isFolder = status.kind == .folder
+                states[isFolder ? path + "/" : path] = State(
+                    inode: status.inode, size: isFolder ? 0 : status.size, modified: isFolder ? 0 : status.modified,
+                    isFolder: isFolder, changed: status.changed)
+                if isFolder { rest.append(path + "/") }
+                if link != nil || behindLinks.contains(next) { behindLinks.insert(isFolder ? path + "/" : path) }
+            }
+        }
+    }
+
+    /// What the source knows and does not stand there, or the reverse; `nil`: nothing.
+    func unknown(by source: QueueBound<any EventSource>, _ rim: Rim) -> String? {
+        let known = rim.on(source) { source in
+            var known: Set<String> = []
+            ((source as? PathSource)?.roots.first as? TreeRoot)?.tree.visit { entry in
+                let path = String(decoding: entry.path, as: UTF8.self)
+                if !path.isEmpty, !path.hasPrefix("last") { known.insert(entry.kind == .folder ? path + "/" : path) }
+            }
+            return known
+        }
+        return known.symmetricDifference(states.keys).min().map {
+            "\($0) is \(known.contains($0) ? "gone" : "unknown")"
         }
     }
 
@@ -85,7 +125,7 @@ struct TreeTruth {
         }
         for path in last.keys where !mutator.touched.contains(path) && before.states[path] == states[path] {
             if let inode = states[path]?.inode, mutator.linked.contains(inode) { continue }
-            if earlier.contains(path) { continue }
+            if earlier.contains(path) || behindLinks.contains(path) || before.behindLinks.contains(path) { continue }
             if allowsFleeting, states[path] == nil { continue }
             return "\(path) was told, and is unchanged"
         }

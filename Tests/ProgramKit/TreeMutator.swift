@@ -18,11 +18,13 @@ package struct TreeMutator: Sendable {
     /// No two give a file the same mode: a change of the inode's time alone counts as one of the content.
     private let number: Int
     private let of: Int
+    /// Symbolic links lead to what is there, too, and are switched.
+    private let makesLinks: Bool
 
     /// - Parameter number: of several in the same tree, this is which one.
-    package init(_ folder: Folder, seed: UInt64, number: Int = 0, of: Int = 1) {
+    package init(_ folder: Folder, seed: UInt64, number: Int = 0, of: Int = 1, makesLinks: Bool = false) {
         self.folder = folder
-        (self.number, self.of) = (number, of)
+        (self.number, self.of, self.makesLinks) = (number, of, makesLinks)
         random = SeededGenerator(seed: seed)
     }
 
@@ -67,6 +69,7 @@ package struct TreeMutator: Sendable {
         let folders = [""] + all.filter { $0.hasSuffix("/") }
         let files = all.filter { !$0.hasSuffix("/") }
         let place = random.pick(folders) + random.pick(["a", "b", "c", "aa", "ab", "d1", "d2"])
+        if makesLinks, random.chance(30) { return linkStep(folders, files, place) }
         switch random.upTo(13) {
         case 0, 1, 2: write(place)
         case 3 where !files.isEmpty: write(random.pick(files))
@@ -94,7 +97,9 @@ package struct TreeMutator: Sendable {
 
     private mutating func write(_ path: String) {
         // What is written by another name of a file is not reported.
-        if let status = try? Linux.lstat(folder["in/\(path)"]), status.links > 1 { return }
+        if let status = try? Linux.lstat(folder["in/\(path)"]) {
+            if status.links > 1 || (makesLinks && status.kind == .symbolicLink) { return }
+        }
         touch(path)
         count += 1
         note("write \(path)")
@@ -116,6 +121,35 @@ package struct TreeMutator: Sendable {
         touch(place)
         note("symlink \(place)")
         try? Linux.symlink(folder["in/\(place)"], to: "/nowhere/at/all")
+    }
+
+    /// A link is made or switched, or something changes beside the tree, where links lead.
+    private mutating func linkStep(_ folders: [String], _ files: [String], _ place: String) {
+        let name = random.pick(["a", "b", "d", "d/a", "d/b"])
+        switch random.upTo(6) {
+        case 0: outside("write \(name)") { try $0.append(name, "x") }
+        case 1: outside("remove \(name)") { try Linux.unlink($0[name]) }
+        case 2: outside("make d") { try Linux.mkdir($0["d"], mode: 0o755) }
+        case 3: outside("rename d") { try Linux.rename($0["d"], to: $0["e"]) }
+        default: leadSomewhere(folders, files, place)
+        }
+    }
+
+    private mutating func outside(_ text: String, _ work: (Folder) throws -> Void) {
+        note("beside the tree: \(text)")
+        try? work(Folder(path: folder["out/shared"]))
+    }
+
+    private mutating func leadSomewhere(_ folders: [String], _ files: [String], _ place: String) {
+        let name = files.isEmpty || random.chance(50) ? place : random.pick(files)
+        let beside = ["out/shared", "out/shared/a", "out/shared/d", "out/shared/d/b", "out/shared/e"]
+        let inside = folders.map { "in/\($0)".trimmed } + files.map { "in/\($0)" } + ["in/\(place)"]
+        let target = folder[random.chance(40) ? random.pick(beside) : random.pick(inside)]
+        touch(name)
+        note("lead \(name) to \(target)")
+        let new = folder["out/link"]
+        try? Linux.symlink(new, to: target)
+        do { try Linux.rename(new, to: folder["in/\(name)"]) } catch { try? Linux.unlink(new) }
     }
 
     private mutating func makeFolder(_ path: String) {

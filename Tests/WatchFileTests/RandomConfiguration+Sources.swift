@@ -98,7 +98,7 @@ extension RandomConfiguration {
             filter: PathFilter(include: globs(), exclude: globs()), isRecursive: isRecursive,
             prune: PathPrune(globs: isRecursive ? globs() : []))
         trigger.stopsLoops = bool
-        trigger.followsLinks = !isRecursive && bool
+        trigger.followsLinks = bool
         if isRecursive { trigger.ignoreFile = maybe { $0.bool ? Array(".gitignore".utf8) : [0x61, 0x20, 0xFF] } }
         trigger.polling = PathTrigger.Polling(isAlways: bool, interval: span(from: 1000))
         // Of a tree nothing is recorded.

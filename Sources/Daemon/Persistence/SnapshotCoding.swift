@@ -38,7 +38,7 @@ extension StateCoding {
     static func encode(_ root: SnapshotRoot) -> [UInt8] {
         var writer = ByteWriter(capacity: 64)
         writer.put(byte: version)
-        writer.put(flags(root.instead != nil, root.scope.isRecursive))
+        writer.put(flags(root.instead != nil, root.scope.isRecursive, root.scope.followsLinks))
         writer.put(root.startsWithout)
         for identity in [root.identity, root.instead].compactMap(\.self) {
             writer.put(identity.device)
@@ -54,14 +54,15 @@ extension StateCoding {
 
     static func snapshotRoot(_ bytes: [UInt8]) -> SnapshotRoot? {
         decode(bytes) { reader throws(DamagedBytes) in
-            let flags = try reader.flags(3)
+            let flags = try reader.flags(7)
             let starts = try reader.int(0...largestCount)
             var root = SnapshotRoot(try reader.identity())
             if flags & 1 != 0 { root.instead = try reader.identity() }
             if flags & 2 != 0 {
                 root.scope = SnapshotScope(
                     isRecursive: true,
-                    prune: try reader.list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.text() })
+                    prune: try reader.list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.text() },
+                    followsLinks: flags & 4 != 0)
             }
             root.startsWithout = starts
             return root

@@ -69,9 +69,11 @@ package struct SnapshotScope: Hashable, Sendable {
     package var isRecursive = false
     /// `Prune=`, as `PathGlob` writes it.
     package var prune: [String] = []
+    /// `FollowSymlinks=`, of everything.
+    package var followsLinks = false
 
-    package init(isRecursive: Bool = false, prune: [String] = []) {
-        (self.isRecursive, self.prune) = (isRecursive, prune)
+    package init(isRecursive: Bool = false, prune: [String] = [], followsLinks: Bool = false) {
+        (self.isRecursive, self.prune, self.followsLinks) = (isRecursive, prune, followsLinks)
     }
 }
 

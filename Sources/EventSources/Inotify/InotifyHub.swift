@@ -307,13 +307,10 @@ package final class InotifyHub {
 
     private func pairInTrees(_ from: InotifyEvent, _ to: InotifyEvent) {
         var left = trees.places(from.watch)
-        for place in trees.places(to.watch) where trees.contains(to.watch, place.tree, place.folder) {
-            guard let index = left.firstIndex(where: { $0.tree === place.tree }) else {
-                place.tree.observe(folderEvent(to, .movedIn), in: place.folder, from: nil)
-                continue
-            }
-            let change = FolderEvent.Change.renamed(fromWatch: from.watch, fromName: from.name)
-            place.tree.observe(folderEvent(to, change), in: place.folder, from: left.remove(at: index).folder)
+        let change = FolderEvent.Change.renamed(fromWatch: from.watch, fromName: from.name)
+        for (place, other) in TreeWatches.pairs(trees.places(to.watch), &left)
+        where trees.contains(to.watch, place.tree, place.folder) {
+            place.tree.observe(folderEvent(to, other == nil ? .movedIn : change), in: place.folder, from: other?.folder)
         }
         for place in left where trees.contains(from.watch, place.tree, place.folder) {
             place.tree.observe(folderEvent(from, .movedOut), in: place.folder, from: nil)

@@ -8,6 +8,8 @@ package protocol TreeObserver: AnyObject {
     func watchEnded(_ watch: Int32, of folder: FileTree.ID, isUnmounted: Bool)
     /// The kernel's queue overflowed: anything may have happened anywhere.
     func eventsWereLost()
+    /// The symbolic link that a folder is reached through: of the ways to a folder, each has its own.
+    func linkAbove(_ folder: FileTree.ID) -> FileTree.ID
 }
 
 /// The watches of folders of trees, without anything else for each of a hundred thousand folders, and the events that
@@ -60,6 +62,22 @@ struct TreeWatches {
         case .many(let places): places.contains { $0.folder == folder && $0.tree === tree }
         case nil: false
         }
+    }
+
+    /// Where a tree reaches both folders of a rename in several ways, a name stays on its way.
+    ///
+    /// - Parameter left: the places it has left; those that stay are no part of a pair.
+    static func pairs(_ entered: [Place], _ left: inout [Place]) -> [(place: Place, from: Place?)] {
+        var pairs = entered.map { (place: $0, from: Place?.none) }
+        for isOnOneWay in [true, false] {
+            for index in pairs.indices where pairs[index].from == nil {
+                let tree = pairs[index].place.tree
+                let way = tree.linkAbove(pairs[index].place.folder)
+                let found = left.firstIndex { $0.tree === tree && (!isOnOneWay || tree.linkAbove($0.folder) == way) }
+                if let found { pairs[index].from = left.remove(at: found) }
+            }
+        }
+        return pairs
     }
 
     // MARK: Scans

@@ -4,6 +4,7 @@ import LinuxSystem
 extension PathSource {
     /// Something else may stand at these places, and below: it is compared.
     func mountsChanged(_ places: [[UInt8]]) {
+        if followsLinks { for case let root as TreeRoot in roots { root.linksMounted(places) } }
         var indirect: [[UInt8]] = []
         for root in roots {
             if !tell(places, root, as: root.path) { indirect.append(root.path) }

@@ -234,6 +234,9 @@ package final class PathSource: EventSource {
     /// Whether it may be told.
     func wants(_ fact: PathFact) -> Bool { filtered(fact) != nil }
 
+    /// Files and folders that watchd writes itself, without links.
+    var ownRealPaths: [[UInt8]] { environment.ownPaths }
+
     /// Changes of watchd's own files are not told: telling writes to them.
     func isOwn(_ folder: [UInt8]) -> Bool { environment.ownFolders.contains(folder) }
 

@@ -14,6 +14,7 @@ final class DueFiles {
     private let hub: InotifyHub
     private let path: (FileTree.Reference) -> [UInt8]?
     private let unchanged: () -> Int
+    private let follows: () -> Bool
     private let pause: () -> Int?
     private let beside: (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void
     private let completed: (FileTree.Reference, FileStatus?) -> Void
@@ -44,19 +45,21 @@ final class DueFiles {
     /// - Parameters:
     ///   - path: of a file that is still due; `nil`: it is not any more.
     ///   - unchanged: microseconds, where no lease can be had: unchanged for so long, a file is complete.
+    ///   - follows: a symbolic link stands for what it leads to.
     ///   - pause: microseconds after which a file that somebody writes is asked again; `nil`: it is watched.
     ///   - beside: does work beside the core, and comes back with what it gives.
     ///   - completed: told of each file that nobody writes any more, and how it stood then, while it is due.
     ///   - idle: told when it is known of each file whether somebody writes it.
     init(
         hub: InotifyHub, path: @escaping (FileTree.Reference) -> [UInt8]?, unchanged: @escaping () -> Int,
-        pause: @escaping () -> Int? = { nil },
+        follows: @escaping () -> Bool = { false }, pause: @escaping () -> Int? = { nil },
         beside: @escaping (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void,
         completed: @escaping (FileTree.Reference, FileStatus?) -> Void, idle: @escaping () -> Void
     ) {
         self.hub = hub
         self.path = path
         self.unchanged = unchanged
+        self.follows = follows
         self.pause = pause
         self.beside = beside
         self.completed = completed
@@ -123,9 +126,9 @@ final class DueFiles {
             }
             rest = rest.dropFirst(Self.batch)
             guard !questions.isEmpty else { continue }
-            let paths = questions.map(\.path)
+            let (paths, follows) = (questions.map(\.path), follows())
             asking += 1
-            beside({ paths.map { FileAnswer($0) } }) { [weak self] answers in
+            beside({ paths.map { FileAnswer($0, follows: follows) } }) { [weak self] answers in
                 // Changes reported before the answers are told first.
                 self?.hub.whenCaughtUp {
                     for (question, answer) in zip(questions, answers) { self?.answered(question, answer) }
@@ -172,7 +175,8 @@ final class DueFiles {
     /// - Parameter inode: of the file that somebody writes.
     private func wait(for question: Question, _ inode: UInt64?) {
         let file = question.file
-        let watch = (try? Linux.open(question.path, [.pathOnly, .noFollow]))?.use { number -> FileWatch? in
+        let options: OpenOptions = follows() ? [.pathOnly] : [.pathOnly, .noFollow]
+        let watch = (try? Linux.open(question.path, options))?.use { number -> FileWatch? in
             // Another file may stand there by now.
             guard let inode, (try? Linux.fstat(number))?.inode == inode else { return nil }
             return FileWatch(number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(file) }

@@ -26,6 +26,13 @@ extension FileTree {
         return nil
     }
 
+    /// How much stands below a folder.
+    func countBelow(_ top: ID) -> Int {
+        var (count, id) = (0, top)
+        while let next = next(after: id, within: top) { (id, count) = (next, count + 1) }
+        return count
+    }
+
     /// The numbers that nodes have or had, of all of them.
     var numbers: Range<ID> { 1..<ID(used) }
 

@@ -27,6 +27,7 @@ extension TreeRoot {
             if let oldFolder { _ = leavesForLater(oldFolder) }
             return
         }
+        if leavesToLook(event, in: folder, from: oldFolder) { return }
         if isSecondOfExchange(event, in: folder, from: oldFolder) { return }
         noteIgnoreFile(name, in: folder)
         if case .renamed(_, let oldName) = event.change, let oldFolder { noteIgnoreFile(oldName, in: oldFolder) }
@@ -47,6 +48,8 @@ extension TreeRoot {
     func watchEnded(_ watch: Int32, of folder: FileTree.ID, isUnmounted: Bool) {
         guard !isOver, tree.watch(of: folder) == watch else { return }
         tree.setWatch(0, of: folder)
+        // Another one may have its number.
+        if isLink(folder) { missed[tree.reference(folder), default: []].insert(.isDeep) }
         if isUnmounted, folder == tree.root { self.isUnmounted = true }
         if isUnmounted {
             hub.giveUp(watch, of: self, folder)
@@ -60,6 +63,7 @@ extension TreeRoot {
 
     private func created(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
         guard let status = lookAt(folder, name, isFolder: isFolder, isNew: true) else { return }
+        if follows(status) { return linkCame(folder, name, isNew: true) }
         guard let node = tree.child(of: folder, named: name) else {
             appear(folder, name, status, .made)
             return
@@ -87,10 +91,12 @@ extension TreeRoot {
 
     private func came(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
         guard let status = lookAt(folder, name, isFolder: isFolder, isNew: false) else { return }
+        if follows(status) { return linkCame(folder, name, isNew: false) }
         guard let node = tree.child(of: folder, named: name) else {
             appear(folder, name, status, .moved)
             return
         }
+        noLink(node)
         if status.kind == .folder, tree.isFolder(node), !hasBegun { return comesWhole(node, status, .moved) }
         if status.kind == .folder || tree.isFolder(node) { return take(status, at: node, isRecovered: false) }
         let isKnown = hasBegun && tree[node].inode == status.inode && tree.stamp(of: node).changed == status.changed
@@ -119,13 +125,17 @@ extension TreeRoot {
             return nil
         }
         if isFolder, isLeftOut(fullPath(folder, name)) { return nil }
+        doubt(insertUnseen(folder, name, isFolder: isFolder, isNew: isNew))
+        return nil
+    }
+
+    func insertUnseen(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool, isNew: Bool) -> FileTree.ID {
         tellGone(at: folder, name)
         let node = tree.insert(name, into: folder, kind: isFolder ? .folder : .unknown)
         // A name that is gone by then is nobody's news.
         tree.set(isFolder ? [.isUnseen, .isNew] : [.isUnseen, .isNew, .isDue], node)
         if !isNew { tree.set(.isMoved, node) }
-        doubt(node)
-        return nil
+        return node
     }
 
     /// The file there may be another's: a folder above may have been moved, and another one have come in its place.
@@ -180,7 +190,8 @@ extension TreeRoot {
 
     /// A folder that is not walked.
     func isLeftOut(_ folder: [UInt8]) -> Bool {
-        prune.prunes(folder, below: path) || owner.isOwn(folder) || ignores(folder, isFolder: true)
+        prune.prunes(folder, below: path) || owner.isOwn(folder) || isOwnBehindLink(folder)
+            || ignores(folder, isFolder: true)
     }
 
     // MARK: Names that change
@@ -260,8 +271,10 @@ extension TreeRoot {
     /// Of which only a report was known.
     private func takeUnseen(_ status: FileStatus, at node: FileTree.ID, isRecovered: Bool) {
         if status.kind == .folder, isLeftOut(fullPath(node)) { return removeTree(node) }
+        let isKnownAsFile = !tree.has(.isNew, node) && !tree.isFolder(node)
         tree.setStamp(status, isFresh: status.isFresh, of: node)
         if status.kind == .folder {
+            if isKnownAsFile { tellDeleted(fullPath(node), isFolder: false) }
             tree.clear([.isNew, .isDue, .isMoved], node)
             tellCreatedFolder(node, isRecovered: isRecovered)
             return enqueue(node, isRecovered ? [.isDeep, .isCompared] : .isDeep)
@@ -292,6 +305,8 @@ extension TreeRoot {
         } catch {
             return error.isOfNothing ? removeTree(node) : cannotSee(folder, error)
         }
+        if follows(status) { return lookAtLink(node) }
+        noLink(node)
         if tree.has(.isUnseen, node) || !tree.isOfKind(status.kind, node) || tree[node].inode != status.inode {
             return take(status, at: node, isRecovered: false)
         }
@@ -315,6 +330,7 @@ extension TreeRoot {
         if let node = tree.child(of: folder, named: doubted.name) { return lookAgain(node) }
         if leavesForLater(folder) { return }
         guard let status = look(fullPath(folder, doubted.name)) else { return }
+        if follows(status) { return linkCame(folder, doubted.name, isNew: true) }
         appear(folder, doubted.name, status, .listed(isRecovered: true))
     }
 
@@ -327,6 +343,10 @@ extension TreeRoot {
             return
         }
         guard let status = look(fullPath(folder, name)) else { return removeTree(node) }
+        if follows(status) { return lookAtLink(node) }
+        noLink(node)
+        // What stands in another folder that has come in the place of one above says nothing of it.
+        noteLook(folder, name)
         let isSame = tree.isOfKind(status.kind, node) && tree[node].inode == status.inode
         if status.kind == .folder, tree.isFolder(node) {
             guard isSame else {

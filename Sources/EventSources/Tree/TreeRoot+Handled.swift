@@ -13,7 +13,10 @@ extension TreeRoot: RecordedPath {
     /// Turns after which it is waited until that is written.
     private static let turnsPerWrite = 8
 
-    var scope: SnapshotScope { SnapshotScope(isRecursive: true, prune: prune.globs.map(\.description)) }
+    var scope: SnapshotScope {
+        SnapshotScope(
+            isRecursive: true, prune: prune.globs.map(\.description), followsLinks: owner.followsLinks)
+    }
 
     /// Whether what is told is recorded when it is handled. Files on another file system that stands there for a while
     /// are not.
@@ -76,6 +79,8 @@ extension TreeRoot: RecordedPath {
         }
         begin(with: tree)
         if known.scope.isRecursive, prune != oldPrune { dropPruned() }
+        // What was known is that of the links, or of what they lead to.
+        if known.scope.followsLinks != owner.followsLinks { links.wereFollowed = known.scope.followsLinks }
         beginAgain()
     }
 

@@ -61,7 +61,7 @@ extension TreeRoot {
         guard let name = ignoring?.rules.name else { return }
         let reading: IgnoreReading
         do throws(SystemError) {
-            reading = try Linux.openFolder(fullPath(folder), follows: folder == tree.root).use {
+            reading = try Linux.openFolder(fullPath(folder), follows: folder == tree.root || isLink(folder)).use {
                 IgnoreReading(name, in: $0)
             }
         } catch {

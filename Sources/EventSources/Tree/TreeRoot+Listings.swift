@@ -81,6 +81,7 @@ extension TreeRoot {
         case .left: enqueue(folder, how)
         // Reports that were too many to be kept: once more.
         case .listed where isScanOutdated: enqueue(folder, how)
+        case .listed where isTooMuch(folder): break
         case .listed(let entries):
             noteFileSystem(of: folder, listing.fileSystem)
             if next == 0, let ignoreFile = listing.ignoreFile, !isIgnoreFileTouched(folder) {
@@ -106,28 +107,37 @@ extension TreeRoot {
         _ entry: TreeScan.Entry, _ folder: FileTree.ID, _ how: FileTree.Flags, _ fileSystem: FileSystemType?,
         isFleeting: Bool
     ) {
-        let child = tree.child(of: folder, named: entry.name)
+        var child = tree.child(of: folder, named: entry.name)
         if let child { tree.set(.isListed, child) }
         if isTouched(folder, entry.name) {
             if let child, tree.isFolder(child), how.contains(.isDeep) { enqueue(child, how) }
             return doubtName(entry.name, in: folder, how)
         }
-        guard let child else {
+        var entry = entry
+        if let link = entry.link { entry.status = admit(link, at: child) }
+        let isFollowedAnew = child.map { self.isFollowedAnew(entry, at: $0) } ?? false
+        if isFollowedAnew, let known = child {
+            giveWay(known)
+            child = nil
+        }
+        if let child {
+            compare(child, with: entry, how, fileSystem)
+        } else {
             // Nobody was told of it, and the folder may have been moved since it stood there.
             if isFleeting { return }
             let isSilent =
                 (how.contains(.isSilent) && !hasChangedSince(entry.status))
                 || (entry.status.kind == .folder
                     && oldPrune.prunes(fullPath(folder, entry.name), below: path))
-                || wasIgnored(entry, in: folder)
+                || wasIgnored(entry, in: folder) || isFollowedAnew
             let appearance: Appearance =
                 isSilent ? .silent : .listed(isRecovered: how.contains(.isCompared) || how.contains(.isSilent))
-            if let new = appear(folder, entry.name, entry.status, appearance) { tree.set(.isListed, new) }
-            return
+            appear(folder, entry.name, entry.status, appearance)
         }
-        compare(child, with: entry, how, fileSystem)
         // Something of another kind may stand there by now, which is another node.
-        if let new = tree.child(of: folder, named: entry.name) { tree.set(.isListed, new) }
+        guard let new = tree.child(of: folder, named: entry.name) else { return }
+        tree.set(.isListed, new)
+        if let link = entry.link { note(admitted(link, at: new), at: new) } else { noLink(new) }
     }
 
     private func compare(

@@ -57,7 +57,7 @@ extension TreeRoot {
     // MARK: Rounds
 
     func planPoll() {
-        guard owner.polls || !blind.isEmpty || !silent.isEmpty || anchorFailure != nil else {
+        guard owner.polls || !blind.isEmpty || !silent.isEmpty || anchorFailure != nil || hasLinksToPoll else {
             pollDelay = Self.firstPoll
             return
         }
@@ -95,6 +95,7 @@ extension TreeRoot {
         for folder in folders(toPoll: result) {
             enqueue(folder, hasBegun ? [.isDeep, .isCompared] : [.isDeep, .isSilent])
         }
+        pollLinks()
         for folder in blind.keys { if let id = tree.id(folder) { enqueue(id, [.isCompared]) } }
         pump()
         owner.rootChanged()

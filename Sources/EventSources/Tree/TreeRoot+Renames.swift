@@ -10,14 +10,18 @@ extension TreeRoot {
         guard let node = tree.child(of: oldFolder, named: oldName) else {
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
+        let isLink = isLink(node)
         // A file is known in the place of the folder that was moved, or the reverse: it has come later.
-        if !tree.has(.isUnseen, node), tree.isFolder(node) != isFolder {
+        if !tree.has(.isUnseen, node), tree.isFolder(node) != isFolder, !isLink {
             doubt(node)
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
         let (oldPath, newPath) = (fullPath(node), fullPath(folder, name))
         let status = look(newPath)
         let target = tree.child(of: folder, named: name)
+        if let target, isLink || self.isLink(target) || status.map(follows) ?? false {
+            return linkReplaces(oldFolder, oldName, folder, name, isFolder: isFolder)
+        }
         if let target, isExchange(node, oldPath, target, status) {
             exchanged.insert(
                 Exchange(
@@ -25,8 +29,8 @@ extension TreeRoot {
             return exchange(node, target)
         }
         // The node is not what was moved: that stood there before it, and was never seen.
-        if status?.inode != tree[node].inode, !tree.has(.isUnseen, node),
-            look(oldPath)?.inode == tree[node].inode
+        if status?.inode != inodeOfName(node), !tree.has(.isUnseen, node),
+            look(oldPath)?.inode == inodeOfName(node)
         {
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
@@ -55,7 +59,8 @@ extension TreeRoot {
         if tree.isFolder(node) { tellGone() } else { tellGone(at: folder, name) }
         tree.move(node, to: folder, name: name)
         lastPlace = nil
-        restamp(node, status)
+        if !isLink(node) { restamp(node, status) }
+        linksMoved(node)
         if tree.isFolder(node) { ignoreFilesMove(oldPath, to: fullPath(node)) }
         tellRenamed(node, from: oldPath, hasReplaced: hasReplaced)
         guard tree.isFolder(node) else { return }
@@ -67,7 +72,7 @@ extension TreeRoot {
         planDoubts()
     }
 
-    private func isAtOrBelow(_ id: FileTree.ID, _ top: FileTree.ID) -> Bool {
+    func isAtOrBelow(_ id: FileTree.ID, _ top: FileTree.ID) -> Bool {
         var node = id
         while node != top {
             if node == FileTree.holder { return false }

@@ -37,7 +37,7 @@ extension TreeRoot {
         }
         let scan = TreeScan(
             requests: requests, mask: mask, prune: prune, ignoring: ignoring?.rules, root: path, inotify: inotify,
-            room: hub.room)
+            room: hub.room, followedBeside: owner.followsLinks ? owner.ownRealPaths : nil)
         let number = treeNumber
         owner.beside { () throws(SystemError) in
             scan.run()
@@ -55,16 +55,17 @@ extension TreeRoot {
         if isArming { armed() }
         tellGone()
         oldPrune = PathPrune()
+        links.wereFollowed = nil
         forgetFormerIgnoring()
         answerCalls()
         if record.isComparing {
             // A change that there is no room for, and one that is still to be asked for, is not told yet.
-            if dirty.isEmpty, !isRootDirty, outbox.isEmpty, !due.isBusy { compared() }
+            if dirty.isEmpty, !isRootDirty, outbox.isEmpty, !due.isBusy, !links.isBusy { compared() }
         } else if isRootNews {
             noteRoot()
         }
         let limit = limit
-        let trouble = trouble ?? ignoreTrouble
+        let trouble = trouble ?? ignoreTrouble ?? linkTrouble
         if trouble != toldTrouble, let trouble { owner.warn(trouble) }
         toldTrouble = trouble
         guard limit != toldLimit else { return }
@@ -106,7 +107,8 @@ extension TreeRoot {
 
     /// Nothing is left to be listed.
     private func answerCalls() {
-        guard !calls.isEmpty, dirty.isEmpty, !isRootDirty, !isPolling, outbox.isEmpty, !due.isBusy else { return }
+        guard !calls.isEmpty, dirty.isEmpty, !isRootDirty, !isPolling, outbox.isEmpty, !due.isBusy, !links.isBusy
+        else { return }
         let ended = calls
         calls = []
         let waiting = due.written.compactMap { tree.id($0) }.count {
@@ -119,6 +121,7 @@ extension TreeRoot {
     func replaceTree(with other: FileTree) {
         giveUpWatches(of: tree)
         due.forgetAll()
+        forgetLinks()
         treeNumber += 1
         (tree, lastPlace) = (other, nil)
         (queue, doubts, doubtedNames, missed, looks, dirty, blind, silent) = ([], [], [], [:], [], [], [:], [:])

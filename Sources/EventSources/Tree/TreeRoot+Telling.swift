@@ -114,7 +114,7 @@ extension TreeRoot {
         // Its close is reported to its folder as well; or the folder is compared.
         if leavesForLater(tree.parent(of: id)) { return }
         // Where nothing is watched it may hang, and is not looked at again.
-        guard let status = owner.polls ? known : look(fullPath(id)) else { return doubt(id) }
+        guard let status = owner.polls || isLink(id) ? known : look(fullPath(id)) else { return doubt(id) }
         guard status.kind != .folder else { return doubt(id) }
         tree.setStamp(status, isFresh: status.isFresh, of: id)
         tellWritten(id)

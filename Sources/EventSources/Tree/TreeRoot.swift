@@ -27,6 +27,10 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// Those of the watch file before: what they ignored is no news.
     var oldIgnoring: IgnoreRules?
     let hub: InotifyHub
+    /// The symbolic links in it, with `FollowSymlinks=yes`.
+    var links = TreeLinks()
+    /// `FollowSymlinks=yes` when it was armed last.
+    private var followed: Bool
     var tree = FileTree()
     /// A folder and its path, as long as no folder is moved.
     var lastPlace: (folder: FileTree.Reference, path: [UInt8])?
@@ -102,7 +106,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var exchanged: Set<Exchange> = []
     private(set) lazy var due = DueFiles(
         hub: hub, path: { [unowned self] in duePath($0) }, unchanged: { [unowned self] in owner.unchanged },
-        pause: { [unowned self] in owner.pauseOfWriters },
+        follows: { [unowned self] in owner.followsLinks }, pause: { [unowned self] in owner.pauseOfWriters },
         beside: { [unowned self] work, then in
             owner.beside { () throws(SystemError) in
                 work()
@@ -126,6 +130,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     init(_ path: [UInt8], _ trigger: PathTrigger, hub: InotifyHub, owner: PathSource) {
         self.path = path
         polled = trigger.polling.isAlways
+        followed = trigger.followsLinks
         events = trigger.events(of: path)
         prune = trigger.prune
         ignoring = trigger.ignoreFile.map(TreeIgnoring.init)
@@ -136,17 +141,19 @@ final class TreeRoot: WatchedPath, TreeObserver {
 
     var isRecursive: Bool { true }
     var watchCount: Int {
-        owner.polls ? 0 : (anchor?.watchCount ?? 0) + tree.folderCount - blind.count + due.watchCount
+        let ofLinks = links.all.values.reduce(0) { $0 + ($1.anchors?.watchCount ?? 0) }
+        return owner.polls
+            ? 0 : (anchor?.watchCount ?? 0) + tree.folderCount - blind.count + due.watchCount + ofLinks
     }
     var isListing: Bool { isArming }
     /// A change that the source has no room for is compared when it has.
     var isUnready: Bool { (isArming && !(hasBegun && owner.isHeld)) || record.isStoring }
 
     var isBehind: Bool {
-        !dirty.isEmpty || isRootDirty || !outbox.isEmpty || (hasBegun && (isScanning || !queue.isEmpty))
+        !dirty.isEmpty || isRootDirty || !outbox.isEmpty || (hasBegun && (isScanning || !queue.isEmpty || links.isBusy))
     }
 
-    var limit: String? { trouble ?? silence ?? ignoreTrouble ?? anchor?.limit }
+    var limit: String? { trouble ?? silence ?? ignoreTrouble ?? linkTrouble ?? anchor?.limit }
     var blindness: SystemError? { anchorFailure ?? blind.values.first { $0.leavesUnwatched } }
 
     var mask: InotifyMask {
@@ -187,12 +194,18 @@ final class TreeRoot: WatchedPath, TreeObserver {
             (blind, silent) = ([:], [:])
             for id in folders { tree.setWatch(0, of: id) }
         }
+        if polled != wasPolled { forgetLinks() }
+        let isFollowingNew = owner.followsLinks != followed
+        if isFollowingNew { forgetLinks() }
         try arm()
         goOn()
         // Until all is listed once more.
         if prune != old { oldPrune.globs += old.globs }
+        // What was known is that of the links, or of what they lead to.
+        if isFollowingNew { links.wereFollowed = followed }
+        followed = owner.followsLinks
         guard let root = tree.root, tree.isFolder(root), hasBegun else { return }
-        if !mask.isSubset(of: oldMask) || prune != old || polled != wasPolled || isIgnoringNew {
+        if !mask.isSubset(of: oldMask) || prune != old || polled != wasPolled || isIgnoringNew || isFollowingNew {
             enqueue(root, [.isDeep, .isCompared])
         }
         pump()
@@ -222,6 +235,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
             if isArming { hub.endArming() }
         }
         due.close()
+        forgetLinks()
         giveUpWatches(of: tree)
         anchor?.disarm()
         anchor = nil
@@ -262,6 +276,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         dirty = []
         for folder in folders { if let id = tree.id(folder) { enqueue(id, [.isCompared]) } }
         if isRootDirty { if owner.polls { poll() } else { lookAtRoot() } }
+        lookAtLinks()
         pump()
     }
 
@@ -280,6 +295,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         silent[reference] = nil
         missed[reference] = nil
         due.forget(reference)
+        forgetLink(reference)
     }
 
     // MARK: Folders that come

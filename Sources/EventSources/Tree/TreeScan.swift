@@ -27,6 +27,8 @@ struct TreeScan: Sendable {
         var name: [UInt8]
         var status: FileStatus
         var isFresh: Bool
+        /// Of a symbolic link that may be followed; the status is that of what it leads to, where it is.
+        var link: LinkLook?
     }
 
     enum Outcome: Sendable {
@@ -64,6 +66,8 @@ struct TreeScan: Sendable {
     /// A copy, which is closed in the end; or why there is none. `nil`: nothing is to be watched.
     var inotify: Result<Int32, SystemError>?
     var room: WatchRoom
+    /// `FollowSymlinks=yes`: links are followed, but to these files and folders, which watchd writes itself.
+    var followedBeside: [[UInt8]]?
 
     private struct Task {
         var place: Place
@@ -87,7 +91,7 @@ struct TreeScan: Sendable {
             if let reading = listing.ignoreFile { rules?[task.path.below(root)] = reading.file }
             guard task.isDeep else { continue }
             for entry in found where entry.status.kind == .folder {
-                let path = task.path + (task.path.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
+                let path = LinkWay.joined(task.path, entry.name)
                 if prune.prunes(path, below: root) { continue }
                 if rules?.ignores(path.below(root), isFolder: true) ?? false { continue }
                 let place = Place.child(listings.count - 1, name: entry.name)
@@ -102,7 +106,8 @@ struct TreeScan: Sendable {
     private func list(_ task: Task) -> Listing {
         var listing = Listing(place: task.place, inode: task.inode, outcome: .gone)
         do throws(SystemError) {
-            try Linux.openFolder(task.path, follows: task.path == root).use { folder throws(SystemError) in
+            try Linux.openFolder(task.path, follows: followedBeside != nil || task.path == root).use {
+                folder throws(SystemError) in
                 guard try Linux.fstat(folder).inode == task.inode else { return }
                 watch(folder, &listing)
                 listing.fileSystem = try? FileSystemType(ofOpen: folder)
@@ -129,16 +134,27 @@ struct TreeScan: Sendable {
     }
 
     private func entries(of folder: Int32, _ path: [UInt8]) throws(SystemError) -> [Entry] {
-        var entries: [Entry] = []
+        var (entries, way) = ([Entry](), LinkWay?.none)
         for entry in try Linux.readFolder(folder, of: path) {
             do throws(SystemError) {
-                let status = try Linux.status(of: entry.name, in: folder)
-                entries.append(Entry(name: entry.name, status: status, isFresh: status.isFresh))
+                let own = try Linux.status(of: entry.name, in: folder)
+                let link = look(at: own, entry.name, path, &way)
+                let status = link?.status ?? own
+                entries.append(Entry(name: entry.name, status: status, isFresh: status.isFresh, link: link))
             } catch  where error.isOfNothing {
                 // One that has gone by now is reported.
             }
         }
         return entries
+    }
+
+    private func look(
+        at own: FileStatus, _ name: [UInt8], _ folder: [UInt8], _ way: inout LinkWay?
+    ) -> LinkLook? {
+        guard let ownPaths = followedBeside, own.kind == .symbolicLink else { return nil }
+        let here = way ?? LinkWay(to: folder, below: root)
+        way = here
+        return LinkLook(name, own, here, ownPaths: ownPaths)
     }
 }
 

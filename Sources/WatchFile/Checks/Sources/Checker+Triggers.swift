@@ -51,10 +51,6 @@ extension Checker {
         // The keys of systemd are about the folder itself.
         trigger.isRecursive = trigger.ownEvents.isEmpty && entries["Recursive"]?.flag ?? false
         trigger.followsLinks = entries["FollowSymlinks"]?.flag ?? false
-        if trigger.isRecursive, trigger.followsLinks, let follow = entries.entry("FollowSymlinks") {
-            let place = follow.isDefault ? entries.entry("Recursive") ?? follow : follow
-            problems.error("FollowSymlinks=yes with Recursive=yes is not supported by this version", at: place.text)
-        }
         trigger.prune = PathPrune(globs: entries.list("Prune").flatMap { $0.value?.globs ?? [] })
         trigger.ignoreFile = entries["IgnoreFile"]?.path
         if !trigger.isRecursive, let file = entries.entry("IgnoreFile") {
