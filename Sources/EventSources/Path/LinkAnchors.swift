@@ -9,16 +9,24 @@ final class LinkAnchors {
     private let changed: () -> Void
     private var anchors: [[UInt8]: PathAnchor] = [:]
     private var unwatched: [[UInt8]: SystemError] = [:]
+    /// Places whose folders above have changed.
+    private var moved: Set<[UInt8]> = []
+    private let isLazy: Bool
+    /// The way may lead elsewhere, and whoever is lazy has not followed it yet.
+    private(set) var isBehind = false
 
     /// - Parameters:
     ///   - mask: what happens to the end of the way, besides its coming and going.
+    ///   - isLazy: `follow` is called after a change, once for many of them, and not for each.
     ///   - changed: called on the context after something happened at a link, or where one leads.
     init(
-        _ path: [UInt8], hub: InotifyHub, mask: InotifyMask = [.modified, .attributes], changed: @escaping () -> Void
+        _ path: [UInt8], hub: InotifyHub, mask: InotifyMask = [.modified, .attributes], isLazy: Bool = false,
+        changed: @escaping () -> Void
     ) {
         self.path = path
         self.hub = hub
         self.mask = mask
+        self.isLazy = isLazy
         self.changed = changed
     }
 
@@ -36,6 +44,9 @@ final class LinkAnchors {
     /// Watches what is on the way now; to be called when something happened to the log's own entry, or above it. Until
     /// the way is the same after it is watched as before: nothing is missed between.
     func follow() {
+        isBehind = false
+        for place in moved where anchors[place] != nil { watch(place) }
+        moved = []
         for _ in 0..<LinkWatch.looks {
             let places = places
             for place in places where anchors[place] == nil || unwatched[place] != nil { watch(place) }
@@ -49,7 +60,7 @@ final class LinkAnchors {
 
     func disarm() {
         for anchor in anchors.values { anchor.disarm() }
-        (anchors, unwatched) = ([:], [:])
+        (anchors, unwatched, moved) = ([:], [:], [])
     }
 
     private var places: [[UInt8]] {
@@ -70,11 +81,12 @@ final class LinkAnchors {
 
     private func happened(at place: [UInt8], _ change: PathAnchor.Change) {
         switch change {
-        case .entry(let event): if event.change.isOfName { follow() }
+        case .entry(let event): if event.change.isOfName { isBehind = true }
         case .moved, .overflowed:
-            watch(place)
-            follow()
+            isBehind = true
+            moved.insert(place)
         }
+        if isBehind, !isLazy { follow() }
         changed()
     }
 }

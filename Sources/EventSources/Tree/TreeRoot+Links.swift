@@ -255,7 +255,7 @@ extension TreeRoot {
         let reference = tree.reference(node)
         guard let link = links[reference] else { return }
         let anchors = link.anchors ?? anchors(of: link, reference)
-        if link.isStale {
+        if link.isStale || anchors.isBehind {
             links.setAnchors(anchors, of: reference)
             anchors.follow()
             lookAtLink(node)
@@ -264,7 +264,8 @@ extension TreeRoot {
     }
 
     private func anchors(of link: TreeLinks.Link, _ reference: FileTree.Reference) -> LinkAnchors {
-        LinkAnchors(link.place, hub: hub, mask: maskOfEnds) { [weak self] in self?.linkChanged(reference) }
+        LinkAnchors(link.place, hub: hub, mask: maskOfEnds, isLazy: true) { [weak self] in self?.linkChanged(reference)
+        }
     }
 
     private var maskOfEnds: InotifyMask {
