@@ -157,6 +157,41 @@ import Varlink
         }
     }
 
+    /// As Kubernetes writes a ConfigMap, and as certbot does.
+    @Test func whatIsReadThroughTheLinksOfATreeIsTold() throws {
+        let text = """
+            [Path all]
+            Path=@/in
+            Recursive=yes
+            FollowSymlinks=yes
+            Events=changed
+            Prune=..*
+            Key=%p
+            SettleSec=100ms
+            Exec=/bin/sh -c 'echo "$WATCHD_EVENT ${WATCHD_PATH#@/in/}"'
+            StandardOutput=append:@/notes
+            """
+        func shell(_ text: String, _ folder: Folder) throws {
+            let made = try Program.run(["sh", "-ec", text], folder: folder.path)
+            #expect(made.status == .exited(0), "\(made)")
+        }
+        let before = """
+            mkdir -p in/config/..1 in/live archive; echo 1 > in/config/..1/key; ln -s ..1 in/config/..data
+            ln -s ..data/key in/config/key; echo 1 > archive/1; ln -s ../../archive/1 in/live/cert; ln -s . in/loop
+            """
+        try Watchd.run(text, prepare: { try shell(before, $0) }) { watchd in
+            let folder = watchd.folder
+            try shell(
+                """
+                cd in/config; mkdir ..2; echo 2 > ..2/key; ln -s ..2 ..data_tmp; mv -T ..data_tmp ..data; rm -r ..1
+                cd ../live; echo 2 > ../../archive/2; ln -sfn ../../archive/2 cert
+                """, folder)
+            let told = try watchd.waitForLines(2, in: "notes")
+            #expect(told.sorted() == ["written config/key", "written live/cert"])
+            try watchd.waitUntilIdle()
+        }
+    }
+
     @Test func aFileIsFollowedThroughComingReplacementAndFoldersThatMove() throws {
         let text = """
             [Path file]

@@ -36,6 +36,20 @@ import WatchFile
         }
     }
 
+    /// The kernel reports a rename after it has made it.
+    @Test func aNameThatIsMissingWhereItsFolderHasBeenMovedIsFoundAgain() throws {
+        try TreeSetup.with(before: { try TreeSetup.shell("mkdir -p d/n; echo > d/f; echo > d/n/g", in: $0["in"]) }) {
+            setup in
+            try onTree(setup) { root in
+                try Linux.rename(setup.folder["in/d"], to: setup.folder["in/e"])
+                for name in ["d/f", "d/n"] { root.lookAgain(try #require(root.tree.node(at: name.pathBytes))) }
+            }
+            try setup.expect([
+                "deleted d/f", "deleted d/n/g", "deleted d/n/", "renamed d/ > e/", "written e/f*", "written e/n/g*",
+            ])
+        }
+    }
+
     @Test func aLinkThatHasTheNumberOfTheOneBeforeIsTold() throws {
         try TreeSetup.with(before: { try TreeSetup.shell("ln -s x l", in: $0["in"]) }) { setup in
             try onTree(setup) { root in

@@ -16,7 +16,7 @@ extension TreeRoot {
         case moved
     }
 
-    private static let looksLimit = 10_000
+    static let looksLimit = 10_000
 
     func observe(_ event: FolderEvent, in folder: FileTree.ID, from oldFolder: FileTree.ID?) {
         guard !isOver else { return }
@@ -292,46 +292,6 @@ extension TreeRoot {
         } else {
             tree.clear([.isNew, .isDue], node)
         }
-    }
-
-    /// When all reports are through.
-    func lookAgain(_ node: FileTree.ID) {
-        if node == tree.root { return lookAtRoot() }
-        let folder = tree.parent(of: node)
-        if leavesForLater(folder) { return }
-        let status: FileStatus
-        do throws(SystemError) {
-            status = try Linux.statusOfAny(fullPath(node))
-        } catch {
-            return error.isOfNothing ? removeTree(node) : cannotSee(folder, error)
-        }
-        if follows(status) { return lookAtLink(node) }
-        noLink(node)
-        if tree.has(.isUnseen, node) || !tree.isOfKind(status.kind, node) || tree[node].inode != status.inode {
-            return take(status, at: node, isRecovered: false)
-        }
-        if status.kind == .folder {
-            let how = missed.removeValue(forKey: tree.reference(node)) ?? []
-            if !how.isEmpty || tree.watch(of: node) == 0 || tree.has(.isQueued, node) {
-                enqueue(node, how.union(.isDeep))
-            }
-        } else if tree.has(.isDue, node), status.kind == .regular {
-            addDue(node)
-        } else if !tree.stamp(of: node).mayHaveSameContent(as: FolderSnapshot.Stamp(status))
-            || !tree.flags(of: node).isDisjoint(with: [.isDue, .isUntrusted])
-        {
-            take(status, at: node, isRecovered: false)
-        }
-    }
-
-    /// When all reports are through.
-    func lookAgain(_ doubted: DoubtedName) {
-        guard let folder = tree.id(doubted.folder), tree.isFolder(folder) else { return }
-        if let node = tree.child(of: folder, named: doubted.name) { return lookAgain(node) }
-        if leavesForLater(folder) { return }
-        guard let status = look(fullPath(folder, doubted.name)) else { return }
-        if follows(status) { return linkCame(folder, doubted.name, isNew: true) }
-        appear(folder, doubted.name, status, .listed(isRecovered: true))
     }
 
     // MARK: Names that go

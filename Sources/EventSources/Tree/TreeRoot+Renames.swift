@@ -67,9 +67,7 @@ extension TreeRoot {
         ignoreFilesGone(below: oldPath)
         if ignoring?.rules.isEmpty == false { dropLeftOut(below: node) }
         if prune.dependsOnPlace || ignoring?.rules.isEmpty == false { enqueue(node, .isDeep) }
-        // A look by its path before may have met another file.
-        doubts.formUnion(looks)
-        planDoubts()
+        doubtLooks()
     }
 
     func isAtOrBelow(_ id: FileTree.ID, _ top: FileTree.ID) -> Bool {
@@ -151,8 +149,7 @@ extension TreeRoot {
                 enqueue(id, .isDeep)
             }
         }
-        doubts.formUnion(looks)
-        planDoubts()
+        doubtLooks()
     }
 
     /// The known nodes at a path and below it.

@@ -126,6 +126,7 @@ extension TreeRoot {
         (tree, lastPlace) = (other, nil)
         (queue, doubts, doubtedNames, missed, looks, dirty, blind, silent) = ([], [], [], [:], [], [], [:], [:])
         (fleetingFolders, touched, exchanged) = ([], [:], [])
+        goneNames = []
         ignoreFilesGone(below: path)
     }
 

@@ -77,7 +77,10 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var doubtedNames: Set<DoubtedName> = []
     /// Folders that did not stand where a scan looked for them, with the way in which they are still to be listed.
     var missed: [FileTree.Reference: FileTree.Flags] = [:]
-    private var areDoubtsPlanned = false
+    var areDoubtsPlanned = false
+    /// Names that were looked at a moment ago, and at which nothing stood: a folder above may have been moved just then,
+    /// which is reported after it shows.
+    var goneNames: Set<DoubtedName> = []
     /// Looked at since all reports were through last: should a folder above have been moved meanwhile, it was another's.
     var looks: [FileTree.Reference] = []
     /// Folders of which nothing was taken in while the source is held.
@@ -321,44 +324,5 @@ final class TreeRoot: WatchedPath, TreeObserver {
             for folder in folders { if let id = tree.id(folder), tree.isFolder(id) { tree.clear(.isNew, id) } }
             planFleetingFolders()
         }
-    }
-
-    // MARK: Names in doubt
-
-    func doubt(_ id: FileTree.ID) {
-        // The next round finds it.
-        if owner.polls { return }
-        doubts.insert(tree.reference(id))
-        planDoubts()
-    }
-
-    func planDoubts() {
-        guard !doubts.isEmpty || !doubtedNames.isEmpty, !areDoubtsPlanned else { return }
-        areDoubtsPlanned = true
-        hub.after(0) { [weak self] in
-            self?.hub.whenCaughtUp { self?.lookAtDoubts() }
-        }
-    }
-
-    private func lookAtDoubts() {
-        areDoubtsPlanned = false
-        guard !isOver else { return }
-        // Another file system may stand there, or none: then nothing is known of the rest.
-        if let root = tree.root, doubts.remove(tree.reference(root)) != nil {
-            let number = treeNumber
-            hub.trail?("look again at the root")
-            lookAgain(root)
-            if number != treeNumber { return pump() }
-        }
-        let (all, names) = (doubts, doubtedNames)
-        (doubts, doubtedNames, looks) = ([], [], [])
-        for reference in all {
-            if let id = tree.id(reference) {
-                hub.trail?("look again \(fullPath(id).printable) \(tree.flags(of: id).rawValue)")
-                lookAgain(id)
-            }
-        }
-        for name in names { lookAgain(name) }
-        pump()
     }
 }
