@@ -9,6 +9,8 @@ extension LoadContext {
         programFlaw = { Self.flaw(ofProgram: $0) }
         filledSubfolders = { Self.filledSubfolders(of: $0) }
         isMissing = { Self.isMissing($0) }
+        // As sd_booted(3) has it.
+        lacksServiceManager = { Self.isMissing(Array("/run/systemd/system".utf8)) }
     }
 
     // MARK: Programs

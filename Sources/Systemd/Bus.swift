@@ -19,11 +19,6 @@ package final class Bus {
         case failure(String)
     }
 
-    package enum Argument {
-        case string(String)
-        case strings([String])
-    }
-
     /// Microseconds that an answer may take.
     private static let patience: UInt64 = 10_000_000
 
@@ -79,7 +74,7 @@ package final class Bus {
     /// Calls a method. The answer comes from `process`, in the order of what the other side has sent; none comes when
     /// the connection ends before.
     package func call(
-        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [Argument] = [],
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
         reply: @escaping (Reply) -> Void
     ) {
         var made: OpaquePointer?
@@ -87,7 +82,7 @@ package final class Bus {
         guard result >= 0, let made else { return reply(.failure(Errno(-result).text)) }
         defer { sd_bus_message_unref(made) }
         for argument in arguments {
-            let result = Self.append(argument, to: made)
+            let result = argument.append(to: made)
             guard result >= 0 else { return reply(.failure("\(member): \(Errno(-result).text)")) }
         }
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -98,16 +93,6 @@ package final class Bus {
             return reply(.failure("\(member): \(Errno(-sent).text)"))
         }
         replies[cookie] = reply
-    }
-
-    private static func append(_ argument: Argument, to message: OpaquePointer) -> Int32 {
-        switch argument {
-        case .string(let text): return sd_bus_message_append_basic(message, BusType.string, text)
-        case .strings(let texts):
-            var result = sd_bus_message_open_container(message, BusType.array, "s")
-            for text in texts where result >= 0 { result = sd_bus_message_append_basic(message, BusType.string, text) }
-            return result < 0 ? result : sd_bus_message_close_container(message)
-        }
     }
 
     // MARK: Callbacks of libsystemd

@@ -48,6 +48,13 @@ package struct BusMessage {
         return value
     }
 
+    /// A number of another type; `type` is its letter.
+    func number<Number: BitwiseCopyable>(_ zero: Number, _ type: Unicode.Scalar) throws(Unexpected) -> Number {
+        var value = zero
+        guard sd_bus_message_read_basic(message, CChar(UInt8(ascii: type)), &value) > 0 else { throw Unexpected() }
+        return value
+    }
+
     func skip(_ types: String) throws(Unexpected) {
         guard sd_bus_message_skip(message, types) >= 0 else { throw Unexpected() }
     }

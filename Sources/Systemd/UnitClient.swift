@@ -135,15 +135,16 @@ package final class UnitClient {
     /// The id of the run of a unit, its last one where it does not run, as 32 hexadecimal digits; `nil`: it has none.
     package func invocation(of unit: String, _ done: @escaping (String?) -> Void) {
         property("InvocationID", of: unit) { reply in
-            guard case .message(let message) = reply,
-                let bytes = try? message.inside(
-                    BusType.variant, "ay",
-                    { () throws(BusMessage.Unexpected) in
-                        try message.bytes()
-                    }), bytes.count == 16
-            else { return done(nil) }
-            done(bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+            guard case .message(let message) = reply else { return done(nil) }
+            done(Self.identifier(message))
         }
+    }
+
+    /// A variant of 16 bytes.
+    static func identifier(_ message: BusMessage) -> String? {
+        let read = { () throws(BusMessage.Unexpected) in try message.bytes() }
+        guard let bytes = try? message.inside(BusType.variant, "ay", read), bytes.count == 16 else { return nil }
+        return bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     /// When the state of a unit has changed last, on the monotonic clock, in microseconds.
@@ -156,10 +157,12 @@ package final class UnitClient {
         }
     }
 
-    private func property(_ name: String, of unit: String, _ reply: @escaping (Bus.Reply) -> Void) {
+    func property(
+        _ name: String, of unit: String, _ interface: String = "Unit", _ reply: @escaping (Bus.Reply) -> Void
+    ) {
         guard let path = Self.path(unit: unit) else { return reply(.failure("it has no place on the bus")) }
         bus.call(
-            Self.manager, path, Self.properties, "Get", [.string("\(Self.manager).Unit"), .string(name)],
+            Self.manager, path, Self.properties, "Get", [.string("\(Self.manager).\(interface)"), .string(name)],
             reply: reply)
     }
 
@@ -183,7 +186,7 @@ package final class UnitClient {
         bus.call(Self.manager, job, "\(Self.manager).Job", "Cancel") { _ in }
     }
 
-    private func call(_ member: String, _ arguments: [Bus.Argument] = [], _ reply: @escaping (Bus.Reply) -> Void) {
+    func call(_ member: String, _ arguments: [BusValue] = [], _ reply: @escaping (Bus.Reply) -> Void) {
         bus.call(Self.manager, Self.managerPath, Self.managerInterface, member, arguments, reply: reply)
     }
 

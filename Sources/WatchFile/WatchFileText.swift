@@ -45,6 +45,9 @@ package struct LoadContext: Sendable {
     /// Whether nothing stands at a path. `nil`: nobody looks.
     package var isMissing: (@Sendable ([UInt8]) -> Bool)?
 
+    /// Whether no systemd manages this machine. `nil`: nobody looks.
+    package var lacksServiceManager: (@Sendable () -> Bool)?
+
     package init(
         processors: Int, localZone: TimeZoneRules = .utc, now: Int64? = nil,
         zone: @escaping @Sendable (String) -> TimeZoneRules? = { _ in nil }

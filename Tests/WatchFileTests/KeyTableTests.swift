@@ -123,6 +123,7 @@ struct KeyTableTests {
         case .calendar: "Mon..Fri 02:30"
         case .cron: "30 2 * * 1-5"
         case .window: "Sun 04:00 for 1h"
+        case .unitProperty: "yes"
         }
     }
 

@@ -143,7 +143,11 @@ extension Runtime {
 
     /// Processes that an earlier watchd left, of a user that their section still names.
     private var livingProcesses: [AdoptableProcess] {
-        let found = (try? AdoptableProcess.all(instance: instance.names, parts.containment)) ?? []
+        let services = LivingServices(instance.names).processes
+        let known = Set(services.map(\.run))
+        let others = (try? AdoptableProcess.all(instance: instance.names, parts.containment)) ?? []
+        // A condition of a service has gone before it.
+        let found = services + others.filter { !known.contains($0.run) }
         let configuration = parts.configuration
         return found.filter { process in
             let id = SourceID(.process, process.source)

@@ -4,8 +4,8 @@ import Handlers
 import LinuxSystem
 import WatchFile
 
-/// Which of the stored operations still have a process: one that the service manager has kept a descriptor of, or one
-/// that says so in its environment.
+/// Which of the stored operations still have a process: one that the service manager has kept a descriptor of, one that
+/// says so in its environment, or a service of its own.
 struct Adoption {
     let kept: KeptDescriptors
     let found: [AdoptableProcess]
@@ -44,6 +44,11 @@ struct Adoption {
         var runs: [StoredRun] = []
         for var run in operation.runs {
             let own = living.filter { $0.run.part == run.part }
+            if own.contains(where: \.isService) {
+                // Its process may have ended: the unit knows how.
+                runs.append(run)
+                continue
+            }
             let id = RunID(operation: operation.id, attempt: operation.attempt, part: run.part)
             if let pidfd = kept.numbers[.pidfd(id)] {
                 // By now it may be the next one of several commands.

@@ -58,7 +58,7 @@ extension IOPriority {
 
 extension CPUScheduling.Policy {
     /// SCHED_OTHER, SCHED_FIFO, SCHED_RR, SCHED_BATCH, SCHED_IDLE of `linux/sched.h`.
-    fileprivate var number: Int32 {
+    package var number: Int32 {
         switch self {
         case .other: 0
         case .fifo: 1

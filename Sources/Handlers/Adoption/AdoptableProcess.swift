@@ -19,6 +19,8 @@ package struct AdoptableProcess: Equatable, Sendable {
     package var userID: UInt32
     /// Its cgroup says which run it is, which nobody else can make it say.
     package var isContained = false
+    /// It is a service of its own (`RunIn=unit`), which may have ended; the service manager says which run it is.
+    package var isService = false
     /// The members of semaphores that it was lent, by variable.
     package var acquired: [String: String] = [:]
     /// Wall clock, microseconds; as exact as the clock, and to the hundredth of a second.
@@ -88,6 +90,12 @@ package struct AdoptableProcess: Equatable, Sendable {
         (handler, queue, source, kind, isSupervised) = ("", "", "", "", false)
         (self.pid, userID, isContained) = (pid, Linux.effectiveUserID, true)
         started = Linux.now(.realtime) - Linux.now(.boottime) + place.started
+    }
+
+    init(service run: RunID, handler: String, queue: String, started: Int64) {
+        (self.run, self.handler, self.queue, self.started) = (run, handler, queue, started)
+        (source, kind, isSupervised, pid, userID) = ("", "", false, 0, Linux.effectiveUserID)
+        (isContained, isService) = (true, true)
     }
 
     /// `nil`: it is no process of a run of this watchd. What it says of itself is believed only with the

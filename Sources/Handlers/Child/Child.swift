@@ -103,7 +103,7 @@ struct Child: Sendable {
 
     private func spawn() throws -> Started {
         let context = RunContext(request, host: Linux.hostName)
-        let words = try words(context)
+        let words = try words(of: definition.steps[step], context)
         let surroundings = try LaunchSurroundings(definition.contract)
         let credentialFolder = try credentials.make(
             definition.contract.serviceCredentials, of: request.run, for: surroundings.identity)
@@ -218,8 +218,8 @@ struct Child: Sendable {
         }
     }
 
-    private func words(_ context: RunContext) throws -> [[UInt8]] {
-        let words = definition.steps[step].command.words.flatMap { word -> [[UInt8]] in
+    func words(of step: RunStep, _ context: RunContext) throws -> [[UInt8]] {
+        let words = step.command.words.flatMap { word -> [[UInt8]] in
             switch word {
             case .template(let template): [template.expanded(context.value)]
             case .everything: context.words
@@ -234,7 +234,7 @@ struct Child: Sendable {
     /// Where a program may be: a name without a slash is looked for in `PATH`, as `execvp(3)` does. Never empty.
     ///
     /// A client's command is looked for by the client's own rights: each place is tried by the child (`start`).
-    private func lookUp(_ name: [UInt8], _ environment: [[UInt8]]) throws -> [[UInt8]] {
+    func lookUp(_ name: [UInt8], _ environment: [[UInt8]]) throws -> [[UInt8]] {
         if name.contains(UInt8(ascii: "/")) { return [name] }
         let path = Self.path(in: environment)
         let candidates = path.split(separator: UInt8(ascii: ":")).prefix(Self.mostPlaces).map { folder in
@@ -258,7 +258,7 @@ struct Child: Sendable {
 
     private func notFound(_ name: [UInt8], _ path: ArraySlice<UInt8>) -> Failure {
         var reason = "\(name.printable): no such command in PATH=\(Array(path.prefix(1000)).printable)"
-        if case .mail = definition.steps[step] { reason += "; \(MailMessage.advice)" }
+        if case .mail = definition.action { reason += "; \(MailMessage.advice)" }
         return Failure(reason: reason)
     }
 
@@ -330,7 +330,7 @@ struct Child: Sendable {
         return MailMessage(context, to: addresses, from: name, at: Linux.now(.realtime)).bytes
     }
 
-    private func standardInput(_ context: RunContext) throws -> Int32 {
+    func standardInput(_ context: RunContext) throws -> Int32 {
         let text: [UInt8]
         switch definition.standardInput {
         case .event: text = EventMessage.line(context)

@@ -42,24 +42,32 @@ package final class RunSet {
         of request: StartRequest, began: @escaping () -> Void, ended: @escaping () -> Void
     ) -> any StartedRun {
         switch request.definition.value.action {
+        case .exec where request.definition.value.placement != nil:
+            behindConditions(request, began: began, ended: ended) { [environment] output in
+                ServiceRun(request, environment, earlier: output, began: began, ended: ended)
+            }
         // Of what the engine does, the rim only looks at the conditions.
         case .exec, .stream, .mail, .log, .emit, .process, .client:
             CommandRun(request, environment, began: began, ended: ended)
-        case .unit(let action): unitRun(request, action, began: began, ended: ended)
+        case .unit(let action):
+            behindConditions(request, began: began, ended: ended) { [environment] output in
+                UnitRun(request, action, environment, earlier: output, ended: ended)
+            }
         }
     }
 
-    private func unitRun(
-        _ request: StartRequest, _ action: UnitAction, began: @escaping () -> Void, ended: @escaping () -> Void
+    /// What the service manager does, once the conditions hold.
+    private func behindConditions(
+        _ request: StartRequest, began: @escaping () -> Void, ended: @escaping () -> Void,
+        _ make: @escaping (RunOutput) -> any StartedRun
     ) -> any StartedRun {
-        guard !request.definition.value.conditions.isEmpty else {
-            return UnitRun(request, action, environment, ended: ended)
-        }
+        guard !request.definition.value.conditions.isEmpty else { return make(RunOutput()) }
         // The conditions first, as processes.
         return CommandRun(
             request, environment,
             onward: { [unowned self] output in
-                let run = UnitRun(request, action, environment, earlier: output, ended: ended)
+                let run = make(output)
+                if hasGivenUp { run.giveUp() }
                 runs[request.run] = run
                 run.start()
             }, began: began, ended: ended)
@@ -123,6 +131,11 @@ package final class RunSet {
         _ request: AdoptRequest, pidfd: consuming FileDescriptor?, output: consuming FileDescriptor?
     ) {
         let id = request.run
+        if let name = LivingServices(environment.instance()).name(of: id) {
+            let run = ServiceRun(request, name, environment) { [unowned self] in ended(id) }
+            runs[id] = run
+            return run.adopt()
+        }
         let run = AdoptedRun(request, environment) { [unowned self] in ended(id) }
         runs[id] = run
         run.begin(pidfd: pidfd, output: output)

@@ -17,11 +17,11 @@ enum RunStep {
 }
 
 extension HandlerDefinition {
-    /// The processes of one run.
+    /// The processes of one run that are watchd's children. The commands of a unit are not.
     var steps: [RunStep] {
         let conditions = conditions.commands.map(RunStep.condition)
         switch action {
-        case .exec(let commands): return conditions + commands.map(RunStep.command)
+        case .exec(let commands): return conditions + (placement == nil ? commands.map(RunStep.command) : [])
         // Of a worker.
         case .stream(let stream): return [.command(stream.command)]
         case .mail(let addresses): return conditions + [.mail(to: addresses)]

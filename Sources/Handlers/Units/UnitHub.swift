@@ -27,7 +27,7 @@ package final class UnitHub {
 
     private let core: Context
     private let epoll: EpollSet
-    private let scope: Bus.Scope
+    let scope: Bus.Scope
     private var listeners: [any UnitListener] = []
     private var bus: Bus?
     private var client: UnitClient?

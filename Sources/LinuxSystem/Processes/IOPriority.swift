@@ -21,6 +21,10 @@ package struct IOPriority: RawRepresentable, Comparable, Sendable {
     /// None was set: best effort, at a level that follows from the nice value. Compares as the most urgent.
     package static let none = IOPriority(rawValue: 0)
 
+    /// The class as the kernel numbers it, and the level in it.
+    package var number: Int32 { rawValue >> Self.classShift }
+    package var level: Int32 { rawValue & (1 << Self.classShift - 1) }
+
     package static func < (left: IOPriority, right: IOPriority) -> Bool { left.rawValue > right.rawValue }
 }
 

@@ -52,6 +52,7 @@ struct Checker {
         checkOwners()
         checkOverlap()
         checkHandovers()
+        checkUnitInput()
         checkStreams()
         checkPlacements()
         checkSilence()
@@ -66,6 +67,7 @@ struct Checker {
         checkScripts()
         checkAccounts()
         checkPrograms()
+        checkServiceManager()
         checkSubfolders()
         checkMissingPaths()
         if !problems.hasError { checkUnstarted() }

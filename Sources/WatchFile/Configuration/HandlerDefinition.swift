@@ -42,6 +42,8 @@ package struct HandlerDefinition: Equatable, Sendable {
     package var tellsProgress = false
     /// `User=` to `Limit…=`.
     package var contract = ProcessContract()
+    /// `RunIn=unit`; `nil`: its processes are watchd's children.
+    package var placement: UnitPlacement?
 
     package init(
         name: String, action: HandlerAction, queue: String? = nil, overlap: Overlap? = nil,

@@ -124,6 +124,8 @@ enum ValueType {
     case window
     /// `ac-power`, `network-online`, `pressure:…`, `path:…`, `unit:…`.
     case holdConditions
+    /// Of a unit (`RunIn=unit`).
+    case unitProperty(UnitForm)
 }
 
 /// Which spans a key takes. None but `infinity` is longer than `ValueReader.maximumSpan`.

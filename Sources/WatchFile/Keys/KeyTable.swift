@@ -5,10 +5,10 @@ enum KeyTable {
         if let key = own(kind).first(where: { $0.name == name }) { return key }
         switch kind {
         case .watchd, .queue, .semaphore: return nil
-        case .handler: return handlerByName[name]
+        case .handler: return handlerByName[name] ?? UnitKeyTable.key(name)
         case .group, .timer, .signal, .path, .descriptor, .process, .unit, .custom:
             if let key = sourceByName[name] { return key }
-            return kind == .unit && unitActionNames.contains(name) ? nil : handlerByName[name]
+            return kind == .unit && unitActionNames.contains(name) ? nil : handlerByName[name] ?? UnitKeyTable.key(name)
         }
     }
 
@@ -29,7 +29,8 @@ enum KeyTable {
 
     /// Whether this key of a section of this kind is that of a handler: in a source it belongs to the source's action.
     static func isHandlerKey(_ name: String, in kind: SectionKind) -> Bool {
-        handlerNames.contains(name) && !routeNames.contains(name) && !own(kind).contains { $0.name == name }
+        UnitKeyTable.isKey(name)
+            || handlerNames.contains(name) && !routeNames.contains(name) && !own(kind).contains { $0.name == name }
     }
 
     /// A section's own keys come before those it shares with others, and win where both have the same name.
@@ -210,7 +211,7 @@ enum KeyTable {
             .one("TasksMax", .numberOrInfinity(1...4_194_304)),
             .one("CPUWeight", .number(1...10_000)),
             .one("IOWeight", .number(1...10_000)),
-            .later("RunIn", .choice([], later: ["watchd", "unit"])),
+            .one("RunIn", .choice(["watchd", "unit"]), usual: "watchd"),
             .one("Progress", .flag, usual: "no"),
             .one(
                 "StandardInput",

@@ -31,6 +31,11 @@ struct Entries {
 
     func entry(_ name: String) -> Entry? { byName[name]?.last }
 
+    /// `Unit.KEY=`, by the names of the keys, those of one key in their order.
+    var unitKeys: [Entry] {
+        byName.filter { UnitKeyTable.isKey($0.key) }.sorted { $0.key < $1.key }.flatMap(\.value)
+    }
+
     func has(_ name: String) -> Bool { byName[name] != nil }
 
     /// The names of a list, no more than may be; `Checker` tells about more.

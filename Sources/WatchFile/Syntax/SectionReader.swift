@@ -180,6 +180,10 @@ struct SectionReader {
     private func refuse(_ keyText: SourceText, in kind: SectionKind, _ problems: inout Problems) -> Key? {
         let name = keyText.string
         let message = "unknown key \(keyText.shown)= in [\(kind.rawValue)]"
+        if UnitKeyTable.isKey(name), KeyTable.key("RunIn", in: kind) != nil {
+            refuseUnitKey(name, message, at: keyText, &problems)
+            return nil
+        }
         if let translation = ForeignNames.key(name, in: kind) {
             problems.error("\(message); \(translation.sentence)", at: keyText)
             return translation.key.flatMap { KeyTable.key($0, in: kind) }
@@ -192,6 +196,16 @@ struct SectionReader {
         let nearest = problems.nearest(to: name, among: KeyTable.names(in: kind))
         problems.error(message, at: keyText, suggestion: nearest.map { "\($0)=" })
         return nearest.flatMap { KeyTable.key($0, in: kind) }
+    }
+
+    private func refuseUnitKey(_ name: String, _ message: String, at place: SourceText, _ problems: inout Problems) {
+        if let reason = UnitKeyTable.refusal(name) {
+            return problems.error("\(place.shown)= cannot be: \(reason)", at: place)
+        }
+        let nearest = problems.nearest(to: name, among: UnitKeyTable.names)
+        problems.error(
+            "\(message): neither systemd.exec(5) nor systemd.resource-control(5) has it", at: place,
+            suggestion: nearest.map { "\($0)=" })
     }
 
     private func place(of kinds: [SectionKind], _ first: SectionKind) -> String {

@@ -39,6 +39,7 @@ enum Value {
     case pressure(PressureLimit)
     case pattern([UInt8])
     case submitters(QueueDefinition.Submitters)
+    case unitProperty(UnitProperty)
 
     /// A reference, and where it stands.
     struct Name {
@@ -108,5 +109,6 @@ extension Value {
     var netlink: NetlinkFamily? { if case .netlink(let value) = self { value } else { nil } }
     var pressure: PressureLimit? { if case .pressure(let value) = self { value } else { nil } }
     var submitters: QueueDefinition.Submitters? { if case .submitters(let value) = self { value } else { nil } }
+    var unitProperty: UnitProperty? { if case .unitProperty(let value) = self { value } else { nil } }
     var pattern: [UInt8]? { if case .pattern(let value) = self { value } else { nil } }
 }

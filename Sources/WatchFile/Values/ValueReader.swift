@@ -69,6 +69,7 @@ struct ValueReader {
         case .cron: return cron(&problems).map(Value.cron)
         case .holdConditions: return all(text.words) { holdCondition($0, &problems) }.map(Value.holdConditions)
         case .window: return window(&problems).map(Value.window)
+        case .unitProperty(let form): return unitProperty(form, &problems).map(Value.unitProperty)
         }
     }
 

@@ -89,6 +89,7 @@ extension Checker {
         checkPatience(of: draft)
         checkBatch(of: draft)
         checkUnit(of: draft)
+        checkPlacement(of: draft)
         checkProcessKeys(of: draft)
         checkContract(draft.entries)
         checkProgress(of: draft)
@@ -163,7 +164,8 @@ extension Checker {
         guard !draft.isStream, let entry = draft.entries.entry("OnStop"),
             entry.value?.word == StopPolicy.leave.rawValue
         else { return }
-        let commands = draft.commands.count + draft.entries.list("ExecCondition").count
+        // Those of a unit are started by the service manager.
+        let commands = (draft.runsInUnit ? 1 : draft.commands.count) + draft.entries.list("ExecCondition").count
         guard commands > 1, !entry.isDefault else { return }
         problems.error(
             "OnStop=leave needs a single command: watchd is not there to start the ones that follow", at: entry.text)

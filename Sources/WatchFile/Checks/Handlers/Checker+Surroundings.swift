@@ -14,6 +14,16 @@ extension Checker {
         checkMail(flaw)
     }
 
+    /// Warns of units where no service manager makes them; once, for it is missing for all.
+    mutating func checkServiceManager() {
+        let entries = handlers.lazy.filter { $0.runsInUnit && !$0.commands.isEmpty }.compactMap {
+            $0.entries.entry("RunIn")
+        }
+        guard let entry = entries.first, context.lacksServiceManager?() == true else { return }
+        problems.warning(
+            "RunIn=unit needs systemd, which does not manage this machine: runs of it fail", at: entry.text)
+    }
+
     /// One warning is enough: what is missing is missing for all.
     private mutating func checkMail(_ flaw: (_ program: [UInt8]) -> String?) {
         guard !setsPath, let flaw = flaw(Array("sendmail".utf8)),

@@ -96,9 +96,19 @@ struct HandlerDraft {
         result.patience = patience
         result.windows = entries.windows
         result.contract = contract
-        if case .exec = action { result.tellsProgress = entries["Progress"]?.flag ?? false }
+        if case .exec = action {
+            result.tellsProgress = entries["Progress"]?.flag ?? false
+            result.placement = placement
+        }
+        if result.placement != nil { result.onStop = result.onStop ?? .leave }
         if isStream { result.dropForeignToStreams() }
         return result
+    }
+
+    var runsInUnit: Bool { entries["RunIn"]?.word == "unit" }
+
+    private var placement: UnitPlacement? {
+        runsInUnit ? UnitPlacement(properties: entries.unitKeys.compactMap { $0.value?.unitProperty }) : nil
     }
 
     func names(_ key: String, of references: [Reference]) -> [String] {

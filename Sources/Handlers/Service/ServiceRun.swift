@@ -1,0 +1,374 @@
+import Engine
+import EventSources
+import Glibc
+import LinuxSystem
+import Schedule
+import Systemd
+import WatchFile
+
+/// One run of a handler with `RunIn=unit`: a transient service, whose processes are the service manager's children. The
+/// unit keeps its end (`RemainAfterExit=`, and failed ones stay) until a watchd has seen it, so a later one finds what
+/// an earlier one has started, or how it ended.
+///
+/// The state of the unit is looked at, never counted from signals: each signal, and each new connection, is a reason to
+/// look. Confined to the core.
+final class ServiceRun: StartedRun, UnitListener {
+    private enum Phase {
+        case preparing
+        /// There is no connection to the manager yet.
+        case planned(ServicePlan)
+        /// The manager has not answered yet.
+        case requested
+        case going
+        /// It has ended; what it left running is being ended.
+        case stopping(ServiceEnd)
+        case reading
+        case over
+    }
+
+    /// Microseconds from SIGKILL until the run counts as ended, whatever the kernel cannot end.
+    private static let patience = 10_000_000
+    /// Milliseconds for which journald may write what it has.
+    private static let journalPatience: Int32 = 5000
+    private static let looks: [UnitClient.Question] = [
+        .activeState, .subState, .loadState, .processID, .invocation, .activeEnter,
+    ]
+
+    private let run: RunID
+    private let shared: SharedDefinition
+    /// `nil`: an earlier watchd has started it.
+    private let request: StartRequest?
+    private let unit: ServiceName
+    private let environment: RunEnvironment
+    private let began: () -> Void
+    private let ended: () -> Void
+    /// Of its conditions.
+    private let earlier: RunOutput
+    private var output = RunOutput()
+    private var phase = Phase.preparing
+    private weak var client: UnitClient?
+    private var job: (path: String, result: String?)?
+    private var stopJob: String?
+    private var isLooking = false
+    private var looksAgain = false
+    /// Its process, as the engine was told.
+    private var processID: Int32?
+    private var invocation: String?
+    private var ending: (signal: Int32, mode: KillMode)?
+    private var hasGivenUp = false
+    /// The loss of the connection has been told.
+    private var isLossTold = false
+    private var bound: QueueBound<ServiceRun> { QueueBound(self, to: environment.core) }
+    private var definition: HandlerDefinition { shared.value }
+
+    /// - Parameters:
+    ///   - earlier: what its conditions have written.
+    ///   - began: a process of it runs.
+    ///   - ended: it is over, which the engine is told next.
+    init(
+        _ request: StartRequest, _ environment: RunEnvironment, earlier: RunOutput = RunOutput(),
+        began: @escaping () -> Void, ended: @escaping () -> Void
+    ) {
+        (run, shared, self.request) = (request.run, request.definition, request)
+        unit = ServiceName(request.run, handler: request.definition.value.name, environment.instance())
+        (self.environment, self.earlier, self.began, self.ended) = (environment, earlier, began, ended)
+    }
+
+    /// Of a service that an earlier watchd has started.
+    init(_ request: AdoptRequest, _ unit: ServiceName, _ environment: RunEnvironment, ended: @escaping () -> Void) {
+        (run, shared, self.request, self.unit) = (request.run, request.definition, nil, unit)
+        (self.environment, earlier, began, self.ended) = (environment, RunOutput(), {}, ended)
+        if request.pid > 0 { processID = request.pid }
+    }
+
+    var name: String { run.name(of: definition) }
+    var delay: String? { nil }
+    func tryNow() {}
+    /// The manager keeps it.
+    func keep() {}
+    var outputSoFar: RunOutput { earlier + output }
+
+    // MARK: Start
+
+    func start() {
+        guard let request else { return }
+        environment.lanes.submit(name) { [bound, unit, nice = environment.nice, core = environment.core] in
+            let result = Swift.Result { () throws(Child.Failure) in try ServicePlan(request, unit, nice: nice) }
+            core.async { bound.value.prepared(result) }
+        }
+    }
+
+    func adopt() {
+        phase = .going
+        environment.units.add(self)
+    }
+
+    private func prepared(_ result: Swift.Result<ServicePlan, Child.Failure>) {
+        switch result {
+        case .failure(let failure): finish(.notStarted(failure.reason))
+        case .success(let plan):
+            if let ending {
+                plan.close()
+                return finish(.notStarted("it got \(LinuxSignal.name(ending.signal)) before its unit was started"))
+            }
+            phase = .planned(plan)
+            environment.units.add(self)
+        }
+    }
+
+    func giveUp() { hasGivenUp = true }
+
+    private func request(_ plan: ServicePlan, _ client: UnitClient) {
+        phase = .requested
+        client.startTransient(plan.name, plan.settings) { [weak self] job, failure in
+            self?.requested(job, failure)
+        }
+        // The question has a duplicate.
+        plan.close()
+        environment.units.flush()
+    }
+
+    private func requested(_ job: String?, _ failure: String) {
+        guard case .requested = phase else { return }
+        environment.units.answered()
+        guard let job else { return finish(.notStarted("\(unit.text): systemd refuses it: \(failure)")) }
+        self.job = (job, nil)
+        phase = .going
+        if let ending { send(ending.signal, ending.mode) }
+        look()
+    }
+
+    // MARK: The service manager
+
+    func connected(_ client: UnitClient) {
+        self.client = client
+        isLossTold = false
+        switch phase {
+        case .planned(let plan): request(plan, client)
+        case .requested, .going:
+            // What happened meanwhile was told nobody.
+            phase = .going
+            client.hold(unit.text)
+            look()
+        case .stopping(let end): stop(client, end, isActive: true)
+        case .preparing, .reading, .over: break
+        }
+    }
+
+    func take(_ news: UnitClient.News, _ client: UnitClient) {
+        switch news {
+        case .jobEnded(let path, let result):
+            if path == job?.path {
+                job?.result = result
+                look()
+            } else if path == stopJob {
+                stopped(client)
+            }
+        case .changed(unit.text, _, _), .unloaded(unit.text), .reloaded: look()
+        case .changed, .unloaded, .loaded, .gone: break
+        }
+    }
+
+    /// A run that goes on is the manager's, with or without a bus.
+    func failed(_ condition: SourceCondition) {
+        guard case .failed(let reason, _) = condition else { return }
+        (client, isLooking, stopJob) = (nil, false, nil)
+        switch phase {
+        case .planned(let plan):
+            plan.close()
+            later { $0.finish(.notStarted("RunIn=unit: \(reason)")) }
+        case .requested, .going:
+            // Its job is told by nobody any more.
+            job = nil
+            guard !isLossTold else { return }
+            isLossTold = true
+            environment.logger.log(
+                .warning, "\(name): \(reason); \(unit.text) goes on, and is looked at when systemd answers again",
+                run.logFields(of: definition))
+        case .stopping(let end):
+            environment.logger.log(
+                .warning, "\(name): \(reason); what is left of \(unit.text) is ended at the next start of watchd",
+                run.logFields(of: definition))
+            later { $0.read(end) }
+        case .preparing, .reading, .over: break
+        }
+    }
+
+    private func later(_ work: @escaping (ServiceRun) -> Void) {
+        let work = QueueBound(work, to: environment.core)
+        environment.core.async { [bound] in work.value(bound.value) }
+    }
+
+    // MARK: A look
+
+    private func look() {
+        guard case .going = phase, let client else { return }
+        guard !isLooking else {
+            looksAgain = true
+            return
+        }
+        (isLooking, looksAgain) = (true, false)
+        client.ask(Self.looks, of: unit.text) { [weak self, weak client] answers, failure in
+            guard let self, let client, case .going = phase, isLooking else { return }
+            isLooking = false
+            guard let answers else {
+                return finish(.ended(nil, reason: "\(unit.text): \(failure)"))
+            }
+            saw(answers, client)
+        }
+        environment.units.flush()
+    }
+
+    private func saw(_ answers: UnitClient.Answers, _ client: UnitClient) {
+        environment.units.answered()
+        if !answers.text(.invocation).isEmpty { invocation = answers.text(.invocation) }
+        tellProcess(answers)
+        if hasEnded(answers) { return ask(client, answers) }
+        if looksAgain { look() }
+    }
+
+    private func hasEnded(_ answers: UnitClient.Answers) -> Bool {
+        switch answers.text(.activeState) {
+        case "active": answers.text(.subState) == "exited"
+        case "failed": true
+        // Before its job is performed it is that too.
+        case "inactive": job == nil || job?.result != nil
+        default: false
+        }
+    }
+
+    /// With `exec` a process counts when its program has been executed.
+    private func tellProcess(_ answers: UnitClient.Answers) {
+        guard let number = answers.number(.processID).flatMap({ Int32(exactly: $0) }), number > 0,
+            definition.commandsOfUnit > 1 || (answers.number(.activeEnter) ?? 0) > 0, number != processID
+        else { return }
+        let isFirst = processID == nil
+        processID = number
+        environment.send(.runStarted(run, pid: number))
+        if let invocation {
+            environment.send(.progress(run, "\(unit.text), invocation \(invocation)"))
+        }
+        if isFirst, request != nil { began() }
+    }
+
+    private func ask(_ client: UnitClient, _ seen: UnitClient.Answers) {
+        let isActive = seen.text(.activeState) == "active"
+        isLooking = true
+        client.ask(ServiceEnd.questions, of: unit.text) { [weak self, weak client] answers, failure in
+            guard let self, let client, case .going = phase, isLooking else { return }
+            isLooking = false
+            guard let answers else {
+                return finish(.ended(nil, reason: "\(unit.text): \(failure)"))
+            }
+            let end = ServiceEnd(unit: unit.text, answers: answers, jobResult: job?.result)
+            stop(client, end, isActive: isActive)
+        }
+        environment.units.flush()
+    }
+
+    // MARK: End
+
+    /// The manager ends what is left of a unit that has failed by itself.
+    private func stop(_ client: UnitClient, _ end: ServiceEnd, isActive: Bool) {
+        phase = .stopping(end)
+        guard isActive else { return stopped(client) }
+        if definition.killMode == .tree, ending == nil { client.kill(unit.text, all: true, signal: SIGKILL) }
+        client.queue("StopUnit", unit.text) { [weak self, weak client] job, _ in
+            guard let self, let client, case .stopping = phase else { return }
+            // There is nothing to be stopped any more.
+            guard let job else { return stopped(client) }
+            stopJob = job
+        }
+        environment.units.flush()
+    }
+
+    private func stopped(_ client: UnitClient) {
+        guard case .stopping(let end) = phase else { return }
+        client.forget(unit.text) { [weak self] in self?.read(end) }
+        environment.units.flush()
+    }
+
+    private func read(_ end: ServiceEnd) {
+        guard case .stopping = phase else { return }
+        phase = .reading
+        let reader = JournalReader(unit: unit.text, scope: environment.units.scope, invocation: invocation)
+        environment.slow.submit("the output of \(name)") { [bound, core = environment.core] in
+            // Without the right to wait for it, what is there is read.
+            try? JournalSync.wait(atMost: Self.journalPatience)
+            let result = Swift.Result { () throws(SystemError) in try reader.read(kept: OutputCapture.kept) }
+            core.async { bound.value.readOutput(result, end) }
+        }
+    }
+
+    private func readOutput(_ result: Swift.Result<JournalReader.Lines, SystemError>, _ end: ServiceEnd) {
+        guard case .reading = phase else { return }
+        var startFailure: String?
+        switch result {
+        case .success(let lines):
+            output = RunOutput(end: Array(lines.end.suffix(OutputCapture.kept)), total: lines.total)
+            startFailure = lines.startFailure
+        case .failure(let error):
+            environment.logger.log(
+                .warning, "\(name): its output cannot be read from the journal: \(error)", run.logFields(of: definition)
+            )
+        }
+        if end.usage.isKnown { environment.send(.runUsed(run, end.usage)) }
+        finish(end.verdict(definition, startFailure: startFailure))
+    }
+
+    private func finish(_ verdict: ServiceEnd.Verdict) {
+        if case .over = phase { return }
+        phase = .over
+        // Not while the connection is read.
+        environment.units.later { [self] in environment.units.remove(self) }
+        ended()
+        switch verdict {
+        case .notStarted(let reason) where hasGivenUp: environment.send(.runGivenUp(run, reason: reason))
+        // A condition of it ran before, or a process that failed to become its program.
+        case .notStarted(let reason) where processID != nil || earlier.total > 0:
+            environment.send(.runEnded(run, nil, output: outputSoFar.end, reason: reason))
+        case .notStarted(let reason): environment.send(.runNotStarted(run, reason: reason))
+        case .ended(let exit, let reason):
+            environment.send(.runEnded(run, exit, output: outputSoFar.end, reason: reason))
+        }
+    }
+
+    // MARK: Signals
+
+    func signal(_ number: Int32, _ mode: KillMode) {
+        ending = (number, mode)
+        switch phase {
+        case .planned(let plan):
+            plan.close()
+            finish(.notStarted("it got \(LinuxSignal.name(number)) before its unit was started"))
+        case .going, .stopping: send(number, mode)
+        // It is sent when there is a process.
+        case .preparing, .requested: break
+        case .reading, .over: break
+        }
+    }
+
+    private func send(_ number: Int32, _ mode: KillMode) {
+        guard mode != .none else { return }
+        if number == SIGKILL { expectEnd() }
+        guard let client else { return }
+        client.kill(unit.text, all: mode == .tree, signal: number)
+        environment.units.flush()
+    }
+
+    private func expectEnd() {
+        environment.core.after(Self.patience) { [bound] in bound.value.isLate() }
+    }
+
+    private func isLate() {
+        switch phase {
+        case .requested, .going, .stopping: break
+        case .preparing, .planned, .reading, .over: return
+        }
+        let reason =
+            client == nil
+            ? "systemd cannot be asked to end \(unit.text), and what becomes of it is not known"
+            : "\(unit.text) does not end after SIGKILL; it is left behind"
+        finish(.ended(nil, reason: reason))
+    }
+}

@@ -1,0 +1,83 @@
+import CSystemd
+package import LinuxSystem
+
+/// The lines that a unit has written to the journal (`sd-journal(3)`), and what the manager says of its start. Reading
+/// maps files and may wait for a disk: not for `watchd.core`.
+package struct JournalReader: Sendable {
+    /// The lines of one unit.
+    package struct Lines: Sendable {
+        /// The end of what was written, each line with its newline.
+        package var end: [UInt8] = []
+        /// Bytes in all.
+        package var total = 0
+        /// Why the manager could not start a process of it, as it says it.
+        package var startFailure: String?
+    }
+
+    /// “Process could not be executed” (`sd-messages.h`).
+    private static let spawnFailed = "641257651c1b4ec9a8624d7a40a9e1e7"
+
+    private let unit: String
+    private let scope: Bus.Scope
+    /// Of one run of the unit, where it is known.
+    private let invocation: String?
+
+    package init(unit: String, scope: Bus.Scope, invocation: String?) {
+        (self.unit, self.scope) = (unit, scope)
+        self.invocation = invocation?.isEmpty == true ? nil : invocation
+    }
+
+    private var prefix: String { scope == .user ? "USER_" : "" }
+
+    /// - Parameter kept: bytes of the end that are wanted.
+    package func read(kept: Int) throws(SystemError) -> Lines {
+        var journal: OpaquePointer?
+        // Of this machine only.
+        let result = sd_journal_open(&journal, Int32(SD_JOURNAL_LOCAL_ONLY))
+        guard result >= 0, let journal else { throw SystemError(call: "sd_journal_open", errno: Errno(-result)) }
+        defer { sd_journal_close(journal) }
+        sd_journal_set_data_threshold(journal, 0)
+        var lines = Lines()
+        match(journal, ["_SYSTEMD_\(prefix)UNIT=\(unit)", "_TRANSPORT=stdout"])
+        forEach(journal, "_SYSTEMD_INVOCATION_ID") { lines.add($0, kept: kept) }
+        sd_journal_flush_matches(journal)
+        match(journal, ["\(prefix)UNIT=\(unit)", "MESSAGE_ID=\(Self.spawnFailed)"])
+        forEach(journal, "\(prefix)INVOCATION_ID") { message in
+            // The last one names the step.
+            let text = String(decoding: message, as: UTF8.self)
+            lines.startFailure = text.hasPrefix("\(unit): ") ? String(text.dropFirst(unit.count + 2)) : text
+        }
+        return lines
+    }
+
+    private func match(_ journal: OpaquePointer, _ fields: [String]) {
+        for field in fields { sd_journal_add_match(journal, field, 0) }
+    }
+
+    private func forEach(_ journal: OpaquePointer, _ identifier: String, _ body: ([UInt8]) -> Void) {
+        guard sd_journal_seek_head(journal) >= 0 else { return }
+        while sd_journal_next(journal) > 0 {
+            // What was written before the manager's word came there has none.
+            if let invocation, let found = Self.field(identifier, of: journal), found != Array(invocation.utf8) {
+                continue
+            }
+            if let message = Self.field("MESSAGE", of: journal) { body(message) }
+        }
+    }
+
+    private static func field(_ name: String, of journal: OpaquePointer) -> [UInt8]? {
+        var start: UnsafeRawPointer?
+        var count = 0
+        guard sd_journal_get_data(journal, name, &start, &count) >= 0, let start else { return nil }
+        // `NAME=VALUE`, which stays the journal's.
+        return Array(UnsafeRawBufferPointer(start: start, count: count).dropFirst(name.utf8.count + 1))
+    }
+}
+
+extension JournalReader.Lines {
+    fileprivate mutating func add(_ message: [UInt8], kept: Int) {
+        end += message + [UInt8(ascii: "\n")]
+        total += message.count + 1
+        if end.count > 2 * kept { end.removeFirst(end.count - kept) }
+    }
+}

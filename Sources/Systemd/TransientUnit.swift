@@ -1,0 +1,140 @@
+/// A unit that has no file of its own: made, asked and ended over the bus (`org.freedesktop.systemd1(5)`).
+extension UnitClient {
+    /// A property to be set, by the name that it has on the bus.
+    package struct Setting: Equatable, Sendable {
+        package var name: String
+        package var value: BusValue
+
+        package init(_ name: String, _ value: BusValue) { (self.name, self.value) = (name, value) }
+    }
+
+    /// A property of a service that can be asked for.
+    package enum Question: String, CaseIterable, Sendable {
+        // Of every unit.
+        case activeState = "ActiveState"
+        case subState = "SubState"
+        case loadState = "LoadState"
+        case invocation = "InvocationID"
+        /// When it has become active; 0: never.
+        case activeEnter = "ActiveEnterTimestampMonotonic"
+        // Of services.
+        case result = "Result"
+        /// The process that runs, or ran last.
+        case processID = "ExecMainPID"
+        /// `si_code` of `waitid(2)`; 0: it has not ended.
+        case exitCode = "ExecMainCode"
+        case exitStatus = "ExecMainStatus"
+        case processorTime = "CPUUsageNSec"
+        case peakMemory = "MemoryPeak"
+        case bytesRead = "IOReadBytes"
+        case bytesWritten = "IOWriteBytes"
+
+        fileprivate var isOfEveryUnit: Bool {
+            switch self {
+            case .activeState, .subState, .loadState, .invocation, .activeEnter: true
+            default: false
+            }
+        }
+
+        fileprivate var type: String {
+            switch self {
+            case .activeState, .subState, .loadState, .result: "s"
+            case .invocation: "ay"
+            case .processID: "u"
+            case .exitCode, .exitStatus: "i"
+            default: "t"
+            }
+        }
+    }
+
+    /// The answers; what an older manager does not have is missing.
+    package struct Answers: Equatable, Sendable {
+        package var texts: [Question: String] = [:]
+        package var numbers: [Question: UInt64] = [:]
+
+        package init() {}
+
+        package func text(_ question: Question) -> String { texts[question] ?? "" }
+        /// `nil`: not known, which the manager says with the largest number.
+        package func number(_ question: Question) -> UInt64? { numbers[question].flatMap { $0 == .max ? nil : $0 } }
+    }
+
+    /// Makes a unit and starts it: the object of its job, or why there is none.
+    package func startTransient(
+        _ unit: String, _ settings: [Setting], _ done: @escaping (_ job: String?, _ failure: String) -> Void
+    ) {
+        let properties = settings.map { BusValue.structure([.string($0.name), .variant($0.value)]) }
+        let arguments: [BusValue] = [
+            .string(unit), .string("fail"), .array("(sv)", properties), .array("(sa(sv))", []),
+        ]
+        call("StartTransientUnit", arguments) { reply in
+            switch reply {
+            case .failure(let reason): done(nil, reason)
+            case .message(let message): done(try? message.objectPath(), "its answer cannot be decoded")
+            }
+        }
+    }
+
+    /// Asks for properties of a service, in this order; `nil`: the manager does not answer, and why.
+    package func ask(
+        _ questions: [Question], of unit: String, _ done: @escaping (_ answers: Answers?, _ failure: String) -> Void
+    ) {
+        var (answers, failure, left) = (Answers(), "", questions.count)
+        for question in questions {
+            let interface = question.isOfEveryUnit ? "Unit" : "Service"
+            property(question.rawValue, of: unit, interface) { reply in
+                switch reply {
+                case .failure(let reason): failure = reason
+                case .message(let message): Self.read(question, message, into: &answers)
+                }
+                left -= 1
+                guard left == 0 else { return }
+                let isAnswered = !answers.texts.isEmpty || !answers.numbers.isEmpty
+                done(isAnswered ? answers : nil, failure)
+            }
+        }
+    }
+
+    private static func read(_ question: Question, _ message: BusMessage, into answers: inout Answers) {
+        switch question.type {
+        case "s":
+            answers.texts[question] = try? message.inside(BusType.variant, "s") { () throws(BusMessage.Unexpected) in
+                try message.string()
+            }
+        case "ay":
+            answers.texts[question] = identifier(message)
+        case "u":
+            answers.numbers[question] = try? message.inside(BusType.variant, "u") {
+                () throws(BusMessage.Unexpected) in UInt64(try message.number(UInt32(0), "u"))
+            }
+        case "i":
+            answers.numbers[question] = try? message.inside(BusType.variant, "i") {
+                () throws(BusMessage.Unexpected) in UInt64(clamping: try message.number(Int32(0), "i"))
+            }
+        default:
+            answers.numbers[question] = try? message.inside(BusType.variant, "t") {
+                () throws(BusMessage.Unexpected) in try message.unsigned()
+            }
+        }
+    }
+
+    /// Sends a signal to the first process of a unit, or to all of them.
+    package func kill(
+        _ unit: String, all: Bool, signal: Int32, _ done: @escaping (_ failure: String?) -> Void = { _ in }
+    ) {
+        call("KillUnit", [.string(unit), .string(all ? "all" : "main"), .int32(signal)]) { reply in
+            if case .failure(let reason) = reply { done(reason) } else { done(nil) }
+        }
+    }
+
+    /// Keeps the manager from forgetting a unit that has ended, as long as this connection lasts.
+    package func hold(_ unit: String) { call("RefUnit", [.string(unit)]) { _ in } }
+
+    /// The manager may forget a unit that has ended, and that it has failed. It asks the bus who wants that, so the
+    /// connection has to last until it is done.
+    package func forget(_ unit: String, _ done: @escaping () -> Void) {
+        call("ResetFailedUnit", [.string(unit)]) { [weak self] _ in
+            self?.call("UnrefUnit", [.string(unit)]) { _ in done() }
+        }
+    }
+}

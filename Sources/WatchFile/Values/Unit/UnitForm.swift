@@ -1,0 +1,138 @@
+/// The form of the value of a `Unit.KEY=`: how it is written, and the type in which the manager takes it.
+///
+/// The types are those of `org.freedesktop.systemd1(5)`, the spellings those of `systemd.exec(5)` and
+/// `systemd.resource-control(5)`. Words that newer systemd versions may add are left to the manager.
+enum UnitForm {
+    case flag
+    /// As it is written.
+    case text
+    /// Words.
+    case texts
+    /// Words, or with `~` before the first all others.
+    case filter
+    case mode
+    /// A size, `infinity`, or a share of the machine's, whose property has `Scale` behind its name.
+    case bytes
+    case weight
+    /// Numbers of processors or memory nodes, and ranges of them.
+    case processors
+    /// `DEVICE BYTES`.
+    case ioLimit
+    case addresses
+    case capabilities
+    /// `SOURCE[:TARGET[:OPTION]]`.
+    case binds
+    /// `NAME`, or `-NAME`.
+    case profile
+    case level
+    case choice([String: Int32])
+    /// A span of time, with the name of its property.
+    case span(String)
+    case nanoseconds
+    case count
+    /// `NUMBER%`.
+    case share
+    case namespaces
+    case propagation
+    /// `PATH[:OPTIONS]`.
+    case temporaryFolders
+    /// `DEVICE RIGHTS`.
+    case devices
+    /// `DEVICE WEIGHT`.
+    case deviceWeight
+    /// `NAME:PATH`.
+    case credential
+    /// `NAME:TEXT`.
+    case credentialText
+    /// `NAME=TEXT`.
+    case field
+    case delegation
+    case secureBits
+    case errorNumber
+    case dumpFilter
+
+    /// Whether the key may be repeated: the manager adds up what it gets.
+    var isList: Bool {
+        switch self {
+        case .texts, .filter, .ioLimit, .addresses, .capabilities, .binds, .temporaryFolders, .devices, .deviceWeight,
+            .credential, .credentialText, .field:
+            true
+        default: false
+        }
+    }
+
+    /// Behind “is not”.
+    var expectation: String {
+        switch self {
+        case .flag: "yes or no"
+        case .text, .texts: "text"
+        case .filter: "a list of names"
+        case .mode: "an access mode from 0000 to 0777"
+        case .bytes: "a size such as 64M, or infinity, or a share such as 20%"
+        case .weight: "a number from 1 to 10000"
+        case .processors: "a list of numbers and ranges, such as 0-3 8"
+        case .ioLimit: "a device or path and its bytes or operations a second, such as /dev/sda 5M"
+        case .addresses: "a list of addresses with or without /PREFIX, any, localhost, link-local, multicast"
+        case .capabilities: "a list of capabilities, such as CAP_CHOWN, perhaps behind a ~"
+        case .binds: "a list of SOURCE, SOURCE:TARGET or SOURCE:TARGET:rbind (or norbind)"
+        case .profile: "a name, perhaps behind a -"
+        case .level: "one of emerg, alert, crit, err, warning, notice, info, debug"
+        case .choice(let words): "one of \(words.keys.sorted().joined(separator: ", "))"
+        case .span, .nanoseconds: "a time span"
+        case .count: "a whole number"
+        case .share: "a share, such as 60%"
+        case .namespaces: "yes, no, or a list of cgroup, ipc, net, mnt, pid, user, uts, perhaps behind a ~"
+        case .propagation: "one of shared, slave, private"
+        case .temporaryFolders: "a list of PATH or PATH:OPTIONS"
+        case .devices: "a device and what may be done with it, such as /dev/null rw"
+        case .deviceWeight: "a device and its weight from 1 to 10000"
+        case .credential: "NAME:PATH"
+        case .credentialText: "NAME:TEXT"
+        case .field: "NAME=TEXT"
+        case .delegation: "yes, no, or a list of controllers"
+        case .secureBits:
+            "a list of keep-caps, keep-caps-locked, no-setuid-fixup, no-setuid-fixup-locked, noroot, noroot-locked"
+        case .errorNumber: "the name of an error, such as EPERM, or its number"
+        case .dumpFilter: "a hexadecimal number"
+        }
+    }
+
+    static let facilities: [String: Int32] = {
+        let names = [
+            "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp",
+        ]
+        let all = names.enumerated().map { ($1, Int32($0)) } + (0..<8).map { ("local\($0)", Int32(16 + $0)) }
+        return Dictionary(uniqueKeysWithValues: all)
+    }()
+
+    static let levels = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]
+
+    /// `CLONE_NEW…` of `linux/sched.h`.
+    static let namespaceBits: [String: UInt64] = [
+        "cgroup": 0x0200_0000, "ipc": 0x0800_0000, "net": 0x4000_0000, "mnt": 0x0002_0000, "pid": 0x2000_0000,
+        "user": 0x1000_0000, "uts": 0x0400_0000,
+    ]
+
+    /// `SECBIT_…` of `linux/securebits.h`.
+    static let securityBits: [String: Int32] = [
+        "keep-caps": 16, "keep-caps-locked": 32, "no-setuid-fixup": 4, "no-setuid-fixup-locked": 8, "noroot": 1,
+        "noroot-locked": 2,
+    ]
+
+    /// In the order of `linux/capability.h`.
+    static let capabilityNames = [
+        "chown", "dac_override", "dac_read_search", "fowner", "fsetid", "kill", "setgid", "setuid", "setpcap",
+        "linux_immutable", "net_bind_service", "net_broadcast", "net_admin", "net_raw", "ipc_lock", "ipc_owner",
+        "sys_module", "sys_rawio", "sys_chroot", "sys_ptrace", "sys_pacct", "sys_admin", "sys_boot", "sys_nice",
+        "sys_resource", "sys_time", "sys_tty_config", "mknod", "lease", "audit_write", "audit_control", "setfcap",
+        "mac_override", "mac_admin", "syslog", "wake_alarm", "block_suspend", "audit_read", "perfmon", "bpf",
+        "checkpoint_restore",
+    ]
+
+    /// Numbers of `asm-generic/errno-base.h` and `errno.h` that a filter of system calls may answer with.
+    static let errors: [String: Int32] = [
+        "EPERM": 1, "ENOENT": 2, "EINTR": 4, "EIO": 5, "ENXIO": 6, "EBADF": 9, "EAGAIN": 11, "ENOMEM": 12, "EACCES": 13,
+        "EFAULT": 14, "EBUSY": 16, "EEXIST": 17, "ENODEV": 19, "EINVAL": 22, "ENOTTY": 25, "ENOSPC": 28, "EROFS": 30,
+        "ENOSYS": 38, "EOPNOTSUPP": 95, "EAFNOSUPPORT": 97,
+    ]
+}

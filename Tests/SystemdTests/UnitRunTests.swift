@@ -1,0 +1,240 @@
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// `RunIn=unit`, with a real systemd manager, a real bus and a real journal.
+@Suite("Runs as units", .ownThread, .serialized) struct UnitRunTests {
+    private static let watchFile = """
+        [Handler]
+        RunIn=unit
+        [Handler tells]
+        Exec=/bin/sh -c 'cat; echo "$WATCHD_HANDLER $WATCHD_KIND $A" >&2; exit $STATUS'
+        Environment=A="b c$d%" STATUS=7
+        [Handler fine]
+        Exec=/bin/echo "all well" $HOME
+        [Queue kept]
+        Durable=yes
+        [Handler waits]
+        Exec=/bin/sh -c 'echo begin; while test ! -e /run/go; do sleep 0.1; done; echo end; exit 3'
+        [Handler kept]
+        Exec=/bin/sh -c 'echo begin >>/run/begun; while test ! -e /run/go; do sleep 0.1; done; echo end'
+        Queue=kept
+        [Handler late]
+        Exec=/bin/sh -c 'trap "echo asked; exit 9" USR1; setsid sleep 1000 & while :; do sleep 0.1; done'
+        KillSignal=USR1
+        TimeoutSec=1s
+        [Handler stubborn]
+        Exec=/bin/sh -c 'trap "" TERM; while :; do sleep 0.1; done'
+        TimeoutStopSec=500ms
+        [Handler missing]
+        Exec=/usr/bin/no-such-program
+        [Handler nowhere]
+        Exec=/bin/true
+        WorkingDirectory=/no/such/folder
+        [Handler newer]
+        Exec=/bin/true
+        Unit.PrivatePIDs=yes
+        [Handler several]
+        Exec=/bin/echo one
+        Exec=/bin/false
+        Exec=/bin/echo three
+        StandardInput=null
+        [Handler condition]
+        ExecCondition=/bin/false
+        Exec=/bin/true
+        [Handler contract]
+        Exec=/bin/sh -c 'id -un; id -gn; pwd; umask; nice; ulimit -n; echo $HOME $FILE; cat /proc/self/oom_score_adj'
+        User=games
+        WorkingDirectory=/var
+        UMask=0077
+        Nice=7
+        LimitNOFILE=77
+        OOMScoreAdjust=300
+        EnvironmentFile=/run/variables
+        [Handler sandbox]
+        Exec=/bin/sh -c 'ls -A /tmp; echo $STATE_DIRECTORY; grep CapBnd /proc/self/status; touch /usr/x; ls -d /mnt/etc/passwd'
+        Unit.PrivateTmp=yes
+        Unit.ProtectSystem=strict
+        Unit.StateDirectory=of-a-handler
+        Unit.CapabilityBoundingSet=CAP_KILL CAP_CHOWN
+        Unit.BindReadOnlyPaths=/etc:/mnt/etc
+        Unit.SystemCallFilter=~@mount
+        Unit.MemoryHigh=20%
+        Unit.IPAddressDeny=any
+        Unit.DeviceAllow=/dev/null rw
+        Unit.LogRateLimitIntervalSec=10s
+
+        """
+
+    private func ctl(_ machine: Machine, _ words: String...) throws -> String {
+        try machine.run(["systemctl"] + words).text.replacing("\n", with: " ")
+    }
+
+    private func reason(_ machine: Machine, _ handler: String) throws -> String {
+        try machine.run("watchctl", "--json", "history", "-n", "1", handler).text
+    }
+
+    /// Units of runs that the manager knows.
+    private func units(_ machine: Machine) throws -> String {
+        try machine.run("systemctl", "list-units", "--all", "--plain", "--no-legend", "watchd-run-*").text
+    }
+
+    private func output(_ machine: Machine, _ handler: String) throws -> String {
+        try machine.run("watchctl", "output", handler).text
+    }
+
+    private func begin(_ machine: Machine, _ handler: String) throws {
+        #expect(try machine.run("watchctl", "run", handler).code == 0)
+        try wait(for: "the unit of \(handler)") { try units(machine).contains("\(handler).") }
+        try wait(for: "the run of \(handler)") {
+            try machine.run("watchctl", "--json", "operations", "--handler", handler).text.contains("\"pid\":")
+        }
+    }
+
+    private func cancel(_ machine: Machine, _ handler: String) throws {
+        let told = try machine.run("watchctl", "--json", "operations", "--handler", handler).text
+        let id = told.split(separator: "\"id\":").dropFirst().first?.prefix { $0.isNumber }
+        #expect(try machine.run("watchctl", "cancel", String(id ?? "")).code == 0, "\(told)")
+    }
+
+    private func go(_ machine: Machine) throws { _ = try machine.run("touch", "/run/go") }
+
+    @Test func aRunIsAServiceThatTellsItsOutputAndItsEnd() throws {
+        try Machine.with(Self.watchFile) { machine in
+            #expect(try machine.run("watchctl", "run", "--wait", "fine").code == 0)
+            #expect(try output(machine, "fine") == "all well $HOME\n")
+            #expect(try machine.run("watchctl", "run", "--wait", "tells").code != 0)
+            let told = try reason(machine, "tells")
+            #expect(told.contains("\"exit_status\":7"), "\(told)")
+            let text = try output(machine, "tells")
+            #expect(text.contains("\"handler\":\"tells\""), "\(text)")
+            #expect(text.hasSuffix("tells custom b c$d%\n"), "\(text)")
+            #expect(try units(machine) == "")
+            try endsWhenAsked(machine)
+            try saysWhatIsWrong(machine)
+            try hasItsKeys(machine)
+            #expect(try units(machine) == "")
+        }
+    }
+
+    private func endsWhenAsked(_ machine: Machine) throws {
+        #expect(try machine.run("watchctl", "run", "--wait", "late").code != 0)
+        let late = try reason(machine, "late")
+        #expect(late.contains("timed out after 1s") && late.contains("\"exit_status\":9"), "\(late)")
+        #expect(try output(machine, "late").hasSuffix("asked\n"))
+        #expect(try machine.run("pgrep", "-f", "sleep 1000").code != 0)
+        try begin(machine, "stubborn")
+        try cancel(machine, "stubborn")
+        try wait(for: "the end") { try reason(machine, "stubborn").contains("\"result\":\"cancelled\"") }
+    }
+
+    private func saysWhatIsWrong(_ machine: Machine) throws {
+        for (handler, part) in [
+            ("missing", "Failed at step EXEC spawning /usr/bin/no-such-program: No such file or directory"),
+            ("nowhere", "Failed at step CHDIR spawning /bin/true: No such file or directory"),
+            ("newer", "systemd refuses it: Cannot set property PrivatePIDs, or unknown property."),
+        ] {
+            #expect(try machine.run("watchctl", "run", "--wait", handler).code != 0, "\(handler)")
+            let told = try reason(machine, handler)
+            #expect(told.contains(part), "\(told)")
+        }
+        #expect(try machine.run("watchctl", "run", "--wait", "several").code != 0)
+        #expect(try output(machine, "several") == "one\n")
+        _ = try machine.run("watchctl", "run", "--wait", "condition")
+        #expect(try reason(machine, "condition").contains("\"result\":\"skipped\""))
+    }
+
+    private func hasItsKeys(_ machine: Machine) throws {
+        try machine.write("/run/variables", "FILE='from a file'\n")
+        #expect(try machine.run("watchctl", "run", "--wait", "contract").code == 0)
+        let lines = try output(machine, "contract").split(separator: "\n").map(String.init)
+        #expect(
+            lines == ["games", "games", "/var", "0077", "7", "77", "/usr/games from a file", "300"], "\(lines)")
+        _ = try machine.run("watchctl", "run", "--wait", "sandbox")
+        let text = try output(machine, "sandbox")
+        #expect(text.hasPrefix("/var/lib/of-a-handler\n") && text.contains(" 0000000000000021\n"), "\(text)")
+        #expect(text.contains("Read-only file system"), "\(text)")
+        #expect(text.hasSuffix("/mnt/etc/passwd\n"), "\(text)")
+    }
+
+    @Test func aRunOutlivesWatchdAndIsFoundAgain() throws {
+        try Machine.with(Self.watchFile) { machine in
+            for end in ["restart", "kill", "stop"] {
+                _ = try machine.run("rm", "-f", "/run/go", "/run/begun")
+                try begin(machine, "waits")
+                try begin(machine, "kept")
+                let process = try ctl(machine, "show", "--value", "--property", "MainPID", "watchd-run-*.waits.*")
+                switch end {
+                case "restart": #expect(try machine.run("systemctl", "restart", "watchd").code == 0)
+                case "kill":
+                    _ = try ctl(machine, "kill", "--signal=KILL", "--kill-who=main", "watchd")
+                    try wait(for: "the next watchd") { try machine.run("watchctl", "status").code == 0 }
+                default:
+                    #expect(try machine.run("systemctl", "stop", "watchd").code == 0)
+                    #expect(try machine.isAlive(process.replacing(" ", with: "")))
+                    // Their ends come while no watchd is there.
+                    try go(machine)
+                    try wait(for: "their ends") { try !units(machine).contains("running") }
+                    #expect(try machine.run("systemctl", "start", "watchd").code == 0)
+                }
+                if end != "stop" {
+                    #expect(try units(machine).contains("running"), "\(end)")
+                    #expect(try machine.isAlive(process.replacing(" ", with: "")), "\(end)")
+                    try go(machine)
+                }
+                try wait(for: "the end after \(end)") { try units(machine) == "" }
+                try wait(for: "the history after \(end)") {
+                    try machine.run("watchctl", "--json", "operations").text.contains("executing") == false
+                }
+                #expect(try reason(machine, "waits").contains("\"exit_status\":3"))
+                #expect(try output(machine, "waits") == "begin\nend\n", "\(end)")
+                #expect(try reason(machine, "kept").contains("\"result\":\"done\""))
+                #expect(try output(machine, "kept") == "end\n", "\(end)")
+                #expect(try machine.run("cat", "/run/begun").text == "begin\n", "\(end)")
+            }
+        }
+    }
+
+    @Test func aBusAManagerAndAUnitMayGo() throws {
+        try Machine.with(Self.watchFile) { machine in
+            try begin(machine, "waits")
+            _ = try ctl(machine, "stop", "dbus.socket", "dbus.service")
+            try go(machine)
+            _ = try ctl(machine, "daemon-reload")
+            _ = try ctl(machine, "start", "dbus.socket", "dbus.service")
+            try wait(for: "the end after the bus") { try reason(machine, "waits").contains("\"exit_status\":3") }
+            #expect(try output(machine, "waits") == "begin\nend\n")
+            _ = try machine.run("rm", "/run/go")
+            try begin(machine, "waits")
+            _ = try ctl(machine, "daemon-reexec")
+            try go(machine)
+            try wait(for: "the end after the manager") { try units(machine) == "" }
+            try vanish(machine)
+            try meet(machine)
+        }
+    }
+
+    /// Somebody stops the unit while no watchd looks.
+    private func vanish(_ machine: Machine) throws {
+        _ = try machine.run("rm", "/run/go")
+        try begin(machine, "waits")
+        _ = try ctl(machine, "stop", "watchd.service")
+        _ = try ctl(machine, "stop", "watchd-run-*.waits.*")
+        _ = try ctl(machine, "start", "watchd.service")
+        try wait(for: "a failure") { try reason(machine, "waits").contains("not known") }
+    }
+
+    /// Somebody has a unit of that name.
+    private func meet(_ machine: Machine) throws {
+        try begin(machine, "waits")
+        let name = try units(machine).split(separator: " ").first.map(String.init) ?? ""
+        let number = Int(name.split(separator: "-").dropFirst(2).first ?? "") ?? 0
+        let next = name.replacing("run-\(number)-", with: "run-\(number + 1)-").replacing("waits", with: "fine")
+        #expect(try machine.run("systemd-run", "--unit", next, "sleep", "1000").code == 0)
+        #expect(try machine.run("watchctl", "run", "--wait", "fine").code != 0)
+        let told = try reason(machine, "fine")
+        #expect(told.contains("systemd refuses it: Unit \(next) was already loaded"), "\(told)")
+        _ = try ctl(machine, "stop", next)
+        try cancel(machine, "waits")
+    }
+}
