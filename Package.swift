@@ -131,7 +131,9 @@ let package = Package(
             name: "ProgramKit", dependencies: ["LinuxSystem", "SeedKit"], path: "Tests/ProgramKit",
             swiftSettings: settings),
         tests("EventSources", "EventSources", "ProgramKit", "SeedKit", "Engine", "WatchFile", "LinuxSystem"),
-        tests("Handlers", "Handlers", "EventSources", "ProgramKit", "Engine", "WatchFile", "LinuxSystem"),
+        tests(
+            "Handlers", "Handlers", "EventSources", "Systemd", "ProgramKit", "Engine", "WatchFile", "Schedule",
+            "LinuxSystem"),
         // The programs are dependencies so that they are built; nothing of them is imported.
         tests(
             "Systemd", "Systemd", "ProgramKit", "LinuxSystem", "watchd", "watchctl", data: ["real-systemd.sh"]),

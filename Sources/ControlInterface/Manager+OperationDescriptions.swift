@@ -76,6 +76,9 @@ extension Manager {
           found_again: ?bool,
           # How many processes went on after its end, as KillMode= says.
           left_processes: ?int,
+          # With RunIn=unit: the service that it is, and its invocation, as the journal has it.
+          unit: ?string,
+          invocation_id: ?string,
           # Of W3C Trace Context: the trace of its first event, in 32 hexadecimal digits.
           trace_id: ?string,
           # The span of its last run, in 16: TRACEPARENT of its processes.
@@ -135,6 +138,8 @@ extension Manager {
           used: ?ResourcesUsed,
           found_again: ?bool,
           left_processes: ?int,
+          unit: ?string,
+          invocation_id: ?string,
           trace_id: ?string,
           span_id: ?string,
           parent_span_id: ?string,
@@ -175,6 +180,9 @@ extension Manager {
           found_again: ?bool,
           # How many processes went on after its end, as KillMode= says.
           left_processes: ?int,
+          # With RunIn=unit: the service that it is, and its invocation, as the journal has it.
+          unit: ?string,
+          invocation_id: ?string,
           # Of W3C Trace Context, in 16 hexadecimal digits.
           span_id: ?string
         )

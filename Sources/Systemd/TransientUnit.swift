@@ -59,19 +59,29 @@ extension UnitClient {
         package func number(_ question: Question) -> UInt64? { numbers[question].flatMap { $0 == .max ? nil : $0 } }
     }
 
-    /// Makes a unit and starts it: the object of its job, or why there is none.
+    /// Makes a unit and starts it, when the bus has room for the question: the object of its job, or why there is none.
+    ///
+    /// - Parameters:
+    ///   - settings: asked for then; their descriptors may be closed when `sent` is called. `nil`: it is not wanted any
+    ///     more, and nothing else is called.
     package func startTransient(
-        _ unit: String, _ settings: [Setting], _ done: @escaping (_ job: String?, _ failure: String) -> Void
+        _ unit: String, _ settings: @escaping () -> [Setting]?, sent: @escaping () -> Void,
+        _ done: @escaping (_ job: String?, _ failure: String) -> Void
     ) {
-        let properties = settings.map { BusValue.structure([.string($0.name), .variant($0.value)]) }
-        let arguments: [BusValue] = [
-            .string(unit), .string("fail"), .array("(sv)", properties), .array("(sa(sv))", []),
-        ]
-        call("StartTransientUnit", arguments) { reply in
-            switch reply {
-            case .failure(let reason): done(nil, reason)
-            case .message(let message): done(try? message.objectPath(), "its answer cannot be decoded")
+        line.enter { [weak self] finished in
+            guard let self, let settings = settings() else { return finished() }
+            let properties = settings.map { BusValue.structure([.string($0.name), .variant($0.value)]) }
+            let arguments: [BusValue] = [
+                .string(unit), .string("fail"), .array("(sv)", properties), .array("(sa(sv))", []),
+            ]
+            call("StartTransientUnit", arguments) { reply in
+                switch reply {
+                case .failure(let reason): done(nil, reason)
+                case .message(let message): done(try? message.objectPath(), "its answer cannot be decoded")
+                }
+                finished()
             }
+            sent()
         }
     }
 
@@ -79,19 +89,31 @@ extension UnitClient {
     package func ask(
         _ questions: [Question], of unit: String, _ done: @escaping (_ answers: Answers?, _ failure: String) -> Void
     ) {
-        var (answers, failure, left) = (Answers(), "", questions.count)
-        for question in questions {
-            let interface = question.isOfEveryUnit ? "Unit" : "Service"
-            property(question.rawValue, of: unit, interface) { reply in
-                switch reply {
-                case .failure(let reason): failure = reason
-                case .message(let message): Self.read(question, message, into: &answers)
-                }
-                left -= 1
-                guard left == 0 else { return }
-                let isAnswered = !answers.texts.isEmpty || !answers.numbers.isEmpty
-                done(isAnswered ? answers : nil, failure)
+        line.enter { [weak self] finished in
+            self?.ask(questions[...], of: unit, Answers(), "") { answers, failure in
+                done(answers, failure)
+                finished()
             }
+        }
+    }
+
+    /// One behind the other.
+    private func ask(
+        _ questions: ArraySlice<Question>, of unit: String, _ answers: Answers, _ failure: String,
+        _ done: @escaping (_ answers: Answers?, _ failure: String) -> Void
+    ) {
+        guard let question = questions.first else {
+            let isAnswered = !answers.texts.isEmpty || !answers.numbers.isEmpty
+            return done(isAnswered ? answers : nil, failure)
+        }
+        let interface = question.isOfEveryUnit ? "Unit" : "Service"
+        property(question.rawValue, of: unit, interface) { [weak self] reply in
+            var (answers, failure) = (answers, failure)
+            switch reply {
+            case .failure(let reason): failure = reason
+            case .message(let message): Self.read(question, message, into: &answers)
+            }
+            self?.ask(questions.dropFirst(), of: unit, answers, failure, done)
         }
     }
 
@@ -122,19 +144,19 @@ extension UnitClient {
     package func kill(
         _ unit: String, all: Bool, signal: Int32, _ done: @escaping (_ failure: String?) -> Void = { _ in }
     ) {
-        call("KillUnit", [.string(unit), .string(all ? "all" : "main"), .int32(signal)]) { reply in
+        callInLine("KillUnit", [.string(unit), .string(all ? "all" : "main"), .int32(signal)]) { reply in
             if case .failure(let reason) = reply { done(reason) } else { done(nil) }
         }
     }
 
     /// Keeps the manager from forgetting a unit that has ended, as long as this connection lasts.
-    package func hold(_ unit: String) { call("RefUnit", [.string(unit)]) { _ in } }
+    package func hold(_ unit: String) { callInLine("RefUnit", [.string(unit)]) { _ in } }
 
     /// The manager may forget a unit that has ended, and that it has failed. It asks the bus who wants that, so the
     /// connection has to last until it is done.
     package func forget(_ unit: String, _ done: @escaping () -> Void) {
-        call("ResetFailedUnit", [.string(unit)]) { [weak self] _ in
-            self?.call("UnrefUnit", [.string(unit)]) { _ in done() }
+        callInLine("ResetFailedUnit", [.string(unit)]) { [weak self] _ in
+            self?.callInLine("UnrefUnit", [.string(unit)]) { _ in done() }
         }
     }
 }

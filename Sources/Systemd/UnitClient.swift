@@ -30,6 +30,7 @@ package final class UnitClient {
 
     private let bus: Bus
     private let news: (News) -> Void
+    let line = CallLine()
     /// The manager's connection, by its unique name.
     private var owner: String?
     /// The manager forgets its units and reads them again: until it is done nothing that it says of them counts.
@@ -173,7 +174,7 @@ package final class UnitClient {
     /// - Parameter method: `StartUnit` and its like.
     package func queue(_ method: String, _ unit: String, _ done: @escaping (_ job: String?, _ failure: String) -> Void)
     {
-        call(method, [.string(unit), .string("replace")]) { reply in
+        callInLine(method, [.string(unit), .string("replace")]) { reply in
             switch reply {
             case .failure(let reason): done(nil, reason)
             case .message(let message): done(try? message.objectPath(), "its answer cannot be decoded")
@@ -188,6 +189,16 @@ package final class UnitClient {
 
     func call(_ member: String, _ arguments: [BusValue] = [], _ reply: @escaping (Bus.Reply) -> Void) {
         bus.call(Self.manager, Self.managerPath, Self.managerInterface, member, arguments, reply: reply)
+    }
+
+    /// When the bus has room for one more question.
+    func callInLine(_ member: String, _ arguments: [BusValue], _ reply: @escaping (Bus.Reply) -> Void) {
+        line.enter { [weak self] finished in
+            self?.call(member, arguments) {
+                reply($0)
+                finished()
+            }
+        }
     }
 
     // MARK: Signals

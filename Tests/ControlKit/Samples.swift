@@ -355,6 +355,7 @@ package enum Samples {
         operation.settled = true
         operation.used = resourcesUsed
         (operation.foundAgain, operation.leftProcesses) = (true, 2)
+        (operation.unit, operation.invocationID) = ("watchd-run-1-1.h.0.service", "0123456789abcdef0123456789abcdef")
         operation.acquired = ["archive": ["left", "right"]]
         return operation
     }()
@@ -420,6 +421,7 @@ package enum Samples {
                     run.reason = "rsync: connection refused"
                     run.used = resourcesUsed
                     (run.foundAgain, run.leftProcesses) = (true, 2)
+                    (run.unit, run.invocationID) = ("a.service", "0123456789abcdef0123456789abcdef")
                     run.spanID = "53995c3f42cd8ad8"
                     return run
                 }()

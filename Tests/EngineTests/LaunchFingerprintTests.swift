@@ -36,7 +36,7 @@ import WatchFile
         let ofOthers: Set = [
             "name", "queue", "overlap", "constraints", "conditions", "stride", "retry", "timeout", "timeoutStop",
             "killSignal", "killMode", "onStop", "successExitStatus", "completions", "windows", "patience",
-            "tellsProgress",
+            "tellsProgress", "placement",
         ]
         let all = Mirror(reflecting: HandlerDefinition(name: "h", action: .exec([]))).children.compactMap(\.label)
         #expect(Set(all) == ofTheLaunch.union(ofOthers))

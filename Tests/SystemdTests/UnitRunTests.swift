@@ -63,6 +63,38 @@ import Testing
         Unit.IPAddressDeny=any
         Unit.DeviceAllow=/dev/null rw
         Unit.LogRateLimitIntervalSec=10s
+        [Handler every]
+        Exec=/bin/true
+        Unit.StateDirectory=of-every-form
+        Unit.StateDirectoryMode=0750
+        Unit.StartupCPUWeight=20
+        Unit.AllowedCPUs=0-1
+        Unit.IOReadBandwidthMax=/dev/null 5M
+        Unit.IPAddressAllow=localhost 10.0.0.0/8 fe80::/10
+        Unit.AmbientCapabilities=CAP_KILL
+        Unit.BindPaths=-/no/such:/mnt
+        Unit.AppArmorProfile=-nothing
+        Unit.LogLevelMax=debug
+        Unit.SyslogFacility=local1
+        Unit.TimerSlackNSec=5us
+        Unit.LogRateLimitBurst=9000
+        Unit.ManagedOOMMemoryPressureLimit=60%
+        Unit.RestrictNamespaces=~user
+        Unit.MountFlags=slave
+        Unit.TemporaryFileSystem=/mnt:size=1M
+        Unit.IODeviceWeight=/dev/null 5
+        Unit.SetCredential=a:b c
+        Unit.LoadCredential=b:/etc/hostname
+        Unit.LogExtraFields=MINE=a b
+        Unit.Delegate=memory
+        Unit.SecureBits=noroot
+        Unit.SystemCallErrorNumber=EPERM
+        Unit.CoredumpFilter=0x1f
+        Unit.RestrictAddressFamilies=AF_UNIX AF_INET
+        Unit.CPUQuotaPeriodSec=50ms
+        Unit.MemoryLow=1M
+        Unit.ReadOnlyPaths=-/opt "-/a b"
+        Unit.NUMAPolicy=default
 
         """
 
@@ -150,6 +182,9 @@ import Testing
         let lines = try output(machine, "contract").split(separator: "\n").map(String.init)
         #expect(
             lines == ["games", "games", "/var", "0077", "7", "77", "/usr/games from a file", "300"], "\(lines)")
+        #expect(try machine.run("watchctl", "run", "--wait", "every").code == 0)
+        let every = try reason(machine, "every")
+        #expect(every.contains("\"invocation_id\":\"") && every.contains("\"unit\":\"watchd-run-"), "\(every)")
         _ = try machine.run("watchctl", "run", "--wait", "sandbox")
         let text = try output(machine, "sandbox")
         #expect(text.hasPrefix("/var/lib/of-a-handler\n") && text.contains(" 0000000000000021\n"), "\(text)")
@@ -191,6 +226,42 @@ import Testing
                 #expect(try reason(machine, "kept").contains("\"result\":\"done\""))
                 #expect(try output(machine, "kept") == "end\n", "\(end)")
                 #expect(try machine.run("cat", "/run/begun").text == "begin\n", "\(end)")
+            }
+        }
+    }
+
+    /// It is too young to stand in the store, and its folder of state may be lost.
+    @Test func aYoungRunIsFoundAgainAndOneThatNobodyKnowsIsEnded() throws {
+        try Machine.with(Self.watchFile) { machine in
+            #expect(try machine.run("watchctl", "run", "waits").code == 0)
+            try wait(for: "the unit") { try units(machine).contains("running") }
+            _ = try ctl(machine, "kill", "--signal=KILL", "--kill-who=main", "watchd")
+            try wait(for: "the next watchd") { try machine.run("watchctl", "status").code == 0 }
+            try wait(for: "the run") { try machine.run("watchctl", "operations").text.contains("waits") }
+            try go(machine)
+            try wait(for: "its end") { try reason(machine, "waits").contains("\"exit_status\":3") }
+            #expect(try output(machine, "waits") == "begin\nend\n")
+            _ = try machine.run("rm", "/run/go")
+            try begin(machine, "waits")
+            _ = try ctl(machine, "stop", "watchd.service")
+            #expect(try units(machine).contains("running"))
+            try machine.write("/etc/watchd/test.watch", "[Handler other]\nLog=x\n")
+            _ = try machine.run("rm", "-rf", "/var/lib/watchd")
+            _ = try ctl(machine, "start", "watchd.service")
+            try wait(for: "the end of what nobody knows") { try units(machine) == "" }
+        }
+    }
+
+    /// More at once than the bus lets one connection wait for.
+    @Test func manyRunsAtOnceAreNoTroubleForTheBus() throws {
+        let text = "[Watchd]\nMaxProcesses=200\n[Custom c]\nKey=none\nCoalesce=no\nExec=/bin/true\nRunIn=unit\n"
+        try Machine.with(text) { machine in
+            let many =
+                "watchctl suspend default; for i in $(seq 150); do watchctl emit c; done; watchctl resume default"
+            #expect(try machine.run("sh", "-ec", many).code == 0)
+            try wait(for: "all of them") {
+                try machine.run("watchctl", "--json", "history", "-n", "1000", "c").text
+                    .split(separator: "\"result\":\"done\"").count == 151
             }
         }
     }

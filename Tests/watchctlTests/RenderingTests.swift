@@ -424,6 +424,8 @@ struct RenderingTests {
                   Followed by  operation 4712
                   Durable      yes: kept until it has run
                   Left behind  2 processes of its run went on after its end, as KillMode= says
+                  Unit         watchd-run-1-1.h.0.service, invocation
+                               0123456789abcdef0123456789abcdef
                   Redelivered  yes: a run of it may have happened before
                   Dealt with   tried again as 4712
                   Trace        4bf92f3577b34da6a3ce929d0e0e4736-53995c3f42cd8ad8

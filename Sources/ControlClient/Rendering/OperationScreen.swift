@@ -35,6 +35,10 @@ struct OperationScreen {
             ("Followed by", summary.successor.map { "operation \($0)" }),
             ("Durable", summary.durable == true ? "yes: kept until it has run" : nil),
             ("Left behind", leftBehind),
+            (
+                "Unit",
+                summary.unit.map { [$0, summary.invocationID].compactMap { $0 }.joined(separator: ", invocation ") }
+            ),
             ("Redelivered", summary.redelivered ? "yes: a run of it may have happened before" : nil),
             ("Dealt with", settled),
             ("Trace", summary.traceID.map { [$0, summary.spanID].compactMap { $0 }.joined(separator: "-") }),

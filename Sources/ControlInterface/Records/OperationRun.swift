@@ -1,10 +1,11 @@
 /// One attempt of an operation.
 package struct OperationRun: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey {
-        case attempt, pid, started, ended, result, signal, reason, used
+        case attempt, pid, started, ended, result, signal, reason, used, unit
         case exitStatus = "exit_status"
         case foundAgain = "found_again"
         case leftProcesses = "left_processes"
+        case invocationID = "invocation_id"
         case spanID = "span_id"
     }
 
@@ -23,6 +24,9 @@ package struct OperationRun: Codable, Equatable, Sendable {
     package var foundAgain: Bool?
     /// Processes that went on after its end, as `KillMode=` says; `nil`: none.
     package var leftProcesses: Int?
+    /// The service that it is, and its invocation (`RunIn=unit`).
+    package var unit: String?
+    package var invocationID: String?
     /// Of W3C Trace Context: 16 hexadecimal digits.
     package var spanID: String?
 

@@ -17,7 +17,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package enum CodingKeys: String, CodingKey {
         case id, handler, queue, source, key, state, result, entries, deliveries, cause, submitted, started, ended
         case attempt, pid, signal, reason, dependencies, successor, parts, durable, redelivered, settled, used, acquired
-        case progress
+        case progress, unit
         case waitingFor = "waiting_for"
         case waitReason = "wait_reason"
         case nextAttempt = "next_attempt"
@@ -28,6 +28,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         case exitStatus = "exit_status"
         case foundAgain = "found_again"
         case leftProcesses = "left_processes"
+        case invocationID = "invocation_id"
         case byHand = "by_hand"
         case traceID = "trace_id"
         case spanID = "span_id"
@@ -93,6 +94,9 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var foundAgain: Bool?
     /// Processes that went on after its end, as `KillMode=` says; `nil`: none.
     package var leftProcesses: Int?
+    /// The service that it is, and its invocation (`RunIn=unit`).
+    package var unit: String?
+    package var invocationID: String?
     /// Of W3C Trace Context, in hexadecimal digits: that of its first event.
     package var traceID: String?
     /// Of its last run.

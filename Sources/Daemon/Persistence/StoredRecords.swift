@@ -169,6 +169,7 @@ extension UsageRow {
             read: number(usage.bytesRead),
             written: number(usage.bytesWritten))
         (lacksBeginning, left) = (usage.lacksBeginning, usage.leftProcesses)
+        (unit, invocation) = (usage.service?.unit, usage.service?.invocation)
     }
 }
 
@@ -177,6 +178,7 @@ extension ResourceUsage {
         self.init()
         isOfProcess = row?.isOfProcess ?? false
         (lacksBeginning, leftProcesses) = (row?.lacksBeginning ?? false, row?.left ?? 0)
+        service = row?.unit.map { RunService(unit: $0, invocation: row?.invocation ?? "") }
         func number(_ value: Int64?) -> UInt64? { value.map { UInt64(clamping: $0) } }
         (peakMemory, processorTime) = (number(row?.memory), number(row?.processor))
         (bytesRead, bytesWritten) = (number(row?.read), number(row?.written))

@@ -118,6 +118,7 @@ extension OperationSummary {
         (reason, progress) = role == .administrator ? (view.reason, view.progress) : (nil, nil)
         used = ResourcesUsed(view.usage)
         (foundAgain, leftProcesses) = view.usage.remarks
+        (unit, invocationID) = view.usage.place
         if !view.acquired.isEmpty {
             acquired = Dictionary(view.acquired.map { ($0.semaphore, $0.members) }) { $0 + $1 }
         }
@@ -241,6 +242,7 @@ extension OperationRun {
         (exitStatus, signal) = view.exit.wire
         used = ResourcesUsed(view.usage)
         (foundAgain, leftProcesses) = view.usage.remarks
+        (unit, invocationID) = view.usage.place
         reason = role == .administrator ? view.reason : nil
         spanID = TraceNumbers.own.spanID(of: RunID(operation: view.id, attempt: view.attempt))
     }

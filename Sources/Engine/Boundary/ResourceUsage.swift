@@ -16,6 +16,8 @@ package struct ResourceUsage: Equatable, HasInitialValue, Sendable {
     package var lacksBeginning = false
     /// Processes that were left running at its end, as `KillMode=` says.
     package var leftProcesses = 0
+    /// With `RunIn=unit`.
+    package var service: RunService?
 
     package init() {}
 
@@ -45,5 +47,15 @@ package struct ResourceUsage: Equatable, HasInitialValue, Sendable {
         bytesWritten = sum(bytesWritten, later.bytesWritten)
         lacksBeginning = lacksBeginning || later.lacksBeginning
         leftProcesses += later.leftProcesses
+        service = later.service ?? service
     }
+}
+
+/// The service of the system's manager that a run is.
+package struct RunService: Equatable, Sendable {
+    package var unit: String
+    /// 32 hexadecimal digits, as `_SYSTEMD_INVOCATION_ID` in the journal; empty: not known.
+    package var invocation: String
+
+    package init(unit: String, invocation: String) { (self.unit, self.invocation) = (unit, invocation) }
 }

@@ -145,6 +145,8 @@ package final class RunSet {
     /// Ends what is left in cgroups of runs that are none of these: of an earlier watchd, and known to nobody.
     package func sweep() {
         sweepCredentials()
+        let services = LivingServices(environment.instance()).names.filter { runs[$0.run] == nil }
+        if !services.isEmpty { ServiceSweep(services.map(\.text), environment).begin() }
         let containment = environment.containment
         let stale = containment.runs.filter { runs[$0.run] == nil }
         guard !stale.isEmpty else { return }

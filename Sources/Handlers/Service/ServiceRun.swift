@@ -44,6 +44,7 @@ final class ServiceRun: StartedRun, UnitListener {
     private let ended: () -> Void
     /// Of its conditions.
     private let earlier: RunOutput
+    /// What the journal has.
     private var output = RunOutput()
     private var phase = Phase.preparing
     private weak var client: UnitClient?
@@ -118,13 +119,17 @@ final class ServiceRun: StartedRun, UnitListener {
 
     func giveUp() { hasGivenUp = true }
 
+    /// The descriptor of the plan is the run's until the question has a duplicate.
     private func request(_ plan: ServicePlan, _ client: UnitClient) {
-        phase = .requested
-        client.startTransient(plan.name, plan.settings) { [weak self] job, failure in
+        client.startTransient(plan.name) { [weak self] in
+            guard let self, case .planned = phase else { return nil }
+            phase = .requested
+            return plan.settings
+        } sent: {
+            plan.close()
+        } _: { [weak self] job, failure in
             self?.requested(job, failure)
         }
-        // The question has a duplicate.
-        plan.close()
         environment.units.flush()
     }
 
@@ -176,6 +181,7 @@ final class ServiceRun: StartedRun, UnitListener {
         switch phase {
         case .planned(let plan):
             plan.close()
+            phase = .reading
             later { $0.finish(.notStarted("RunIn=unit: \(reason)")) }
         case .requested, .going:
             // Its job is told by nobody any more.
@@ -208,31 +214,33 @@ final class ServiceRun: StartedRun, UnitListener {
             return
         }
         (isLooking, looksAgain) = (true, false)
+        // What is asked before the job is performed may be answered after it.
+        let isJobOver = job == nil || job?.result != nil
         client.ask(Self.looks, of: unit.text) { [weak self, weak client] answers, failure in
             guard let self, let client, case .going = phase, isLooking else { return }
             isLooking = false
             guard let answers else {
                 return finish(.ended(nil, reason: "\(unit.text): \(failure)"))
             }
-            saw(answers, client)
+            saw(answers, client, isJobOver: isJobOver)
         }
         environment.units.flush()
     }
 
-    private func saw(_ answers: UnitClient.Answers, _ client: UnitClient) {
+    private func saw(_ answers: UnitClient.Answers, _ client: UnitClient, isJobOver: Bool) {
         environment.units.answered()
         if !answers.text(.invocation).isEmpty { invocation = answers.text(.invocation) }
         tellProcess(answers)
-        if hasEnded(answers) { return ask(client, answers) }
+        if hasEnded(answers, isJobOver: isJobOver) { return ask(client, answers) }
         if looksAgain { look() }
     }
 
-    private func hasEnded(_ answers: UnitClient.Answers) -> Bool {
+    private func hasEnded(_ answers: UnitClient.Answers, isJobOver: Bool) -> Bool {
         switch answers.text(.activeState) {
         case "active": answers.text(.subState) == "exited"
         case "failed": true
         // Before its job is performed it is that too.
-        case "inactive": job == nil || job?.result != nil
+        case "inactive": isJobOver
         default: false
         }
     }
@@ -245,10 +253,14 @@ final class ServiceRun: StartedRun, UnitListener {
         let isFirst = processID == nil
         processID = number
         environment.send(.runStarted(run, pid: number))
-        if let invocation {
-            environment.send(.progress(run, "\(unit.text), invocation \(invocation)"))
-        }
+        environment.send(.runUsed(run, usage(nil)))
         if isFirst, request != nil { began() }
+    }
+
+    private func usage(_ end: ServiceEnd?) -> ResourceUsage {
+        var usage = end?.usage ?? ResourceUsage()
+        usage.service = RunService(unit: unit.text, invocation: invocation ?? "")
+        return usage
     }
 
     private func ask(_ client: UnitClient, _ seen: UnitClient.Answers) {
@@ -312,7 +324,7 @@ final class ServiceRun: StartedRun, UnitListener {
                 .warning, "\(name): its output cannot be read from the journal: \(error)", run.logFields(of: definition)
             )
         }
-        if end.usage.isKnown { environment.send(.runUsed(run, end.usage)) }
+        environment.send(.runUsed(run, usage(end)))
         finish(end.verdict(definition, startFailure: startFailure))
     }
 

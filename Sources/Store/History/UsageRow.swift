@@ -14,6 +14,9 @@ package struct UsageRow: Equatable, Sendable {
     package var lacksBeginning = false
     /// Processes that went on after its end.
     package var left = 0
+    /// The service that it was, and its invocation.
+    package var unit: String?
+    package var invocation: String?
 
     package init(
         isOfProcess: Bool, memory: Int64? = nil, processor: Int64? = nil, read: Int64? = nil, written: Int64? = nil
@@ -41,7 +44,7 @@ package struct UsageRow: Equatable, Sendable {
     static let last = 0
 
     func record(of operation: UInt64, _ attempt: Int, _ database: Database) throws(StoreError) {
-        try database.run("INSERT OR REPLACE INTO attempt_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") {
+        try database.run("INSERT OR REPLACE INTO attempt_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)") {
             $0.bind(1, operation)
             $0.bind(2, attempt)
             $0.bind(3, about)
@@ -49,6 +52,8 @@ package struct UsageRow: Equatable, Sendable {
             $0.bind(5, processor)
             $0.bind(6, read)
             $0.bind(7, written)
+            $0.bind(8, unit)
+            $0.bind(9, invocation)
         }
     }
 
@@ -69,7 +74,7 @@ package struct UsageRow: Equatable, Sendable {
     ) throws(StoreError) -> [Int: UsageRow] {
         let rows = try database.rows(
             """
-            SELECT attempt, of_process, memory, processor, read, written FROM attempt_usage
+            SELECT attempt, of_process, memory, processor, read, written, unit, invocation FROM attempt_usage
             WHERE operation = ?1 AND attempt BETWEEN ?2 AND ?3
             """,
             {
@@ -82,6 +87,7 @@ package struct UsageRow: Equatable, Sendable {
                 isOfProcess: false, memory: row.optional(2), processor: row.optional(3), read: row.optional(4),
                 written: row.optional(5))
             usage.take(about: row.number(1))
+            (usage.unit, usage.invocation) = (row.optionalText(6), row.optionalText(7))
             return (Int(row.number(0)), usage)
         }
         return Dictionary(rows) { _, new in new }

@@ -4,7 +4,15 @@ package enum Schema {
     /// `wtcd`: how `file(1)`, and we, know whose file it is.
     static let applicationID: Int64 = 0x7774_6364
 
-    package static let migrations = [first, sourcesOfHandlers, outputsOfAttempts, snapshotsOfPaths, usageOfAttempts]
+    package static let migrations = [
+        first, sourcesOfHandlers, outputsOfAttempts, snapshotsOfPaths, usageOfAttempts, servicesOfAttempts,
+    ]
+
+    /// The service that an attempt was (`RunIn=unit`), and its invocation.
+    private static let servicesOfAttempts = """
+        ALTER TABLE attempt_usage ADD COLUMN unit TEXT;
+        ALTER TABLE attempt_usage ADD COLUMN invocation TEXT;
+        """
 
     /// The resources that the processes of an attempt have used together (`of_process` holds more bits: `UsageRow`);
     /// attempt 0: the last one of an operation that

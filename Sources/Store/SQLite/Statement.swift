@@ -46,6 +46,8 @@ final class Statement {
 
     func optional(_ column: Int32) -> Int64? { isNull(column) ? nil : number(column) }
 
+    func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
     func text(_ column: Int32) -> String {
         guard let start = sqlite3_column_text(handle, column) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, column))

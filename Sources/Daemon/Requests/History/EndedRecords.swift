@@ -22,6 +22,7 @@ extension OperationSummary {
         (exitStatus, signal) = operation.exit.wire
         used = ResourcesUsed(operation.usage)
         (foundAgain, leftProcesses) = operation.usage.remarks
+        (unit, invocationID) = operation.usage.place
         durable = operation.isDurable
         redelivered = operation.isRedelivered
         byHand = operation.isRunByHand ? true : nil
@@ -73,6 +74,7 @@ extension OperationRun {
         (exitStatus, signal) = attempt.exit.wire
         used = ResourcesUsed(attempt.usage)
         (foundAgain, leftProcesses) = attempt.usage.remarks
+        (unit, invocationID) = attempt.usage.place
         if role == .administrator { reason = attempt.reason }
         spanID = TraceNumbers.own.spanID(of: RunID(operation: operation, attempt: attempt.number))
     }
@@ -86,6 +88,7 @@ extension OperationRun {
         (exitStatus, signal) = operation.exit.wire
         used = ResourcesUsed(operation.usage)
         (foundAgain, leftProcesses) = operation.usage.remarks
+        (unit, invocationID) = operation.usage.place
         if role == .administrator { reason = operation.reason }
         spanID = TraceNumbers.own.spanID(of: RunID(operation: operation.id, attempt: operation.attempt))
     }
@@ -107,5 +110,10 @@ extension ResourceUsage {
     /// Members of the wire; `nil`: there is nothing to say.
     var remarks: (foundAgain: Bool?, leftProcesses: Int?) {
         (lacksBeginning ? true : nil, leftProcesses > 0 ? leftProcesses : nil)
+    }
+
+    /// Of a run that is a service.
+    var place: (unit: String?, invocation: String?) {
+        (service?.unit, service.flatMap { $0.invocation.isEmpty ? nil : $0.invocation })
     }
 }
