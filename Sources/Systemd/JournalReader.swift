@@ -65,7 +65,7 @@ package struct JournalReader: Sendable {
         }
     }
 
-    private static func field(_ name: String, of journal: OpaquePointer) -> [UInt8]? {
+    static func field(_ name: String, of journal: OpaquePointer) -> [UInt8]? {
         var start: UnsafeRawPointer?
         var count = 0
         guard sd_journal_get_data(journal, name, &start, &count) >= 0, let start else { return nil }

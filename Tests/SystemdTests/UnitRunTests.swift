@@ -198,6 +198,7 @@ import Testing
                 _ = try machine.run("rm", "-f", "/run/go", "/run/begun")
                 try begin(machine, "waits")
                 try begin(machine, "kept")
+                try wait(for: "its first line") { try output(machine, "waits") == "begin\n" }
                 let process = try ctl(machine, "show", "--value", "--property", "MainPID", "watchd-run-*.waits.*")
                 switch end {
                 case "restart": #expect(try machine.run("systemctl", "restart", "watchd").code == 0)
@@ -213,6 +214,7 @@ import Testing
                     #expect(try machine.run("systemctl", "start", "watchd").code == 0)
                 }
                 if end != "stop" {
+                    try wait(for: "its first line again") { try output(machine, "waits") == "begin\n" }
                     #expect(try units(machine).contains("running"), "\(end)")
                     #expect(try machine.isAlive(process.replacing(" ", with: "")), "\(end)")
                     try go(machine)

@@ -29,6 +29,8 @@ package struct RunEnvironment {
     package let forget: (KeptDescriptor) -> Void
     /// Where the service manager is spoken to.
     let units: UnitHub
+    /// What services of runs write.
+    let outputs: ServiceOutputs
     /// Descriptors that events hand over.
     package let handovers: Handovers
     /// A run has written these lines.
@@ -58,6 +60,7 @@ package struct RunEnvironment {
         self.forget = forget
         self.handovers = handovers
         self.units = units ?? UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)
+        outputs = ServiceOutputs(core: core, epoll: epoll, scope: self.units.scope)
         self.wrote = wrote
         self.send = send
     }

@@ -101,7 +101,29 @@ final class ServiceRun: StartedRun, UnitListener {
 
     func adopt() {
         phase = .going
+        let reader = JournalReader(unit: unit.text, scope: environment.units.scope, invocation: nil)
+        environment.slow.submit("the output of \(name)") { [bound, core = environment.core] in
+            let lines = try? reader.read(kept: OutputCapture.kept)
+            core.async { bound.value.found(lines) }
+        }
         environment.units.add(self)
+    }
+
+    /// What an earlier watchd has seen of its output.
+    private func found(_ lines: JournalReader.Lines?) {
+        guard case .going = phase else { return }
+        if let lines { output = RunOutput(end: Array(lines.end.suffix(OutputCapture.kept)), total: lines.total) }
+        followOutput()
+    }
+
+    private func followOutput() {
+        environment.outputs.follow(unit.text) { [weak self] in self?.wrote($0) }
+    }
+
+    private func wrote(_ lines: [[UInt8]]) {
+        let bytes = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+        output = output + RunOutput(end: bytes, total: bytes.count)
+        environment.wrote(run, lines.map { LineFramer.Line(bytes: $0) })
     }
 
     private func prepared(_ result: Swift.Result<ServicePlan, Child.Failure>) {
@@ -113,6 +135,7 @@ final class ServiceRun: StartedRun, UnitListener {
                 return finish(.notStarted("it got \(LinuxSignal.name(ending.signal)) before its unit was started"))
             }
             phase = .planned(plan)
+            followOutput()
             environment.units.add(self)
         }
     }
@@ -317,7 +340,7 @@ final class ServiceRun: StartedRun, UnitListener {
         var startFailure: String?
         switch result {
         case .success(let lines):
-            output = RunOutput(end: Array(lines.end.suffix(OutputCapture.kept)), total: lines.total)
+            tellRest(lines)
             startFailure = lines.startFailure
         case .failure(let error):
             environment.logger.log(
@@ -328,9 +351,23 @@ final class ServiceRun: StartedRun, UnitListener {
         finish(end.verdict(definition, startFailure: startFailure))
     }
 
+    /// Its last lines, which nobody has been told.
+    private func tellRest(_ lines: JournalReader.Lines) {
+        let end = Array(lines.end.suffix(OutputCapture.kept))
+        var rest = end.suffix(max(0, lines.total - output.total))
+        if rest.last == UInt8(ascii: "\n") { rest = rest.dropLast() }
+        if lines.total > output.total {
+            let newline = UInt8(ascii: "\n")
+            let lines = rest.split(separator: newline, omittingEmptySubsequences: false)
+            environment.wrote(run, lines.map { LineFramer.Line(bytes: Array($0)) })
+        }
+        output = RunOutput(end: end, total: lines.total)
+    }
+
     private func finish(_ verdict: ServiceEnd.Verdict) {
         if case .over = phase { return }
         phase = .over
+        environment.outputs.unfollow(unit.text)
         // Not while the connection is read.
         environment.units.later { [self] in environment.units.remove(self) }
         ended()
