@@ -50,6 +50,20 @@ import WatchFile
         }
     }
 
+    /// The look at a new name meets that of the folder which has come in the place of its own.
+    @Test func aFileThatIsMovedOutOfAFolderLeavesNothingThere() throws {
+        try TreeSetup.with(
+            before: { try TreeSetup.shell("mkdir in/d out/t; echo other > out/t/c", in: $0.path) }
+        ) { setup in
+            try onTree(setup) { _ in try setup.shell("echo > d/c; mv d/c aa; mv d e; mv ../out/t d") }
+            try wait(for: "both, not \(setup.told)") {
+                setup.told.contains { $0.hasPrefix("written aa") } && setup.told.last { $0.contains("d/c") } != nil
+            }
+            try setup.settle()
+            #expect(!setup.told.contains { $0.contains("e/c") }, "\(setup.told)")
+        }
+    }
+
     @Test func aLinkThatHasTheNumberOfTheOneBeforeIsTold() throws {
         try TreeSetup.with(before: { try TreeSetup.shell("ln -s x l", in: $0["in"]) }) { setup in
             try onTree(setup) { root in

@@ -30,12 +30,17 @@ extension TreeRoot {
         }
         // The node is not what was moved: that stood there before it, and was never seen.
         if status?.inode != inodeOfName(node), !tree.has(.isUnseen, node),
-            look(oldPath)?.inode == inodeOfName(node)
+            look(oldPath)?.inode == inodeOfName(node), stands(oldFolder)
         {
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
         if tree.isFolder(node), isLeftOut(newPath) { return removeTree(node) }
         move(node, to: folder, name, replacing: target, from: oldPath, status)
+    }
+
+    /// Whether a folder still stands at its path; else another one may have come in its place.
+    private func stands(_ folder: FileTree.ID) -> Bool {
+        folder == FileTree.holder || look(fullPath(folder))?.inode == inodeOfName(folder)
     }
 
     private func cameFromUnknown(_ folder: FileTree.ID, _ name: [UInt8], isFolder: Bool) {
