@@ -184,7 +184,7 @@ import Varlink
             try shell(
                 """
                 cd in/config; mkdir ..2; echo 2 > ..2/key; ln -s ..2 ..data_tmp; mv -T ..data_tmp ..data; rm -r ..1
-                cd ../live; echo 2 > ../../archive/2; ln -sfn ../../archive/2 cert
+                cd ../live; echo 2 > ../../archive/2; ln -s ../../archive/2 ../../tmp; mv -T ../../tmp cert
                 """, folder)
             let told = try watchd.waitForLines(2, in: "notes")
             #expect(told.sorted() == ["written config/key", "written live/cert"])

@@ -112,6 +112,8 @@ struct TreeScan: Sendable {
                 watch(folder, &listing)
                 listing.fileSystem = try? FileSystemType(ofOpen: folder)
                 let entries = try entries(of: folder, task.path)
+                // Without a watch nothing tells that it was moved meanwhile.
+                guard inotify != nil || stands(task) else { return }
                 listing.ignoreFile = ignoring.map { IgnoreReading($0.name, in: folder) }
                 listing.outcome = .listed(entries)
             }
@@ -119,6 +121,11 @@ struct TreeScan: Sendable {
             listing.outcome = error.isOfNothing ? .gone : .failed(error)
         }
         return listing
+    }
+
+    private func stands(_ task: Task) -> Bool {
+        let follows = followedBeside != nil || task.path == root
+        return (try? Linux.statusOfAny(task.path, follows: follows))?.inode == task.inode
     }
 
     private func watch(_ folder: Int32, _ listing: inout Listing) {
