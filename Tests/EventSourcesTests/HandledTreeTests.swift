@@ -327,7 +327,7 @@ import WatchFile
                 try shell("echo >n", setup)
                 life.reopen { $0.isRecursive = true }
                 try wait(for: "all to be known") { setup.stored.contains("d/e/c") }
-                try wait(for: "what came just before") {
+                try wait(for: "what came just before, not \(life.told)") {
                     life.told.map { $0.replacing("*", with: "") } == ["written n"]
                 }
                 try shell("echo >d/e/m; mv d/b b", setup)
@@ -346,11 +346,11 @@ import WatchFile
                 try life.handleAll()
                 try shell("echo new >d/b; echo new >a", setup)
                 life.reopen { $0.isRecursive = false }
-                try wait(for: "what came just before") {
+                try wait(for: "what came just before, not \(life.told)") {
                     life.told.map { $0.replacing("*", with: "") }.contains("written a")
                 }
                 try life.handleAll()
-                try wait(for: "the rest to be forgotten") {
+                try wait(for: "the rest to be forgotten, not \(setup.stored)") {
                     // That of which the handler ran on is recorded, for nobody.
                     setup.stored.filter { $0.contains("/") && $0 != "d/b" } == []
                 }
