@@ -27,19 +27,38 @@ package struct JournalReader: Sendable {
         self.invocation = invocation?.isEmpty == true ? nil : invocation
     }
 
+    /// The field with the name of the unit. Of a user's process that is gone by the time journald reads its line, the
+    /// manager's word is not taken, but the identifier is: that of a run there is the name of its unit.
+    static func unitField(_ scope: Bus.Scope) -> String { scope == .user ? "SYSLOG_IDENTIFIER" : "_SYSTEMD_UNIT" }
+
+    /// Output of services whose word counts.
+    static func matches(_ scope: Bus.Scope) -> [String] {
+        ["_TRANSPORT=stdout"] + (scope == .user ? ["_UID=\(Linux.effectiveUserID)"] : [])
+    }
+
     private var prefix: String { scope == .user ? "USER_" : "" }
 
-    /// - Parameter kept: bytes of the end that are wanted.
-    package func read(kept: Int) throws(SystemError) -> Lines {
+    /// - Parameters:
+    ///   - kept: bytes of the end that are wanted.
+    ///   - settles: nobody has waited for journald: the end of what it writes is waited for, a tenth of a second after
+    ///     the last of it, and a second at most.
+    /// - Throws: EACCES: none of the journal's files may be read.
+    package func read(kept: Int, settles: Bool = false) throws(SystemError) -> Lines {
         var journal: OpaquePointer?
         // Of this machine only.
         let result = sd_journal_open(&journal, Int32(SD_JOURNAL_LOCAL_ONLY))
         guard result >= 0, let journal else { throw SystemError(call: "sd_journal_open", errno: Errno(-result)) }
         defer { sd_journal_close(journal) }
+        // Files that may not be read are passed over in silence.
+        guard sd_journal_has_runtime_files(journal) > 0 || sd_journal_has_persistent_files(journal) > 0 else {
+            throw SystemError(call: "sd_journal_open", detail: "all files", errno: .accessDenied)
+        }
         sd_journal_set_data_threshold(journal, 0)
+        if settles { Self.settle(journal) }
         var lines = Lines()
-        match(journal, ["_SYSTEMD_\(prefix)UNIT=\(unit)", "_TRANSPORT=stdout"])
-        forEach(journal, "_SYSTEMD_INVOCATION_ID") { lines.add($0, kept: kept) }
+        match(journal, Self.matches(scope) + ["\(Self.unitField(scope))=\(unit)"])
+        // Of a user's unit the journal has that of the manager, where the process is gone.
+        forEach(journal, scope == .system ? "_SYSTEMD_INVOCATION_ID" : nil) { lines.add($0, kept: kept) }
         sd_journal_flush_matches(journal)
         match(journal, ["\(prefix)UNIT=\(unit)", "MESSAGE_ID=\(Self.spawnFailed)"])
         forEach(journal, "\(prefix)INVOCATION_ID") { message in
@@ -50,15 +69,21 @@ package struct JournalReader: Sendable {
         return lines
     }
 
+    private static func settle(_ journal: OpaquePointer) {
+        for _ in 0..<10 where sd_journal_wait(journal, 100_000) == 0 { return }
+    }
+
     private func match(_ journal: OpaquePointer, _ fields: [String]) {
         for field in fields { sd_journal_add_match(journal, field, 0) }
     }
 
-    private func forEach(_ journal: OpaquePointer, _ identifier: String, _ body: ([UInt8]) -> Void) {
+    private func forEach(_ journal: OpaquePointer, _ identifier: String?, _ body: ([UInt8]) -> Void) {
         guard sd_journal_seek_head(journal) >= 0 else { return }
         while sd_journal_next(journal) > 0 {
             // What was written before the manager's word came there has none.
-            if let invocation, let found = Self.field(identifier, of: journal), found != Array(invocation.utf8) {
+            if let identifier, let invocation, let found = Self.field(identifier, of: journal),
+                found != Array(invocation.utf8)
+            {
                 continue
             }
             if let message = Self.field("MESSAGE", of: journal) { body(message) }

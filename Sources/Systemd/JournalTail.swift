@@ -12,6 +12,7 @@ package final class JournalTail {
 
     private let journal: OpaquePointer
     private let field: String
+    private let matches: [String]
     /// Wall clock, microseconds.
     private let since: UInt64
     /// The newest entry that was read.
@@ -24,7 +25,7 @@ package final class JournalTail {
         let result = sd_journal_open(&opened, Int32(SD_JOURNAL_LOCAL_ONLY))
         guard result >= 0, let opened else { throw SystemError(call: "sd_journal_open", errno: Errno(-result)) }
         journal = opened
-        field = scope == .user ? "_SYSTEMD_USER_UNIT" : "_SYSTEMD_UNIT"
+        (field, matches) = (JournalReader.unitField(scope), JournalReader.matches(scope))
         since = UInt64(max(0, Linux.now(.realtime)))
         sd_journal_set_data_threshold(journal, 0)
     }
@@ -38,7 +39,7 @@ package final class JournalTail {
     package func follow(_ units: [String]) {
         sd_journal_flush_matches(journal)
         // Those of one field are alternatives.
-        for match in ["_TRANSPORT=stdout"] + units.map({ "\(field)=\($0)" }) { sd_journal_add_match(journal, match, 0) }
+        for match in matches + units.map({ "\(field)=\($0)" }) { sd_journal_add_match(journal, match, 0) }
         if let cursor {
             sd_journal_seek_cursor(journal, cursor)
             isRepositioned = true

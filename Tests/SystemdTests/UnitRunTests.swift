@@ -232,6 +232,52 @@ import Testing
         }
     }
 
+    @Test func aUserHasUnitsOfItsOwnAndTheHardenedServiceNeedsARule() throws {
+        let text =
+            "[Handler secret]\nExec=/bin/sh -c 'cat $CREDENTIALS_DIRECTORY/token'\nRunIn=unit\nCredential=token\n"
+        try Machine.with(text, settings: "LoadCredential=token:/etc/hostname") { machine in
+            #expect(try machine.run("watchctl", "run", "--wait", "secret").code == 0)
+            #expect(try output(machine, "secret") == machine.run("cat", "/etc/hostname").text)
+            try machine.write(
+                "/etc/watchd/test.watch", "[Handler tells]\nExec=/bin/sh -c 'id -un; exit 3'\nRunIn=unit\n")
+            #expect(try machine.run("systemd-sysusers", "/usr/lib/sysusers.d/watchd.conf").code == 0)
+            let dropIn = "/etc/systemd/system/watchd.service.d/50-hardened.conf"
+            try machine.write(dropIn, try Repository.text("systemd/hardened.conf"))
+            _ = try ctl(machine, "daemon-reload")
+            _ = try ctl(machine, "restart", "watchd")
+            #expect(try machine.run("watchctl", "run", "--wait", "tells").code != 0)
+            let told = try reason(machine, "tells")
+            #expect(told.contains("needs a rule of polkit for org.freedesktop.systemd1.manage-units"), "\(told)")
+            try useUsersManager(machine)
+        }
+    }
+
+    private func useUsersManager(_ machine: Machine) throws {
+        guard try machine.run("sh", "-c", "ls /usr/lib/*/security/pam_systemd.so").code == 0 else {
+            return print("SKIPPED: no libpam-systemd for a user's manager")
+        }
+        #expect(try machine.run("useradd", "--create-home", "--uid", "4711", "alice").code == 0)
+        // So that there is a journal that she may read.
+        #expect(try machine.run("usermod", "--append", "--groups", "systemd-journal", "alice").code == 0)
+        #expect(try machine.run("systemctl", "start", "user@4711.service").code == 0)
+        func alice(_ script: String) throws -> Finished {
+            try machine.run([
+                "setpriv", "--reuid=4711", "--regid=4711", "--init-groups", "env", "HOME=/home/alice",
+                "XDG_RUNTIME_DIR=/run/user/4711", "sh", "-c", script,
+            ])
+        }
+        let end = try alice(
+            """
+            mkdir -p ~/.config/watchd
+            cp /etc/watchd/test.watch ~/.config/watchd/
+            systemctl --user start watchd
+            watchctl run --wait tells
+            """)
+        #expect(end.code != 0 && end.errorText.contains("FAILED exit 3"), "\(end)")
+        #expect(try alice("watchctl output tells").text == "alice\n")
+        #expect(try alice("ls /run/user/4711/systemd/transient").text == "")
+    }
+
     /// It is too young to stand in the store, and its folder of state may be lost.
     @Test func aYoungRunIsFoundAgainAndOneThatNobodyKnowsIsEnded() throws {
         try Machine.with(Self.watchFile) { machine in

@@ -109,6 +109,7 @@ struct ConfigurationPrinter {
 
     mutating func handler(_ handler: HandlerDefinition) {
         action(handler.action)
+        placement(handler.placement)
         handler.overlap.map { key("Overlap", $0.rawValue) }
         constraints(handler.constraints)
         windows(handler.windows)
@@ -141,6 +142,18 @@ struct ConfigurationPrinter {
             ("OnSlow", handler.completions.slow),
         ] {
             for handler in list { key(name, handler) }
+        }
+    }
+
+    mutating func placement(_ placement: UnitPlacement?) {
+        guard let placement else { return Bool.random(using: &generator) ? key("RunIn", "watchd") : () }
+        key("RunIn", "unit")
+        for property in placement.properties {
+            switch property.value {
+            case .flag(let flag): key("Unit.\(property.name)", flag ? "true" : "no")
+            case .text(let text): key("Unit.\(property.name)", text)
+            default: preconditionFailure("\(property)")
+            }
         }
     }
 

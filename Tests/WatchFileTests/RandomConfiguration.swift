@@ -61,6 +61,10 @@ struct RandomConfiguration {
         }
         for index in result.handlers.indices { constrain(&result.handlers[index], in: result) }
         avoidOverlapsWithoutSense(&result)
+        for index in result.handlers.indices where number(0...2) == 0 {
+            guard case .exec(let commands) = result.handlers[index].action else { continue }
+            placeInUnit(&result.handlers[index], commands.count)
+        }
         let streams = Set(result.handlers.filter { $0.stream != nil }.map(\.name))
         for index in result.queues.indices where result.queues[index].finalizer.map(streams.contains) ?? false {
             result.queues[index].finalizer = nil
@@ -169,6 +173,15 @@ struct RandomConfiguration {
         handler.standardError = output()
         if handler.stream != nil { dropForeignToStreams(&handler) }
         return handler
+    }
+
+    mutating func placeInUnit(_ handler: inout HandlerDefinition, _ commands: Int) {
+        let properties = [UnitProperty("PrivateTmp", .flag(bool)), UnitProperty("ProtectHome", .text("tmpfs"))]
+        handler.placement = UnitPlacement(properties: Array(properties.prefix(number(0...2))))
+        handler.onStop = .leave
+        if commands > 1 { handler.standardInput = .null }
+        if handler.standardOutput == .inherit { handler.standardOutput = .null }
+        if handler.standardError == .inherit { handler.standardError = .null }
     }
 
     /// What the checks refuse beside `Stream=`.

@@ -1,5 +1,6 @@
 import Engine
 import LinuxSystem
+import Schedule
 import Systemd
 import WatchFile
 
@@ -15,6 +16,12 @@ struct ServiceEnd {
     let answers: UnitClient.Answers
     /// Of its job, where it was told.
     let jobResult: String?
+
+    /// The manager's refusal, and what helps.
+    static func explained(_ failure: String) -> String {
+        guard failure.contains("authentication") || failure.contains("Access denied") else { return failure }
+        return "\(failure) Who is not root needs a rule of polkit for org.freedesktop.systemd1.manage-units"
+    }
 
     /// A process of it was there.
     var hadProcess: Bool { (answers.number(.processID) ?? 0) > 0 }

@@ -28,7 +28,7 @@ struct ServicePlan: Sendable {
             settings += Self.urgency(request, nice: nice)
             settings += Self.end(request.definition.value)
             settings += try Self.files(request.definition.value)
-            settings += Self.about(request)
+            settings += Self.about(request, name)
             // The handler's word for its unit comes last.
             settings += request.definition.value.placement?.properties.map { Setting($0) } ?? []
             if request.definition.value.standardInput != .null {
@@ -230,13 +230,14 @@ struct ServicePlan: Sendable {
         }
     }
 
-    private static func about(_ request: StartRequest) -> [Setting] {
+    private static func about(_ request: StartRequest, _ name: ServiceName) -> [Setting] {
         let handler = request.definition.value.name
         let acquired = request.acquired.map { (SemaphoreDefinition.variable($0.semaphore), $0.text) }
         let fields = request.journalFields(processID: nil) + acquired
         return [
             Setting("Description", .string("watchd: \(handler), operation \(request.run.operation)")),
-            Setting("SyslogIdentifier", .string(handler)),
+            // By which the lines of a user's unit are found.
+            Setting("SyslogIdentifier", .string(UnitHub.ownScope == .user ? name.text : handler)),
             Setting("LogExtraFields", .array("ay", fields.map { .bytes(Array("\($0.0)=\($0.1)".utf8)) })),
         ]
     }

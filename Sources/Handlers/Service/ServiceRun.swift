@@ -159,7 +159,9 @@ final class ServiceRun: StartedRun, UnitListener {
     private func requested(_ job: String?, _ failure: String) {
         guard case .requested = phase else { return }
         environment.units.answered()
-        guard let job else { return finish(.notStarted("\(unit.text): systemd refuses it: \(failure)")) }
+        guard let job else {
+            return finish(.notStarted("\(unit.text): systemd refuses it: \(ServiceEnd.explained(failure))"))
+        }
         self.job = (job, nil)
         phase = .going
         if let ending { send(ending.signal, ending.mode) }
@@ -328,9 +330,11 @@ final class ServiceRun: StartedRun, UnitListener {
         phase = .reading
         let reader = JournalReader(unit: unit.text, scope: environment.units.scope, invocation: invocation)
         environment.slow.submit("the output of \(name)") { [bound, core = environment.core] in
-            // Without the right to wait for it, what is there is read.
-            try? JournalSync.wait(atMost: Self.journalPatience)
-            let result = Swift.Result { () throws(SystemError) in try reader.read(kept: OutputCapture.kept) }
+            // Only root may wait for journald.
+            let isSettled = (try? JournalSync.wait(atMost: Self.journalPatience)) != nil
+            let result = Swift.Result { () throws(SystemError) in
+                try reader.read(kept: OutputCapture.kept, settles: !isSettled)
+            }
             core.async { bound.value.readOutput(result, end) }
         }
     }

@@ -17,6 +17,7 @@ enum UnitKeyTable {
     static func refusal(_ name: String) -> String? {
         let own = String(name.dropFirst(prefix.count))
         if KeyTable.handlerNames.contains(own) { return "a handler has \(own)= itself, without “\(prefix)”" }
+        if own == "SyslogIdentifier" { return "it is the handler's name, by which the lines of its runs are found" }
         if files.contains(own) { return "StandardInput=, StandardOutput= and StandardError= of the handler are meant" }
         return unreadable.contains(own) ? "watchd passes this key of systemd.exec(5) to no unit" : nil
     }
@@ -59,7 +60,7 @@ enum UnitKeyTable {
             [
                 "ProtectSystem", "ProtectHome", "ProtectProc", "ProcSubset", "RootDirectory", "RootImage", "RootVerity",
                 "RuntimeDirectoryPreserve", "Personality", "KeyringMode", "PAMName", "UtmpIdentifier", "UtmpMode",
-                "SyslogIdentifier", "SELinuxContext", "LogNamespace", "NetworkNamespacePath", "IPCNamespacePath",
+                "SELinuxContext", "LogNamespace", "NetworkNamespacePath", "IPCNamespacePath",
                 "PrivatePIDs", "Slice", "DevicePolicy", "ManagedOOMSwap", "ManagedOOMMemoryPressure",
                 "ManagedOOMPreference", "MemoryPressureWatch", "DelegateSubgroup",
             ]
