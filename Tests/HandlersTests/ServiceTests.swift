@@ -117,6 +117,17 @@ import WatchFile
         return ServiceEnd(unit: "u", answers: answers, jobResult: job)
     }
 
+    @Test func withoutABusTheRunFailsAndSaysSo() throws {
+        guard (try? Linux.stat("/run/dbus/system_bus_socket")) == nil else { return print("SKIPPED: there is a bus") }
+        try Rim.with { rim in
+            let request = request()
+            rim.start(request)
+            try wait(for: "its end") { rim.notStarted[request.run] != nil }
+            let reason = rim.notStarted[request.run] ?? ""
+            #expect(reason.hasPrefix("RunIn=unit: there is no ") && reason.contains(" bus"), "\(reason)")
+        }
+    }
+
     @Test func theEndOfAServiceIsJudged() {
         let one = request().definition.value
         func verdict(_ end: ServiceEnd, _ startFailure: String? = nil) -> ServiceEnd.Verdict {
