@@ -28,8 +28,6 @@ final class ServiceRun: StartedRun, UnitListener {
 
     /// Microseconds from SIGKILL until the run counts as ended, whatever the kernel cannot end.
     private static let patience = 10_000_000
-    /// Milliseconds for which journald may write what it has.
-    private static let journalPatience: Int32 = 5000
     private static let looks: [UnitClient.Question] = [
         .activeState, .subState, .loadState, .processID, .invocation, .activeEnter,
     ]
@@ -44,8 +42,7 @@ final class ServiceRun: StartedRun, UnitListener {
     private let ended: () -> Void
     /// Of its conditions.
     private let earlier: RunOutput
-    /// What the journal has.
-    private var output = RunOutput()
+    private let output: ServiceOutput
     private var phase = Phase.preparing
     private weak var client: UnitClient?
     private var job: (path: String, result: String?)?
@@ -73,12 +70,14 @@ final class ServiceRun: StartedRun, UnitListener {
         (run, shared, self.request) = (request.run, request.definition, request)
         unit = ServiceName(request.run, handler: request.definition.value.name, environment.instance())
         (self.environment, self.earlier, self.began, self.ended) = (environment, earlier, began, ended)
+        output = ServiceOutput(run, of: unit.text, environment)
     }
 
     /// Of a service that an earlier watchd has started.
     init(_ request: AdoptRequest, _ unit: ServiceName, _ environment: RunEnvironment, ended: @escaping () -> Void) {
         (run, shared, self.request, self.unit) = (request.run, request.definition, nil, unit)
         (self.environment, earlier, began, self.ended) = (environment, RunOutput(), {}, ended)
+        output = ServiceOutput(run, of: unit.text, environment)
         if request.pid > 0 { processID = request.pid }
     }
 
@@ -87,7 +86,7 @@ final class ServiceRun: StartedRun, UnitListener {
     func tryNow() {}
     /// The manager keeps it.
     func keep() {}
-    var outputSoFar: RunOutput { earlier + output }
+    var outputSoFar: RunOutput { earlier + output.soFar }
 
     // MARK: Start
 
@@ -101,29 +100,8 @@ final class ServiceRun: StartedRun, UnitListener {
 
     func adopt() {
         phase = .going
-        let reader = JournalReader(unit: unit.text, scope: environment.units.scope, invocation: nil)
-        environment.slow.submit("the output of \(name)") { [bound, core = environment.core] in
-            let lines = try? reader.read(kept: OutputCapture.kept)
-            core.async { bound.value.found(lines) }
-        }
+        output.find()
         environment.units.add(self)
-    }
-
-    /// What an earlier watchd has seen of its output.
-    private func found(_ lines: JournalReader.Lines?) {
-        guard case .going = phase else { return }
-        if let lines { output = RunOutput(end: Array(lines.end.suffix(OutputCapture.kept)), total: lines.total) }
-        followOutput()
-    }
-
-    private func followOutput() {
-        environment.outputs.follow(unit.text) { [weak self] in self?.wrote($0) }
-    }
-
-    private func wrote(_ lines: [[UInt8]]) {
-        let bytes = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
-        output = output + RunOutput(end: bytes, total: bytes.count)
-        environment.wrote(run, lines.map { LineFramer.Line(bytes: $0) })
     }
 
     private func prepared(_ result: Swift.Result<ServicePlan, Child.Failure>) {
@@ -135,7 +113,7 @@ final class ServiceRun: StartedRun, UnitListener {
                 return finish(.notStarted("it got \(LinuxSignal.name(ending.signal)) before its unit was started"))
             }
             phase = .planned(plan)
-            followOutput()
+            output.follow()
             environment.units.add(self)
         }
     }
@@ -328,50 +306,22 @@ final class ServiceRun: StartedRun, UnitListener {
     private func read(_ end: ServiceEnd) {
         guard case .stopping = phase else { return }
         phase = .reading
-        let reader = JournalReader(unit: unit.text, scope: environment.units.scope, invocation: invocation)
-        environment.slow.submit("the output of \(name)") { [bound, core = environment.core] in
-            // Only root may wait for journald.
-            let isSettled = (try? JournalSync.wait(atMost: Self.journalPatience)) != nil
-            let result = Swift.Result { () throws(SystemError) in
-                try reader.read(kept: OutputCapture.kept, settles: !isSettled)
+        output.finish(invocation: invocation) { [self] startFailure, failure in
+            guard case .reading = phase else { return }
+            if let failure {
+                environment.logger.log(
+                    .warning, "\(name): its output cannot be read from the journal: \(failure)",
+                    run.logFields(of: definition))
             }
-            core.async { bound.value.readOutput(result, end) }
+            environment.send(.runUsed(run, usage(end)))
+            finish(end.verdict(definition, startFailure: startFailure))
         }
-    }
-
-    private func readOutput(_ result: Swift.Result<JournalReader.Lines, SystemError>, _ end: ServiceEnd) {
-        guard case .reading = phase else { return }
-        var startFailure: String?
-        switch result {
-        case .success(let lines):
-            tellRest(lines)
-            startFailure = lines.startFailure
-        case .failure(let error):
-            environment.logger.log(
-                .warning, "\(name): its output cannot be read from the journal: \(error)", run.logFields(of: definition)
-            )
-        }
-        environment.send(.runUsed(run, usage(end)))
-        finish(end.verdict(definition, startFailure: startFailure))
-    }
-
-    /// Its last lines, which nobody has been told.
-    private func tellRest(_ lines: JournalReader.Lines) {
-        let end = Array(lines.end.suffix(OutputCapture.kept))
-        var rest = end.suffix(max(0, lines.total - output.total))
-        if rest.last == UInt8(ascii: "\n") { rest = rest.dropLast() }
-        if lines.total > output.total {
-            let newline = UInt8(ascii: "\n")
-            let lines = rest.split(separator: newline, omittingEmptySubsequences: false)
-            environment.wrote(run, lines.map { LineFramer.Line(bytes: Array($0)) })
-        }
-        output = RunOutput(end: end, total: lines.total)
     }
 
     private func finish(_ verdict: ServiceEnd.Verdict) {
         if case .over = phase { return }
         phase = .over
-        environment.outputs.unfollow(unit.text)
+        output.end()
         // Not while the connection is read.
         environment.units.later { [self] in environment.units.remove(self) }
         ended()
