@@ -8,7 +8,7 @@
     /// a program blocks one of these, and those that compute go on.
     private final class OwnThreads: Sendable {
         /// As many programs under test may wait at once; each test begins to count its time when it has a thread.
-        static let shared = OwnThreads(count: 6)
+        static let shared = OwnThreads(count: 9)
 
         private struct Jobs {
             var chains: [(UnownedJob, UnownedTaskExecutor)] = []

@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// `HoldUntil=unit:…`, with a real systemd manager and a real bus.
-@Suite("HoldUntil= of a unit", .ownThread, .serialized) struct HoldUnitTests {
+@Suite("HoldUntil= of a unit", .ownThreadChain, .serialized) struct HoldUnitTests {
     private static let watchFile = """
         [Custom poke]
         Exec=/bin/sh -c 'echo $WATCHD_COUNT >>/run/ran'

@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// Each run in a cgroup of its own, below that of the unit, which systemd delegates.
-@Suite("Service containment", .ownThread, .serialized) struct ServiceContainmentTests {
+@Suite("Service containment", .ownThreadChain, .serialized) struct ServiceContainmentTests {
     /// Leaves something in a session of its own, and ends when it may.
     private static let script = """
         cat /proc/self/cgroup >/run/place

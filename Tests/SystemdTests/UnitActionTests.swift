@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// `Unit=` handlers, with a real systemd manager and a real bus.
-@Suite("Jobs of units", .ownThread, .serialized) struct UnitActionTests {
+@Suite("Jobs of units", .ownThreadChain, .serialized) struct UnitActionTests {
     private static let watchFile = """
         [Handler both]
         Unit=one two.service
