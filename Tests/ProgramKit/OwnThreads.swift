@@ -70,7 +70,7 @@
     extension Trait where Self == OwnThreadTrait {
         package static var ownThread: Self { Self(isChain: false) }
 
-        /// For a suite that is `.serialized`.
+        /// For a suite that is `.serialized`, or whose tests take long.
         package static var ownThreadChain: Self { Self(isChain: true) }
     }
 #endif

@@ -4,7 +4,7 @@ import Testing
 
 /// What happens to work, handlers, files and lines while the service is down, with the descriptor store of a real
 /// manager and the units of the package.
-@Suite("Service restart", .ownThreadChain, .serialized) struct ServiceRestartTests {
+@Suite("Service restart", .ownThreadChain) struct ServiceRestartTests {
     /// Notes its process and what it is told; waits for `go`, or `go.OPERATION`.
     private static let job = """
         #!/bin/sh

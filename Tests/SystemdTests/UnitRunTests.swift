@@ -3,7 +3,7 @@ import ProgramKit
 import Testing
 
 /// `RunIn=unit`, with a real systemd manager, a real bus and a real journal.
-@Suite("Runs as units", .ownThreadChain, .serialized) struct UnitRunTests {
+@Suite("Runs as units", .ownThreadChain) struct UnitRunTests {
     private static let watchFile = """
         [Handler]
         RunIn=unit

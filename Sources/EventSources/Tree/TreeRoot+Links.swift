@@ -114,6 +114,7 @@ extension TreeRoot {
     }
 
     private func askForLinks() {
+        if isOver { return }
         let asked = links.takeWaiting(Self.linksPerTurn).compactMap { reference in
             tree.id(reference).map { (reference, fullPath($0)) }
         }

@@ -183,7 +183,8 @@ final class AdoptedRun: OngoingRun {
         let count = definition.commandCount
         // The end of an `ExecCondition=` says nothing of the run.
         let isTold = definition.conditions.commands.isEmpty && !definition.isSuccess(exit)
-        guard definition.isCommand, count == 1 || isTold else {
+        // A worker is one process.
+        guard definition.stream != nil || definition.isCommand && (count == 1 || isTold) else {
             return (
                 nil, "watchd was restarted while it ran, and which of its \(count) commands ended is not known"
             )

@@ -26,11 +26,12 @@ package final class RunSet {
 
     package func start(_ request: StartRequest) {
         let id = request.run
-        let run = performer(of: request) { [unowned self] in
-            long.began(id)
-            tryOneMore()
-        } ended: { [unowned self] in
-            ended(id)
+        // A run that waits for the bus may outlive its set, at an end of watchd.
+        let run = performer(of: request) { [weak self] in
+            self?.long.began(id)
+            self?.tryOneMore()
+        } ended: { [weak self] in
+            self?.ended(id)
         }
         runs[id] = run
         if hasGivenUp { run.giveUp() }
@@ -132,7 +133,7 @@ package final class RunSet {
     ) {
         let id = request.run
         if let name = LivingServices(environment.instance()).name(of: id) {
-            let run = ServiceRun(request, name, environment) { [unowned self] in ended(id) }
+            let run = ServiceRun(request, name, environment) { [weak self] in self?.ended(id) }
             runs[id] = run
             return run.adopt()
         }
