@@ -169,14 +169,19 @@ import Testing
         }
     }
 
+    /// The worker waits for the end of `gate`, and its watchd is the next one.
+    private func leaveAWorkerWithALine(_ lives: Lives) throws {
+        try lives.folder.write("gate", "")
+        try say("one", in: lives.folder)
+        try wait(for: "the line with it") { lives.folder.lines("lines").count == 1 }
+        lives.kill()
+        try lives.start()
+    }
+
     @Test func afterKillMinus9NoWorkerBeginsBeforeTheOneThatWasLeftHasEnded() throws {
         let text = Self.text("a", "Ack=yes", queue: "Durable=yes")
         try Lives.run(text, prepare: Self.install) { lives in
-            try lives.folder.write("gate", "")
-            try say("one", in: lives.folder)
-            try wait(for: "the line with it") { lives.folder.lines("lines").count == 1 }
-            lives.kill()
-            try lives.start()
+            try leaveAWorkerWithALine(lives)
             try wait(for: "it to be known") { try worker(lives.watchd).state == .stopping }
             let id = try #require(try lives.watchd.call(ListOperations.self, .init()).operations.first?.id)
             let waits = try lives.watchd.control("explain", "\(id)").text
@@ -193,11 +198,7 @@ import Testing
     func aWorkerThatWasLeftAndDoesNotEndIsEnded() throws {
         let text = Self.text("a", "Ack=yes\nTimeoutStopSec=100ms", queue: "Durable=yes")
         try Lives.run(text, prepare: Self.install) { lives in
-            try lives.folder.write("gate", "")
-            try say("one", in: lives.folder)
-            try wait(for: "the line with it") { lives.folder.lines("lines").count == 1 }
-            lives.kill()
-            try lives.start()
+            try leaveAWorkerWithALine(lives)
             do {
                 try wait(for: "the next one") { lives.folder.lines("begun").count == 2 }
             } catch {
