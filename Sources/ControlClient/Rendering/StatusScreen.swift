@@ -151,7 +151,7 @@ struct StatusScreen {
         return lines.isEmpty ? lines : lines + left(more)
     }
 
-    /// Those that the section does not show.
+    /// The line about operations that the section does not show.
     private func left(_ count: Int) -> [Styled] {
         count > 0 ? [Styled("  \(Phrases.count(count)) more: watchctl operations", .dim)] : []
     }

@@ -14,7 +14,7 @@ struct MissedElapses: Equatable, Sendable {
 
     init(_ elapses: NewestElapses) { self.init(instants: elapses.instants, count: elapses.count) }
 
-    /// The same on another clock.
+    /// The elapses on another clock.
     func moved(by distance: Int64) -> MissedElapses {
         MissedElapses(instants: instants.map { $0 + distance }, count: count)
     }

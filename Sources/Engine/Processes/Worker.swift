@@ -41,7 +41,7 @@ struct Worker: Sendable {
         /// An earlier watchd started it, and was killed: its standard input has ended.
         case left
 
-        /// What the worker wrote is no answer, and the line it has may be why.
+        /// The worker wrote what is no answer, and the line it has may be why.
         var isNonsense: Bool { if case .broken = self { true } else { false } }
 
         /// It is to blame, so a pause comes before its next start.

@@ -15,7 +15,7 @@ final class LineMaker {
     private var cutTold = 0
     /// Lines that were cut and are yet to be sifted.
     private var cutUnsifted = 0
-    /// Those that the log has not been told of; when it was told last (monotonic, microseconds).
+    /// Lines that the log has not been told of; when it was told last (monotonic, microseconds).
     private var cutUntold = 0
     private var cutWarned: Int64?
     private static let warningPause: Int64 = 60_000_000

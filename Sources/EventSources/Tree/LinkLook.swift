@@ -50,10 +50,10 @@ struct LinkLook: Sendable {
     /// The path of that, without links.
     private(set) var real: [UInt8]?
     private(set) var refusal: Refusal?
-    /// What it leads to is on a file system where the kernel does not tell of every change.
+    /// The end of the link is on a file system where the kernel does not tell of every change.
     private(set) var isSilent = false
 
-    /// What stands at its path.
+    /// The status of the end of the link, or of the link where it stands for itself.
     var status: FileStatus { end ?? own }
 
     /// - Parameters:
@@ -90,7 +90,7 @@ struct LinkLook: Sendable {
         return LinkLook(Array(path[(end + 1)...]), own, here, ownPaths: ownPaths)
     }
 
-    /// The same link, which is not followed.
+    /// The link, which is not followed.
     func refused(_ refusal: Refusal) -> LinkLook { LinkLook(own, refusal: refusal) }
 
     private static func refusal(
@@ -110,7 +110,7 @@ struct LinkWay: Sendable {
 
     /// Of the folder, by the names in the tree.
     let path: [UInt8]
-    /// The same folder, without links.
+    /// The folder by its path without links.
     private(set) var folder: [UInt8]
     /// Folders in which links on the way stand, without links.
     private(set) var links: [[UInt8]] = []
