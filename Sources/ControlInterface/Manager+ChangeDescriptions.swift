@@ -155,7 +155,9 @@ extension Manager {
           # The source or queue, with its kind.
           name: string,
           # How often it is suspended now.
-          suspended: int
+          suspended: int,
+          # The store cannot be written now, and why: a crash of watchd takes it back.
+          unsaved: ?string
         )
 
         # Suspend a queue behind all that has its place there, as a barrier that suspends its own queue: what waits already runs,
@@ -203,7 +205,9 @@ extension Manager {
           # The source or queue, with its kind.
           name: string,
           # How often it is suspended still.
-          suspended: int
+          suspended: int,
+          # The store cannot be written now, and why: a crash of watchd takes it back.
+          unsaved: ?string
         )
 
         # Give to a semaphore.

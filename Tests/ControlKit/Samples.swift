@@ -92,8 +92,10 @@ package enum Samples {
                 isFull
                     ? .init(name: "images", reason: "pg upgrade", until: now, wait: true, timeoutUsec: 5_000_000)
                     : .init(name: "images"),
-                .init(name: "queue/images", suspended: 1)),
-            Sample(Resume.self, .init(name: "images"), .init(name: "queue/images", suspended: 0)),
+                .init(name: "queue/images", suspended: 1, unsaved: isFull ? "no space left on device" : nil)),
+            Sample(
+                Resume.self, .init(name: "images"),
+                .init(name: "queue/images", suspended: 0, unsaved: isFull ? "no space left on device" : nil)),
             Sample(
                 Cancel.self, isFull ? .init(id: 4711) : .init(queue: "images"),
                 .init(cancelled: 3, unsaved: isFull ? "no space left on device" : nil)),

@@ -105,8 +105,9 @@ import WatchFile
         #expect(try AdoptableProcess.all(instance: .none, .none).isEmpty)
     }
 
-    /// As one does that starts another (`vfork(2)`), or waits for a disk: here for the other end of a FIFO.
-    @Test func anOrphanThatSleepsUninterruptiblyIsWaitedFor() throws {
+    /// A process that sleeps uninterruptibly until `gate` is opened for writing, as one does that starts another
+    /// (`vfork(2)`), or that waits for a disk.
+    private func withStuckOrphan(_ run: RunID, _ body: (_ pid: Int32, _ gate: String) throws -> Void) throws {
         try Folder.with { folder in
             try Linux.mkfifo(folder["gate"], mode: 0o600)
             let code = """
@@ -116,17 +117,38 @@ import WatchFile
                 time.sleep(300)
                 """
             let script = "set -m; python3 -c \"$1\" </dev/null >/dev/null 2>&1 & echo $!"
-            let run = RunID(operation: 78, attempt: 1)
             let said = try Program.run(["bash", "-c", script, "bash", code], environment: variables(run))
             let pid = try #require(Int32(said.text.dropLast()))
             defer { try? Linux.kill(group: pid, signal: 9) }
             try wait(for: "it to sleep so") { Linux.place(of: pid)?.isStuck == true }
-            let gate = folder["gate"]
+            try body(pid, folder["gate"])
+        }
+    }
+
+    @Test func anOrphanThatSleepsUninterruptiblyIsWaitedFor() throws {
+        let run = RunID(operation: 78, attempt: 1)
+        try withStuckOrphan(run) { pid, gate in
             DispatchQueue(label: "test.gate").asyncAfter(deadline: .now() + .milliseconds(300)) {
                 try? Linux.open(gate, .writing).close()
             }
             let found = try AdoptableProcess.all(instance: Rim.instanceName, .none)
             #expect(found.filter { $0.pid == pid }.map(\.run) == [run])
+        }
+    }
+
+    /// Its environment cannot be read: the time of its start says that it is no other.
+    @Test(arguments: [Int64(0), 60_000_000]) func anOrphanThatSleepsUninterruptiblyIsAdopted(late: Int64) throws {
+        let run = RunID(operation: 79, attempt: 1)
+        let started = Linux.now(.realtime) - late
+        try withStuckOrphan(run) { pid, gate in
+            try Rim.with { rim in
+                rim.adopt(request(run, pid: pid, started: started))
+                #expect((rim.ended[run] == nil) == (late == 0), "another process of this number has ended")
+                guard late == 0 else { return }
+                try Linux.open(gate, .writing).close()
+                try Linux.kill(group: pid, signal: 9)
+                try wait(for: "its end") { rim.ended[run] != nil }
+            }
         }
     }
 

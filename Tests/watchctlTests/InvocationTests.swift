@@ -71,7 +71,9 @@ struct InvocationTests {
                 "usage: watchctl emit [--data N] [--payload JSON] [--wait] [--at TIME] [--in SPAN] [--after ID|SPAN] NAME"
             ),
             ("show 1 b", "“show” has no use for “b”", "usage: watchctl show ID"),
-            ("emit a --data", "--data needs a value: --data N", nil), ("--json=1", "--json takes no value", nil),
+            ("emit a --data", "--data needs a value: --data N", nil),
+            ("status --socket=", "--socket needs a value: --socket PATH", nil),
+            ("--json=1", "--json takes no value", nil),
         ] as [(String, String, String?)])
     func mistakesAreExplained(line: String, message: String, help: String?) {
         #expect(failure(line) == .usage(message, help: help))

@@ -21,7 +21,10 @@ struct VerbTests: VerbTesting {
             "1 queue drained and suspended\nwatchctl resume images\n"
         ),
         (["drain"], "1 queue drained and suspended\nwatchctl resume images\n"),
-        (["resume", "images"], "queue/images goes on\n"),
+        (
+            ["resume", "images"],
+            "queue/images goes on; not stored yet: no space left on device; after a crash it is suspended as before\n"
+        ),
         (["signal", "archive", "2"], "archive: 2 free\n"), (["signal", "archive"], "archive: 2 free\n"),
         (["group", "enter", "deploy", "--pid", "4242"], "17\n"),
         (["group", "leave", "deploy", "17"], "left deploy\n"),

@@ -97,7 +97,7 @@ extension Invocation {
             if option.value == nil {
                 options[option] = ""
             } else {
-                guard let value = value ?? rest.popFirst() else {
+                guard let value = value ?? rest.popFirst(), !(value.isEmpty && option == .socket) else {
                     throw .usage("\(option.rawValue) needs a value: \(option.rawValue) \(option.value ?? "")")
                 }
                 options[option] = value

@@ -14,6 +14,11 @@ enum Phrases {
         return number < 0 ? "-" + result : result
     }
 
+    /// What is said behind a change that the store does not know yet, and why: `; not stored yet: …`. Nothing if it does.
+    static func unsaved(_ reason: String?, crash: String) -> String {
+        reason.map { "; not stored yet: \($0); after a crash \(crash)" } ?? ""
+    }
+
     /// `1 event`, `2 events`.
     static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
         "\(count(number)) \(number == 1 ? noun : plural ?? noun + "s")"

@@ -233,7 +233,7 @@ struct Request: Sendable {
             return .waiting { runtime, ancestry, done in runtime.acquire(parameters, peer, ancestry, done) }
         case Resume.fullName:
             let parameters: Resume.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.resume(parameters, done) }
+            return .plain { runtime, done in runtime.resume(parameters, peer.role, done) }
         case Signal.fullName:
             let parameters: Signal.Parameters = try call.parameters()
             return .plain { runtime, done in runtime.signal(parameters, done) }

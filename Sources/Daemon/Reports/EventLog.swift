@@ -179,8 +179,9 @@ enum EventLog {
 
     /// `try 1 failed in 40s, exit 12; again in 10s`.
     private static func retry(_ view: OperationView) -> String {
-        let again = view.nextAttempt.map { "in \(SpanText.remaining($0 - (view.ended ?? $0)))" }
-        return "try \(view.attempt) \(sentence(view, .failed)); again \(again ?? "soon")"
+        let pause = view.nextAttempt.map { $0 - (view.ended ?? $0) }
+        let again = pause.map { $0 > 0 ? "in \(SpanText.remaining($0))" : "at once" } ?? "soon"
+        return "try \(view.attempt) \(sentence(view, .failed)); again \(again)"
     }
 
     private static func fields(

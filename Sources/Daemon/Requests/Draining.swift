@@ -17,7 +17,7 @@ extension Runtime {
             after: parameters.timeoutUsec.map(Int64.init), caller: operation(of: ancestry))
         command(request, of: peer) { [unowned self] answer in
             switch answer {
-            case .waited: countSuspensions(name, .done, done)
+            case .waited: countSuspensions(name, peer.role, .done, done)
             case .timedOut: done(.of(.timedOut(what: name, state: "something still runs; it stays suspended")))
             default: done(Self.failure(answer))
             }

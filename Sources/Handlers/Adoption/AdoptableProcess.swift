@@ -119,12 +119,16 @@ package struct AdoptableProcess: Equatable, Sendable {
     }
 
     /// Whether a process that has ended, and that its parent has not waited for, is of a run that was started then (wall
-    /// clock, microseconds). It has no environment any more, but its number, its user and the time of its start; where
-    /// the clock was set since, it is not known again.
+    /// clock, microseconds).
     package static func isZombie(_ pid: Int32, startedAt started: Int64) -> Bool {
-        guard let place = Linux.place(of: pid), place.isZombie, place.groupID == pid,
-            Linux.isEntirely(pid, of: Linux.effectiveUserID)
-        else { return false }
+        guard let place = Linux.place(of: pid), place.isZombie else { return false }
+        return isLeader(pid, place, startedAt: started)
+    }
+
+    /// Whether a process whose environment cannot be read leads the group of a run that was started then: by its number,
+    /// its user and the time of its start. Where the clock was set since, it is not known again.
+    static func isLeader(_ pid: Int32, _ place: ProcessPlace, startedAt started: Int64) -> Bool {
+        guard place.groupID == pid, Linux.isEntirely(pid, of: Linux.effectiveUserID) else { return false }
         // Ticks of a hundredth of a second; and a start may have waited for its turn.
         let delay = Linux.now(.realtime) - Linux.now(.boottime) + place.started - started
         return (-1_000_000...10_000_000).contains(delay)

@@ -79,8 +79,9 @@ final class AdoptedRun: OngoingRun {
     /// By now the number may be another process's.
     private func isOfThisRun(_ pid: Int32) -> Bool {
         guard let place = Linux.place(of: pid) else { return false }
-        if let started = request.started, place.isZombie {
-            return AdoptableProcess.isZombie(pid, startedAt: started)
+        // Neither shows its environment: one that starts another (`vfork(2)`) may be held up for long.
+        if let started = request.started, place.isZombie || place.isStuck {
+            return AdoptableProcess.isLeader(pid, place, startedAt: started)
         }
         // At that moment the number was its own, and it was started before. (Ticks of a hundredth of a second.)
         if let seen = request.seen { return place.started <= seen }

@@ -8,7 +8,7 @@ extension Verb {
         try invocation.forEachOperand(.queues, session) { target throws(Failure) in
             let parameters = Int(target).map { Cancel.Parameters(id: $0) } ?? Cancel.Parameters(queue: target)
             try session.show(Cancel.self, parameters) {
-                let unsaved = $0.unsaved.map { "; not stored yet: \($0); after a crash it may come back" } ?? ""
+                let unsaved = Phrases.unsaved($0.unsaved, crash: "it may come back")
                 return [Styled(Phrases.count($0.cancelled, "operation") + " cancelled" + unsaved)]
             }
         }

@@ -7,11 +7,14 @@ extension Verb {
     ) { (invocation, session) throws(Failure) in
         try invocation.forEachOperand(.pausable, session) { name throws(Failure) in
             try session.show(Resume.self, .init(name: name)) { reply in
-                switch reply.suspended {
-                case 0: [Styled("\(reply.name) goes on")]
-                case 1: [Styled("\(reply.name) is still suspended once")]
-                default: [Styled("\(reply.name) is still suspended \(reply.suspended) times")]
-                }
+                let state =
+                    switch reply.suspended {
+                    case 0: "goes on"
+                    case 1: "is still suspended once"
+                    default: "is still suspended \(reply.suspended) times"
+                    }
+                let unsaved = Phrases.unsaved(reply.unsaved, crash: "it is suspended as before")
+                return [Styled("\(reply.name) \(state)\(unsaved)")]
             }
         }
         return .done

@@ -21,7 +21,8 @@ extension Verb {
             try session.show(Suspend.self, parameters, taking: limit) { reply in
                 let often = reply.suspended == 1 ? "" : " \(reply.suspended) times"
                 let till = until.map { " until \(session.screen.local.until($0, now: session.screen.now))" } ?? ""
-                return [Styled("\(reply.name) is suspended\(often)\(till)")]
+                let unsaved = Phrases.unsaved(reply.unsaved, crash: "it is not suspended any more")
+                return [Styled("\(reply.name) is suspended\(often)\(till)\(unsaved)")]
             }
         }
         return .done

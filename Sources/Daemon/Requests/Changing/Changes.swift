@@ -86,12 +86,12 @@ extension Runtime {
         guard let until = Self.end(parameters) else { return done(.error(.invalidParameter("until"))) }
         let request = EngineCommand.suspend(
             name: parameters.name, by: peer.name, reason: parameters.reason, until: until)
-        command(request) { [unowned self] answer in countSuspensions(parameters.name, answer, done) }
+        command(request) { [unowned self] in countSuspensions(parameters.name, peer.role, $0, done) }
     }
 
-    func resume(_ parameters: Resume.Parameters, _ done: @escaping Request.Completion) {
-        command(.resume(name: parameters.name)) { [unowned self] answer in
-            countSuspensions(parameters.name, answer, done)
+    func resume(_ parameters: Resume.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        command(.resume(name: parameters.name)) { [unowned self] in
+            countSuspensions(parameters.name, role, $0, done)
         }
     }
 
@@ -101,10 +101,14 @@ extension Runtime {
         return (try? Timestamp(parsing: text)).map { .some($0.microseconds) }
     }
 
-    func countSuspensions(_ name: String, _ answer: EngineReply, _ done: @escaping Request.Completion) {
+    func countSuspensions(
+        _ name: String, _ role: Peer.Role, _ answer: EngineReply, _ done: @escaping Request.Completion
+    ) {
         guard case .done = answer else { return done(Self.failure(answer)) }
         let found = engine.suspensions(of: name)
-        done(.of(SuspensionCount(name: found?.name ?? name, suspended: found?.count ?? 0)))
+        let count = SuspensionCount(
+            name: found?.name ?? name, suspended: found?.count ?? 0, unsaved: store(role)?.reason)
+        done(.of(count))
     }
 
     func signal(_ parameters: Signal.Parameters, _ done: @escaping Request.Completion) {
