@@ -100,7 +100,8 @@ import WatchFile
                 let epoll = try EpollSet(on: core)
                 let environment = HoldEnvironment(
                     core: core, slow: slow, epoll: epoll, proc: folder.path,
-                    unitProbe: { name, _ in fatalError("\(name) is not waited for") }
+                    unitProbe: { name, _ in fatalError("\(name) is not waited for") },
+                    idleProbe: { span, _ in fatalError("\(span) is not waited for") }
                 ) { input in
                     if case .hold(let condition, let obstacle) = input {
                         told.withLock { $0.append("\(condition) \(obstacle ?? "holds")") }

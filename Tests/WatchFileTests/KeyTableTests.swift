@@ -75,7 +75,7 @@ struct KeyTableTests {
         case .globs: "*.x **/y/*"
         case .fileName: ".gitignore"
         case .credentials: "db tls.key"
-        case .holdConditions: "ac-power pressure:cpu:some:20% path:/a unit:a"
+        case .holdConditions: "ac-power pressure:cpu:some:20% idle:10min path:/a unit:a"
         case .pathPattern: "/a/*/[b]?"
         case .flag: "no"
         case .number(let range): "\(range.upperBound)"

@@ -170,7 +170,7 @@ extension RandomConfiguration {
         }
         let conditions: [HoldCondition] = [
             .mainsPower, .networkOnline, .pressure(.io, .full, percent: number(1...100)), .path(Array("/run/go".utf8)),
-            .unit("postgresql.service"),
+            .unit("postgresql.service"), .idle(TimeSpan(microseconds: UInt64(number(1_000_000...1_000_000_000_000)))),
         ]
         let held = conditions.filter { _ in number(0...4) == 0 }
         return CalendarWindows(notDuring: some(&self), holdDuring: some(&self), holdUntil: held)

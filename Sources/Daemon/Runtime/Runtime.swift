@@ -176,7 +176,8 @@ final class Runtime {
                 send: send))
         holds = HoldWatches(
             HoldEnvironment(
-                core: core, slow: slow, epoll: epoll, unitProbe: { UnitProbe($0, units, $1) }, send: send))
+                core: core, slow: slow, epoll: epoll, unitProbe: { UnitProbe($0, units, $1) },
+                idleProbe: { [core, epoll] in IdleProbe($0, core: core, epoll: epoll, $1) }, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
             engine.entriesPending == 0 && engine.processesRunning == 0
         }

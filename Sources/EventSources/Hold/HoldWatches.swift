@@ -1,5 +1,6 @@
 package import Engine
 import LinuxSystem
+package import Schedule
 package import WatchFile
 
 /// Looks whether the conditions of `HoldUntil=` hold that something waits for, and again when the kernel says that one
@@ -22,6 +23,7 @@ package final class HoldWatches {
                 PressureProbe(environment, resource, share, percent: percent, tell)
             case .path(let path): PathProbe(environment, path, tell)
             case .unit(let name): environment.unitProbe(name, tell)
+            case .idle(let span): environment.idleProbe(span, tell)
             }
         probes[condition] = probe
         probe.begin()
@@ -41,14 +43,18 @@ package struct HoldEnvironment {
     let proc: String
     /// For `unit:…`, of which this target knows nothing.
     let unitProbe: (_ unit: String, _ tell: @escaping (String?) -> Void) -> any HoldProbe
+    /// For `idle:…`, likewise.
+    let idleProbe: (_ span: TimeSpan, _ tell: @escaping (String?) -> Void) -> any HoldProbe
     let send: (Input) -> Void
 
     package init(
         core: Context, slow: Lanes, epoll: EpollSet, sys: String = "/sys", proc: String = "/proc",
         unitProbe: @escaping (_ unit: String, _ tell: @escaping (String?) -> Void) -> any HoldProbe,
+        idleProbe: @escaping (_ span: TimeSpan, _ tell: @escaping (String?) -> Void) -> any HoldProbe,
         send: @escaping (Input) -> Void
     ) {
-        (self.core, self.slow, self.epoll, self.unitProbe) = (core, slow, epoll, unitProbe)
+        (self.core, self.slow, self.epoll) = (core, slow, epoll)
+        (self.unitProbe, self.idleProbe) = (unitProbe, idleProbe)
         (self.sys, self.proc, self.send) = (sys, proc, send)
     }
 }

@@ -14,37 +14,17 @@ protocol UnitListener: AnyObject {
 }
 
 /// The one connection to the service manager that `[Unit]` sources and runs of `Unit=` share; there is none while nobody
-/// needs it.
-///
-/// The bus's descriptor is somebody else's to hang up, so it is in the epoll set. Confined to the core.
+/// needs it. Confined to the core.
 package final class UnitHub {
-    /// Microseconds until somebody must have answered on a new connection.
-    private static let patience = 10_000_000
-    /// Microseconds: nobody tells when there is a bus again, and to look costs one system call.
-    private static let longestPause = 5_000_000
-    /// Messages that are taken in one turn, so that others of the core get theirs.
-    private static let messagesPerTurn = 64
-
+    let scope: Bus.Scope
     private let core: Context
     private let epoll: EpollSet
-    let scope: Bus.Scope
     private var listeners: [any UnitListener] = []
-    private var bus: Bus?
     private var client: UnitClient?
     private var isSubscribed = false
-    /// Connections so far.
-    private var connections = 0
-    private var token: UInt64?
-    private var waitsFor: EpollEvents = []
-    /// Monotonic microsecond at which the bus is looked at anyway.
-    private var wakeUp: Int64?
-    /// Why it is of no use any more; seen when no message is being read.
-    private var failure: String?
-    /// Why there is no connection, for sources that come while one is waited for.
-    private var condition: SourceCondition?
-    private var isPumping = false
-    private var retry = Retry(longest: longestPause)
-    private var bound: QueueBound<UnitHub> { QueueBound(self, to: core) }
+    private lazy var link = BusLink(
+        core: core, epoll: epoll, scope: scope, opened: { [weak self] in self?.opened($0) },
+        lost: { [weak self] in self?.lost($0) })
 
     package init(core: Context, epoll: EpollSet, scope: Bus.Scope) {
         self.core = core
@@ -67,85 +47,45 @@ package final class UnitHub {
         if let client, isSubscribed {
             listener.connected(client)
             // Its question has to be sent, and to be answered in time.
-            return pumpLater()
+            return link.pumpLater()
         }
-        if let condition { return listener.failed(condition) }
-        if bus == nil { connect() }
+        if let condition = link.condition { return listener.failed(condition) }
+        if !link.isOpen { link.open() }
     }
 
     func remove(_ listener: any UnitListener) {
         listeners.removeAll { $0 === listener }
         guard listeners.isEmpty else { return }
-        retry.cancel()
-        retry.reset()
-        condition = nil
-        disconnect()
+        forget()
+        link.close()
     }
 
     /// The manager has answered.
-    func answered() { retry.reset() }
+    func answered() { link.answered() }
 
     /// Questions have to be sent.
-    func flush() { pumpLater() }
+    func flush() { link.pumpLater() }
 
     /// After what is being read now.
-    func later(_ work: @escaping () -> Void) {
-        let bound = QueueBound(work, to: core)
-        core.async { bound.value() }
-        // Its question has to be sent.
-        pumpLater()
-    }
+    func later(_ work: @escaping () -> Void) { link.later(work) }
+
+    /// The connection is of no use any more.
+    func fail(_ reason: String) { link.fail(reason) }
 
     // MARK: The connection
 
-    private func connect() {
-        condition = nil
-        failure = nil
-        do throws(SystemError) {
-            let bus = try Bus(scope)
-            let client = UnitClient(bus) { [weak self] in self?.take($0) }
-            self.bus = bus
-            self.client = client
-            waitsFor = [.readable]
-            token = try epoll.add(bus.descriptor, waitsFor) { [weak self] _ in self?.pump() }
-            client.subscribe { [weak self] failure in self?.subscribed(failure) }
-        } catch {
-            return lost(Self.explain(error, scope))
-        }
-        expectAnswer()
-        pump()
-    }
-
-    private func expectAnswer() {
-        connections += 1
-        core.after(Self.patience) { [bound, connections] in
-            let hub = bound.value
-            guard hub.connections == connections, hub.bus != nil, !hub.isSubscribed else { return }
-            hub.fail("the \(hub.scope) bus does not answer")
-        }
-    }
-
-    private static func explain(_ error: SystemError, _ scope: Bus.Scope) -> String {
-        switch error.errno {
-        case .noSuchFile, .connectionRefused:
-            "there is no \(scope) bus (is dbus running?): \(error.errno)"
-        case .noMedium: "there is no \(scope) bus: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set"
-        case .connectionReset, .notConnected: "the \(scope) bus has closed the connection"
-        default: "the \(scope) bus cannot be used: \(error)"
-        }
+    private func opened(_ bus: Bus) {
+        let client = UnitClient(bus) { [weak self] in self?.take($0) }
+        self.client = client
+        client.subscribe { [weak self] failure in self?.subscribed(failure) }
     }
 
     private func subscribed(_ reason: String?) {
         if let reason { return fail("systemd does not answer on the \(scope) bus: \(reason)") }
         guard let client else { return }
         isSubscribed = true
+        link.isAgreed()
         for listener in listeners { listener.connected(client) }
-    }
-
-    /// The connection is of no use any more.
-    func fail(_ reason: String) {
-        failure = failure ?? reason
-        pumpLater()
     }
 
     private func take(_ news: UnitClient.News) {
@@ -154,59 +94,13 @@ package final class UnitHub {
         for listener in listeners { listener.take(news, client) }
     }
 
-    private func lost(_ reason: String) {
-        disconnect()
-        guard !listeners.isEmpty else { return }
-        retry.schedule(on: core) { [weak self] in self?.connect() }
-        let condition = retry.condition(reason)
-        self.condition = condition
+    private func lost(_ condition: SourceCondition) {
+        forget()
         for listener in listeners { listener.failed(condition) }
     }
 
-    private func disconnect() {
-        if let token { epoll.remove(token) }
-        token = nil
+    private func forget() {
         client = nil
-        bus = nil
         isSubscribed = false
-        wakeUp = nil
-    }
-
-    // MARK: Messages
-
-    private func pumpLater() { core.async { [bound] in bound.value.pump() } }
-
-    private func pump() {
-        guard !isPumping, let bus else { return }
-        isPumping = true
-        defer { isPumping = false }
-        var left = Self.messagesPerTurn
-        do throws(SystemError) {
-            while failure == nil, left > 0, try bus.process() { left -= 1 }
-            if failure == nil { try wait(for: bus) }
-        } catch {
-            failure = failure ?? Self.explain(error, scope)
-        }
-        if let failure { return lost(failure) }
-        if left == 0 { pumpLater() }
-    }
-
-    private func wait(for bus: Bus) throws(SystemError) {
-        let (readable, writable) = bus.events
-        var events: EpollEvents = []
-        if readable { events.insert(.readable) }
-        if writable { events.insert(.writable) }
-        if events != waitsFor, let token {
-            try epoll.modify(token, events)
-            waitsFor = events
-        }
-        guard let deadline = bus.deadline, wakeUp.map({ deadline < $0 }) ?? true else { return }
-        wakeUp = deadline
-        core.after(max(0, Int(deadline - Linux.now(.monotonic)))) { [bound] in
-            let hub = bound.value
-            guard hub.wakeUp == deadline else { return }
-            hub.wakeUp = nil
-            hub.pump()
-        }
     }
 }

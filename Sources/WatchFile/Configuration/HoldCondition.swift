@@ -1,3 +1,5 @@
+package import Schedule
+
 /// `HoldUntil=`: a state of the machine that has to hold before what comes is submitted.
 package enum HoldCondition: Hashable, Sendable, CustomStringConvertible {
     /// `ac-power`: the machine does not run on a battery.
@@ -10,6 +12,8 @@ package enum HoldCondition: Hashable, Sendable, CustomStringConvertible {
     case path([UInt8])
     /// `unit:NAME`: the unit of systemd is active. The name has its suffix.
     case unit(String)
+    /// `idle:SPAN`: nobody has used the machine for so long, as logind tells.
+    case idle(TimeSpan)
 
     /// As a file spells it.
     package var description: String {
@@ -20,6 +24,7 @@ package enum HoldCondition: Hashable, Sendable, CustomStringConvertible {
             "pressure:\(resource.rawValue):\(share.rawValue):\(percent)%"
         case .path(let path): "path:\(Printable.text(path))"
         case .unit(let name): "unit:\(name)"
+        case .idle(let span): "idle:\(span.description.replacing(" ", with: ""))"
         }
     }
 }

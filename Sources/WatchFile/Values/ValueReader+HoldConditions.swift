@@ -1,8 +1,10 @@
+import Schedule
+
 /// `HoldUntil=`: states of the machine.
 extension ValueReader {
-    private static let holdForms = ["ac-power", "network-online", "pressure:cpu:some:20%", "path:/…", "unit:NAME"]
-    /// Known, and refused by name.
-    private static let laterForms = ["idle"]
+    private static let holdForms = [
+        "ac-power", "network-online", "pressure:cpu:some:20%", "idle:10min", "path:/…", "unit:NAME",
+    ]
 
     func holdCondition(_ word: SourceText, _ problems: inout Problems) -> HoldCondition? {
         let parts = word.string.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -12,9 +14,7 @@ extension ValueReader {
         case "pressure" where parts.count == 2: return pressureCondition(parts[1], word, &problems)
         case "path" where parts.count == 2: return pathCondition(word, &problems)
         case "unit" where parts.count == 2: return unitCondition(word, &problems)
-        case let kind where parts.count == 2 && Self.laterForms.contains(String(kind)):
-            refuseUnsupported(&problems, at: word)
-            return nil
+        case "idle" where parts.count == 2: return idleCondition(parts[1], word, &problems)
         default:
             refuse(
                 &problems, "is not one of \(Self.holdForms.joined(separator: ", "))", at: word,
@@ -22,6 +22,17 @@ extension ValueReader {
             return nil
         }
     }
+
+    private func idleCondition(_ text: Substring, _ word: SourceText, _ problems: inout Problems) -> HoldCondition? {
+        guard let span = try? TimeSpan(parsing: text), (TimeSpan.seconds(1)...Self.longestIdleness).contains(span)
+        else {
+            refuse(&problems, "is not idle:SPAN, from 1s to 1y, without spaces", at: word)
+            return nil
+        }
+        return .idle(span)
+    }
+
+    private static let longestIdleness = TimeSpan.seconds(31_557_600)
 
     private func unitCondition(_ word: SourceText, _ problems: inout Problems) -> HoldCondition? {
         let name = Self.rest(of: word, behind: "unit:")
