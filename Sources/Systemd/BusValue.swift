@@ -8,6 +8,8 @@ package indirect enum BusValue: Equatable, Sendable {
     case boolean(Bool)
     /// `i`
     case int32(Int32)
+    /// `q`
+    case uint16(UInt16)
     /// `u`
     case uint32(UInt32)
     /// `t`
@@ -30,6 +32,7 @@ package indirect enum BusValue: Equatable, Sendable {
         case .string: "s"
         case .boolean: "b"
         case .int32: "i"
+        case .uint16: "q"
         case .uint32: "u"
         case .uint64: "t"
         case .descriptor: "h"
@@ -52,6 +55,7 @@ package indirect enum BusValue: Equatable, Sendable {
         case .string(let text): return sd_bus_message_append_basic(message, BusType.string, text)
         case .boolean(let flag): return Self.append(Int32(flag ? 1 : 0), "b", to: message)
         case .int32(let number): return Self.append(number, "i", to: message)
+        case .uint16(let number): return Self.append(number, "q", to: message)
         case .uint32(let number): return Self.append(number, "u", to: message)
         case .uint64(let number): return Self.append(number, "t", to: message)
         case .descriptor(let number): return Self.append(number, "h", to: message)

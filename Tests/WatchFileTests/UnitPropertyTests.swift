@@ -83,6 +83,83 @@ import Testing
             "SetCredential=a:x y", "SetCredential",
             .array("(say)", [.structure([.text("a"), .bytes(Array("x y".utf8))])])
         ),
+        ("PrivateTmp=disconnected", "PrivateTmpEx", .text("disconnected")),
+        ("StateDirectory=a b", "StateDirectory", .texts(["a", "b"])),
+        (
+            "StateDirectory=a:b", "StateDirectorySymlink",
+            .array("(sst)", [.structure([.text("a"), .text("b"), .large(0)])])
+        ),
+        ("RootHash=00fF", "RootHash", .bytes([0, 255])),
+        ("RootHash=/a", "RootHashPath", .text("/a")),
+        ("RootHashSignature=base64:YWI=", "RootHashSignature", .bytes([0x61, 0x62])),
+        ("RootHashSignature=/a", "RootHashSignaturePath", .text("/a")),
+        (
+            "RootImageOptions=home:ro noatime", "RootImageOptions",
+            .array(
+                "(ss)", [.structure([.text("home"), .text("ro")]), .structure([.text("root"), .text("noatime")])])
+        ),
+        (
+            "MountImages=-/a:/b /c:/d:usr:ro:home:rw /e:/f:ro", "MountImages",
+            .array(
+                "(ssba(ss))",
+                [
+                    .structure([.text("/a"), .text("/b"), .flag(true), .array("(ss)", [])]),
+                    .structure([
+                        .text("/c"), .text("/d"), .flag(false),
+                        .array(
+                            "(ss)",
+                            [
+                                .structure([.text("usr"), .text("ro")]), .structure([.text("home"), .text("rw")]),
+                            ]),
+                    ]),
+                    .structure([
+                        .text("/e"), .text("/f"), .flag(false),
+                        .array("(ss)", [.structure([.text("root"), .text("ro")])]),
+                    ]),
+                ])
+        ),
+        (
+            "ExtensionImages=-/a", "ExtensionImages",
+            .array("(sba(ss))", [.structure([.text("/a"), .flag(true), .array("(ss)", [])])])
+        ),
+        (
+            "IODeviceLatencyTargetSec=/dev/sda 1s 5ms", "IODeviceLatencyTargetUSec",
+            .array("(st)", [.structure([.text("/dev/sda"), .large(1_005_000)])])
+        ),
+        ("LoadCredential=a", "LoadCredential", .array("(ss)", [.structure([.text("a"), .text("a")])])),
+        (
+            "LoadCredentialEncrypted=a:/b", "LoadCredentialEncrypted",
+            .array("(ss)", [.structure([.text("a"), .text("/b")])])
+        ),
+        (
+            "SetCredentialEncrypted=a:YW Jj", "SetCredentialEncrypted",
+            .array("(say)", [.structure([.text("a"), .bytes(Array("abc".utf8))])])
+        ),
+        (
+            "SocketBindAllow=ipv6:tcp:80-89 udp any 7", "SocketBindAllow",
+            .array(
+                "(iiqq)",
+                [
+                    .structure([.integer(10), .integer(6), .short(10), .short(80)]),
+                    .structure([.integer(0), .integer(17), .short(0), .short(0)]),
+                    .structure([.integer(0), .integer(0), .short(0), .short(0)]),
+                    .structure([.integer(0), .integer(0), .short(1), .short(7)]),
+                ])
+        ),
+        (
+            "BPFProgram=egress:/sys/fs/bpf/p", "BPFProgram",
+            .array("(ss)", [.structure([.text("egress"), .text("/sys/fs/bpf/p")])])
+        ),
+        (
+            "NFTSet=cgroup:inet:filter:users", "NFTSet",
+            .array("(iiss)", [.structure([.integer(3), .integer(1), .text("filter"), .text("users")])])
+        ),
+        (
+            "LogFilterPatterns=~a b", "LogFilterPatterns",
+            .array("(bs)", [.structure([.flag(false), .text("a b")])])
+        ),
+        ("CoredumpFilter=default", "CoredumpFilter", .large(0x33)),
+        ("CoredumpFilter=shared-anonymous elf-headers", "CoredumpFilter", .large(0x12)),
         ("LogExtraFields=A=b c", "LogExtraFields", .array("ay", [.bytes(Array("A=b c".utf8))])),
         ("Delegate=yes", "Delegate", .flag(true)),
         ("Delegate=cpu memory", "DelegateControllers", .texts(["cpu", "memory"])),

@@ -268,6 +268,7 @@ extension BusValue {
             case .flag(let flag): .boolean(flag)
             case .text(let text): .string(text)
             case .integer(let number): .int32(number)
+            case .short(let number): .uint16(number)
             case .number(let number): .uint32(number)
             case .large(let number): .uint64(number)
             case .bytes(let bytes): .bytes(bytes)

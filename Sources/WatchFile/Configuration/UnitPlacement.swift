@@ -16,6 +16,8 @@ package struct UnitProperty: Equatable, Sendable {
         case text(String)
         /// `i`
         case integer(Int32)
+        /// `q`
+        case short(UInt16)
         /// `u`
         case number(UInt32)
         /// `t`

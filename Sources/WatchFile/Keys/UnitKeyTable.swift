@@ -19,7 +19,7 @@ enum UnitKeyTable {
         if KeyTable.handlerNames.contains(own) { return "a handler has \(own)= itself, without “\(prefix)”" }
         if own == "SyslogIdentifier" { return "it is the handler's name, by which the lines of its runs are found" }
         if files.contains(own) { return "StandardInput=, StandardOutput= and StandardError= of the handler are meant" }
-        return unreadable.contains(own) ? "watchd passes this key of systemd.exec(5) to no unit" : nil
+        return successors[own].map { "it is one of cgroups of version 1: write \($0)=" }
     }
 
     private static let files: Set = [
@@ -27,13 +27,12 @@ enum UnitKeyTable {
         "TTYColumns",
     ]
 
-    /// Their values are of several parts that are seldom needed, or have to be computed.
-    private static let unreadable: Set = [
-        "RootHash", "RootHashSignature", "RootImageOptions", "MountImages", "ExtensionImages", "RootImagePolicy",
-        "MountImagePolicy", "ExtensionImagePolicy", "LoadCredentialEncrypted", "SetCredentialEncrypted",
-        "LogFilterPatterns", "SocketBindAllow", "SocketBindDeny", "NFTSet", "BPFProgram", "IODeviceLatencyTargetSec",
-        "BlockIOAccounting", "BlockIOWeight", "StartupBlockIOWeight", "BlockIODeviceWeight", "BlockIOReadBandwidth",
-        "BlockIOWriteBandwidth", "CPUShares", "StartupCPUShares", "MemoryLimit",
+    /// Keys of cgroups of version 1, and what systemd has in their place.
+    private static let successors = [
+        "BlockIOAccounting": "Unit.IOAccounting", "BlockIOWeight": "IOWeight",
+        "StartupBlockIOWeight": "Unit.StartupIOWeight", "BlockIODeviceWeight": "Unit.IODeviceWeight",
+        "BlockIOReadBandwidth": "Unit.IOReadBandwidthMax", "BlockIOWriteBandwidth": "Unit.IOWriteBandwidthMax",
+        "CPUShares": "CPUWeight", "StartupCPUShares": "Unit.StartupCPUWeight", "MemoryLimit": "MemoryMax",
     ]
 
     private static let forms: [String: UnitForm] = {
@@ -46,9 +45,9 @@ enum UnitKeyTable {
         (
             .flag,
             [
-                "PrivateTmp", "PrivateDevices", "PrivateNetwork", "PrivateUsers", "PrivateMounts", "PrivateIPC",
+                "PrivateDevices", "PrivateNetwork", "PrivateMounts", "PrivateIPC",
                 "ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs", "ProtectClock",
-                "ProtectControlGroups", "ProtectHostname", "RestrictRealtime", "RestrictSUIDSGID", "LockPersonality",
+                "ProtectHostname", "RestrictRealtime", "RestrictSUIDSGID", "LockPersonality",
                 "MemoryDenyWriteExecute", "DynamicUser", "RemoveIPC", "MountAPIVFS", "IgnoreSIGPIPE",
                 "SyslogLevelPrefix", "CPUSchedulingResetOnFork", "RootEphemeral", "MemoryKSM", "SetLoginEnvironment",
                 "MemoryAccounting", "CPUAccounting", "IOAccounting", "TasksAccounting", "IPAccounting",
@@ -62,15 +61,25 @@ enum UnitKeyTable {
                 "RuntimeDirectoryPreserve", "Personality", "KeyringMode", "PAMName", "UtmpIdentifier", "UtmpMode",
                 "SELinuxContext", "LogNamespace", "NetworkNamespacePath", "IPCNamespacePath",
                 "PrivatePIDs", "Slice", "DevicePolicy", "ManagedOOMSwap", "ManagedOOMMemoryPressure",
-                "ManagedOOMPreference", "MemoryPressureWatch", "DelegateSubgroup",
+                "ManagedOOMPreference", "MemoryPressureWatch", "DelegateSubgroup", "RootImagePolicy",
+                "MountImagePolicy", "ExtensionImagePolicy",
             ]
         ),
+        (.flagOrWord(["disconnected"]), ["PrivateTmp"]),
+        (.flagOrWord(["self", "identity", "full"]), ["PrivateUsers"]),
+        (.flagOrWord(["private", "strict"]), ["ProtectControlGroups"]),
+        (.folders, ["RuntimeDirectory", "StateDirectory", "CacheDirectory", "LogsDirectory"]),
+        (.rootHash, ["RootHash"]),
+        (.rootSignature, ["RootHashSignature"]),
+        (.imageOptions, ["RootImageOptions"]),
+        (.mountedImages, ["MountImages"]),
+        (.images, ["ExtensionImages"]),
         (
             .texts,
             [
                 "ReadWritePaths", "ReadOnlyPaths", "InaccessiblePaths", "ExecPaths", "NoExecPaths", "ExecSearchPath",
-                "ExtensionDirectories", "RuntimeDirectory", "StateDirectory", "CacheDirectory", "LogsDirectory",
-                "ConfigurationDirectory", "SystemCallArchitectures", "UnsetEnvironment", "DisableControllers",
+                "ExtensionDirectories", "ConfigurationDirectory", "SystemCallArchitectures", "UnsetEnvironment",
+                "DisableControllers",
                 "IPIngressFilterPath", "IPEgressFilterPath", "ImportCredential",
             ]
         ),
@@ -122,8 +131,14 @@ enum UnitKeyTable {
         (.temporaryFolders, ["TemporaryFileSystem"]),
         (.devices, ["DeviceAllow"]),
         (.deviceWeight, ["IODeviceWeight"]),
-        (.credential, ["LoadCredential"]),
+        (.deviceLatency, ["IODeviceLatencyTargetSec"]),
+        (.credential, ["LoadCredential", "LoadCredentialEncrypted"]),
         (.credentialText, ["SetCredential"]),
+        (.credentialSecret, ["SetCredentialEncrypted"]),
+        (.sockets, ["SocketBindAllow", "SocketBindDeny"]),
+        (.program, ["BPFProgram"]),
+        (.sets, ["NFTSet"]),
+        (.linePattern, ["LogFilterPatterns"]),
         (.field, ["LogExtraFields"]),
         (.delegation, ["Delegate"]),
         (.secureBits, ["SecureBits"]),

@@ -8,6 +8,10 @@ extension UnitForm {
         typealias Value = UnitProperty.Value
         switch self {
         case .bytes: return Self.bytes(name, text)
+        case .flagOrWord(let others) where others.contains(text): return UnitProperty(name + "Ex", .text(text))
+        case .folders: return Self.folders(name, words)
+        case .rootHash, .rootSignature: return verity(name, text)
+        case .deviceLatency: return Self.latency(words).map { UnitProperty("IODeviceLatencyTargetUSec", $0) }
         case .span(let property):
             guard let span = try? TimeSpan(parsing: text) else { return nil }
             return UnitProperty(property, .large(span.microseconds))
@@ -22,7 +26,7 @@ extension UnitForm {
 
     private func value(_ text: String, _ words: [String]) -> UnitProperty.Value? {
         switch self {
-        case .flag: Self.flag(text).map { .flag($0) }
+        case .flag, .flagOrWord: Self.flag(text).map { .flag($0) }
         case .text: .text(text)
         case .texts: .texts(words)
         case .filter: Self.filter(words)
@@ -43,16 +47,31 @@ extension UnitForm {
         case .namespaces: Self.namespaces(words).map { .large($0) }
         case .propagation: ["shared": 1 << 20, "slave": 1 << 19, "private": 1 << 18][text].map { .large($0) }
         case .temporaryFolders: Self.each(words, "(ss)") { Self.pair($0, ":", isOptional: true) }
-        case .credential: Self.pair(text, ":").map { .array("(ss)", [$0]) }
+        case .imageOptions: Self.each(words, "(ss)", Self.options)
+        case .mountedImages: Self.each(words, "(ssba(ss))") { Self.image($0, hasTarget: true) }
+        case .images: Self.each(words, "(sba(ss))") { Self.image($0, hasTarget: false) }
+        case .credential: Self.credential(text)
         case .credentialText: Self.credentialText(text)
+        case .credentialSecret: Self.credentialSecret(text)
+        case .sockets: Self.each(words, "(iiqq)", Self.socket)
+        case .program: Self.pair(text, ":").map { .array("(ss)", [$0]) }
+        case .sets: Self.each(words, "(iiss)", Self.netfilterSet)
+        case .linePattern: Self.linePattern(text)
         case .field: text.contains("=") ? .array("ay", [.bytes(Array(text.utf8))]) : nil
         case .ioLimit, .devices, .deviceWeight: ofDevice(words)
         case .secureBits: Self.sum(words, Self.securityBits).map { .integer($0) }
         case .errorNumber:
             (Self.errors[text] ?? Int32(text).flatMap { (1...4095).contains($0) ? $0 : nil }).map { .integer($0) }
-        case .dumpFilter: UInt64(text.hasPrefix("0x") ? String(text.dropFirst(2)) : text, radix: 16).map { .large($0) }
-        case .bytes, .span, .delegation: nil
+        case .dumpFilter: Self.dumpFilter(text, words).map { .large($0) }
+        case .bytes, .span, .delegation, .folders, .rootHash, .rootSignature, .deviceLatency: nil
         }
+    }
+
+    private static func latency(_ words: [String]) -> UnitProperty.Value? {
+        guard words.count >= 2, let span = try? TimeSpan(parsing: words[1...].joined(separator: " ")),
+            span != .infinity
+        else { return nil }
+        return .array("(st)", [.structure([.text(words[0]), .large(span.microseconds)])])
     }
 
     private func ofDevice(_ words: [String]) -> UnitProperty.Value? {
@@ -142,6 +161,17 @@ extension UnitForm {
         return bytes
     }
 
+    private static func dumpFilter(_ text: String, _ words: [String]) -> UInt64? {
+        let bits = Dictionary(uniqueKeysWithValues: memoryKinds.enumerated().map { ($1, UInt64(1) << UInt64($0)) })
+        switch text {
+        case "all": return sum(memoryKinds, bits)
+        case "default": return sum(["private-anonymous", "shared-anonymous", "elf-headers", "private-huge"], bits)
+        default: break
+        }
+        if let sum = sum(words, bits) { return sum }
+        return UInt64(text.hasPrefix("0x") ? String(text.dropFirst(2)) : text, radix: 16)
+    }
+
     // MARK: Names
 
     /// Behind a `~` the names are those that do not count.
@@ -184,25 +214,19 @@ extension UnitForm {
 
     // MARK: Structures
 
-    private static func each(
+    static func each(
         _ words: [String], _ signature: String, _ read: (String) -> UnitProperty.Value?
     ) -> UnitProperty.Value? {
         let values = words.compactMap(read)
         return values.count == words.count ? .array(signature, values) : nil
     }
 
-    private static func pair(
+    static func pair(
         _ text: String, _ separator: Character, isOptional: Bool = false
     ) -> UnitProperty.Value? {
         let parts = text.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let first = parts.first, !first.isEmpty, parts.count == 2 || isOptional else { return nil }
         return .structure([.text(first), .text(parts.count == 2 ? parts[1] : "")])
-    }
-
-    private static func credentialText(_ text: String) -> UnitProperty.Value? {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, !parts[0].isEmpty else { return nil }
-        return .array("(say)", [.structure([.text(parts[0]), .bytes(Array(parts[1].utf8))])])
     }
 
     /// Mounts below a folder come along (`MS_REC`), unless `norbind` is said.

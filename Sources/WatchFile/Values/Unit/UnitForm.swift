@@ -4,6 +4,8 @@
 /// `systemd.resource-control(5)`. Words that newer systemd versions may add are left to the manager.
 enum UnitForm {
     case flag
+    /// A flag, or one of the words, which newer managers take in a property with `Ex` behind its name.
+    case flagOrWord([String])
     /// As it is written.
     case text
     /// Words.
@@ -34,16 +36,40 @@ enum UnitForm {
     case share
     case namespaces
     case propagation
+    /// `FOLDER`, or `FOLDER:LINK`, whose property has `Symlink` behind its name.
+    case folders
     /// `PATH[:OPTIONS]`.
     case temporaryFolders
+    /// A hash in hexadecimal numbers, or a file of it, whose property has `Path` behind its name.
+    case rootHash
+    /// The same with `base64:…`.
+    case rootSignature
+    /// `[PARTITION:]OPTIONS`.
+    case imageOptions
+    /// `[-]IMAGE:TARGET[:PARTITION:OPTIONS…]`.
+    case mountedImages
+    /// `[-]IMAGE[:PARTITION:OPTIONS…]`.
+    case images
     /// `DEVICE RIGHTS`.
     case devices
     /// `DEVICE WEIGHT`.
     case deviceWeight
-    /// `NAME:PATH`.
+    /// `DEVICE SPAN`.
+    case deviceLatency
+    /// `NAME`, or `NAME:PATH`.
     case credential
     /// `NAME:TEXT`.
     case credentialText
+    /// `NAME:BASE64`.
+    case credentialSecret
+    /// `[FAMILY:][PROTOCOL:]PORTS`.
+    case sockets
+    /// `ATTACHMENT:PATH`.
+    case program
+    /// `SOURCE:FAMILY:TABLE:SET`.
+    case sets
+    /// A regular expression, perhaps behind a `~`.
+    case linePattern
     /// `NAME=TEXT`.
     case field
     case delegation
@@ -55,7 +81,8 @@ enum UnitForm {
     var isList: Bool {
         switch self {
         case .texts, .filter, .ioLimit, .addresses, .capabilities, .binds, .temporaryFolders, .devices, .deviceWeight,
-            .credential, .credentialText, .field:
+            .deviceLatency, .credential, .credentialText, .credentialSecret, .field, .folders, .imageOptions,
+            .mountedImages, .images, .sockets, .program, .sets, .linePattern:
             true
         default: false
         }
@@ -65,6 +92,7 @@ enum UnitForm {
     var expectation: String {
         switch self {
         case .flag: "yes or no"
+        case .flagOrWord(let words): "one of yes, no, \(words.joined(separator: ", "))"
         case .text, .texts: "text"
         case .filter: "a list of names"
         case .mode: "an access mode from 0000 to 0777"
@@ -83,17 +111,30 @@ enum UnitForm {
         case .share: "a share, such as 60%"
         case .namespaces: "yes, no, or a list of cgroup, ipc, net, mnt, pid, user, uts, perhaps behind a ~"
         case .propagation: "one of shared, slave, private"
+        case .folders: "a list of relative FOLDER, or one of FOLDER:LINK in a line of its own"
         case .temporaryFolders: "a list of PATH or PATH:OPTIONS"
+        case .rootHash: "a hash in hexadecimal numbers, or the absolute path of a file with one"
+        case .rootSignature: "base64:TEXT, or the absolute path of a file with a signature"
+        case .imageOptions: "a list of OPTIONS or PARTITION:OPTIONS, such as root:ro"
+        case .mountedImages: "a list of IMAGE:TARGET or IMAGE:TARGET:PARTITION:OPTIONS, with absolute paths"
+        case .images: "a list of IMAGE or IMAGE:PARTITION:OPTIONS, with absolute paths"
         case .devices: "a device and what may be done with it, such as /dev/null rw"
         case .deviceWeight: "a device and its weight from 1 to 10000"
-        case .credential: "NAME:PATH"
+        case .deviceLatency: "a device and a time span, such as /dev/sda 25ms"
+        case .credential: "NAME, or NAME:PATH"
         case .credentialText: "NAME:TEXT"
+        case .credentialSecret: "NAME:BASE64, as systemd-creds encrypt prints it"
+        case .sockets: "a list of any, PORT, FIRST-LAST, perhaps behind ipv4: or ipv6:, and tcp: or udp:"
+        case .program: "ATTACHMENT:PATH, such as egress:/sys/fs/bpf/program"
+        case .sets: "a list of SOURCE:FAMILY:TABLE:SET, such as cgroup:inet:filter:users"
+        case .linePattern: "a regular expression, perhaps behind a ~"
         case .field: "NAME=TEXT"
         case .delegation: "yes, no, or a list of controllers"
         case .secureBits:
             "a list of keep-caps, keep-caps-locked, no-setuid-fixup, no-setuid-fixup-locked, noroot, noroot-locked"
         case .errorNumber: "the name of an error, such as EPERM, or its number"
-        case .dumpFilter: "a hexadecimal number"
+        case .dumpFilter:
+            "a hexadecimal number, default, all, or a list of \(Self.memoryKinds.joined(separator: ", "))"
         }
     }
 
@@ -117,6 +158,12 @@ enum UnitForm {
     static let securityBits: [String: Int32] = [
         "keep-caps": 16, "keep-caps-locked": 32, "no-setuid-fixup": 4, "no-setuid-fixup-locked": 8, "noroot": 1,
         "noroot-locked": 2,
+    ]
+
+    /// In the order of their bits in `/proc/PID/coredump_filter` (`core(5)`).
+    static let memoryKinds = [
+        "private-anonymous", "shared-anonymous", "private-file-backed", "shared-file-backed", "elf-headers",
+        "private-huge", "shared-huge", "private-dax", "shared-dax",
     ]
 
     /// In the order of `linux/capability.h`.
