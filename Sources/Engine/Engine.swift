@@ -169,8 +169,8 @@ package struct Engine: Sendable {
             deadlines.disarm(.realtime)
         case .zones(let zones):
             zonesChanged(zones)
-        case .runStarted(let run, let pid):
-            runStarted(run, pid: pid)
+        case .runStarted(let run, let pid, let asks):
+            runStarted(run, pid: pid, asks: asks)
         case .runNotStarted(let run, let reason):
             runEnded(run, exit: nil, output: [], reason: reason)
         case .runGivenUp(let run, let reason):

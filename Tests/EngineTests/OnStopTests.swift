@@ -128,6 +128,35 @@ import WatchFile
         #expect(next.ended.map(\.result) == [.done])
     }
 
+    /// Nobody but this watchd has what it asks for done.
+    @Test(arguments: [false, true]) func aRunThatAsksAConditionIsWaitedFor(isDurable: Bool) {
+        let configuration = Self.configuration(.leave, isDurable: isDurable)
+        let fixture = EngineFixture(configuration)
+        fixture.emit("job", 7)
+        let run = fixture.starts[0].run
+        fixture.send(.runStarted(run, pid: 70, asks: true))
+        fixture.send(.drain)
+        #expect(fixture.drained == nil)
+        fixture.send(.runStarted(run, pid: 71))
+        #expect(fixture.drained == [] && fixture.leftBesideStop.map(\.pid) == [71])
+        #expect(restarted(fixture, configuration).adopted.map(\.pid) == [71])
+    }
+
+    @Test func aConditionThatTakesTooLongIsEndedAndADurableOperationRunsAgain() {
+        for isDurable in [false, true] {
+            let configuration = Self.configuration(.leave, isDurable: isDurable)
+            let fixture = EngineFixture(configuration)
+            fixture.emit("job", 7)
+            fixture.send(.runStarted(fixture.starts[0].run, pid: 70, asks: true))
+            fixture.send(.drain)
+            fixture.send(.hurry)
+            endAll(fixture, .signaled(15))
+            #expect(fixture.drained == [] && fixture.leftBesideStop.isEmpty)
+            #expect(fixture.ended.map(\.result) == (isDurable ? [] : [.stopped]))
+            #expect(names(restarted(fixture, configuration)) == (isDurable ? ["job"] : []))
+        }
+    }
+
     @Test func aRunThatIsBeingEndedIsNotLeft() {
         let fixture = EngineFixture(Self.configuration(.leave) { $0.timeout = .seconds(1) })
         fixture.emit("job")

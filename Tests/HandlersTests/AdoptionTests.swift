@@ -279,6 +279,26 @@ import WatchFile
         }
     }
 
+    /// Of a unit, only its condition is a process of watchd.
+    @Test func anOrphanThatWasAConditionOfAUnitHasDoneNothing() throws {
+        let condition = Command(words: [.template(Template(literal: "/bin/true"))])
+        for code in [0, 1] {
+            try withOrphan("read x <GATE; exit \(code)") { rim, orphan, folder in
+                var request = request(orphan.run, pid: orphan.pid)
+                var definition = request.definition.value
+                definition.placement = UnitPlacement()
+                definition.conditions.commands = [condition]
+                request.definition = SharedDefinition(definition)
+                rim.adopt(request, output: orphan.output)
+                try folder.append("gate", "\n")
+                try wait(for: "its end") { rim.ended[orphan.run] != nil }
+                #expect(rim.ended[orphan.run]?.exit == nil)
+                let reason = "watchd was restarted while it asked ExecCondition=, so nothing was done"
+                #expect(rim.ended[orphan.run]?.reason == reason)
+            }
+        }
+    }
+
     @Test func whichOfSeveralCommandsSucceededIsNotKnown() throws {
         for (code, isKnown) in [(0, false), (3, true)] {
             try withOrphan("read x <GATE; exit \(code)") { rim, orphan, folder in

@@ -107,7 +107,7 @@ final class Rim: Sendable {
     }
 
     var started: Set<RunID> {
-        Set(said.inputs.withLock { $0 }.compactMap { if case .runStarted(let run, _) = $0 { run } else { nil } })
+        Set(said.inputs.withLock { $0 }.compactMap { if case .runStarted(let run, _, _) = $0 { run } else { nil } })
     }
 
     var ended: [RunID: End] {

@@ -140,7 +140,7 @@ extension Runtime {
     /// Notes whose process begins or ends.
     func noteProcessOutput(_ input: Input) {
         switch input {
-        case .runStarted(let run, _):
+        case .runStarted(let run, _, _):
             if let place = place(of: run) { processOutputs.began(run, place) }
         case .runEnded(let run, _, let output, _):
             guard let place = place(of: run) else { return }

@@ -8,7 +8,7 @@ struct RunningProcesses {
     /// Notes what an input says of a run's process.
     mutating func note(_ input: Input) {
         switch input {
-        case .runStarted(let run, let process?):
+        case .runStarted(let run, let process?, _):
             runs[process] = run
             processes[run] = process
         case .runEnded(let run, _, _, _):

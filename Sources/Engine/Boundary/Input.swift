@@ -23,8 +23,9 @@ package enum Input: Sendable {
     case clock
     /// The local time zone is another one, or the rules of one have changed.
     indirect case zones(ZoneTable)
-    /// `pid`: of its process, or of the next one; `nil`: it is done without one.
-    case runStarted(RunID, pid: Int32?)
+    /// `pid`: of its process, or of the next one; `nil`: it is done without one. `asks`: it is only that of a condition,
+    /// behind which watchd has something done that is no process of its own.
+    case runStarted(RunID, pid: Int32?, asks: Bool = false)
     /// The run never came to be; `reason` is a sentence.
     case runNotStarted(RunID, reason: String)
     /// The run waited for something that is used up, and watchd stops: it is not tried again. `reason` as above.

@@ -28,11 +28,12 @@ extension Engine {
         setAside(ref)
     }
 
-    /// `OnStop=leave`: the stop neither waits for its run nor ends it, unless something else ends it already.
+    /// `OnStop=leave`: the stop neither waits for its run nor ends it, unless something else ends it already, or it still
+    /// asks a condition.
     func goesOnBesideStop(_ ref: OperationRef) -> Bool {
         let runs = operations[ref].runs
         guard !runs.isEmpty, stopPolicy(ref) == .leave, !operations[ref].progress.isCancelled else { return false }
-        return runs.allSatisfy { $0.pid != nil && $0.ending == nil }
+        return runs.allSatisfy { $0.pid != nil && $0.ending == nil && !$0.isAsking }
     }
 
     /// Leaves those to the next start, which finds their processes by what the store says.

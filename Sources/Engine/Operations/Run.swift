@@ -34,6 +34,8 @@ struct Run: Sendable {
     var endingSince: Int64 = 0
     /// SIGKILL has been sent.
     var isKilled = false
+    /// Its process is that of a condition: nothing of what it is for has been done, and only this watchd goes on with it.
+    var isAsking = false
     /// It outlived the daemon that started it.
     var isAdopted = false
     /// The last words of its processes on how far they are.

@@ -10,7 +10,7 @@ extension Engine {
         return (ref, index)
     }
 
-    mutating func runStarted(_ id: RunID, pid: Int32?) {
+    mutating func runStarted(_ id: RunID, pid: Int32?, asks: Bool = false) {
         if let pid, let effects = supervisor.started(id, pid: pid, at: now) { return perform(effects) }
         if let pid, let seat = scheduler.crews.seats[id.operation] { return workerStarted(seat, pid: pid) }
         guard let (ref, index) = running(id) else {
@@ -19,6 +19,7 @@ extension Engine {
             return
         }
         operations[ref].runs[index].phase = .running(pid: pid)
+        operations[ref].runs[index].isAsking = asks
         let definition = operations[ref].runs[index].definition
         // The next one of several commands has another process.
         if operations[ref].record.isLong || definition.value.commandCount > 1 { save(ref) }

@@ -17,6 +17,7 @@ final class AdoptedRun: OngoingRun {
     private var leafEnd: LeafEnd?
     private var usage = ResourceUsage()
     private var isEnding = false
+    private var isFound = false
     /// It had ended before it was found.
     private var hadEnded = false
     /// Its descriptors in the service manager's store.
@@ -51,6 +52,7 @@ final class AdoptedRun: OngoingRun {
         do throws(SystemError) {
             let process = try watch(pidfd)
             self.process = process
+            isFound = true
             hadEnded = process.number.map { (try? Linux.poll($0, .readable, timeout: 0).isEmpty) == false } ?? false
         } catch {
             return finish(nil)
@@ -177,6 +179,10 @@ final class AdoptedRun: OngoingRun {
     /// The end of the run, as far as it is known. A kill of watchd with all its processes, as by `systemctl kill`, says
     /// nothing of the run. One of several commands that succeeded may have been any of them.
     private func judged(_ exit: Exit?) -> (exit: Exit?, reason: String?) {
+        // Of what a service manager does, only a condition is a process of watchd.
+        if isFound, definition.isDoneByManager, !definition.conditions.commands.isEmpty {
+            return (nil, "watchd was restarted while it asked ExecCondition=, so nothing was done")
+        }
         guard let exit else { return (nil, "watchd was restarted while it ran, and how it ended is not known") }
         if hadEnded, case .signaled(let number) = exit, [SIGKILL, SIGTERM].contains(number) {
             return (nil, "ended by \(LinuxSignal.name(number)) while watchd was down")
@@ -192,4 +198,9 @@ final class AdoptedRun: OngoingRun {
         }
         return (exit, nil)
     }
+}
+
+extension HandlerDefinition {
+    /// What it is for is done by a service manager: `Unit=`, `RunIn=unit`.
+    fileprivate var isDoneByManager: Bool { if case .unit = action { true } else { placement != nil } }
 }

@@ -201,7 +201,7 @@ final class CommandRun: StartedRun {
             _ = try? Linux.wait(started.pidfd)
             return finish(nil, reason: "\(error), so it was killed", isStarted: true)
         }
-        environment.send(.runStarted(request.run, pid: started.processID))
+        environment.send(.runStarted(request.run, pid: started.processID, asks: onward != nil))
         readiness?.begin(started.processID, in: started.group)
         progress?.begin(started.processID, in: started.group)
         if isKept { keep() } else { began() }
