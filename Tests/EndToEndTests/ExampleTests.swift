@@ -25,9 +25,11 @@ import Testing
         String(decoding: try Linux.readFile("\(root)/config/\(file)"), as: UTF8.self)
     }
 
-    /// Places of the machine are folders of the test.
+    /// Places of the machine are folders of the test, and its server is that of the test.
     private static func moved(_ text: String, to folder: Folder) -> String {
-        text.replacing("/srv/", with: folder["srv/"]).replacing("/run/", with: folder["run/"])
+        let place = folder.lines("place")
+        let text = place.count == 2 ? text.replacing(place[0], with: place[1]) : text
+        return text.replacing("/srv/", with: folder["srv/"]).replacing("/run/", with: folder["run/"])
             .replacing("/var/backups/", with: folder["backups/"])
     }
 
@@ -42,15 +44,33 @@ import Testing
         return (settings.joined(separator: "\n"), rest.joined(separator: "\n"))
     }
 
-    /// A daemon that reads this file of `config`, until `body` has ended; afterwards it is stopped.
+    /// A daemon that reads this file of `config`, until `body` has ended; afterwards it is stopped. The server that the
+    /// example speaks to runs beside it.
     static func run(
         _ file: String, sourceLocation: SourceLocation = #_sourceLocation, body: (Watchd, Sleepers) throws -> Void
+    ) throws {
+        let text = try Self.text(file)
+        // In a folder of its own: nothing of that of the daemon is to be left when it stops.
+        try Folder.with { place in
+            do {
+                let server = try Server.start(for: text, in: place)
+                defer { server?.stop() }
+                try run(text, beside: server, sourceLocation, body)
+            } catch let missing as Server.Missing {
+                print("SKIPPED: \(file): \(missing)")
+            }
+        }
+    }
+
+    private static func run(
+        _ text: String, beside server: Server?, _ sourceLocation: SourceLocation,
+        _ body: (Watchd, Sleepers) throws -> Void
     ) throws {
         try Folder.with { folder in
             let sleepers = try Sleepers.install(in: folder)
             for name in ["backups", "run", "srv", "srv/uploads", "srv/archive"] { try folder.makeFolder(name) }
-            let text = try moved(Self.text(file), to: folder)
-            let parts = Self.parts(of: text)
+            if let place = server?.place { try folder.write("place", "\(place.words)\n\(place.meant)\n") }
+            let parts = Self.parts(of: moved(text, to: folder))
             let watchd = try Watchd(
                 folder, "\(parts.rest)\n[Handler]\nEnvironment=\(Sleepers.path(in: folder))\n", settings: parts.settings
             )

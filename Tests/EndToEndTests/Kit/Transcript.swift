@@ -67,9 +67,10 @@ struct Transcript {
         }
     }
 
-    /// `"id":N` and `"time":"TIME"`, which differ from run to run.
+    /// `"id":N`, `"time":"TIME"` and `"traceparent":"TRACE"`, which differ from run to run.
     static func masked(_ line: String) -> String {
         line.replacing(/"id":[0-9]+/, with: "\"id\":N").replacing(/"time":"[^"]*"/, with: "\"time\":\"TIME\"")
+            .replacing(/"traceparent":"[^"]*"/, with: "\"traceparent\":\"TRACE\"")
     }
 
     /// What is wrong with these lines; `nil`: nothing. `upTo`: steps that have been taken.
