@@ -19,6 +19,13 @@ import Testing
         [Handler kept]
         Exec=/bin/sh -c 'echo begin >>/run/begun; while test ! -e /run/go; do sleep 0.1; done; echo end'
         Queue=kept
+        [Handler asks]
+        ExecCondition=/bin/sh -c 'echo asked >>/run/asked; while test ! -e /run/may; do sleep 0.1; done'
+        Exec=/bin/sh -c 'echo begin; while test ! -e /run/go; do sleep 0.1; done; echo end; exit 3'
+        [Handler asks-for-a-job]
+        RunIn=watchd
+        ExecCondition=/bin/sh -c 'echo asked >>/run/asked; while test ! -e /run/may; do sleep 0.1; done'
+        Unit=web
         [Handler late]
         Exec=/bin/sh -c 'trap "echo asked; exit 9" USR1; setsid sleep 1000 & while :; do sleep 0.1; done'
         KillSignal=USR1
@@ -232,6 +239,50 @@ import Testing
         }
     }
 
+    /// Only a watchd starts what a condition allows: a stop waits for the answer, and then leaves the unit.
+    @Test func aConditionIsWaitedForAndIsNoRun() throws {
+        try Machine.with(Self.watchFile) { machine in
+            try ask(machine, "asks")
+            _ = try ctl(machine, "stop", "--no-block", "watchd.service")
+            try wait(for: "the stop") { try machine.property("ActiveState") == "deactivating" }
+            _ = try machine.run("touch", "/run/may")
+            try wait(for: "the end of watchd") { try machine.property("ActiveState") == "inactive" }
+            #expect(try units(machine).contains("running"))
+            try go(machine)
+            _ = try ctl(machine, "start", "watchd.service")
+            try wait(for: "its end") { try reason(machine, "asks").contains("\"exit_status\":3") }
+            #expect(try output(machine, "asks").hasSuffix("begin\nend\n"))
+            for handler in ["asks", "asks-for-a-job"] {
+                try ask(machine, handler)
+                _ = try ctl(machine, "kill", "--signal=KILL", "--kill-who=main", "watchd")
+                try wait(for: "the next watchd") { try machine.run("watchctl", "status").code == 0 }
+                _ = try machine.run("touch", "/run/may")
+                try wait(for: "the end of \(handler)") {
+                    try reason(machine, handler).contains("while it asked ExecCondition=, so nothing was done")
+                }
+            }
+        }
+    }
+
+    private func ask(_ machine: Machine, _ handler: String) throws {
+        _ = try machine.run("rm", "-f", "/run/asked", "/run/may", "/run/go")
+        #expect(try machine.run("watchctl", "run", handler).code == 0)
+        try wait(for: "the condition of \(handler)") { try machine.run("cat", "/run/asked").text == "asked\n" }
+        try wait(for: "its number to be known") {
+            try machine.run("watchctl", "--json", "operations", "--handler", handler).text.contains("\"pid\":")
+        }
+    }
+
+    @Test func theExampleRunsAsAUnit() throws {
+        try Machine.with(try Repository.text("config/examples/unit-run.watch")) { machine in
+            let end = try machine.run("watchctl", "run", "--wait", "backup")
+            #expect(end.code == 0, "\(end)")
+            #expect(try output(machine, "backup").contains("apt/"))
+            #expect(try machine.run("tar", "-tzf", "/var/backups/apt.tar.gz").text.contains("apt/"))
+            #expect(try reason(machine, "backup").contains("\"unit\":\"watchd-run-"))
+        }
+    }
+
     @Test func aUserHasUnitsOfItsOwnAndTheHardenedServiceNeedsARule() throws {
         let text =
             "[Handler secret]\nExec=/bin/sh -c 'cat $CREDENTIALS_DIRECTORY/token'\nRunIn=unit\nCredential=token\n"
@@ -239,7 +290,9 @@ import Testing
             #expect(try machine.run("watchctl", "run", "--wait", "secret").code == 0)
             #expect(try output(machine, "secret") == machine.run("cat", "/etc/hostname").text)
             try machine.write(
-                "/etc/watchd/test.watch", "[Handler tells]\nExec=/bin/sh -c 'id -un; exit 3'\nRunIn=unit\n")
+                "/etc/watchd/test.watch",
+                "[Handler tells]\nExec=/bin/sh -c 'id -un; exit 3'\nRunIn=unit\n"
+                    + "[Handler web]\nUnit=nginx\n")
             #expect(try machine.run("systemd-sysusers", "/usr/lib/sysusers.d/watchd.conf").code == 0)
             let dropIn = "/etc/systemd/system/watchd.service.d/50-hardened.conf"
             try machine.write(dropIn, try Repository.text("systemd/hardened.conf"))
@@ -248,8 +301,30 @@ import Testing
             #expect(try machine.run("watchctl", "run", "--wait", "tells").code != 0)
             let told = try reason(machine, "tells")
             #expect(told.contains("needs a rule of polkit for org.freedesktop.systemd1.manage-units"), "\(told)")
+            try useRule(machine)
             try useUsersManager(machine)
         }
+    }
+
+    /// That of the manual page lets the hardened watchd start one unit, and make none.
+    private func useRule(_ machine: Machine) throws {
+        #expect(try machine.run("watchctl", "run", "--wait", "web").code != 0)
+        #expect(try reason(machine, "web").contains("rule of polkit"))
+        guard try machine.run("test", "-x", "/usr/lib/polkit-1/polkitd").code == 0 else {
+            return print("SKIPPED: no polkitd")
+        }
+        let page = try Repository.text("config/man/watchd.8")
+        let begin = try #require(page.firstRange(of: "polkit.addRule"))
+        let end = try #require(page[begin.lowerBound...].firstRange(of: "});\n"))
+        try machine.write(
+            "/etc/polkit-1/rules.d/50-watchd.rules", String(page[begin.lowerBound..<end.upperBound]))
+        try machine.write("/etc/systemd/system/nginx.service", "[Service]\nExecStart=/bin/sleep 1000\n")
+        _ = try ctl(machine, "daemon-reload")
+        _ = try ctl(machine, "restart", "polkit.service")
+        let web = try machine.run("watchctl", "run", "--wait", "web")
+        #expect(web.code == 0, "\(web)")
+        #expect(try machine.run("watchctl", "run", "--wait", "tells").code != 0)
+        #expect(try reason(machine, "tells").contains("rule of polkit"))
     }
 
     private func useUsersManager(_ machine: Machine) throws {

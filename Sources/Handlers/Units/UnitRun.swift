@@ -109,7 +109,7 @@ final class UnitRun: StartedRun, UnitListener {
     private func queued(_ index: Int, _ job: String?, _ failure: String) {
         guard !isOver else { return }
         environment.units.answered()
-        guard let job else { return end(index, failure: failure) }
+        guard let job else { return end(index, failure: ServiceEnd.explained(failure)) }
         parts[index].job = job
         if isEnding { client?.cancel(job: job) }
     }
