@@ -65,6 +65,41 @@ import Testing
         }
     }
 
+    /// `MemoryMax=` and its like, as the kernel has them for the cgroup of the run.
+    @Test func limitsOfAHandlerAreThoseOfItsRun() throws {
+        let text = """
+            [Custom limited]
+            Exec=/bin/sh /etc/watchd/limits.sh
+            MemoryMax=64M
+            CPUQuota=50%
+            TasksMax=50
+            CPUWeight=70
+            IOWeight=30
+
+            """
+        let expected = [
+            "memory.max": "67108864", "cpu.max": "50000 100000", "pids.max": "50", "cpu.weight": "70",
+            "io.weight": "default 30",
+        ]
+        let script = """
+            cd "/sys/fs/cgroup$(sed -n s/^0::// /proc/self/cgroup)"
+            for file in \(expected.keys.sorted().joined(separator: " ")); do
+                test ! -e $file || echo $file $(cat $file)
+            done
+
+            """
+        try Machine.with(text) { machine in
+            try machine.write("/etc/watchd/limits.sh", script)
+            #expect(try machine.run("watchctl", "run", "--wait", "limited").code == 0)
+            let lines = try machine.run("watchctl", "output", "limited").text.split(separator: "\n")
+            if lines.isEmpty { return print("SKIPPED: no controller is on cgroup v2 here") }
+            for line in lines {
+                let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
+                #expect(parts.count == 2 && expected[parts[0]] == parts[1], "\(line)")
+            }
+        }
+    }
+
     @Test func aRunIsAdoptedByItsCgroupAndEndsWithAllItsProcesses() throws {
         try with { machine in
             let processes = [try machine.process(in: "/run/handler"), try machine.process(in: "/run/escaped")]
