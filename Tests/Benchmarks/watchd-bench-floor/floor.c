@@ -6,9 +6,15 @@
 //   watchd-bench-floor exit FILE HANDLER FIFO             the process named in FILE has ended
 //   watchd-bench-floor timer USEC,PHASE HANDLER FIFO      CLOCK_BOOTTIME is PHASE past a multiple of USEC (µs)
 //
+//   watchd-bench-floor spawn COUNT,WIDTH HANDLER FIFO     at once: so many runs of HANDLER, so many beside each other
+//
 // One epoll set; for each event a pipe for the handler's output and a posix_spawn (CLONE_VM | CLONE_VFORK in glibc) of
 // HANDLER with FIFO as its argument; the output is read and thrown away, the process waited for. Nothing else: no
 // message, no environment, no log, no queue, no limit.
+//
+//   watchd-bench-floor lines FIFO                         reads a FIFO and looks for the ends of its lines
+//   watchd-bench-floor pipe FIFO HANDLER REPORT COUNT     what comes out of FIFO goes to HANDLER --count REPORT COUNT
+//   watchd-bench-floor delegate CGROUP PROGRAM ARGUMENT…  becomes PROGRAM, in a new cgroup that is delegated to it
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -21,10 +27,12 @@
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum role { SOURCE, PID_FILE, WATCHED, OUTPUT, CHILD };
@@ -32,6 +40,8 @@ enum role { SOURCE, PID_FILE, WATCHED, OUTPUT, CHILD };
 static int epoll;
 static char *handler;
 static char *report;
+// Runs of `spawn` that have not been started.
+static long left;
 
 static int check(int result, const char *what) {
     if (result < 0) {
@@ -106,6 +116,10 @@ static void turn(enum role role, int descriptor, const char *target) {
     epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, NULL);
     close(descriptor);
     if (role == WATCHED) start();
+    if (role == CHILD && left > 0) {
+        left--;
+        start();
+    }
 }
 
 static int open_inotify(const char *folder) {
@@ -137,6 +151,12 @@ static int open_timer(const char *target) {
     return timer;
 }
 
+static void start_many(const char *target) {
+    long width = 0;
+    if (sscanf(target, "%ld,%ld", &left, &width) != 2) exit(2);
+    for (; width > 0 && left > 0; width--, left--) start();
+}
+
 static void open_source(const char *kind, const char *target) {
     if (strcmp(kind, "path") == 0) {
         watch(open_inotify(target), SOURCE);
@@ -148,7 +168,7 @@ static void open_source(const char *kind, const char *target) {
         watch(open_inotify(target), PID_FILE);
     } else if (strcmp(kind, "timer") == 0) {
         watch(open_timer(target), SOURCE);
-    } else {
+    } else if (strcmp(kind, "spawn") != 0) {
         exit(2);
     }
 }
@@ -179,7 +199,45 @@ static _Noreturn void count_lines(const char *path) {
     }
 }
 
+static _Noreturn void pipe_lines(const char *path, char **arguments) {
+    static char buffer[64 * 1024];
+    int ends[2];
+    check(pipe2(ends, O_CLOEXEC), "pipe2");
+    // For writing too, so that it never hangs up.
+    int fifo = check(open(path, O_RDWR | O_CLOEXEC), path);
+    char *words[] = {arguments[0], "--count", arguments[1], arguments[2], NULL};
+    char *environment[] = {NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
+    pid_t process;
+    if (posix_spawn(&process, words[0], &actions, NULL, words, environment) != 0) exit(1);
+    close(ends[0]);
+    say_ready();
+    for (;;) {
+        ssize_t size = check((int)read(fifo, buffer, sizeof buffer), "read");
+        for (ssize_t done = 0; done < size;)
+            done += check((int)write(ends[1], buffer + done, (size_t)(size - done)), "write");
+    }
+}
+
+static _Noreturn void delegate(const char *group, char **program) {
+    char path[4096], number[32];
+    check(mkdir(group, 0755), group);
+    // As systemd marks it.
+    check(setxattr(group, "user.delegate", "1", 1, 0), "setxattr");
+    snprintf(path, sizeof path, "%s/cgroup.procs", group);
+    int file = check(open(path, O_WRONLY | O_CLOEXEC), path);
+    int size = snprintf(number, sizeof number, "%d\n", getpid());
+    check((int)write(file, number, (size_t)size), path);
+    execv(program[0], program);
+    perror(program[0]);
+    exit(1);
+}
+
 int main(int count, char **arguments) {
+    if (count == 6 && strcmp(arguments[1], "pipe") == 0) pipe_lines(arguments[2], arguments + 3);
+    if (count > 3 && strcmp(arguments[1], "delegate") == 0) delegate(arguments[2], arguments + 3);
     if (count == 3 && strcmp(arguments[1], "lines") == 0) count_lines(arguments[2]);
     if (count != 5) return 2;
     const char *target = arguments[2];
@@ -188,6 +246,7 @@ int main(int count, char **arguments) {
     epoll = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
     open_source(arguments[1], target);
     say_ready();
+    if (strcmp(arguments[1], "spawn") == 0) start_many(target);
     for (;;) {
         struct epoll_event events[16];
         int ready = epoll_wait(epoll, events, 16, -1);

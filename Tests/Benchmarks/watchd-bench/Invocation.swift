@@ -1,7 +1,7 @@
 /// The command line, understood.
 struct Invocation {
     enum Verb: String, CaseIterable {
-        case latency, idle, queue, timers, calendar, exit, store, lines, budget, peers
+        case latency, idle, queue, timers, calendar, exit, store, lines, spawn, stream, budget, peers
 
         static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
@@ -16,6 +16,8 @@ struct Invocation {
         watchd-bench store [--part PART] [--rounds N] [--operations N] [--events N] [--pending N] [--records N]
                            [--starts N] [--queries N] [--json] [--watchd PATH]
         watchd-bench lines [--rounds N] [--lines N] [--json] [--watchd PATH]
+        watchd-bench spawn [--rounds N] [--operations N] [--width N] [--json] [--watchd PATH]
+        watchd-bench stream [--rounds N] [--lines N] [--events N] [--json] [--watchd PATH]
         watchd-bench budget
         watchd-bench peers [--rounds N] [--events N] [--json] [--watchd PATH]
 
@@ -66,6 +68,17 @@ struct Invocation {
           --rounds      rounds of each (3)
           --lines       lines of a round, in thousands (1000)
 
+        spawn     pending operations of a program that does nothing, drained; beside a loop in C as wide, in turn; for
+                  root with a cgroup for each run and with User=nobody too
+          --rounds      rounds of each (3)
+          --operations  of a round, a multiple of 100 (5000)
+          --width       how many at once (4)
+
+        stream    events into a worker in C, with and without Ack=, beside a program in C that pipes lines, in turn
+          --rounds      rounds of each (3)
+          --lines       lines of a round from a FIFO, in thousands (200)
+          --events      events of a round from four clients (20000)
+
         budget    ten operations on the way of an event, for Tests/Benchmarks/check-budget, which counts their
                   instructions; without it there is nothing to see
 
@@ -92,6 +105,8 @@ struct Invocation {
     private(set) var timers = TimerBenchmark.Settings()
     private(set) var calendar = CalendarBenchmark.Settings()
     private(set) var lines = LinesBenchmark.Settings()
+    private(set) var spawn = SpawnBenchmark.Settings()
+    private(set) var stream = StreamBenchmark.Settings()
     private(set) var store = StoreBenchmark.Settings()
 
     /// - Parameter arguments: without the program's name.
@@ -159,6 +174,12 @@ struct Invocation {
         case ("--starts", "idle"): idle.starts = try number(option, value(), 1...1000)
         case ("--rounds", "lines"): lines.rounds = try number(option, value(), 1...1000)
         case ("--lines", "lines"): lines.lines = 1000 * (try number(option, value(), 1...1_000_000))
+        case ("--rounds", "spawn"): spawn.rounds = try number(option, value(), 1...1000)
+        case ("--operations", "spawn"): spawn.operations = 100 * (try number(option, value(), 100...800_000) / 100)
+        case ("--width", "spawn"): spawn.width = try number(option, value(), 1...1000)
+        case ("--rounds", "stream"): stream.rounds = try number(option, value(), 1...1000)
+        case ("--lines", "stream"): stream.lines = 1000 * (try number(option, value(), 1...100_000))
+        case ("--events", "stream"): stream.events = try number(option, value(), 4...10_000_000)
         case (_, "store"): try takeStore(option, value)
         default: throw .usage("there is no option \(option)" + (verb.map { " of \($0)" } ?? " before the verb"))
         }

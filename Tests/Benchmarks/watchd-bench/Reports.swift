@@ -33,14 +33,19 @@ final class Reports {
 
     /// Waits for as many reports.
     /// - Throws: `Failure`, when they stop coming.
-    func skip(_ count: Int) throws {
-        var rest = count
-        while rest > 0 {
-            guard try bed.wait(for: fifo, milliseconds: Self.patience) else {
-                throw Failure(message: "\(rest) of \(count) handlers have not begun")
+    func skip(_ count: Int) throws { _ = try take(count) }
+
+    /// The same; µs of each.
+    /// - Parameter milliseconds: that each may take.
+    func take(_ count: Int, milliseconds: Int = patience) throws -> [Int64] {
+        var times: [Int64] = []
+        while times.count < count {
+            guard try bed.wait(for: fifo, milliseconds: milliseconds) else {
+                throw Failure(message: "\(count - times.count) of \(count) handlers have not begun")
             }
-            rest -= try read(min(rest, 4096)).count
+            times += try read(min(count - times.count, 4096))
         }
+        return times
     }
 
     private func read(_ limit: Int) throws -> [Int64] {

@@ -43,6 +43,15 @@
 // waits,
 //           beside cat and beside an epoll loop in C that only looks for newlines.
 //
+// spawn     Operations that wait on a suspended queue, of a program that says when its main began, and then ends; the
+//           queue is resumed. Counted are starts a second from the first begin to the last, and the time of the
+//           daemon's threads on a processor for each run; beside it, in turn, an epoll loop in C that starts the same
+//           program as often, as many at once.
+//
+// stream    Lines a second that a worker in C has read, from a FIFO and from four clients that each wait for a reply,
+//           with and without an answer for each; beside it, in turn, a program in C that reads the FIFO and writes
+//           what it has read to the same worker.
+//
 // peers     From the close of a file to the handler's `main`, beside a loop of inotifywait.
 //
 // budget    Ten operations on the way of an event, for `Tests/Benchmarks/check-budget`.
@@ -104,6 +113,12 @@ enum WatchdBench {
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .lines:
             let benchmark = LinesBenchmark(programs: programs, bed: bed, settings: invocation.lines)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .spawn:
+            let benchmark = SpawnBenchmark(programs: programs, bed: bed, settings: invocation.spawn)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .stream:
+            let benchmark = StreamBenchmark(programs: programs, bed: bed, settings: invocation.stream)
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .peers:
             let benchmark = PeersBenchmark(programs: programs, bed: bed, settings: invocation.latency)
