@@ -145,6 +145,44 @@ struct HungMountTests {
         }
     }
 
+    /// It answers when a link to it comes to be watched.
+    @Test(arguments: [false, true]) func aFileSystemBehindALinkMayBeginToHang(isRecursive: Bool) throws {
+        let text = """
+            [Path links]
+            Path=@/in
+            Recursive=\(isRecursive ? "yes" : "no")
+            FollowSymlinks=yes
+            PollSec=100ms
+            Events=changed
+            Key=%p
+            Log=%{path}
+            [Descriptor healthy]
+            Tail=@/ok
+            Log=%{line}
+            """
+        try HungMount.with { folder in
+            for name in ["ok", "server"] { try folder.write(name, name == "ok" ? "" : HungMount.server) }
+            let made = try Program.run(
+                ["sh", "-ec", "mkdir in; ln -s ../mnt/f in/f; ln -s ../mnt/d in/d"], folder: folder.path)
+            #expect(made.code == 0)
+            let watchd = try Watchd(folder, text, launcher: HungMount.answeringLauncher(folder))
+            defer { HungMount.end(folder) }
+            try watchd.waitUntilReady()
+            #expect(try watchd.source("path/links").state == .armed)
+            try folder.write("in/here", "")
+            try wait(for: "the file, not \(watchd.logText)") { watchd.logText.contains("in/here") }
+            try folder.write("hang", "")
+            for text in ["ln -sfn ../mnt/g in/f", "rm in/d", "ln -s ../mnt in/d", "ln -s ../mnt in/new"] {
+                #expect(try Program.run(["sh", "-ec", text], folder: folder.path).code == 0)
+                try wait(for: "somebody to hang") { !folder.lines("hung").isEmpty }
+                for number in 1...5 { try expectTheOthersWork(watchd, "\(text) \(number)") }
+            }
+            HungMount.end(folder)
+            try expectTheOthersWork(watchd, "last")
+            try watchd.stop()
+        }
+    }
+
     @Test func readyWaitsForOneThatIsRequired() throws {
         let text = Self.text.replacing("Log=ended", with: "Log=ended\nRequired=yes")
         try with(text) { watchd in

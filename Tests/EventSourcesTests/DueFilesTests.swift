@@ -22,19 +22,20 @@ import Testing
         init(_ path: String, _ hub: InotifyHub) {
             self.path = path.pathBytes
             files = DueFiles(
-                hub: hub, path: { [unowned self] _ in self.path }, unchanged: { 1_000_000 },
-                beside: { [unowned self] work, done in
+                hub: hub, path: { [weak self] _ in self?.path }, unchanged: { 1_000_000 },
+                beside: { [weak self] work, done in
+                    guard let self else { return }
                     let answers = isTooEarly ? last : work()
                     last = answers
                     isTooEarly = false
                     meanwhile()
                     meanwhile = {}
-                    hub.after(0) { [unowned self] in
+                    hub.after(0) { [self] in
                         done(answers)
                         answered += 1
                     }
                 },
-                completed: { [unowned self] _, _ in isCompleted = true }, idle: {})
+                completed: { [weak self] _, _ in self?.isCompleted = true }, idle: {})
             files?.add(FileTree.Reference(id: 1, generation: 0))
         }
     }
@@ -69,6 +70,31 @@ import Testing
                 try? Linux.rename(folder["f"], to: folder["g"])
                 asking.path = folder["g"].pathBytes
             }
+        }
+    }
+
+    /// The last answer comes when whoever asks is over.
+    @Test func oneThatIsOverSaysNothing() throws {
+        let rim = try Rim()
+        final class Late {
+            var answer: ([FileAnswer]) -> Void = { _ in }
+            var said: [String] = []
+        }
+        let late = QueueBound(Late(), to: rim.core)
+        let files = rim.core.queue.sync {
+            let late = late.value
+            let files = DueFiles(
+                hub: rim.parts.value.environment.inotify, path: { _ in "/f".pathBytes }, unchanged: { 1_000_000 },
+                beside: { _, done in late.answer = done }, completed: { _, _ in late.said.append("completed") },
+                idle: { late.said.append("idle") })
+            files.add(FileTree.Reference(id: 1, generation: 0))
+            return QueueBound(files, to: rim.core)
+        }
+        try wait(for: "the question") { rim.core.queue.sync { files.value.isBusy && !files.value.isWaiting } }
+        rim.core.queue.sync {
+            files.value.close()
+            late.value.answer([])
+            #expect(late.value.said == [])
         }
     }
 }

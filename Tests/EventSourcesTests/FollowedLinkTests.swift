@@ -36,12 +36,13 @@ import WatchFile
     }
 
     private func with(
-        _ path: String, follows: Bool = true, polls: Bool = false, before: String = "", _ body: (Setup) throws -> Void
+        _ path: String, _ events: PathEvents = [.written, .deleted], follows: Bool = true, polls: Bool = false,
+        before: String = "", _ body: (Setup) throws -> Void
     ) throws {
         try Folder.with { folder in
             for name in ["in", "out"] { try folder.makeFolder(name) }
             try TreeSetup.shell(before, in: folder.path)
-            var trigger = PathTrigger(paths: [folder[path].pathBytes], events: [.written, .deleted])
+            var trigger = PathTrigger(paths: [folder[path].pathBytes], events: events)
             trigger.followsLinks = follows
             if polls { trigger.polling = PathTrigger.Polling(isAlways: true, interval: .milliseconds(20)) }
             try Rim.with {
@@ -95,6 +96,16 @@ import WatchFile
             try wait(for: "both again") { setup.told("l", "middle").count == 4 }
             try setup.settle()
             #expect(setup.told("l", "middle").count == 4)
+        }
+    }
+
+    @Test(arguments: ["in", "in/l"]) func aWriteAtTheEndOfALinkIsModifiedBeforeItsClose(path: String) throws {
+        try with(path, [.modified, .written, .deleted], before: "echo a > out/1; ln -s ../out/1 in/l") { setup in
+            let file = try Linux.open(setup.folder["out/1"], [.writing])
+            try Linux.writeAll(file.rawValue, [UInt8(ascii: "b")])
+            try wait(for: "it, not \(setup.rim.paths)") { setup.told("l") == ["modified l"] }
+            file.close()
+            try wait(for: "its close") { setup.told("l") == ["modified l", "written l"] }
         }
     }
 

@@ -296,6 +296,20 @@ import WatchFile
         }
     }
 
+    @Test func aFileBehindALinkIsModifiedBeforeItIsWritten() throws {
+        try with(.all, before: "echo a > out/f; ln -s middle in/l; ln -s ../out/f in/middle") { setup in
+            let file = try Linux.open(setup.folder["out/f"], [.writing])
+            try Linux.writeAll(file.rawValue, [UInt8(ascii: "b")])
+            try wait(for: "both, not \(setup.told)") {
+                Set(setup.told) == ["modified l", "modified middle"]
+            }
+            file.close()
+            try wait(for: "both, not \(setup.told)") {
+                Set(setup.told).isSuperset(of: ["written l*", "written middle*"])
+            }
+        }
+    }
+
     @Test func aFileBehindALinkIsToldWhenNobodyWritesIt() throws {
         try with(before: "echo a > out/f; ln -s ../out/f in/l") { setup in
             let file = try Linux.open(setup.folder["out/g"], [.writing, .creating])

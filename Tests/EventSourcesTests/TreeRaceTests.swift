@@ -132,6 +132,22 @@ import WatchFile
         #expect(watches.namesGone(5) == [])
     }
 
+    /// A tree that went without giving up a watch leaves nothing that could be told.
+    @Test func aTreeThatIsGoneIsNotToldOfItsFolders() throws {
+        try TreeSetup.with { setup in
+            try onTree(setup) { root in
+                var watches = TreeWatches()
+                watches.add(root)
+                #expect(watches.claim(5, root, 7) != nil)
+                #expect(watches.places(5).count == 1)
+                watches.remove(root)
+                #expect(watches.places(5).isEmpty)
+                watches.add(root)
+                #expect(!watches.contains(5, root, 7), "another number")
+            }
+        }
+    }
+
     /// Somebody writes the file that stood there before.
     @Test func aFileInThePlaceOfOneThatIsBeingWrittenIsTold() throws {
         try TreeSetup.with(before: { try $0.write("out/new", "new") }) { setup in

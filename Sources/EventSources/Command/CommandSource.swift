@@ -54,12 +54,13 @@ package final class CommandSource: EventSource {
 
     private func plain() -> any DescriptorReader {
         environment.reader(
-            id, maker, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] in outputFailed($0) })
+            id, maker, ended: { [weak self] in self?.outputEnded() }, failed: { [weak self] in self?.outputFailed($0) })
     }
 
     private func durable(_ view: PipeView) -> any DescriptorReader {
         view.reader(
-            id, environment, ended: { [unowned self] in outputEnded() }, failed: { [unowned self] in outputFailed($0) })
+            id, environment, ended: { [weak self] in self?.outputEnded() },
+            failed: { [weak self] in self?.outputFailed($0) })
     }
 
     /// Its output, a pidfd and standard error.

@@ -31,8 +31,8 @@ package final class ClockTimers {
         for clock in Clock.allCases {
             let timer = try Linux.timerCreate(clock)
             let descriptor = timer.rawValue
-            timers[clock] = ReadSource(timer, on: context) { [unowned self] in
-                elapsed(clock, descriptor)
+            timers[clock] = ReadSource(timer, on: context) { [weak self] in
+                self?.elapsed(clock, descriptor)
                 handler()
             }
         }

@@ -24,7 +24,9 @@ package final class EpollSet {
         let set = try Linux.epollCreate()
         epoll = set.rawValue
         source = nil
-        source = ReadSource(set, on: context) { [unowned self] in during(turn) }
+        source = ReadSource(set, on: context) { [weak self] in
+            if let self { during(turn) }
+        }
     }
 
     /// Watches a descriptor, which stays the caller's and must be removed before it is closed.

@@ -41,29 +41,29 @@ package final class DatagramSource: EventSource {
 
     private func plainSocket() -> any DescriptorReader {
         HeldDescriptor(on: environment.core, epoll: environment.epoll) {
-            [unowned self] number throws(SystemError) in
-            try read(number)
-        } tell: { [unowned self] facts in
-            self.environment.tell(id, facts)
+            [weak self] number throws(SystemError) in
+            try self?.read(number) ?? .empty
+        } tell: { [environment, id] facts in
+            environment.tell(id, facts)
         } ended: {
             // A socket has no end.
-        } failed: { [unowned self] error in
-            failed(error)
+        } failed: { [weak self] error in
+            self?.failed(error)
         }
     }
 
     private func durableSocket() -> any DescriptorReader {
         let untaken = environment.untaken[id]
-        return DurableDescriptor(on: environment, untaken: untaken) { [unowned self] number throws(SystemError) in
-            look(number)
+        return DurableDescriptor(on: environment, untaken: untaken) { [weak self] number throws(SystemError) in
+            self?.look(number) ?? .init()
         } consume: { number, count throws(SystemError) in
             for _ in 0..<count { _ = try Linux.receiveDatagram(number, limit: 0) }
-        } tell: { [unowned self] fact, isRepeated in
-            if let sifted = maker.sift(fact) { self.environment.tell(id, sifted, isRepeated, untaken) }
+        } tell: { [maker, environment, id] fact, isRepeated in
+            if let sifted = maker.sift(fact) { environment.tell(id, sifted, isRepeated, untaken) }
         } ended: {
             // A socket has no end.
-        } failed: { [unowned self] error in
-            failed(error)
+        } failed: { [weak self] error in
+            self?.failed(error)
         }
     }
 

@@ -41,13 +41,13 @@ package final class FIFOSource: EventSource {
 
     private func plainPipe() -> any DescriptorReader {
         environment.reader(
-            id, maker, ended: { [unowned self] in open() }, failed: { [unowned self] error in failed(error) })
+            id, maker, ended: { [weak self] in self?.open() }, failed: { [weak self] error in self?.failed(error) })
     }
 
     private func durablePipe(_ view: PipeView) -> any DescriptorReader {
         view.reader(
-            id, environment, untaken: environment.untaken[id], ended: { [unowned self] in open() },
-            failed: { [unowned self] error in failed(error) })
+            id, environment, untaken: environment.untaken[id], ended: { [weak self] in self?.open() },
+            failed: { [weak self] error in self?.failed(error) })
     }
 
     package var watchCount: Int { guardian?.watchCount ?? 0 }

@@ -34,14 +34,14 @@ package final class ReaderSource: EventSource {
         maker = LineMaker(id, trigger, environment)
         self.spare = spare
         reader = HeldDescriptor(on: environment.core, epoll: environment.epoll) {
-            [unowned self] number throws(SystemError) in
-            try read(number)
-        } tell: { [unowned self] facts in
-            self.environment.tell(id, facts)
-        } ended: { [unowned self] in
-            failed("it has ended")
-        } failed: { [unowned self] error in
-            failed(error.reason)
+            [weak self] number throws(SystemError) in
+            try self?.read(number) ?? .empty
+        } tell: { [environment, id] facts in
+            environment.tell(id, facts)
+        } ended: { [weak self] in
+            self?.failed("it has ended")
+        } failed: { [weak self] error in
+            self?.failed(error.reason)
         }
     }
 

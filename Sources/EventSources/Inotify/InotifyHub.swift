@@ -107,7 +107,7 @@ package final class InotifyHub {
         let new = try Linux.inotifyCreate()
         let number = new.rawValue
         inotify = number
-        source = ReadSource(new, on: context) { [unowned self] in turn() }
+        source = ReadSource(new, on: context) { [weak self] in self?.turn() }
         made(number)
         return number
     }
@@ -117,7 +117,7 @@ package final class InotifyHub {
         guard let descriptor = adopted.take() else { return }
         hasStale = true
         removeStale(descriptor.rawValue)
-        source = ReadSource(descriptor, on: context) { [unowned self] in turn() }
+        source = ReadSource(descriptor, on: context) { [weak self] in self?.turn() }
         // Without anything to read it would never be seen that nothing is missing.
         context.async { [bound] in bound.value.turn() }
     }
@@ -415,7 +415,7 @@ package final class InotifyHub {
     private func overflow() {
         trees.noteOverflow()
         room.lostEvents()
-        defer { for tree in trees.trees.values { tree.eventsWereLost() } }
+        defer { for tree in trees.trees { tree.eventsWereLost() } }
         var told: Set<ObjectIdentifier> = []
         for owner in watches.values.flatMap(\.all) where told.insert(ObjectIdentifier(owner)).inserted {
             owner.observe(FolderEvent(change: .overflowed, watch: -1, name: [], isFolder: false))

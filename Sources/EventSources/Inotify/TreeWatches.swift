@@ -19,20 +19,28 @@ package protocol TreeObserver: AnyObject {
 /// kept until the scan has told of its watches (`claim`).
 struct TreeWatches {
     struct Place {
-        unowned let tree: any TreeObserver
+        let tree: any TreeObserver
         let folder: FileTree.ID
     }
 
-    private enum Places {
-        case one(Place)
-        case many([Place])
+    /// A place by the number of its tree, which no other tree gets after it.
+    private struct Key: Equatable {
+        let tree: UInt32
+        let folder: FileTree.ID
+    }
+
+    private enum Keys {
+        case one(Key)
+        case many([Key])
     }
 
     /// Events kept while scans go on: as many as the kernel keeps by default, four times.
     private static let logLimit = 65_536
 
-    private var places: [Int32: Places] = [:]
-    private(set) var trees: [ObjectIdentifier: any TreeObserver] = [:]
+    private var places: [Int32: Keys] = [:]
+    private var observers: [UInt32: any TreeObserver] = [:]
+    private var numbers: [ObjectIdentifier: UInt32] = [:]
+    private var lastNumber: UInt32 = 0
     /// Scans that go on.
     private(set) var scans = 0
     private var log: [Int32: [InotifyEvent]] = [:]
@@ -43,23 +51,41 @@ struct TreeWatches {
 
     var count: Int { places.count }
 
-    mutating func add(_ tree: any TreeObserver) { trees[ObjectIdentifier(tree)] = tree }
-    mutating func remove(_ tree: any TreeObserver) { trees[ObjectIdentifier(tree)] = nil }
+    var trees: [any TreeObserver] { Array(observers.values) }
+
+    mutating func add(_ tree: any TreeObserver) {
+        guard numbers[ObjectIdentifier(tree)] == nil else { return }
+        lastNumber += 1
+        numbers[ObjectIdentifier(tree)] = lastNumber
+        observers[lastNumber] = tree
+    }
+
+    /// To be called when it has given up its watches.
+    mutating func remove(_ tree: any TreeObserver) {
+        if let number = numbers.removeValue(forKey: ObjectIdentifier(tree)) { observers[number] = nil }
+    }
+
+    private func key(_ tree: any TreeObserver, _ folder: FileTree.ID) -> Key? {
+        numbers[ObjectIdentifier(tree)].map { Key(tree: $0, folder: folder) }
+    }
 
     func isWatched(_ watch: Int32) -> Bool { places[watch] != nil }
 
     func places(_ watch: Int32) -> [Place] {
         switch places[watch] {
-        case .one(let place): [place]
-        case .many(let places): places
+        case .one(let key): place(key).map { [$0] } ?? []
+        case .many(let keys): keys.compactMap(place)
         case nil: []
         }
     }
 
+    private func place(_ key: Key) -> Place? { observers[key.tree].map { Place(tree: $0, folder: key.folder) } }
+
     func contains(_ watch: Int32, _ tree: any TreeObserver, _ folder: FileTree.ID) -> Bool {
-        switch places[watch] {
-        case .one(let place): place.folder == folder && place.tree === tree
-        case .many(let places): places.contains { $0.folder == folder && $0.tree === tree }
+        guard let key = key(tree, folder) else { return false }
+        return switch places[watch] {
+        case .one(let only): only == key
+        case .many(let keys): keys.contains(key)
         case nil: false
         }
     }
@@ -128,21 +154,21 @@ struct TreeWatches {
     /// A folder has this watch from now on: what has happened there since its scan began, in that order; `nil`: too
     /// much to be kept.
     mutating func claim(_ watch: Int32, _ tree: any TreeObserver, _ folder: FileTree.ID) -> [InotifyEvent]? {
-        guard !contains(watch, tree, folder) else { return [] }
-        let place = Place(tree: tree, folder: folder)
+        guard !contains(watch, tree, folder), let key = key(tree, folder) else { return [] }
         switch places[watch] {
-        case nil: places[watch] = .one(place)
-        case .one(let other): places[watch] = .many([other, place])
-        case .many(let others): places[watch] = .many(others + [place])
+        case nil: places[watch] = .one(key)
+        case .one(let other): places[watch] = .many([other, key])
+        case .many(let others): places[watch] = .many(others + [key])
         }
         return hasOverflowed ? nil : log[watch] ?? []
     }
 
     mutating func giveUp(_ watch: Int32, _ tree: any TreeObserver, _ folder: FileTree.ID) {
+        guard let key = key(tree, folder) else { return }
         switch places[watch] {
-        case .one(let place) where place.folder == folder && place.tree === tree: places[watch] = nil
+        case .one(let only) where only == key: places[watch] = nil
         case .many(let others):
-            let left = others.filter { $0.folder != folder || $0.tree !== tree }
+            let left = others.filter { $0 != key }
             places[watch] = left.isEmpty ? nil : .many(left)
         case .one, nil: break
         }

@@ -13,7 +13,8 @@ final class LevelWatch: FolderObserver {
     let levels: PathLevels
     private let id: SourceID
     private let environment: SourceEnvironment
-    private unowned let owner: PathSource
+    /// Which lets go of it when it is closed.
+    private let owner: PathSource
     private var watches: [LevelView.Place: Int32] = [:]
     private var state = State.idle
     /// The state that it was told of last, or that the last run left.

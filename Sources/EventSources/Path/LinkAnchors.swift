@@ -6,7 +6,8 @@ final class LinkAnchors {
     private let path: [UInt8]
     private let hub: InotifyHub
     private let mask: InotifyMask
-    private let changed: () -> Void
+    private let beside: ((@escaping () -> Void) -> Void)?
+    private let changed: (FolderEvent.Change) -> Void
     private var anchors: [[UInt8]: PathAnchor] = [:]
     private var unwatched: [[UInt8]: SystemError] = [:]
     /// Places whose folders above have changed.
@@ -14,15 +15,19 @@ final class LinkAnchors {
     private let isLazy: Bool
     /// The way may lead elsewhere, and whoever is lazy has not followed it yet.
     private(set) var isBehind = false
+    private var isAsking = false
+    private var isOver = false
 
     /// - Parameters:
     ///   - mask: what happens to the end of the way, besides its coming and going.
     ///   - isLazy: `follow` is called after a change, once for many of them, and not for each.
+    ///   - beside: calls back when the way answers, which it may lead to a file system that hangs; `nil`: nobody asks.
     ///   - changed: called on the context after something happened at a link, or where one leads.
     init(
         _ path: [UInt8], hub: InotifyHub, mask: InotifyMask = [.modified, .attributes], isLazy: Bool = false,
-        changed: @escaping () -> Void
+        beside: ((@escaping () -> Void) -> Void)? = nil, changed: @escaping (FolderEvent.Change) -> Void
     ) {
+        self.beside = beside
         self.path = path
         self.hub = hub
         self.mask = mask
@@ -58,7 +63,11 @@ final class LinkAnchors {
         }
     }
 
+    /// The way is to be followed anew by whoever is lazy.
+    func doubt() { isBehind = true }
+
     func disarm() {
+        isOver = true
         for anchor in anchors.values { anchor.disarm() }
         (anchors, unwatched, moved) = ([:], [:], [])
     }
@@ -86,8 +95,29 @@ final class LinkAnchors {
             isBehind = true
             moved.insert(place)
         }
-        if isBehind, !isLazy { follow() }
-        changed()
+        guard isBehind, !isLazy else { return tell(change) }
+        guard let beside else {
+            follow()
+            return tell(change)
+        }
+        guard !isAsking else { return }
+        isAsking = true
+        beside { [weak self] in self?.answered(change) }
+    }
+
+    /// What has happened meanwhile shows in what is found now.
+    private func answered(_ change: PathAnchor.Change) {
+        isAsking = false
+        guard !isOver else { return }
+        follow()
+        tell(change)
+    }
+
+    private func tell(_ change: PathAnchor.Change) {
+        switch change {
+        case .entry(let event): changed(event.change)
+        case .moved, .overflowed: changed(.selfChanged)
+        }
     }
 }
 

@@ -34,9 +34,11 @@ extension PathRoot {
         }
         let link =
             rootLink
-            ?? LinkAnchors(path, hub: hub, mask: maskOfEnds) { [weak self] in
+            ?? LinkAnchors(path, hub: hub, mask: maskOfEnds, beside: { [weak self] in self?.whenAnswered([], $0) }) {
+                [weak self] change in
                 guard let self, !isOver else { return }
-                rearm()
+                if case .modified = change { return endModified([]) }
+                rearmWhenAnswered()
             }
         rootLink = link
         link.follow()
@@ -60,12 +62,21 @@ extension PathRoot {
         guard owner.followsLinks, isFolder, !isUnwatched else { return }
         let link =
             links[name]
-            ?? LinkAnchors(fullPath(name), hub: hub, mask: maskOfEnds) { [weak self] in
+            ?? LinkAnchors(
+                fullPath(name), hub: hub, mask: maskOfEnds, beside: { [weak self] in self?.whenAnswered(name, $0) }
+            ) { [weak self] change in
                 guard let self, !isOver else { return }
+                if case .modified = change { return endModified(name) }
                 if isListing { isDirty = true } else { list() }
             }
         links[name] = link
         link.follow()
+    }
+
+    /// The file at the end of a way is written to.
+    private func endModified(_ name: [UInt8]) {
+        let own = isFolder ? name : anchorName
+        keepOrTake(FolderEvent(change: .modified, watch: 0, name: own, isFolder: false))
     }
 
     func leaveLink(_ name: [UInt8]) {
@@ -77,6 +88,38 @@ extension PathRoot {
         rootLink = nil
         for link in links.values { link.disarm() }
         links = [:]
+    }
+
+    // MARK: Ways that may hang
+
+    /// Calls back when the way to an entry has answered, unless the root is over by then. A file system that hangs holds
+    /// up this source alone.
+    private func whenAnswered(_ name: [UInt8], _ then: @escaping () -> Void) {
+        owner.beside { [path = fullPath(name)] () throws(SystemError) in
+            _ = try? Linux.stat(path)
+        } then: { [weak self] _ in
+            if let self, !isOver { then() }
+        }
+    }
+
+    func rearmWhenAnswered() { whenAnswered([]) { [weak self] in self?.rearm() } }
+
+    /// Whether an event is about a name that stands for what it leads to, which may hang.
+    func mayLeadElsewhere(_ event: FolderEvent) -> Bool {
+        guard event.change.isOfName, followsEntries, !isUnwatched else { return false }
+        return (try? Linux.lstat(fullPath(event.name)))?.kind == .symbolicLink
+    }
+
+    /// Takes an event when where the link leads has answered; those after it wait as well.
+    func takeWhenAnswered(_ event: FolderEvent) {
+        let number = keepEvents(with: event)
+        whenAnswered(event.name) { [weak self] in
+            guard let self, let events = takeKeptEvents(number) else { return }
+            for event in events where !isOver { take(event) }
+            guard !isOver else { return }
+            if isDirty, !isListing { list() }
+            owner.rootChanged()
+        }
     }
 
     /// Why what becomes of the end of a link is found by comparing alone.

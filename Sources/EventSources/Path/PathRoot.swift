@@ -10,7 +10,8 @@ final class PathRoot: FolderObserver, WatchedPath {
     /// Events kept while a listing is on its way; beyond, the folder is listed once more.
     private static let eventsWhileListing = 10_000
 
-    unowned let owner: PathSource
+    /// Which lets go of its roots when it is closed: a root that is still at work then has its source as long as itself.
+    let owner: PathSource
     let path: [UInt8]
     private(set) var events: PathEvents
     let hub: InotifyHub
@@ -32,7 +33,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     var hasBegun = false
     /// The limit that leaves it without a watch (`PathRoot+Polling.swift`).
     var blindness: SystemError?
-    private(set) lazy var polling = RepeatingClock(hub) { [unowned self] in poll() }
+    private(set) lazy var polling = RepeatingClock(hub) { [weak self] in self?.poll() }
     /// The look of the last listing.
     var look: PathLook?
     /// Of the path itself, where it is a symbolic link, and of entries that are followed (`PathRoot+Links.swift`).
@@ -53,9 +54,9 @@ final class PathRoot: FolderObserver, WatchedPath {
     /// Renames whose reverse was told with them: the two names have changed places.
     var exchanged: Set<NamePair> = []
     private(set) lazy var newFiles = NewFiles(
-        hub: hub, path: { [unowned self] in fullPath($0) }, unchanged: { [unowned self] in owner.unchanged },
-        follows: { [unowned self] in followsEntries }, pause: { [unowned self] in owner.pauseOfWriters },
-        beside: { [unowned self] work, then in
+        hub: hub, path: { [weak self] in self?.fullPath($0) ?? $0 }, unchanged: { [owner] in owner.unchanged },
+        follows: { [weak self] in self?.followsEntries ?? false }, pause: { [owner] in owner.pauseOfWriters },
+        beside: { [owner] work, then in
             owner.beside { () throws(SystemError) in
                 work()
             } then: {
@@ -139,6 +140,8 @@ final class PathRoot: FolderObserver, WatchedPath {
         return (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) + newFiles.watchCount + ofLinks
     }
     var isRecursive: Bool { false }
+    /// The last name of the path.
+    var anchorName: [UInt8] { anchor?.name ?? [] }
     var limit: String? {
         let ofLinks = linkFailure.map { "where links lead is compared every \(owner.pollSpan): \($0.reason)" }
         return silence ?? ofLinks ?? anchor?.limit
@@ -368,9 +371,10 @@ final class PathRoot: FolderObserver, WatchedPath {
     }
 
     /// Keeps events until what they are compared with is there. Returns the number of that wait.
-    func keepEvents() -> Int {
+    func keepEvents(with event: FolderEvent? = nil) -> Int {
         lastListing += 1
         listing = Listing(number: lastListing, events: listing?.events ?? carried, isNewer: true)
+        if let event { listing?.events.append(event) }
         carried = []
         return lastListing
     }
@@ -379,6 +383,7 @@ final class PathRoot: FolderObserver, WatchedPath {
     func takeKeptEvents(_ number: Int) -> [FolderEvent]? {
         guard anchor != nil, let kept = listing, kept.number == number else { return nil }
         listing = nil
+        if kept.hasOverflowed { isDirty = true }
         return kept.events
     }
 
@@ -421,7 +426,7 @@ final class PathRoot: FolderObserver, WatchedPath {
                 exists = status != nil
                 keepOrTake(event)
                 // It leads elsewhere, or is no link any more.
-                if event.change.isOfName, status?.kind == .symbolicLink || rootLink != nil { rearm() }
+                if event.change.isOfName, status?.kind == .symbolicLink || rootLink != nil { rearmWhenAnswered() }
                 owner.rootChanged()
             }
         }
@@ -448,13 +453,13 @@ final class PathRoot: FolderObserver, WatchedPath {
         }
     }
 
-    private func keepOrTake(_ event: FolderEvent) {
+    func keepOrTake(_ event: FolderEvent) {
         // The content of a generated file says what has changed.
         if look?.isGenerated == true {
             if isListing { isDirty = true } else { list() }
             return
         }
-        guard listing != nil else { return take(event) }
+        guard listing != nil else { return mayLeadElsewhere(event) ? takeWhenAnswered(event) : take(event) }
         // The kernel has a bound of its own for what waits to be read (`fs.inotify.max_queued_events`).
         if listing?.events.count ?? 0 < Self.eventsWhileListing || hub.isReplaying {
             listing?.events.append(event)

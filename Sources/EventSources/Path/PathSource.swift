@@ -161,7 +161,7 @@ package final class PathSource: EventSource {
         retry.cancel()
         refuseComparisons("it was taken away meanwhile")
         end(roots)
-        roots = []
+        (roots, ignoring, holders) = ([], [:], [:])
         levels?.close()
         levels = nil
     }

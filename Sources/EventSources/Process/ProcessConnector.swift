@@ -108,7 +108,7 @@ final class ProcessConnector {
             let number = descriptor.rawValue
             socket = consume descriptor
             numbers = ProcessReportNumbers()
-            token = try environment.epoll.add(number, .readable) { [unowned self] _ in turn(number) }
+            token = try environment.epoll.add(number, .readable) { [weak self] _ in self?.turn(number) }
         } catch {
             return failed(Self.explain(error))
         }

@@ -114,8 +114,8 @@ package final class ProcessSource: EventSource {
     private func watch(_ pid: Int32) {
         do throws(SystemError) {
             try DescriptorRoom.check()
-            let process = try WatchedProcess(pid, on: environment.core, epoll: environment.epoll) { [unowned self] in
-                ended(pid, $0)
+            let process = try WatchedProcess(pid, on: environment.core, epoll: environment.epoll) { [weak self] in
+                self?.ended(pid, $0)
             }
             guard !isRecycled(process) else {
                 process.cancel()

@@ -37,7 +37,7 @@ package final class WatchedProcess {
         started = Linux.place(of: pid)?.started
         pidfd = consume descriptor
         do throws(SystemError) {
-            token = try epoll.add(number, .readable) { [unowned self] in changed(number, $0) }
+            token = try epoll.add(number, .readable) { [weak self] in self?.changed(number, $0) }
         } catch {
             cancel()
             throw error

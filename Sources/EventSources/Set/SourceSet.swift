@@ -6,7 +6,7 @@ package import WatchFile
 package final class SourceSet {
     let environment: SourceEnvironment
     private var sources: [SourceID: any EventSource] = [:]
-    private lazy var mounts = MountWatch(environment) { [unowned self] in mountsChanged($0) }
+    private lazy var mounts = MountWatch(environment) { [weak self] in self?.mountsChanged($0) }
     private var signals: [Int32: SourceID] = [:]
     /// The signals that watchd itself needs, whatever the watch file says.
     private let ownSignals: SignalSet
@@ -56,7 +56,7 @@ package final class SourceSet {
         self.ownSignals = ownSignals
         self.ownSignal = ownSignal
         signalSource = nil
-        signalSource = try SignalSource(ownSignals, on: environment.core) { [unowned self] in received($0) }
+        signalSource = try SignalSource(ownSignals, on: environment.core) { [weak self] in self?.received($0) }
     }
 
     /// inotify watches of a source.

@@ -37,14 +37,14 @@ final class StreamConnection {
 
     private func plain(_ tell: @escaping ([LineFact]) -> Void) -> any DescriptorReader {
         HeldDescriptor(on: environment.core, epoll: environment.epoll) {
-            [unowned self] number throws(SystemError) in
-            read(number)
+            [weak self] number throws(SystemError) in
+            self?.read(number) ?? .empty
         } tell: {
             tell($0)
-        } ended: { [unowned self] in
-            hungUp()
-        } failed: { [unowned self] _ in
-            hungUp()
+        } ended: { [weak self] in
+            self?.hungUp()
+        } failed: { [weak self] _ in
+            self?.hungUp()
         }
     }
 
@@ -57,10 +57,10 @@ final class StreamConnection {
         } tell: { [maker, environment, id] fact, isRepeated in
             view.told()
             if let sifted = maker.sift(fact) { environment.tell(id, sifted, isRepeated, untaken) }
-        } ended: { [unowned self] in
-            hungUp()
-        } failed: { [unowned self] _ in
-            hungUp()
+        } ended: { [weak self] in
+            self?.hungUp()
+        } failed: { [weak self] _ in
+            self?.hungUp()
         }
         view.again = { [weak reader] in reader?.lookAgain() }
         return reader

@@ -59,9 +59,9 @@ package final class TailSource: EventSource {
         rotated = RotatedFiles(
             trigger, maker, environment, patience: patience ?? RotatedFiles.patience,
             RotatedFiles.Owner(
-                tell: { [unowned self] in tell($0) }, lose: { [unowned self] in lose($0) },
-                gone: { [unowned self] in environment.log(self.id, Array($0.utf8)) },
-                isHeld: { [unowned self] in isHeld }, changed: { [unowned self] in lookAtRotated() }))
+                tell: { [weak self] in self?.tell($0) }, lose: { [weak self] in self?.lose($0) },
+                gone: { [environment, id] in environment.log(id, Array($0.utf8)) },
+                isHeld: { [weak self] in self?.isHeld ?? true }, changed: { [weak self] in self?.lookAtRotated() }))
     }
 
     package var watchCount: Int {
@@ -83,7 +83,7 @@ package final class TailSource: EventSource {
                 arm()
             }
         }
-        links = LinkAnchors(path, hub: environment.inotify) { [weak self] in
+        links = LinkAnchors(path, hub: environment.inotify) { [weak self] _ in
             self?.linksFollowed()
             self?.look()
         }

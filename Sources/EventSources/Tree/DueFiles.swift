@@ -74,6 +74,9 @@ final class DueFiles {
     /// There are files that nobody was asked about yet.
     var isBusy: Bool { !waiting.isEmpty || asking > 0 }
 
+    /// Nobody was asked about some of them yet.
+    var isWaiting: Bool { !waiting.isEmpty }
+
     func add(_ file: FileTree.Reference) {
         waiting.append(file)
         plan()
@@ -140,7 +143,7 @@ final class DueFiles {
 
     private func wasAnswered() {
         asking -= 1
-        if !isBusy { idle() }
+        if !isBusy, !isOver { idle() }
     }
 
     private func answered(_ question: Question, _ answer: FileAnswer) {

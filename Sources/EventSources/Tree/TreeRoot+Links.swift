@@ -265,12 +265,13 @@ extension TreeRoot {
     }
 
     private func anchors(of link: TreeLinks.Link, _ reference: FileTree.Reference) -> LinkAnchors {
-        LinkAnchors(link.place, hub: hub, mask: maskOfEnds, isLazy: true) { [weak self] in self?.linkChanged(reference)
+        LinkAnchors(link.place, hub: hub, mask: maskOfEnds, isLazy: true) { [weak self] in
+            self?.linkChanged(reference, $0)
         }
     }
 
     private var maskOfEnds: InotifyMask {
-        events.contains(.attributes) ? [.closedAfterWriting, .attributes] : [.closedAfterWriting]
+        mask.intersection([.closedAfterWriting, .modified, .attributes])
     }
 
     private func noteFailure(of anchors: LinkAnchors, _ reference: FileTree.Reference) {
@@ -282,8 +283,10 @@ extension TreeRoot {
         if !links.unwatched.isEmpty { planPoll() }
     }
 
-    private func linkChanged(_ reference: FileTree.Reference) {
-        if !isOver, let id = tree.id(reference) { doubtLink(id) }
+    private func linkChanged(_ reference: FileTree.Reference, _ change: FolderEvent.Change) {
+        guard !isOver, let id = tree.id(reference) else { return }
+        guard case .modified = change else { return doubtLink(id) }
+        if !leavesForLater(tree.parent(of: id)) { tell(.modified, id) }
     }
 
     /// A node goes, and leaves its place to another link.
@@ -353,7 +356,8 @@ extension TreeRoot {
 
     private func lookAgainAtEnd(_ reference: FileTree.Reference) {
         guard let id = tree.id(reference) else { return }
-        links[reference]?.anchors?.follow()
+        // Where it leads may hang: it is followed when that has been looked at.
+        links[reference]?.anchors?.doubt()
         lookAtLink(id)
     }
 

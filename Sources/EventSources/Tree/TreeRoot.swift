@@ -17,7 +17,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// Microseconds in which a folder that came and goes again is nobody's news, where its coming is not.
     private static let fleeting = 2_000_000
 
-    unowned let owner: PathSource
+    /// Which lets go of its roots when it is closed: a root that is still at work then has its source as long as itself.
+    let owner: PathSource
     let path: [UInt8]
     private(set) var events: PathEvents
     var prune: PathPrune
@@ -108,9 +109,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// Renames whose reverse was told with them.
     var exchanged: Set<Exchange> = []
     private(set) lazy var due = DueFiles(
-        hub: hub, path: { [unowned self] in duePath($0) }, unchanged: { [unowned self] in owner.unchanged },
-        follows: { [unowned self] in owner.followsLinks }, pause: { [unowned self] in owner.pauseOfWriters },
-        beside: { [unowned self] work, then in
+        hub: hub, path: { [weak self] in self?.duePath($0) }, unchanged: { [owner] in owner.unchanged },
+        follows: { [owner] in owner.followsLinks }, pause: { [owner] in owner.pauseOfWriters },
+        beside: { [owner] work, then in
             owner.beside { () throws(SystemError) in
                 work()
             } then: {
@@ -233,13 +234,13 @@ final class TreeRoot: WatchedPath, TreeObserver {
     func disarm() {
         guard !isOver else { return }
         isOver = true
+        due.close()
+        forgetLinks()
+        giveUpWatches(of: tree)
         if hasArmed {
             hub.remove(self)
             if isArming { hub.endArming() }
         }
-        due.close()
-        forgetLinks()
-        giveUpWatches(of: tree)
         anchor?.disarm()
         anchor = nil
     }

@@ -74,7 +74,7 @@ final class AdoptedRun: OngoingRun {
             }
         }
         return try WatchedProcess(pid, descriptor, on: environment.core, epoll: environment.epoll) {
-            [unowned self] in processEnded($0)
+            [weak self] in self?.processEnded($0)
         }
     }
 

@@ -193,7 +193,7 @@ final class CommandRun: StartedRun {
         if let lines = started.lines { openedLines(lines) }
         pidfd = FileDescriptor(owning: started.pidfd)
         do throws(SystemError) {
-            token = try environment.epoll.add(started.pidfd, .readable) { [unowned self] _ in exited() }
+            token = try environment.epoll.add(started.pidfd, .readable) { [weak self] _ in self?.exited() }
         } catch {
             // Without a place in the epoll set its end would never be seen.
             try? Linux.kill(group: started.processID, signal: 9)

@@ -62,7 +62,7 @@ final class NotificationReceiver {
     private func listen() {
         guard let number = socket.number else { return }
         do throws(SystemError) {
-            token = try environment.epoll.add(number, .readable) { [unowned self] _ in hear() }
+            token = try environment.epoll.add(number, .readable) { [weak self] _ in self?.hear() }
         } catch {
             environment.logger.log(.err, "NOTIFY_SOCKET of a process cannot be read: \(error)")
         }

@@ -24,7 +24,7 @@ final class ProgressWatch {
     init(_ environment: RunEnvironment, tell: @escaping (String) -> Void) throws(SystemError) {
         core = environment.core
         self.tell = tell
-        receiver = try NotificationReceiver(environment) { [unowned self] in take($0) }
+        receiver = try NotificationReceiver(environment) { [weak self] in self?.take($0) }
     }
 
     /// There is a process; each command of a run is another one.

@@ -28,8 +28,8 @@ final class ReadinessWatch {
         self.ready = ready
         if case .line(let expression) = readiness { pattern = try? LinePattern(expression) } else { pattern = nil }
         guard case .notification = readiness else { return }
-        receiver = try NotificationReceiver(environment) { [unowned self] lines in
-            if lines.contains(where: { $0.elementsEqual("READY=1".utf8) }) { tell() }
+        receiver = try NotificationReceiver(environment) { [weak self] lines in
+            if lines.contains(where: { $0.elementsEqual("READY=1".utf8) }) { self?.tell() }
         }
     }
 

@@ -20,8 +20,8 @@ package final class RunSet {
     package init(_ environment: RunEnvironment) {
         self.environment = environment
         long = LongRuns(core: environment.core)
-        long.becameLong = { [unowned self] in becameLong($0) }
-        long.roomCame = { [unowned self] in runs[$0]?.keep() }
+        long.becameLong = { [weak self] in self?.becameLong($0) }
+        long.roomCame = { [weak self] in self?.runs[$0]?.keep() }
     }
 
     package func start(_ request: StartRequest) {
@@ -66,7 +66,8 @@ package final class RunSet {
         // The conditions first, as processes.
         return CommandRun(
             request, environment,
-            onward: { [unowned self] output in
+            onward: { [weak self] output in
+                guard let self else { return }
                 let run = make(output)
                 if hasGivenUp { run.giveUp() }
                 runs[request.run] = run
@@ -78,11 +79,11 @@ package final class RunSet {
 
     package func startWorker(_ request: StartRequest) {
         let id = request.run
-        let worker = StreamWorker(request, environment) { [unowned self] in
-            tryOneMore()
-        } ended: { [unowned self] in
-            workers[id] = nil
-            ended(id)
+        let worker = StreamWorker(request, environment) { [weak self] in
+            self?.tryOneMore()
+        } ended: { [weak self] in
+            self?.workers[id] = nil
+            self?.ended(id)
         }
         (runs[id], workers[id]) = (worker, worker)
         if hasGivenUp { worker.giveUp() }
@@ -137,7 +138,7 @@ package final class RunSet {
             runs[id] = run
             return run.adopt()
         }
-        let run = AdoptedRun(request, environment) { [unowned self] in ended(id) }
+        let run = AdoptedRun(request, environment) { [weak self] in self?.ended(id) }
         runs[id] = run
         run.begin(pidfd: pidfd, output: output)
         if runs[id] != nil, long.hasRoom(for: id) { run.keep() }

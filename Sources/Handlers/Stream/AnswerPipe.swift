@@ -30,7 +30,7 @@ final class AnswerPipe {
     /// Takes the reading end over, which does not block.
     func open(_ number: Int32) throws(SystemError) {
         descriptor = FileDescriptor(owning: number)
-        token = try epoll.add(number, .readable) { [unowned self] _ in turn(Self.bytesPerTurn) }
+        token = try epoll.add(number, .readable) { [weak self] _ in self?.turn(Self.bytesPerTurn) }
     }
 
     /// The worker has ended: takes what it left. An incomplete last line counts for nothing.

@@ -61,7 +61,7 @@ final class LinePipe<Mark> {
     /// Takes the writing end over, which does not block.
     func open(_ number: Int32) throws(SystemError) {
         descriptor = FileDescriptor(owning: number)
-        token = try epoll.add(number, []) { [unowned self] events in ready(events) }
+        token = try epoll.add(number, []) { [weak self] events in self?.ready(events) }
     }
 
     func append(_ mark: Mark) { waiting.append(.line(mark)) }

@@ -49,17 +49,17 @@ final class StreamWorker: OngoingRun {
         isAcknowledged = request.definition.value.stream?.isAcknowledged ?? false
         pipe = LinePipe(core: environment.core, epoll: environment.epoll)
         answers = AnswerPipe(core: environment.core, epoll: environment.epoll)
-        pipe.encode = { [unowned self] in text($0) }
-        pipe.wrote = { [unowned self] in wrote($0) }
-        pipe.broke = { [unowned self] in parts("closed its standard input") }
-        answers.read = { [unowned self] in heard($0) }
-        answers.ended = { [unowned self] in parts("closed $WATCHD_ACK_FD") }
+        pipe.encode = { [weak self] in self?.text($0) ?? [] }
+        pipe.wrote = { [weak self] in self?.wrote($0) }
+        pipe.broke = { [weak self] in self?.parts("closed its standard input") }
+        answers.read = { [weak self] in self?.heard($0) }
+        answers.ended = { [weak self] in self?.parts("closed $WATCHD_ACK_FD") }
     }
 
     func start() {
         var inner = environment
-        inner.send = { [unowned self] in pass($0) }
-        let process = CommandRun(request, inner, began: began, ended: {}) { [unowned self] in opened($0) }
+        inner.send = { [weak self] in self?.pass($0) }
+        let process = CommandRun(request, inner, began: began, ended: {}) { [weak self] in self?.opened($0) }
         self.process = process
         process.start()
     }
