@@ -87,6 +87,42 @@ import Testing
         }
     }
 
+    /// While nobody was there.
+    @Test(.enabled(if: getuid() == 0, "takes another user"))
+    func aFolderThatCannotBeReadIsNotDeleted() throws {
+        let text = """
+            [Path p]
+            Path=@/in
+            Recursive=yes
+            PollSec=1s
+            Events=changed
+            Initial=changed
+            Key=%p
+            Exec=/bin/sh -c 'echo "$WATCHD_EVENT $WATCHD_PATH"'
+            StandardOutput=append:@/told
+            """
+        let launcher = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        try Folder.with { folder in
+            let made = try Program.run(
+                ["sh", "-ec", "mkdir -p in/no/deep; echo >in/no/f; echo >in/no/deep/g; chown -R 65534:65534 ."],
+                folder: folder.path)
+            #expect(made.status == .exited(0))
+            for (round, isReadable) in [true, false, true].enumerated() {
+                try Linux.chmod(folder["in/no"], isReadable ? 0o755 : 0)
+                let watchd = try Watchd(folder, text, launcher: launcher)
+                try watchd.waitUntilReady()
+                let reason = "in/no cannot be read, tried again every 1s"
+                if !isReadable { try wait(for: "it to say so") { watchd.logText.contains(reason) } }
+                try folder.write("in/last\(round)", "")
+                try wait(for: "the last one") { folder.lines("told").contains { $0.hasSuffix("/in/last\(round)") } }
+                try watchd.waitUntilIdle()
+                try watchd.stop()
+            }
+            let told = folder.lines("told").map { $0.replacing(folder["in"], with: "in") }
+            #expect(told == ["written in/last0", "written in/last1", "written in/last2"], "\(folder.text("log"))")
+        }
+    }
+
     @Test func aboveMaxWatchesTheRestIsComparedUntilAReloadGivesMore() throws {
         try Watchd.run(
             Self.text("PollSec=200ms"), settings: "MaxWatches=12",

@@ -187,19 +187,6 @@ import WatchFile
         }
     }
 
-    @Test func aFolderThatCannotBeReadIsNotDeleted() throws {
-        guard getuid() != 0 else { return }
-        try with { setup in
-            try setup.begin()
-            try Linux.chmod(setup.folder["in/d"], 0)
-            defer { try? Linux.chmod(setup.folder["in/d"], 0o755) }
-            try setup.live { life in
-                try life.waitUntilCompared()
-                #expect(life.told == [])
-            }
-        }
-    }
-
     @Test func aLinkThatIsLedElsewhereIsAChangeOfAllBelow() throws {
         try with { setup in
             try shell("cd ..; mv in one; ln -s one in; mkdir two; echo >two/a; echo >two/n", setup)
