@@ -1,4 +1,6 @@
+import Dispatch
 import LinuxSystem
+import Synchronization
 
 /// A set of serial contexts for work that may block, or hang for ever: spawning, listing folders, looking at paths.
 ///
@@ -12,9 +14,22 @@ package final class Lanes {
 
     struct Lane {
         let context: Context
+        fileprivate let life = Life()
         /// Monotonic microsecond at which its job began; `nil`: idle.
         fileprivate(set) var busySince: Int64?
         fileprivate var job: Job?
+    }
+
+    /// When a job said last that it goes on.
+    fileprivate final class Life: Sendable {
+        let seen = Atomic<Int64>(0)
+    }
+
+    private static let key = DispatchSpecificKey<Life>()
+
+    /// To be called by a job now and then that works for long: it does not count as hung then. Elsewhere it does nothing.
+    package static func goesOn() {
+        DispatchQueue.getSpecific(key: key)?.seen.store(Linux.now(.monotonic), ordering: .relaxed)
     }
 
     fileprivate struct Job {
@@ -88,7 +103,9 @@ package final class Lanes {
     /// Lanes that have hung for longer than the patience, for people.
     package var hung: [String] {
         let now = Linux.now(.monotonic)
-        return lanes.values.filter { ($0.busySince ?? now) + Self.patience < now }.compactMap(\.job?.name).sorted()
+        return lanes.values.filter { lane in
+            max(lane.busySince ?? now, lane.life.seen.load(ordering: .relaxed)) + Self.patience < now
+        }.compactMap(\.job?.name).sorted()
     }
 
     /// Something is being done, or waits.
@@ -99,7 +116,9 @@ package final class Lanes {
 
     private func addLane() {
         lastLane += 1
-        lanes[lastLane] = Lane(context: Context("\(name).\(lastLane)"))
+        let lane = Lane(context: Context("\(name).\(lastLane)"))
+        lane.context.queue.setSpecific(key: Self.key, value: lane.life)
+        lanes[lastLane] = lane
         idle.append(lastLane)
     }
 

@@ -119,7 +119,8 @@ package struct FolderSnapshot: Sendable, Equatable {
         } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
             return
         }
-        for entry in names {
+        for (number, entry) in names.enumerated() {
+            if number & 1023 == 1023 { Lanes.goesOn() }
             let path = folder + (folder.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + entry.name
             guard var status = try Self.status(path) else { continue }
             if follows, status.kind == .symbolicLink {

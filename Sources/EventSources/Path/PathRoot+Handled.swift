@@ -141,10 +141,12 @@ extension PathRoot: RecordedPath {
 
 extension FolderSnapshot {
     /// As the store has them.
+    /// In the order of their bytes, which the store takes in several times faster than any other.
     func rows(isFolder: Bool) -> [(path: [UInt8], state: PathState)] {
-        entries.compactMap { name, stamp in
+        let rows = entries.compactMap { name, stamp -> (path: [UInt8], state: PathState)? in
             let state = stamp.state
             return state.kind == .nothing ? nil : (isFolder ? name : [], state)
         }
+        return rows.sorted { $0.path.lexicographicallyPrecedes($1.path) }
     }
 }

@@ -142,7 +142,8 @@ struct TreeScan: Sendable {
 
     private func entries(of folder: Int32, _ path: [UInt8]) throws(SystemError) -> [Entry] {
         var (entries, way) = ([Entry](), LinkWay?.none)
-        for entry in try Linux.readFolder(folder, of: path) {
+        for (number, entry) in try Linux.readFolder(folder, of: path).enumerated() {
+            if number & 1023 == 1023 { Lanes.goesOn() }
             do throws(SystemError) {
                 let own = try Linux.status(of: entry.name, in: folder)
                 let link = look(at: own, entry.name, path, &way)
@@ -152,6 +153,8 @@ struct TreeScan: Sendable {
                 // One that has gone by now is reported.
             }
         }
+        // The store takes in names in their order several times faster than in any other.
+        if entries.count > Self.entryLimit { entries.sort { $0.name.lexicographicallyPrecedes($1.name) } }
         return entries
     }
 
