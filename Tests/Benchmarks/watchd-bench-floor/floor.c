@@ -4,6 +4,8 @@
 //   watchd-bench-floor fifo PATH HANDLER FIFO             something was written into the FIFO at PATH
 //   watchd-bench-floor signal NUMBER HANDLER FIFO         the signal came
 //   watchd-bench-floor exit FILE HANDLER FIFO             the process named in FILE has ended
+//   watchd-bench-floor tree FOLDER FILE                  watches FOLDER and all below it, and writes a line into FILE for
+//                                                         each file that is closed after writing there
 //   watchd-bench-floor timer USEC,PHASE HANDLER FIFO      CLOCK_BOOTTIME is PHASE past a multiple of USEC (µs)
 //
 //   watchd-bench-floor spawn COUNT,WIDTH HANDLER FIFO     at once: so many runs of HANDLER, so many beside each other
@@ -16,6 +18,7 @@
 //   watchd-bench-floor pipe FIFO HANDLER REPORT COUNT     what comes out of FIFO goes to HANDLER --count REPORT COUNT
 //   watchd-bench-floor delegate CGROUP PROGRAM ARGUMENT…  becomes PROGRAM, in a new cgroup that is delegated to it
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -235,9 +238,59 @@ static _Noreturn void delegate(const char *group, char **program) {
     exit(1);
 }
 
+// A folder and all below it: its own watch first, then its entries. `path` has its name of `length` bytes.
+static void watch_tree(int inotify, int above, const char *name, char *path, size_t length) {
+    inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVE);
+    int folder = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return;
+    char entries[32768];
+    for (long size; (size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
+        for (long at = 0; at < size;) {
+            struct dirent64 *entry = (struct dirent64 *)(entries + at);
+            at += entry->d_reclen;
+            if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+            size_t added = strlen(entry->d_name) + 1;
+            if (length + added >= 4096) continue;
+            path[length] = '/';
+            strcpy(path + length + 1, entry->d_name);
+            watch_tree(inotify, folder, entry->d_name, path, length + added);
+            path[length] = 0;
+        }
+    }
+    close(folder);
+}
+
+// `tree FOLDER FILE`, for ever.
+static _Noreturn void tell_files(const char *folder, const char *told) {
+    static char path[4096];
+    static char events[65536] __attribute__((aligned(8)));
+    static char lines[2 * sizeof events];
+    strncpy(path, folder, sizeof path - 1);
+    epoll = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+    int inotify = check(inotify_init1(IN_CLOEXEC | IN_NONBLOCK), "inotify_init1");
+    int file = check(open(told, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), told);
+    watch(inotify, SOURCE);
+    watch_tree(inotify, AT_FDCWD, folder, path, strlen(path));
+    say_ready();
+    for (;;) {
+        struct epoll_event event;
+        epoll_wait(epoll, &event, 1, -1);
+        for (ssize_t size; (size = read(inotify, events, sizeof events)) > 0;) {
+            size_t filled = 0;
+            for (ssize_t at = 0; at < size;) {
+                struct inotify_event *next = (struct inotify_event *)(events + at);
+                at += (ssize_t)(sizeof *next + next->len);
+                if (next->mask & IN_CLOSE_WRITE && next->len) filled += (size_t)sprintf(lines + filled, "%s\n", next->name);
+            }
+            if (filled && write(file, lines, filled) < 0) exit(1);
+        }
+    }
+}
+
 int main(int count, char **arguments) {
     if (count == 6 && strcmp(arguments[1], "pipe") == 0) pipe_lines(arguments[2], arguments + 3);
     if (count > 3 && strcmp(arguments[1], "delegate") == 0) delegate(arguments[2], arguments + 3);
+    if (count == 4 && strcmp(arguments[1], "tree") == 0) tell_files(arguments[2], arguments[3]);
     if (count == 3 && strcmp(arguments[1], "lines") == 0) count_lines(arguments[2]);
     if (count != 5) return 2;
     const char *target = arguments[2];

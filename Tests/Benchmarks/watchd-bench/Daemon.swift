@@ -4,7 +4,7 @@ import LinuxSystem
 /// A daemon that is measured, watchd or the floor, with the benchmark as its service manager.
 final class Daemon {
     /// ms in which it must be ready, and in which it must have stopped.
-    private static let patience = 10_000
+    static let patience = 10_000
 
     let processID: Int32
     /// µs from just before its start to READY=1.
@@ -14,8 +14,10 @@ final class Daemon {
     private let notifyPath: String
 
     /// Starts it and waits until it is ready.
-    /// - Parameter name: of its files in the bed: `NAME.notify`, `NAME.log` (standard error).
-    init(_ name: String, _ arguments: [String], bed: Bed) throws {
+    /// - Parameters:
+    ///   - name: of its files in the bed: `NAME.notify`, `NAME.log` (standard error).
+    ///   - patience: ms in which it must be ready.
+    init(_ name: String, _ arguments: [String], bed: Bed, patience: Int = Daemon.patience) throws {
         let log = "\(bed.folder)/\(name).log"
         notifyPath = "\(bed.folder)/\(name).notify"
         notify = try Self.bind(notifyPath)
@@ -28,7 +30,7 @@ final class Daemon {
             throw error
         }
         do {
-            startTime = try waitUntilReady(bed) - started
+            startTime = try waitUntilReady(bed, patience) - started
         } catch {
             stop()
             let text = (try? Linux.readFile(log)).map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -81,8 +83,8 @@ final class Daemon {
     }
 
     /// µs at which READY=1 came.
-    private func waitUntilReady(_ bed: Bed) throws -> Int64 {
-        let deadline = Bed.now + Int64(Self.patience) * 1000
+    private func waitUntilReady(_ bed: Bed, _ patience: Int) throws -> Int64 {
+        let deadline = Bed.now + Int64(patience) * 1000
         while Bed.now < deadline {
             let ready = try Linux.poll([(notify, .readable), (pidfd, .readable)], timeout: 100)
             let now = Bed.now
@@ -95,6 +97,6 @@ final class Daemon {
                 throw Failure(message: "it has ended before it was ready")
             }
         }
-        throw Failure(message: "it is not ready after \(Self.patience / 1000) s")
+        throw Failure(message: "it is not ready after \(patience / 1000) s")
     }
 }

@@ -2,6 +2,7 @@
 struct Invocation {
     enum Verb: String, CaseIterable {
         case latency, idle, queue, timers, calendar, exit, store, lines, spawn, stream, budget, peers
+        case burst, tree, checkout
 
         static let list = allCases.map(\.rawValue).joined(separator: ", ")
     }
@@ -20,6 +21,9 @@ struct Invocation {
         watchd-bench stream [--rounds N] [--lines N] [--events N] [--json] [--watchd PATH]
         watchd-bench budget
         watchd-bench peers [--rounds N] [--events N] [--json] [--watchd PATH]
+        watchd-bench burst [--files N] [--folders N] [--rounds N] [--only WATCHER] [--json] [--watchd PATH]
+        watchd-bench tree [--folders N] [--files N] [--events N] [--rounds N] [--json] [--watchd PATH]
+        watchd-bench checkout [--files N] [--settle MS] [--rounds N] [--json] [--watchd PATH]
 
         latency   from an event to the moment its handler begins, for watchd and for a floor in C, in turn
           --kind      path, fifo, signal, exit or timer; without it all of them
@@ -87,6 +91,25 @@ struct Invocation {
           --rounds    rounds of each (5)
           --events    events of a round, for each of them (200)
 
+        burst     many new files at once: which of them watchd, a loop in C, inotifywait and incron tell of, in turn, and
+                  on how much of a processor
+          --files     new files (60000)
+          --folders   that they are made in, below the one that is watched; 0: in that one (0)
+          --rounds    rounds of each (3)
+          --only      watchd, floor, inotifywait or incron; without it all of them
+
+        tree      a large tree: time to be armed beside a loop in C and inotifywait, memory a folder and a file, and what
+                  an event costs then
+          --folders   folders (100000)
+          --files     in each of them (5)
+          --events    files that are made when it is armed (10000)
+          --rounds    rounds of each (3)
+
+        checkout  a git checkout, from its end to the start of the handler that gets all of its files
+          --files     that it changes (50000)
+          --settle    SettleSec=, in ms (200)
+          --rounds    checkouts (3)
+
           --json      one JSON object instead of the table
           --watchd    the program to measure (that beside watchd-bench)
 
@@ -108,6 +131,9 @@ struct Invocation {
     private(set) var spawn = SpawnBenchmark.Settings()
     private(set) var stream = StreamBenchmark.Settings()
     private(set) var store = StoreBenchmark.Settings()
+    private(set) var burst = BurstBenchmark.Settings()
+    private(set) var tree = TreeBenchmark.Settings()
+    private(set) var checkout = CheckoutBenchmark.Settings()
 
     /// - Parameter arguments: without the program's name.
     /// - Throws: a usage error.
@@ -181,6 +207,9 @@ struct Invocation {
         case ("--lines", "stream"): stream.lines = 1000 * (try number(option, value(), 1...100_000))
         case ("--events", "stream"): stream.events = try number(option, value(), 4...10_000_000)
         case (_, "store"): try takeStore(option, value)
+        case (_, "burst"): try takeBurst(option, value)
+        case (_, "tree"): try takeTree(option, value)
+        case (_, "checkout"): try takeCheckout(option, value)
         default: throw .usage("there is no option \(option)" + (verb.map { " of \($0)" } ?? " before the verb"))
         }
     }
@@ -202,6 +231,41 @@ struct Invocation {
         case "--starts": store.starts = try number(option, value(), 1...1000)
         case "--queries": store.queries = try number(option, value(), 1...1_000_000)
         default: throw .usage("there is no option \(option) of store")
+        }
+    }
+
+    private mutating func takeBurst(_ option: String, _ value: () -> String?) throws(Failure) {
+        switch option {
+        case "--files": burst.files = try number(option, value(), 1...10_000_000)
+        case "--folders": burst.folders = try number(option, value(), 0...100_000)
+        case "--rounds": burst.rounds = try number(option, value(), 1...1000)
+        case "--only":
+            let text = value() ?? ""
+            guard let watcher = Watcher(rawValue: text) else {
+                let names = Watcher.allCases.map(\.rawValue).joined(separator: " ")
+                throw .usage("--only is one of \(names), not “\(text)”")
+            }
+            burst.only = watcher
+        default: throw .usage("there is no option \(option) of burst")
+        }
+    }
+
+    private mutating func takeTree(_ option: String, _ value: () -> String?) throws(Failure) {
+        switch option {
+        case "--folders": tree.folders = try number(option, value(), 1...10_000_000)
+        case "--files": tree.files = try number(option, value(), 0...1000)
+        case "--events": tree.events = try number(option, value(), 1...1_000_000)
+        case "--rounds": tree.rounds = try number(option, value(), 1...1000)
+        default: throw .usage("there is no option \(option) of tree")
+        }
+    }
+
+    private mutating func takeCheckout(_ option: String, _ value: () -> String?) throws(Failure) {
+        switch option {
+        case "--files": checkout.files = try number(option, value(), 1...1_000_000)
+        case "--settle": checkout.settle = try number(option, value(), 1...60_000)
+        case "--rounds": checkout.rounds = try number(option, value(), 1...1000)
+        default: throw .usage("there is no option \(option) of checkout")
         }
     }
 

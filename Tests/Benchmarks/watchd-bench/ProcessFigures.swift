@@ -30,6 +30,17 @@ struct ProcessFigures {
         }
     }
 
+    /// µs that a process, those that it has started and those that these have started were on a processor, with those
+    /// that have been waited for (`proc_pid_stat(5)`: in hundredths of a second).
+    static func processorTime(ofTree process: Int32) -> Int64 {
+        let text = String(decoding: (try? Linux.readFile("/proc/\(process)/stat")) ?? [], as: UTF8.self)
+        let fields = text.split(separator: ")").last?.split(separator: " ").map { Int64($0) ?? 0 } ?? []
+        let own = fields.count > 14 ? 10_000 * fields[11...14].reduce(0, +) : 0
+        let children = (try? Linux.readFile("/proc/\(process)/task/\(process)/children")) ?? []
+        return String(decoding: children, as: UTF8.self).split(separator: " ").compactMap { Int32($0) }
+            .reduce(own) { $0 + processorTime(ofTree: $1) }
+    }
+
     /// Whether it has a descriptor of that process.
     static func hasPidfd(_ process: Int32, of other: Int32) -> Bool {
         let folder = "/proc/\(process)/fdinfo"

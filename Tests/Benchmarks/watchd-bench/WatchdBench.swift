@@ -54,6 +54,15 @@
 //
 // peers     From the close of a file to the handler's `main`, beside a loop of inotifywait.
 //
+// burst     Many new files at once, as one process makes them, for one watcher after the other: each writes a line for each
+//           file into a file of its own (inotifywait and the floor themselves, watchd and incron by a command), which is
+//           read when nothing has come for 3 s. The processor's time is that of the watcher and of all that it starts.
+//
+// tree      From the start to READY=1 for a large tree that was listed before, so that the kernel has it in mind. The
+//           memory is that of anonymous pages, for one folder, for all folders without files, and with files.
+//
+// checkout  Two branches in which all files differ; git changes from one to the other.
+//
 // budget    Ten operations on the way of an event, for `Tests/Benchmarks/check-budget`.
 //
 // All times are µs of CLOCK_MONOTONIC. Figures of rounds are given as their median and, in brackets, their range.
@@ -122,6 +131,15 @@ enum WatchdBench {
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .peers:
             let benchmark = PeersBenchmark(programs: programs, bed: bed, settings: invocation.latency)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .burst:
+            let benchmark = BurstBenchmark(programs: programs, bed: bed, settings: invocation.burst)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .tree:
+            let benchmark = TreeBenchmark(programs: programs, bed: bed, settings: invocation.tree)
+            show(try benchmark.run(), asJSON: invocation.isJSON)
+        case .checkout:
+            let benchmark = CheckoutBenchmark(programs: programs, bed: bed, settings: invocation.checkout)
             show(try benchmark.run(), asJSON: invocation.isJSON)
         case .queue, .timers, .calendar, .budget: break
         }
