@@ -259,7 +259,10 @@ extension TreeRoot {
             tree.setStamp(status, isFresh: false, of: node)
             enqueue(node, isRecovered ? [.isDeep, .isCompared] : .isDeep)
         case (false, false):
+            // What somebody writes into a FIFO, or to a device, stays with nobody.
+            let isSame = status.isSpecial && tree.isOfKind(status.kind, node) && tree[node].inode == status.inode
             tree.setStamp(status, isFresh: status.isFresh, of: node)
+            if isSame { return tree.clear([.isNew, .isDue, .isRecovered], node) }
             if isRecovered { tree.set(.isRecovered, node) }
             if status.kind == .regular { addDue(node) } else { tellWritten(node) }
         case (true, false), (false, true):

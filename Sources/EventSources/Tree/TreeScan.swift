@@ -182,6 +182,9 @@ extension SystemError {
 }
 
 extension FileStatus {
+    /// It has no content of its own: a FIFO, a socket or a device.
+    var isSpecial: Bool { ![.regular, .folder, .symbolicLink].contains(kind) }
+
     /// Another change may leave the times it has.
     var isFresh: Bool {
         FolderSnapshot.Stamp.isFresh(changed, at: Linux.now(.realtime))
