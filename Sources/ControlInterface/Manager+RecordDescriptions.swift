@@ -103,7 +103,7 @@ extension Manager {
           never_elapses: ?bool,
           # When watchd tries to arm it again, where it failed.
           next_try: ?string,
-          # inotify watches it uses.
+          # inotify watches it uses, each once; one that sources share is counted for each of them.
           watches: int,
           # Descriptors that it keeps open; those that sources share are not counted.
           descriptors: ?int,

@@ -11,6 +11,34 @@ import WatchFile
 
 /// `Recursive=yes` with the real kernel (Semantics.md, "Folders").
 @Suite("Trees", .ownThread) struct TreeTests {
+    @Test(arguments: [false, true]) func watchesAreCountedAsTheKernelDoes(isRecursive: Bool) throws {
+        try Folder.with { folder in
+            try TreeSetup.shell("mkdir -p in/a/b; touch in/f in/a/g; ln -s a/g in/l", in: folder.path)
+            let paths = ["in", "in/a", "in/f", "in/g", "in/a/g", "in/l"].map { folder[$0].pathBytes }
+            let trigger = PathTrigger(paths: paths, isRecursive: isRecursive)
+            try Rim.with {
+                PathSource($0, trigger, $1)
+            } then: { rim, source in
+                try wait(for: "a state") { rim.condition != nil }
+                let inotify = rim.core.queue.sync { rim.parts.value.environment.inotify.storeDescriptor }
+                try wait(for: "the same number") {
+                    let kernel = (try? Linux.inotifyWatches(inotify))?.count ?? 0
+                    return kernel > 3 && kernel == rim.on(source) { $0.watchCount }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func whatIsWrittenIntoAFIFOIsNoNews(polls: Bool) throws {
+        let polling = PathTrigger.Polling(isAlways: polls, interval: .milliseconds(20))
+        try TreeSetup.with(polling: polling, before: { try TreeSetup.shell("mkfifo fifo", in: $0["in"]) }) { setup in
+            try setup.shell("exec 3<>fifo; echo x >&3; echo > f")
+            try wait(for: "the file, not \(setup.told)") { setup.told.contains { $0.hasPrefix("written f") } }
+            try setup.settle()
+            #expect(!setup.told.contains { $0.contains("fifo") }, "\(setup.told)")
+        }
+    }
+
     @Test func whatStandsThereIsNoNews() throws {
         try TreeSetup.with(before: { try TreeSetup.shell("mkdir -p a/b; touch f a/b/g", in: $0["in"]) }) { setup in
             try setup.shell("echo > a/b/g; echo > a/new")

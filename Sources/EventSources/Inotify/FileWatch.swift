@@ -5,7 +5,7 @@ final class FileWatch: FolderObserver {
     let mask: InotifyMask
     private let hub: InotifyHub
     private let handler: () -> Void
-    private var watch: Int32?
+    private(set) var watch: Int32?
 
     /// Fails where a watch cannot be had.
     init?(_ file: Int32, _ mask: InotifyMask, hub: InotifyHub, handler: @escaping () -> Void) {

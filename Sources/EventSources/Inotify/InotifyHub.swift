@@ -223,6 +223,11 @@ package final class InotifyHub {
         try? Linux.inotifyRemove(inotify, watch: number)
     }
 
+    /// As the kernel counts them: the watches of folders of these trees, and others.
+    func count(of trees: [any TreeObserver], _ others: Set<Int32>) -> Int {
+        trees.isEmpty ? others.count : self.trees.count(of: trees, others)
+    }
+
     // MARK: Trees
 
     package func add(_ tree: any TreeObserver) { trees.add(tree) }

@@ -51,6 +51,20 @@ struct TreeWatches {
 
     var count: Int { places.count }
 
+    /// Watches of these trees, and others that may be among them.
+    func count(of trees: [any TreeObserver], _ others: Set<Int32>) -> Int {
+        let wanted = Set(trees.compactMap { numbers[ObjectIdentifier($0)] })
+        return places.reduce(others.count) { count, entry in
+            guard !others.contains(entry.key) else { return count }
+            let isOfThem =
+                switch entry.value {
+                case .one(let key): wanted.contains(key.tree)
+                case .many(let keys): keys.contains { wanted.contains($0.tree) }
+                }
+            return count + (isOfThem ? 1 : 0)
+        }
+    }
+
     var trees: [any TreeObserver] { Array(observers.values) }
 
     mutating func add(_ tree: any TreeObserver) {

@@ -63,7 +63,7 @@ final class LevelWatch: FolderObserver {
             longest: Int(clamping: min(levels.longestPause.microseconds, UInt64(Int.max / 4))))
     }
 
-    var watchCount: Int { watches.count }
+    var watchNumbers: Set<Int32> { Set(watches.values) }
 
     func close() {
         isClosed = true

@@ -35,7 +35,7 @@ final class LinkAnchors {
         self.changed = changed
     }
 
-    var watchCount: Int { anchors.values.reduce(0) { $0 + $1.watchCount } }
+    var watches: Set<Int32> { anchors.values.reduce(into: []) { $0.formUnion($1.watches) } }
 
     /// Why one of them is not watched.
     var failure: SystemError? { unwatched.values.first }

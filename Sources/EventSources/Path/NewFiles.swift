@@ -53,7 +53,7 @@ final class NewFiles {
         self.completed = completed
     }
 
-    var watchCount: Int { names.values.count { $0.watch != nil } }
+    var watches: [Int32] { names.values.compactMap { $0.watch?.watch } }
 
     func add(_ name: [UInt8]) {
         remove(name)

@@ -49,7 +49,8 @@ package final class PathAnchor: FolderObserver {
 
     /// The path's last component; empty for `/`.
     package var name: [UInt8] { components.last ?? [] }
-    package var watchCount: Int { levels.count }
+    package var watchCount: Int { watches.count }
+    var watches: Set<Int32> { Set(levels.map(\.watch)) }
 
     /// Why less is seen than there may be: a sentence.
     package var limit: String? {

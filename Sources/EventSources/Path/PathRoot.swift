@@ -135,9 +135,13 @@ final class PathRoot: FolderObserver, WatchedPath {
         anchor = PathAnchor(path, hub: hub) { [weak self] in self?.anchorChanged($0) }
     }
 
-    var watchCount: Int {
-        let ofLinks = links.values.reduce(rootLink?.watchCount ?? 0) { $0 + $1.watchCount }
-        return (anchor?.watchCount ?? 0) + (folder == nil ? 0 : 1) + newFiles.watchCount + ofLinks
+    var watches: Set<Int32> {
+        var all = anchor?.watches ?? []
+        if let folder { all.insert(folder) }
+        all.formUnion(newFiles.watches)
+        if let rootLink { all.formUnion(rootLink.watches) }
+        for link in links.values { all.formUnion(link.watches) }
+        return all
     }
     var isRecursive: Bool { false }
     /// The last name of the path.

@@ -35,7 +35,11 @@ package final class PathSource: EventSource {
         self.environment = environment
     }
 
-    package var watchCount: Int { roots.reduce(levels?.watchCount ?? 0) { $0 + $1.watchCount } }
+    /// Each once, by whichever of its paths it is watched.
+    package var watchCount: Int {
+        let others = roots.reduce(into: levels?.watchNumbers ?? []) { $0.formUnion($1.watches) }
+        return environment.inotify.count(of: roots.compactMap { $0 as? TreeRoot }, others)
+    }
 
     /// Microseconds: unchanged for so long, a file of which nobody knows whether it is being written is complete.
     var unchanged: Int { trigger.settle.map { Int(clamping: $0.quiet.microseconds) } ?? NewFiles.unchanged }

@@ -6,7 +6,8 @@ protocol WatchedPath: AnyObject {
     var path: [UInt8] { get }
     /// It holds whatever is below it, at any depth.
     var isRecursive: Bool { get }
-    var watchCount: Int { get }
+    /// inotify watches, but for those of the folders in it.
+    var watches: Set<Int32> { get }
     /// Why less is seen than there may be: a sentence.
     var limit: String? { get }
     /// The limit that leaves it without a watch of its own.

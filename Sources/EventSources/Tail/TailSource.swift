@@ -65,7 +65,7 @@ package final class TailSource: EventSource {
     }
 
     package var watchCount: Int {
-        (anchor?.watchCount ?? 0) + (links?.watchCount ?? 0) + (watch == nil ? 0 : 1) + (rotated?.watchCount ?? 0)
+        (anchor?.watchCount ?? 0) + (links?.watches.count ?? 0) + (watch == nil ? 0 : 1) + (rotated?.watchCount ?? 0)
     }
 
     package var descriptorCount: Int { (file?.number == nil ? 0 : 1) + (rotated?.descriptorCount ?? 0) }

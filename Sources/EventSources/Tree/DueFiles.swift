@@ -67,6 +67,7 @@ final class DueFiles {
     }
 
     var watchCount: Int { watches.count }
+    var watchNumbers: [Int32] { watches.values.compactMap(\.watch.watch) }
 
     /// Those that somebody writes.
     var written: [FileTree.Reference] { Array(watches.keys) }

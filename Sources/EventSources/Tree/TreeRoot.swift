@@ -144,10 +144,12 @@ final class TreeRoot: WatchedPath, TreeObserver {
     }
 
     var isRecursive: Bool { true }
-    var watchCount: Int {
-        let ofLinks = links.all.values.reduce(0) { $0 + ($1.anchors?.watchCount ?? 0) }
-        return owner.polls
-            ? 0 : (anchor?.watchCount ?? 0) + tree.folderCount - blind.count + due.watchCount + ofLinks
+    var watches: Set<Int32> {
+        if owner.polls { return [] }
+        var all = anchor?.watches ?? []
+        all.formUnion(due.watchNumbers)
+        for link in links.all.values { if let anchors = link.anchors { all.formUnion(anchors.watches) } }
+        return all
     }
     var isListing: Bool { isArming }
     /// A change that the source has no room for is compared when it has.

@@ -48,7 +48,7 @@ package enum ListSources: ControlMethod {
         package var neverElapses: Bool?
         /// When watchd tries to arm it again.
         package var nextTry: String?
-        /// inotify watches it uses.
+        /// inotify watches it uses, each once; one that sources share is counted for each of them.
         package var watches: Int
         /// Descriptors that it keeps open; those that sources share are not counted.
         package var descriptors: Int?
