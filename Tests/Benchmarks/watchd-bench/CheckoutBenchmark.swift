@@ -146,7 +146,7 @@ struct CheckoutResult: Encodable, CustomStringConvertible {
 
     var description: String {
         var table = Table()
-        table.add("", "git", "to the handler", "without SettleSec=", "told of", "CPU a file")
+        table.add("", "git", "to the handler", "beyond SettleSec=", "told of", "CPU a file")
         for (number, round) in rounds.enumerated() {
             table.add(
                 "round \(number + 1)", "\((Double(round.checkout) / 1_000_000).text(2)) s",
