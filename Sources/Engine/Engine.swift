@@ -38,7 +38,7 @@ package struct Engine: Sendable {
         case running, reloading, draining, drained
     }
 
-    package var phase: Phase { life.phase }
+    package private(set) var phase = Phase.running
     package internal(set) var settings: DaemonSettings
     /// When this engine was made: the daemon's start.
     package var started: Moment { clocks.started }
@@ -94,7 +94,12 @@ package struct Engine: Sendable {
     var holding = Holding()
     /// Changes of paths that are not handled yet.
     var handling = Handling()
-    var life = Life.starting { didSet { scheduler.surroundings.phase = life.phase } }
+    var life = Life.starting {
+        didSet {
+            phase = life.phase
+            scheduler.surroundings.phase = phase
+        }
+    }
     var journal: Journal
     var now: Moment { clocks.now }
     var actions: [Action] = []

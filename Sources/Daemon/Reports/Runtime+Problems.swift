@@ -1,6 +1,7 @@
 import Engine
 import EventSources
 import LinuxSystem
+import WatchFile
 
 /// `OnProblem=`, `OnSolved=`: the list of problems is made anew when it may have changed, and the engine tells.
 extension Runtime {
@@ -10,7 +11,12 @@ extension Runtime {
     private static let problemPatience = 10_000_000
 
     func problemsMayHaveChanged() {
-        if engine.tellsProblems { lookForProblems(in: Self.problemPause) }
+        if tellsProblems { lookForProblems(in: Self.problemPause) }
+    }
+
+    /// Somebody wants to be told. Asked after each input: only what is stored is read, for which nothing is copied.
+    private var tellsProblems: Bool {
+        !(engine.settings.onProblem.isEmpty && engine.settings.onSolved.isEmpty) && !isStopping
     }
 
     /// Plans the next look, unless an earlier one is planned.
@@ -25,7 +31,7 @@ extension Runtime {
 
     private func lookForProblems() {
         nextProblemLook = .max
-        guard engine.tellsProblems else { return }
+        guard tellsProblems else { return }
         lookAtClocks()
         withProblems { runtime, problems in
             runtime.handle(.problems(problems))

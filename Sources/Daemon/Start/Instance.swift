@@ -13,6 +13,8 @@ struct Instance {
 
     private let folder: [UInt8]
     private let secret: String
+    /// Also of processes of other users. Made once: each run asks for it.
+    let names: InstanceName
 
     /// With the secret of the state folder; where there is none yet, with a new one, which is put there. While nothing
     /// can be read or written there it is good for this life only, and what is started with it is not found again.
@@ -25,6 +27,7 @@ struct Instance {
     private init(_ folder: [UInt8], _ new: String) {
         self.folder = folder
         secret = Self.kept(folder, else: new) ?? new
+        names = InstanceName(folder: String(decoding: folder, as: UTF8.self), secret: Self.bytes(of: secret))
     }
 
     /// The instance in the folder, which perhaps could not be used before.
@@ -33,13 +36,11 @@ struct Instance {
     /// `/var/lib/watchd:0123456789abcdef0123456789abcdef`.
     var name: String { names.own }
 
-    /// Also of processes of other users.
-    var names: InstanceName {
+    private static func bytes(of secret: String) -> [UInt8] {
         let digits = Array(secret)
-        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+        return stride(from: 0, to: digits.count - 1, by: 2).compactMap {
             UInt8(String(digits[$0...$0 + 1]), radix: 16)
         }
-        return InstanceName(folder: String(decoding: folder, as: UTF8.self), secret: bytes)
     }
 
     // MARK: The file

@@ -49,7 +49,7 @@ package enum Input: Sendable {
     case runUsed(RunID, ResourceUsage)
     /// A running supervised process has become ready (`StartRequest.readiness`).
     case ready(RunID)
-    /// All that does not work now, for those who are told (`Engine.tellsProblems`).
+    /// All that does not work now, for those who are told (`OnProblem=`, `OnSolved=`).
     case problems([Problem])
     /// A run has gone on for so long that it is kept in mind beyond a crash of the daemon.
     case runIsLong(RunID)

@@ -52,7 +52,33 @@ package struct TraceContext: Hashable, Sendable {
     package var spanID: String { Self.digits(span) }
 
     /// As `TRACEPARENT` tells it.
-    package var header: String { "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")" }
+    package var header: String {
+        // In one piece: each run has it.
+        String(unsafeUninitializedCapacity: Self.size) { buffer in
+            var end = 0
+            func put(_ text: StaticString) {
+                for index in 0..<text.utf8CodeUnitCount { buffer[end + index] = text.utf8Start[index] }
+                end += text.utf8CodeUnitCount
+            }
+            func put(digits number: UInt64) {
+                for index in 0..<16 {
+                    let digit = UInt8(truncatingIfNeeded: number >> UInt64(60 - 4 * index)) & 0xF
+                    buffer[end + index] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                }
+                end += 16
+            }
+            put("00-")
+            put(digits: high)
+            put(digits: low)
+            put("-")
+            put(digits: span)
+            put(isSampled ? "-01" : "-00")
+            return end
+        }
+    }
+
+    /// Bytes of the header of this version.
+    private static let size = 55
 
     private static func digits(_ number: UInt64) -> String {
         let text = String(number, radix: 16)

@@ -4,7 +4,7 @@ import WatchFile
 /// `OnProblem=`, `OnSolved=` of `[Watchd]`: handlers are told what gets into the list of problems and what leaves it.
 extension Engine {
     /// Somebody wants to be told.
-    package var tellsProblems: Bool {
+    var tellsProblems: Bool {
         !(settings.onProblem.isEmpty && settings.onSolved.isEmpty) && !life.isStopping
     }
 

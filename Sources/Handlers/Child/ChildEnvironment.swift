@@ -25,6 +25,7 @@ package enum ChildEnvironment {
         var values: [(name: String, value: [UInt8])] = [
             ("PATH", Array(path.utf8)), ("LANG", Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
         ]
+        values.reserveCapacity(scalars.count)
         let own = queue + definition.environment
         for variable in (surroundings?.inherited ?? []) + own + (surroundings?.files ?? []) {
             values.removeAll { $0.name == variable.name }
@@ -51,7 +52,17 @@ package enum ChildEnvironment {
             values.removeAll { $0.name == "REMOTE_ADDR" || $0.name == "REMOTE_PORT" }
             values += [("REMOTE_ADDR", Array(address)), ("REMOTE_PORT", Array(port))]
         }
-        return values.map { Array($0.name.utf8) + [UInt8(ascii: "=")] + $0.value }
+        return values.map(text)
+    }
+
+    /// In one piece of memory.
+    private static func text(_ name: String, _ value: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(name.utf8.count + 1 + value.count)
+        text += name.utf8
+        text.append(UInt8(ascii: "="))
+        text += value
+        return text
     }
 
     /// Of a worker, which runs before there is an operation. `WATCHD_WORKER` is the number of its run, by which a later

@@ -122,8 +122,8 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// A member, if there is a value.
-    package mutating func write(_ name: String, _ value: (some JSONWritable)?, to object: inout Object) {
+    /// A member, if there is a value. Inlined, since most of the members of an event have none.
+    @inlinable package mutating func write(_ name: String, _ value: (some JSONWritable)?, to object: inout Object) {
         guard let value else { return }
         beginMember(name, of: &object)
         value.write(to: &self)
