@@ -69,8 +69,9 @@ import Varlink
             try shell("mkdir t u; echo >u/n; rm -r u t; touch d/tmp; rm d/tmp", lives.folder)
             try wait(for: "the first") { told(lives).contains("written d/n") }
             try lives.watchd.waitUntilIdle()
-            try lives.folder.write("told", "written d/n\n")
+            // Only now has all been told that there was to tell of `d/tmp`.
             try waitUntilStored(lives)
+            try lives.folder.write("told", "written d/n\n")
             if isKilled { lives.kill() } else { lives.stop() }
             try shell("rm -r f; mv d/e e; echo new >d/b; mkdir -p g/h; echo >g/h/y", lives.folder)
             try lives.start()
