@@ -1,4 +1,4 @@
-/// What logind tells of the machine's idleness (`org.freedesktop.login1(5)`), over the bus of the system. Confined to the
+/// The machine's idleness as logind tells it (`org.freedesktop.login1(5)`), over the bus of the system. Confined to the
 /// context of the bus.
 package final class LoginClient {
     private static let service = "org.freedesktop.login1"

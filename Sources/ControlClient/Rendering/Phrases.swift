@@ -14,7 +14,7 @@ enum Phrases {
         return number < 0 ? "-" + result : result
     }
 
-    /// What is said behind a change that the store does not know yet, and why: `; not stored yet: …`. Nothing if it does.
+    /// The words behind a change that the store does not know yet: `; not stored yet: …`. None if it does.
     static func unsaved(_ reason: String?, crash: String) -> String {
         reason.map { "; not stored yet: \($0); after a crash \(crash)" } ?? ""
     }

@@ -105,7 +105,7 @@ final class LinkAnchors {
         beside { [weak self] in self?.answered(change) }
     }
 
-    /// What has happened meanwhile shows in what is found now.
+    /// A change during the question shows in the state that is found now.
     private func answered(_ change: PathAnchor.Change) {
         isAsking = false
         guard !isOver else { return }

@@ -259,7 +259,7 @@ extension TreeRoot {
             tree.setStamp(status, isFresh: false, of: node)
             enqueue(node, isRecovered ? [.isDeep, .isCompared] : .isDeep)
         case (false, false):
-            // What somebody writes into a FIFO, or to a device, stays with nobody.
+            // A FIFO or a device keeps nothing of the bytes that are written into it.
             let isSame = status.isSpecial && tree.isOfKind(status.kind, node) && tree[node].inode == status.inode
             tree.setStamp(status, isFresh: status.isFresh, of: node)
             if isSame { return tree.clear([.isNew, .isDue, .isRecovered], node) }

@@ -201,6 +201,6 @@ final class AdoptedRun: OngoingRun {
 }
 
 extension HandlerDefinition {
-    /// What it is for is done by a service manager: `Unit=`, `RunIn=unit`.
+    /// A service manager does its work: `Unit=`, `RunIn=unit`.
     fileprivate var isDoneByManager: Bool { if case .unit = action { true } else { placement != nil } }
 }

@@ -20,7 +20,7 @@ final class BusLink {
     private let opened: (Bus) -> Void
     private let lost: (SourceCondition) -> Void
     private var bus: Bus?
-    /// Who is spoken to has answered on this connection.
+    /// The service at the other end has answered on this connection.
     private var isAnswered = false
     /// Connections so far.
     private var connections = 0
@@ -64,7 +64,7 @@ final class BusLink {
         disconnect()
     }
 
-    /// Who is spoken to is there.
+    /// The service at the other end is there.
     func isAgreed() { isAnswered = true }
 
     /// It has answered: the next pause begins short.

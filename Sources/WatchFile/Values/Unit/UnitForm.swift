@@ -42,7 +42,7 @@ enum UnitForm {
     case temporaryFolders
     /// A hash in hexadecimal numbers, or a file of it, whose property has `Path` behind its name.
     case rootHash
-    /// The same with `base64:…`.
+    /// The same, or `base64:…`.
     case rootSignature
     /// `[PARTITION:]OPTIONS`.
     case imageOptions
