@@ -10,9 +10,9 @@ import Systemd
 import TimeZoneFiles
 package import WatchFile
 
-/// The daemon as a whole: configuration, contexts, and the main thread that waits for the end.
+/// The daemon as a whole: configuration, contexts, and the main thread, which waits for events.
 ///
-///     main thread      parses, blocks signals, starts the contexts, then only waits
+///     main thread      parses, blocks signals, starts the contexts, then waits for the core's descriptors (`Reactor`)
 ///     watchd.core      the engine and every event source (`Runtime`)
 ///     watchd.lane.N    spawning
 ///     watchd.slow.N    looking at paths that may hang, listing folders, reading watch files
@@ -127,8 +127,7 @@ package struct Daemon {
         let containment = Self.isService ? Containment.begin() : Containment(reason: "watchd is no service")
         let logger = Logger(level: configuration.settings.logLevel)
         beginning.log(logger)
-        let core = Context("watchd.core")
-        let exit = DispatchSemaphore(value: 0)
+        let (core, reactor) = try Context.withReactor("watchd.core")
         armDispatchTimers(core)
 
         let parts = Parts(
@@ -140,16 +139,16 @@ package struct Daemon {
             let probes = PathProbes(core: core, lanes: slow)
             probes.ask(parts.configuration.sources.flatMap(\.trigger.paths)) {
                 do {
-                    let runtime = try Runtime(parts, core: core, slow: slow, probes: probes) { exit.signal() }
+                    let runtime = try Runtime(parts, core: core, slow: slow, probes: probes) { reactor.stop() }
                     runtime.start(serving: listener)
                 } catch {
                     failure.withLock { $0 = error }
-                    exit.signal()
+                    reactor.stop()
                 }
             }
         }
         // Not dispatchMain(), which would unblock every signal (Dispatch.md, fact 15).
-        exit.wait()
+        try reactor.run()
         logger.flush(seconds: 5)
         listener.removeSocketFile()
         if let error = failure.withLock({ $0 }) { throw error }

@@ -1,4 +1,5 @@
 package import Dispatch
+package import LinuxSystem
 
 /// A serial Dispatch queue that state is confined to. (*Queue* is kept for the handler queues of the watch file.)
 ///
@@ -6,9 +7,19 @@ package import Dispatch
 /// descriptors run out (Dispatch.md, facts 23–26).
 package struct Context: Sendable {
     package let queue: DispatchQueue
+    /// The wait for its descriptors, where it is not left to Dispatch.
+    private(set) var reactor: Reactor?
 
     /// `name` shows in backtraces: `watchd.core`.
     package init(_ name: String) { queue = DispatchQueue(label: name) }
+
+    /// A context whose read sources are handled on the thread that calls `Reactor.run`.
+    package static func withReactor(_ name: String) throws(SystemError) -> (Context, Reactor) {
+        var context = Context(name)
+        let reactor = try Reactor(for: context)
+        context.reactor = reactor
+        return (context, reactor)
+    }
 
     package func async(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 

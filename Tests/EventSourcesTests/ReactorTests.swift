@@ -1,0 +1,110 @@
+import Dispatch
+import LinuxSystem
+import ProgramKit
+import Synchronization
+import Testing
+
+@testable import EventSources
+
+@Suite("The wait of the main thread for a context", .ownThreadChain)
+struct ReactorTests {
+    /// A pipe whose read end is a source of a context with a reactor, which runs on a thread of its own.
+    private final class Rig: Sendable {
+        let core: Context
+        let reactor: Reactor
+        let hasEnded = Mutex(false)
+
+        init() throws { (core, reactor) = try Context.withReactor("test.core") }
+
+        func run() {
+            Context("test.main").async { [self] in
+                try? reactor.run()
+                hasEnded.withLock { $0 = true }
+            }
+        }
+
+        /// - Parameter handler: called on the context, with the read end.
+        func source(_ handler: @escaping @Sendable (Int32) -> Void) throws -> (QueueBound<ReadSource>, write: Int32) {
+            let (read, write) = try Linux.pipe(nonBlocking: true).split()
+            let source = core.queue.sync {
+                ReadSource(FileDescriptor(owning: read), on: core) { handler(read) }
+            }
+            return (QueueBound(source, to: core), write)
+        }
+
+        func end() throws {
+            reactor.stop()
+            try wait(for: "the end of the wait") { hasEnded.withLock { $0 } }
+        }
+    }
+
+    private static func write(_ descriptor: Int32, _ count: Int = 1) throws {
+        _ = try [UInt8](repeating: 1, count: count).withUnsafeBytes { bytes throws(SystemError) in
+            try Linux.write(descriptor, bytes)
+        }
+    }
+
+    private static func isWithoutReader(_ descriptor: Int32) throws -> Bool {
+        try Linux.poll([(descriptor, .writable)], timeout: 0)[0].contains(.error)
+    }
+
+    @Test func whatThereIsToReadIsHandledOnTheContextUntilItIsRead() throws {
+        let rig = try Rig()
+        let read = Mutex(0)
+        let (source, write) = try rig.source { [core = rig.core] descriptor in
+            core.assertIsCurrent()
+            // One byte of many: what is left is told again.
+            if let byte = try? Linux.read(descriptor, atMost: 1) { read.withLock { $0 += byte.count } }
+        }
+        try Self.write(write, 5)
+        rig.run()
+        try wait(for: "five bytes") { read.withLock { $0 } == 5 }
+        try Self.write(write, 2)
+        try wait(for: "two more") { read.withLock { $0 } == 7 }
+        rig.core.queue.sync { source.value.cancel() }
+        try rig.end()
+    }
+
+    @Test func aSourceThatIsStoppedByAnotherOfTheSameWaitIsNotTold() throws {
+        let rig = try Rig()
+        let told = Mutex<[Int]>([])
+        let others = Mutex<[QueueBound<ReadSource>]>([])
+        let writeEnds = try (0..<2).map { index in
+            let (source, write) = try rig.source { _ in
+                told.withLock { $0.append(index) }
+                // It has not read: without the stop it would be told for ever.
+                for source in others.withLock({ $0 }) { source.value.cancel() }
+            }
+            others.withLock { $0.append(source) }
+            return write
+        }
+        for end in writeEnds { try Self.write(end) }
+        rig.run()
+        // The read ends are closed on the context, after what was told.
+        try wait(for: "the stop of both") { try writeEnds.allSatisfy(Self.isWithoutReader) }
+        #expect(told.withLock { $0.count } == 1)
+        try rig.end()
+    }
+
+    @Test func workOfOtherThreadsAndEventsTakeTurns() throws {
+        let rig = try Rig()
+        let counts = Mutex((events: 0, works: 0))
+        let (source, write) = try rig.source { descriptor in
+            if (try? Linux.read(descriptor, atMost: 1)) != nil { counts.withLock { $0.events += 1 } }
+        }
+        rig.run()
+        for _ in 0..<1000 {
+            try Self.write(write)
+            rig.core.async { counts.withLock { $0.works += 1 } }
+        }
+        try wait(for: "all of both") { counts.withLock { $0 == (1000, 1000) } }
+        rig.core.queue.sync { source.value.cancel() }
+        try rig.end()
+    }
+
+    @Test func aStopBeforeTheWaitEndsItAtOnce() throws {
+        let rig = try Rig()
+        rig.reactor.stop()
+        try rig.reactor.run()
+    }
+}
