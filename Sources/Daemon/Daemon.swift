@@ -13,6 +13,7 @@ package import WatchFile
 /// The daemon as a whole: configuration, contexts, and the main thread, which waits for events.
 ///
 ///     main thread      parses, blocks signals, starts the contexts, then waits for the core's descriptors (`Reactor`)
+///     watchd.events    does the same
 ///     watchd.core      the engine and every event source (`Runtime`)
 ///     watchd.lane.N    spawning
 ///     watchd.slow.N    looking at paths that may hang, listing folders, reading watch files
@@ -147,15 +148,25 @@ package struct Daemon {
                 }
             }
         }
+        let hasMainEnded = DispatchSemaphore(value: 0)
+        Context("watchd.events").async {
+            try? reactor.run()
+            // It hangs in the start of a process.
+            guard hasMainEnded.wait(timeout: .now() + .seconds(1)) == .timedOut else { return }
+            logger.flush(seconds: 5)
+            listener.removeSocketFile()
+            Linux.exit(0)
+        }
         // Not dispatchMain(), which would unblock every signal (Dispatch.md, fact 15).
         try reactor.run()
+        hasMainEnded.signal()
         logger.flush(seconds: 5)
         listener.removeSocketFile()
         if let error = failure.withLock({ $0 }) { throw error }
     }
 
     /// Threads that watchd may have at once while nothing hangs: those above, Dispatch's own, and two to spare.
-    private static let threads = 16
+    private static let threads = 17
 
     /// Why it cannot be started.
     private struct Refusal: Error, CustomStringConvertible { var description: String }

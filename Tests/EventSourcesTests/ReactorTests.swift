@@ -12,14 +12,14 @@ struct ReactorTests {
     private final class Rig: Sendable {
         let core: Context
         let reactor: Reactor
-        let hasEnded = Mutex(false)
+        let ended = Mutex(0)
 
         init() throws { (core, reactor) = try Context.withReactor("test.core") }
 
         func run() {
             Context("test.main").async { [self] in
                 try? reactor.run()
-                hasEnded.withLock { $0 = true }
+                ended.withLock { $0 += 1 }
             }
         }
 
@@ -32,9 +32,9 @@ struct ReactorTests {
             return (QueueBound(source, to: core), write)
         }
 
-        func end() throws {
+        func end(_ count: Int = 1) throws {
             reactor.stop()
-            try wait(for: "the end of the wait") { hasEnded.withLock { $0 } }
+            try wait(for: "the end of \(count) threads") { ended.withLock { $0 } == count }
         }
     }
 
@@ -100,6 +100,73 @@ struct ReactorTests {
         try wait(for: "all of both") { counts.withLock { $0 == (1000, 1000) } }
         rig.core.queue.sync { source.value.cancel() }
         try rig.end()
+    }
+
+    /// What was done in a job, and where.
+    private final class Work: Sendable {
+        let gate = DispatchSemaphore(value: 0)
+        let notes = Mutex<[String]>([])
+
+        var job: Reactor.Job {
+            { [self] in
+                notes.withLock { $0.append("begun") }
+                gate.wait()
+                return { [self] in notes.withLock { $0.append("rest") } }
+            }
+        }
+
+        func has(_ expected: [String]) -> Bool { notes.withLock { $0 } == expected }
+    }
+
+    @Test func aThreadIsLentWhileAnotherWaits() throws {
+        let (rig, work) = (try Rig(), Work())
+        let lent = Mutex<[Bool]>([])
+        let (source, write) = try rig.source { [reactor = rig.reactor] descriptor in
+            guard (try? Linux.read(descriptor, atMost: 1)) != nil else { return }
+            lent.withLock { $0.append(reactor.lend(to: work.job)) }
+        }
+        rig.run()
+        rig.run()
+        // A thread that has not begun to wait cannot be left alone.
+        try wait(for: "a thread that is lent") {
+            try Self.write(write)
+            return work.has(["begun"])
+        }
+        let before = lent.withLock { $0.count }
+        for number in 1...3 {
+            try Self.write(write)
+            try wait(for: "events while the job goes on") { lent.withLock { $0.count } >= before + number }
+        }
+        #expect(lent.withLock { $0.count(where: \.self) } == 1)
+        work.gate.signal()
+        try wait(for: "the rest on the context") { work.has(["begun", "rest"]) }
+        rig.core.queue.sync { source.value.cancel() }
+        try rig.end(2)
+    }
+
+    @Test func aJobOutsideOfAnEventIsRefused() throws {
+        let (rig, work) = (try Rig(), Work())
+        rig.run()
+        rig.run()
+        #expect(rig.core.sync { rig.reactor.lend(to: work.job) } == false)
+        try rig.end(2)
+    }
+
+    @Test func aThreadThatHangsInAJobDoesNotHoldUpTheEnd() throws {
+        let (rig, work) = (try Rig(), Work())
+        let (source, write) = try rig.source { [reactor = rig.reactor] descriptor in
+            if (try? Linux.read(descriptor, atMost: 1)) != nil { _ = reactor.lend(to: work.job) }
+        }
+        rig.run()
+        rig.run()
+        try wait(for: "a thread that is lent") {
+            try Self.write(write)
+            return work.has(["begun"])
+        }
+        try rig.end(1)
+        work.gate.signal()
+        try rig.end(2)
+        rig.core.queue.sync { source.value.cancel() }
     }
 
     @Test func aStopBeforeTheWaitEndsItAtOnce() throws {

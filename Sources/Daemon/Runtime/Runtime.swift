@@ -147,7 +147,7 @@ final class Runtime {
         self.inotify = inotify
         let send: (Input) -> Void = { [unowned self] in handle($0) }
         let units = UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)
-        let lanes = Lanes(core: core, count: min(4, max(2, Linux.processorCount)))
+        let lanes = Lanes(core: core, count: min(4, max(2, Linux.processorCount)), borrows: true)
         self.lanes = lanes
         let handled = HandledPaths(snapshots, core: core, slow: slow, hub: inotify)
         self.handled = handled

@@ -25,7 +25,7 @@ package struct Context: Sendable {
 
     /// Here and now, alone as ever on this context: where nothing goes on there, no other thread has to wake up for it;
     /// else it waits for its turn. Never from a context that this one waits for.
-    package func sync(_ work: () -> Void) { queue.sync(execute: work) }
+    package func sync<Result>(_ work: () -> Result) -> Result { queue.sync(execute: work) }
 
     /// Once, after this many microseconds of the monotonic clock.
     package func after(_ microseconds: Int, _ work: @escaping @Sendable () -> Void) {

@@ -35,7 +35,7 @@ package final class Lanes {
     fileprivate struct Job {
         var name: String?
         var isInOrder: Bool
-        var work: @Sendable () -> Void
+        var work: Reactor.Job
     }
 
     private let core: Context
@@ -49,6 +49,7 @@ package final class Lanes {
     private let name: String
     private let count: Int
     private let replacement: Int64
+    private let borrows: Bool
     private var bound: QueueBound<Lanes> { QueueBound(self, to: core) }
 
     private struct Waiting {
@@ -77,11 +78,16 @@ package final class Lanes {
     ///   - name: of the contexts, which get numbers.
     ///   - count: of lanes that have not been given up.
     ///   - replacement: microseconds after which a lane is replaced if somebody waits for one.
-    package init(core: Context, name: String = "watchd.lane", count: Int, replacement: Int64 = Lanes.patience) {
+    ///   - borrows: a lane's job may run on a thread of the core's reactor instead of the lane's own.
+    package init(
+        core: Context, name: String = "watchd.lane", count: Int, replacement: Int64 = Lanes.patience,
+        borrows: Bool = false
+    ) {
         self.core = core
         self.name = name
         self.count = count
         self.replacement = replacement
+        self.borrows = borrows
         for _ in 0..<count { addLane() }
     }
 
@@ -91,12 +97,21 @@ package final class Lanes {
     ///   - name: whose it is, for people; `nil`: somebody else says when it hangs.
     ///   - inOrder: one at a time of those of that name, in the order of the calls.
     package func submit(_ name: String?, inOrder: Bool = false, _ work: @escaping @Sendable () -> Void) {
-        let job = Job(name: name, isInOrder: inOrder && name != nil, work: work)
+        let job = Job(name: name, isInOrder: inOrder && name != nil) {
+            work()
+            return {}
+        }
         if job.isInOrder, let name {
             guard following[name] == nil else { return following[name, default: []].append(job) }
             following[name] = []
         }
         waiting.append(job)
+        assign()
+    }
+
+    /// Runs `work` on a lane, and then on the core what it returns.
+    package func start(_ name: String, _ work: @escaping Reactor.Job) {
+        waiting.append(Job(name: name, isInOrder: false, work: work))
         assign()
     }
 
@@ -126,12 +141,20 @@ package final class Lanes {
         while !waiting.isEmpty, let number = idle.popLast(), let job = waiting.popFirst() {
             lanes[number]?.busySince = Linux.now(.monotonic)
             lanes[number]?.job = job
-            lanes[number]?.context.async { [core, bound] in
-                job.work()
-                core.async { bound.value.finished(number) }
+            run(on: number) { [bound] in
+                let rest = job.work()
+                return {
+                    rest()
+                    bound.value.finished(number)
+                }
             }
         }
         planCheck()
+    }
+
+    private func run(on number: Int, _ work: @escaping Reactor.Job) {
+        if borrows, let reactor = core.reactor, reactor.lend(to: work) { return }
+        lanes[number]?.context.async { [core] in core.async(work()) }
     }
 
     private func finished(_ number: Int) {

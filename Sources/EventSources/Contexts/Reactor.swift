@@ -1,24 +1,37 @@
 package import LinuxSystem
 
-/// The wait of the main thread for the descriptors of a context, whose handlers run on that thread and in the context.
+/// The wait for the descriptors of a context: the thread that waits enters the context itself (`Context.sync`) to handle
+/// an event.
 ///
-/// A read source of Dispatch wakes two threads for each event: the manager, which waits, and a worker, which handles.
-/// Here the thread that waits enters the context itself (`Context.sync`), so that an event wakes one.
+/// A read source of Dispatch wakes two threads for each event: the manager, which waits, and a worker, which handles;
+/// and a lane is a third. Here one thread waits, handles, and starts the process that the event asks for (`lend`).
+/// While it does that, and if that hangs, another thread of the reactor waits.
 package final class Reactor: Sendable {
-    /// Reports taken in one wait.
-    private static let reportsPerWait = 16
+    /// Work outside of the context. It returns what is left to do in it.
+    package typealias Job = @Sendable () -> @Sendable () -> Void
+
+    private typealias Entry = (descriptor: Int32, handler: () -> Void)
+
     /// The token of `stop`; those of descriptors count from one.
     private static let stopToken: UInt64 = 0
 
-    private final class Entries {
-        var handlers: [UInt64: () -> Void] = [:]
+    private final class State {
+        var entries: [UInt64: Entry] = [:]
         var lastToken = Reactor.stopToken
+        /// Threads in `run`.
+        var threads = 0
+        /// Threads that run a job.
+        var lent = 0
+        /// A thread of the reactor is in the context, and could be lent.
+        var canLend = false
+        /// The job it was lent to.
+        var job: Job?
     }
 
     private let epoll: Int32
     /// Both ends of the pipe that ends the wait.
     private let stopEnds: (read: Int32, write: Int32)
-    private let entries: QueueBound<Entries>
+    private let state: QueueBound<State>
 
     /// Lives as long as the program.
     init(for context: Context) throws(SystemError) {
@@ -26,40 +39,74 @@ package final class Reactor: Sendable {
         stopEnds = try Linux.pipe(nonBlocking: true).split()
         try Linux.epollAdd(set.rawValue, stopEnds.read, .readable, token: Self.stopToken)
         epoll = set.release()
-        entries = QueueBound(Entries(), to: context)
+        state = QueueBound(State(), to: context)
     }
 
     /// Calls `handler` on the context while there is something to read. The descriptor is to be removed before it is
     /// closed. To be called on the context.
     func add(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> UInt64 {
-        let entries = entries.value
-        entries.lastToken += 1
-        try Linux.epollAdd(epoll, descriptor, .readable, token: entries.lastToken)
-        entries.handlers[entries.lastToken] = handler
-        return entries.lastToken
+        let state = state.value
+        state.lastToken += 1
+        try Linux.epollAdd(epoll, descriptor, [.readable, .oneShot], token: state.lastToken)
+        state.entries[state.lastToken] = (descriptor, handler)
+        return state.lastToken
     }
 
     /// No handler is called afterwards. To be called on the context.
-    func remove(_ token: UInt64, _ descriptor: Int32) {
-        entries.value.handlers[token] = nil
+    func remove(_ token: UInt64) {
+        guard let entry = state.value.entries.removeValue(forKey: token) else { return }
         // It is in the set, so the kernel has no reason to refuse; if it did, its reports would find no handler.
-        try? Linux.epollRemove(epoll, descriptor)
+        try? Linux.epollRemove(epoll, entry.descriptor)
     }
 
-    /// Waits and handles until `stop`. To be called on a thread that no context uses.
+    /// Runs `job` on the thread that is in the context as soon as it has left it; false: no thread can be spared. One
+    /// always waits for events. To be called on the context.
+    func lend(to job: @escaping Job) -> Bool {
+        let state = state.value
+        guard state.canLend, state.job == nil else { return false }
+        state.job = job
+        return true
+    }
+
+    /// Waits and handles until `stop`. To be called on threads that no context uses, at least one.
     package func run() throws(SystemError) {
-        while true {
-            for report in try Linux.epollWait(epoll, atMost: Self.reportsPerWait, timeout: -1) {
-                if report.token == Self.stopToken { return }
-                // A handler before it may have removed it.
-                entries.context.sync { entries.value.handlers[report.token]?() }
+        let context = state.context
+        context.sync { state.value.threads += 1 }
+        // One at a time: a job must not hold up the next.
+        while let report = try Linux.epollWait(epoll, atMost: 1, timeout: -1).first, report.token != Self.stopToken {
+            var job = context.sync { turn { handle(report.token) } }
+            while let running = job {
+                let rest = running()
+                job = context.sync {
+                    state.value.lent -= 1
+                    return turn(rest)
+                }
             }
         }
     }
 
-    /// Ends `run`, now or as soon as it is called. From any thread.
+    /// Ends `run` on all threads, now or as soon as it is called. From any thread.
     package func stop() {
         // EAGAIN: it is to end anyway.
         _ = try? withUnsafeBytes(of: UInt8(1)) { byte throws(SystemError) in try Linux.write(stopEnds.write, byte) }
+    }
+
+    private func turn(_ work: () -> Void) -> Job? {
+        let state = state.value
+        state.canLend = state.threads - state.lent > 1
+        work()
+        state.canLend = false
+        guard let job = state.job.take() else { return nil }
+        state.lent += 1
+        return job
+    }
+
+    private func handle(_ token: UInt64) {
+        // Another thread may have removed it.
+        guard let entry = state.value.entries[token] else { return }
+        entry.handler()
+        guard state.value.entries[token] != nil else { return }
+        // It was in the set a moment ago, and only memory of the kernel could be missing, of which this takes none.
+        try? Linux.epollModify(epoll, entry.descriptor, [.readable, .oneShot], token: token)
     }
 }

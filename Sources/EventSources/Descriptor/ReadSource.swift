@@ -16,7 +16,7 @@ package final class ReadSource {
         self.descriptor = descriptor
         if let reactor = context.reactor, let token = try? reactor.add(descriptor, handler) {
             stop = {
-                reactor.remove(token, descriptor)
+                reactor.remove(token)
                 // Its handler may be what stops it, and may read once more.
                 context.async { FileDescriptor(owning: descriptor).close() }
             }

@@ -88,9 +88,9 @@ final class CommandRun: StartedRun {
             // As from a lane: later, when the caller is done.
             return environment.core.async { [bound] in bound.value.spawned(.failure(failure)) }
         }
-        environment.lanes.submit(name) { [bound, child, core = environment.core] in
+        environment.lanes.start(name) { [bound, child] in
             let result = Swift.Result { () throws(Child.Failure) in try child.start() }
-            core.async { bound.value.spawned(result) }
+            return { bound.value.spawned(result) }
         }
     }
 

@@ -92,9 +92,9 @@ final class ServiceRun: StartedRun, UnitListener {
 
     func start() {
         guard let request else { return }
-        environment.lanes.submit(name) { [bound, unit, nice = environment.nice, core = environment.core] in
+        environment.lanes.start(name) { [bound, unit, nice = environment.nice] in
             let result = Swift.Result { () throws(Child.Failure) in try ServicePlan(request, unit, nice: nice) }
-            core.async { bound.value.prepared(result) }
+            return { bound.value.prepared(result) }
         }
     }
 

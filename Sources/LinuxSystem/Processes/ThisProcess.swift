@@ -14,6 +14,9 @@ extension Linux {
     /// `getpriority(2)`: the nice value of the calling thread.
     package static var nice: Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
 
+    /// `exit(3)`: from any thread.
+    package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
+
     /// `sched_getaffinity(2)`: the processors that this process may run on, at least 1.
     package static var processorCount: Int { Int(clinux_processor_count()) }
 
