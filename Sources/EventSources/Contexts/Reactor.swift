@@ -12,6 +12,8 @@ package final class Reactor: Sendable {
 
     private typealias Entry = (descriptor: Int32, handler: () -> Void)
 
+    /// Once: `handle` asks anew. (A literal would be built by generic code each time.)
+    private static let interest: EpollEvents = [.readable, .oneShot]
     /// The token of `stop`; those of descriptors count from one.
     private static let stopToken: UInt64 = 0
 
@@ -47,7 +49,7 @@ package final class Reactor: Sendable {
     func add(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> UInt64 {
         let state = state.value
         state.lastToken += 1
-        try Linux.epollAdd(epoll, descriptor, [.readable, .oneShot], token: state.lastToken)
+        try Linux.epollAdd(epoll, descriptor, Self.interest, token: state.lastToken)
         state.entries[state.lastToken] = (descriptor, handler)
         return state.lastToken
     }
@@ -107,6 +109,6 @@ package final class Reactor: Sendable {
         entry.handler()
         guard state.value.entries[token] != nil else { return }
         // It was in the set a moment ago, and only memory of the kernel could be missing, of which this takes none.
-        try? Linux.epollModify(epoll, entry.descriptor, [.readable, .oneShot], token: token)
+        try? Linux.epollModify(epoll, entry.descriptor, Self.interest, token: token)
     }
 }

@@ -39,6 +39,9 @@ package final class InotifyHub {
     /// the other, but not as one.
     private static let renamePatience = 5_000
 
+    /// Of the folder itself. (A literal would be built by generic code each time.)
+    private static let ofItself: InotifyMask = [.selfDeleted, .selfMoved, .unmounted]
+
     private let context: Context
     /// `nil`: none could be had yet.
     private var inotify: Int32?
@@ -368,7 +371,7 @@ package final class InotifyHub {
         switch event.mask {
         case let mask where mask.contains(.overflowed): overflow()
         case let mask where mask.contains(.movedFrom): moved = event
-        case let mask where !mask.isDisjoint(with: [.selfDeleted, .selfMoved, .unmounted]): selfChanged(event)
+        case let mask where !mask.isDisjoint(with: Self.ofItself): selfChanged(event)
         case let mask where mask.contains(.ignored): watchEnded(event)
         default: if let change = Self.changeOfName(event.mask) { deliver(event, change) }
         }

@@ -427,11 +427,12 @@ final class PathRoot: FolderObserver, WatchedPath {
                 replaced()
             } else {
                 let status = try? Linux.lstat(path)
+                let hasExisted = exists
                 exists = status != nil
                 keepOrTake(event)
                 // It leads elsewhere, or is no link any more.
                 if event.change.isOfName, status?.kind == .symbolicLink || rootLink != nil { rearmWhenAnswered() }
-                owner.rootChanged()
+                if exists != hasExisted { owner.rootChanged() }
             }
         }
     }
