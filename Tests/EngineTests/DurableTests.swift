@@ -222,6 +222,34 @@ import WatchFile
         #expect(fixture.starts.map(\.definition.value.name) == ["n", "c"])
     }
 
+    @Test func theWaitForTheStoreIsNoPartOfTheTimeThatARunTakes() throws {
+        let fixture = EngineFixture(Self.configuration())
+        fixture.emit("c")
+        fixture.send(.store(.failing("no space left")))
+        fixture.advance(seconds: 7)
+        fixture.send(.store(.working))
+        let run = try #require(fixture.starts.first?.run)
+        fixture.spawn(run)
+        #expect(fixture.engine.operation(1)?.started == fixture.now.realtime)
+        fixture.advance(seconds: 2)
+        fixture.end(run)
+        let view = try #require(fixture.ended.first)
+        #expect(try (view.ended ?? 0) - #require(view.started) == 2_000_000)
+    }
+
+    @Test func whatIsCancelledBeforeTheStoreHasItHasNotStarted() throws {
+        let fixture = EngineFixture(Self.configuration())
+        fixture.emit("c")
+        fixture.send(.store(.failing("no space left")))
+        let run = try #require(fixture.starts.first?.run)
+        fixture.cancel(1)
+        #expect(fixture.engine.isUnwanted(run) && fixture.engine.isStarting(run))
+        fixture.send(.store(.working))
+        fixture.send(.runEnded(run, nil))
+        let view = try #require(fixture.ended.first)
+        #expect(view.started == nil && view.result == .cancelled && view.reason == "cancelled before it ran")
+    }
+
     @Test func whatWaitsForAStoreThatFailsBeforeItStartsIsNotShownAsRunning() {
         let fixture = EngineFixture(Self.configuration())
         fixture.emit("c")

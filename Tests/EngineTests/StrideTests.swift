@@ -39,6 +39,19 @@ struct StrideTests {
         #expect(fixture.counters(handler: "h")?[.running] == 5 && fixture.queue("q")?.running == 1)
     }
 
+    @Test func itHasStartedWithItsFirstPart() throws {
+        let fixture = fixture(4, queue: .serial("q"))
+        fixture.resume("q")
+        let started = fixture.now.realtime
+        for _ in 1...2 {
+            fixture.spawn(fixture.runs[0])
+            #expect(fixture.engine.operation(1)?.started == started)
+            fixture.advance(seconds: 5)
+            fixture.endFirst()
+        }
+        #expect(fixture.ended.first?.started == started)
+    }
+
     @Test func itIsDoneWhenAllAreWithOneResult() {
         let fixture = fixture(5) { $0.completions.success = ["told"] }
         fixture.resume("q")

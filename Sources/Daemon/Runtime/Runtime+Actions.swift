@@ -19,7 +19,11 @@ extension Runtime {
     /// An action that had to wait for the store.
     private func performOne(_ action: Action) {
         switch action {
-        case .start(let request): if engine.isStarting(request.run) { start(request) }
+        case .start(let request):
+            guard engine.isStarting(request.run) else { return }
+            // What was cancelled meanwhile never runs.
+            if engine.isUnwanted(request.run) { return handle(.runEnded(request.run, nil)) }
+            start(request)
         case .hand(let line, let worker):
             guard let pid = engine.holder(of: line.run, worker) else { return }
             hand(line, worker)

@@ -448,10 +448,13 @@ extension Engine {
 
     /// Whether a start that waited for the store is still wanted.
     package func isStarting(_ id: RunID) -> Bool {
-        guard !life.isDrained, let ref = operations.ref(id: id.operation) else { return false }
-        return Int(operations[ref].progress.attempt) == id.attempt
-            && operations[ref].runs.contains { $0.part == id.part && !$0.hasBegun }
+        !life.isDrained && running(id).map { !run(at: $0).hasBegun } ?? false
     }
+
+    /// It is to end before it has begun.
+    package func isUnwanted(_ id: RunID) -> Bool { running(id).map { run(at: $0).ending != nil } ?? false }
+
+    private func run(at place: (ref: OperationRef, index: Int)) -> Run { operations[place.ref].runs[place.index] }
 
     func view(_ ref: OperationRef) -> OperationView { view(operations[ref], isEnding: false) }
 
@@ -464,8 +467,7 @@ extension Engine {
             events: tracedEvents(operation), entries: operation.entries.count,
             deliveries: operation.entries.deliveries, depth: Int(operation.descent.depth),
             submitted: operation.times.submitted,
-            started: operation.runs.first?.started
-                ?? (operation.progress.isRunning ? splits[operation.id]?.started : nil),
+            started: started(operation),
             attempt: Int(operation.progress.attempt),
             pid: operation.runs.lazy.compactMap(\.pid).first)
         view.trace = trace(of: operation)
@@ -496,6 +498,15 @@ extension Engine {
             view.waitReason = wait.code
         }
         return view
+    }
+
+    /// When its attempt began; `nil`: it has not, or is ended before any of it ran.
+    private func started(_ operation: Operation) -> Int64? {
+        if operation.record.isDurable, !operation.runs.isEmpty, operation.runs.allSatisfy(\.isEndedUnbegun) {
+            return nil
+        }
+        guard !splits.isEmpty, let split = splits[operation.id] else { return operation.runs.first?.started }
+        return operation.progress.isRunning ? split.started : nil
     }
 
     /// Stored events held by a source that does not exist (any more).

@@ -203,7 +203,7 @@ extension Engine {
             if let reason = journal.failure {
                 trail.takeBack { $0.code == .started && $0.operation == ref.id }
                 note(.store, ref, detail: .text("operation \(ref.id) waits for the store: \(reason)"))
-            } else {
+            } else if !operations[ref].runs.allSatisfy(\.isEndedUnbegun) {
                 note(.started, ref)
             }
         }

@@ -47,6 +47,8 @@ struct Run: Sendable {
 
     var pid: Int32? { if case .running(let pid) = phase { pid } else { nil } }
     var hasBegun: Bool { if case .running = phase { true } else { false } }
+    /// It is ended while its start waits, for the store or for the rim.
+    var isEndedUnbegun: Bool { !hasBegun && ending != nil && definition.value.isOfRim }
 }
 
 /// One attempt of an operation, or a part of it, named for the rim.

@@ -18,6 +18,7 @@ extension Engine {
             if life.isStopping { actions.append(.signal(id, number: 9, mode: .tree)) }
             return
         }
+        if operations[ref].record.isDurable { startedLate(ref, index) }
         operations[ref].runs[index].phase = .running(pid: pid)
         operations[ref].runs[index].isAsking = asks
         let definition = operations[ref].runs[index].definition
@@ -29,6 +30,19 @@ extension Engine {
         }
         if operations[ref].record.isDurable { expectEnd(ref, definition.value) }
     }
+
+    /// The start of a durable run waits for the store, and is no part of the time that it takes. The time that a spawn
+    /// takes is one, as of any run.
+    private mutating func startedLate(_ ref: OperationRef, _ index: Int) {
+        let run = operations[ref].runs[index]
+        guard !run.hasBegun, now.realtime - run.started > Self.longestSpawn else { return }
+        let time = now.realtime
+        operations[ref].runs[index].started = time
+        if splits[ref.id]?.started == run.started { splits[ref.id]?.started = time }
+    }
+
+    /// Microseconds: of a longer one the store is the reason.
+    private static let longestSpawn: Int64 = 1_000_000
 
     mutating func progressed(_ id: RunID, _ text: String) {
         guard let (ref, index) = running(id), operations[ref].runs[index].progress != text else { return }
@@ -96,7 +110,9 @@ extension Engine {
             let span = run.definition.value.timeout
             return Verdict(
                 result: .failed, reason: "\(CompletionFact.timedOut)\(span)\(run.isKilled ? ", killed" : "")")
-        case .cancelled: return Verdict(result: .cancelled, reason: "cancelled while it ran")
+        case .cancelled:
+            let when = run.isEndedUnbegun && exit == nil ? "before it ran" : "while it ran"
+            return Verdict(result: .cancelled, reason: "cancelled \(when)")
         case .stopped: return Verdict(result: .stopped, reason: "ended because watchd stopped")
         case .superseded: return Verdict(result: .superseded)
         case nil: break
