@@ -31,7 +31,9 @@ extension Manager {
           # With wait: of that operation.
           exit_status: ?int,
           # With wait: why it was not done.
-          reason: ?string
+          reason: ?string,
+          # With wait: the store does not know that end yet, and why. After a crash of watchd the operation runs again.
+          unsaved: ?string
         )
 
         # Fire custom sources; all of the events are accepted, or none.
@@ -80,6 +82,8 @@ extension Manager {
           exit_status: ?int,
           # With wait: why it was not done.
           reason: ?string,
+          # With wait: the store does not know that end yet, and why. After a crash of watchd the operation runs again.
+          unsaved: ?string,
           # With changed: how many were found. Of one that somebody still writes the event comes later.
           changes: ?int
         )

@@ -66,6 +66,8 @@ extension Manager {
           redelivered: bool,
           # Of a failed one: it was tried again (successor) or forgotten.
           settled: ?bool,
+          # The store does not know its end, and why: after a crash of watchd it runs again. In GetOperation and Wait.
+          unsaved: ?string,
           # The last words of its run on how far it is, with Progress=: 43%.
           progress: ?string,
           # The members of semaphores that its runs hold, by the name of the semaphore.
@@ -133,6 +135,7 @@ extension Manager {
           durable: ?bool,
           redelivered: bool,
           settled: ?bool,
+          unsaved: ?string,
           progress: ?string,
           acquired: ?[string][]string,
           used: ?ResourcesUsed,

@@ -69,7 +69,7 @@ package enum Samples {
                     ? traced(.init(name: "poke", data: 41, payload: payload, wait: true, at: now, inUsec: 5_000_000))
                     : .init(name: "poke"),
                 isFull
-                    ? .init(event: 90_210, operation: 4711, result: .failed, exitStatus: 3, reason: "no")
+                    ? .init(event: 90_210, operation: 4711, result: .failed, exitStatus: 3, reason: "no", unsaved: "no")
                     : .init(event: 90_210)),
             Sample(SetPriority.self, .init(id: 4711, priority: "high"), .init()),
             Sample(
@@ -81,7 +81,9 @@ package enum Samples {
                 Run.self,
                 isFull ? completeRun : .init(name: "thumbnail"),
                 isFull
-                    ? .init(operations: [5, 6], result: .failed, exitStatus: 12, reason: "no space", changes: 2)
+                    ? .init(
+                        operations: [5, 6], result: .failed, exitStatus: 12, reason: "no space", unsaved: "no",
+                        changes: 2)
                     : .init(operations: [5])),
             Sample(
                 Submit.self, isFull ? everyWish : .init(queue: "images", command: ["true"]),
@@ -355,6 +357,7 @@ package enum Samples {
         operation.redelivered = true
         operation.byHand = true
         operation.settled = true
+        operation.unsaved = "no space left"
         operation.used = resourcesUsed
         (operation.foundAgain, operation.leftProcesses) = (true, 2)
         (operation.unit, operation.invocationID) = ("watchd-run-1-1.h.0.service", "0123456789abcdef0123456789abcdef")

@@ -26,6 +26,9 @@ import Varlink
         StandardOutput=append:@/others
         Key=none
         Coalesce=no
+        [Custom first]
+        Exec=/bin/true
+        Once=ever
 
         """
 
@@ -86,6 +89,10 @@ import Varlink
         }
     }
 
+    private func waitForNoProblem(_ watchd: Watchd) throws {
+        try wait(for: "the problem to be over", seconds: 30) { try watchd.status().problems.isEmpty }
+    }
+
     /// While the disk is full a durable emit waits, or is refused with the reason.
     private func expectHeld(_ emit: PatientEmit) {
         switch emit.now {
@@ -123,6 +130,27 @@ import Varlink
             let told = try explained()
             let codes = told.compactMap { $0.split(separator: ":").first }.filter { ["store", "started"].contains($0) }
             #expect(codes == ["store", "started"], "\(told)")
+        }
+    }
+
+    @Test func aRunWhoseOnceIsNotStoredSaysSo() throws {
+        try withDisk { lives, disk in
+            try disk.fill()
+            let run = try lives.watchd.control("run", "first", "--wait")
+            #expect(run.code == 0)
+            #expect(run.errorText.contains("done; not stored yet: no space left"), "\(run)")
+            #expect(run.errorText.contains("after a crash it runs again"))
+            let screen = try lives.watchd.control("status").text
+            #expect(screen.contains("after a crash Once= of first is not known"), "\(screen)")
+            #expect(try lives.watchd.control("show", "1").text.contains("Not stored"))
+            try disk.free()
+            try waitForNoProblem(lives.watchd)
+            let again = try lives.watchd.control("run", "first", "--wait")
+            #expect(!again.errorText.contains("not stored"), "\(again)")
+            lives.kill()
+            try lives.start()
+            let emit = try lives.watchd.control("emit", "first", "--wait")
+            #expect(emit.text.contains("skipped"), "\(emit)")
         }
     }
 

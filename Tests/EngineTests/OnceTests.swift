@@ -79,6 +79,18 @@ struct OnceTests {
         #expect(fixture.story.count == 2)
     }
 
+    @Test func whoWaitsForTheRunIsToldWhenItsMarkIsSafe() {
+        let fixture = fixture()
+        fixture.run("h", waits: true)
+        let before = fixture.actions.count
+        fixture.endFirst()
+        func isReply(_ action: Action) -> Bool { if case .reply = action { true } else { false } }
+        let answers = fixture.actions.dropFirst(before).filter {
+            if case .stored(let action) = $0 { isReply(action) } else { isReply($0) }
+        }
+        #expect(answers.count == 1 && !answers.contains(where: isReply))
+    }
+
     @Test func whatWasSkippedIsSaidToHaveBeenDoneOnce() {
         let fixture = fixture()
         fixture.line("f", "1")

@@ -423,6 +423,7 @@ struct RenderingTests {
                   Parts        3 of 4 done
                   Followed by  operation 4712
                   Durable      yes: kept until it has run
+                  Not stored   no space left; after a crash of watchd it runs again
                   Left behind  2 processes of its run went on after its end, as KillMode= says
                   Unit         watchd-run-1-1.h.0.service, invocation
                                0123456789abcdef0123456789abcdef

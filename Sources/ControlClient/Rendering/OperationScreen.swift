@@ -34,6 +34,7 @@ struct OperationScreen {
             ("Parts", summary.parts.map { "\(summary.partsEnded ?? 0) of \($0) done" }),
             ("Followed by", summary.successor.map { "operation \($0)" }),
             ("Durable", summary.durable == true ? "yes: kept until it has run" : nil),
+            ("Not stored", summary.unsaved.map { "\($0); after a crash of watchd it runs again" }),
             ("Left behind", leftBehind),
             (
                 "Unit",

@@ -17,7 +17,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package enum CodingKeys: String, CodingKey {
         case id, handler, queue, source, key, state, result, entries, deliveries, cause, submitted, started, ended
         case attempt, pid, signal, reason, dependencies, successor, parts, durable, redelivered, settled, used, acquired
-        case progress, unit
+        case progress, unit, unsaved
         case waitingFor = "waiting_for"
         case waitReason = "wait_reason"
         case nextAttempt = "next_attempt"
@@ -84,6 +84,9 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var redelivered = false
     /// Of a failed one: it was tried again (`successor`) or forgotten.
     package var settled: Bool?
+    /// Why the store does not know its end, and a crash of watchd would make it run again; `nil`: it does, or it does not
+    /// matter. Only in `GetOperation` and `Wait`.
+    package var unsaved: String?
     /// The last words of its run on how far it is (`Progress=`).
     package var progress: String?
     /// The members of semaphores that its runs hold, by the name of the semaphore.

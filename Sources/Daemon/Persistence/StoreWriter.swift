@@ -204,6 +204,12 @@ final class StoreWriter: Sendable {
     /// Bytes of the history; `nil`: they are not counted yet.
     var historyBytes: Int? { state.withLock { $0.historyBytes } }
 
+    /// What a look at each part that is not written yet finds, in their order.
+    func unsaved<Found>(_ find: (Batch) -> [Found]) -> [Found] { state.withLock { $0.waiting }.flatMap(find) }
+
+    /// Some part that is not written yet is one of these.
+    func isUnsaved(_ isWanted: (Batch) -> Bool) -> Bool { state.withLock { $0.waiting }.contains(where: isWanted) }
+
     private func committed(_ count: Int) -> (Outcome, isLast: Bool) {
         state.withLock { state in
             // Changes given up meanwhile have raised it.

@@ -43,9 +43,13 @@ extension Engine {
         }
     }
 
-    /// The end has come that callers wait for. `view`: of an operation.
+    /// The end has come that callers wait for. `view`: of an operation. One that is not safe yet is told when it is, or
+    /// when the store fails: the rim says so then.
     mutating func tell(_ subject: Calls.Subject, _ view: OperationView? = nil, isSafe: Bool = true) {
-        for answer in calls.came(subject, view) { reply(answer.token, answer.reply, isSafe: isSafe) }
+        for answer in calls.came(subject, view) {
+            let action = Action.reply(answer.token, answer.reply)
+            actions.append(isSafe ? action : .stored(action))
+        }
     }
 
     mutating func waitTimedOut(_ token: Token) {

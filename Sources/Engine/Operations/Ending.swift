@@ -23,7 +23,7 @@ extension Engine {
         endHandling(operation, verdict.result, successor: successor)
         let isOnceDone = fulfilsOnce(operation.handler, verdict.result)
         actions.append(.report(.ended(view)))
-        tell(.operation(operation.id), view, isSafe: !operation.record.isStored)
+        tell(.operation(operation.id), view, isSafe: !operation.record.isStored && !isOnceDone)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
         markEnded(operation.id, verdict.result)
         if !calls.isEmpty { tell(.held(operation.id), view) }

@@ -47,6 +47,7 @@ extension Verb {
             return [
                 Styled("event \(reply.event)\(operation): ")
                     + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+                    + Styled(Phrases.unsaved(reply.unsaved, crash: "it runs again"))
             ]
         }
         return reply.result.map { code($0, reply.exitStatus) } ?? .done

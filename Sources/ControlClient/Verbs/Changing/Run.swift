@@ -99,7 +99,7 @@ extension Verb {
             if (worst?.result?.severity ?? -1) < (end.result?.severity ?? -1) { worst = end }
         }
         guard let worst else { return }
-        (reply.result, reply.exitStatus) = (worst.result, worst.exitStatus)
+        (reply.result, reply.exitStatus, reply.unsaved) = (worst.result, worst.exitStatus, worst.unsaved)
         reply.reason = worst.endReason
     }
 
@@ -130,6 +130,7 @@ extension Verb {
         let text = Styled("\(name): \(reply.operations.count == 1 ? "operation" : "operations") \(ids)")
         guard let result = reply.result else { return text }
         return text + Styled(": ") + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+            + Styled(Phrases.unsaved(reply.unsaved, crash: "it runs again"))
     }
 
     /// Nothing was started: `skipped, Overflow=skip: operation 4 has not ended`.

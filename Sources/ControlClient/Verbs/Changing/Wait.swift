@@ -23,6 +23,7 @@ extension Verb {
             return [
                 Styled("\(operation.handler) \(operation.id): ") + OperationText.brief(operation)
                     + Styled(detail.isEmpty ? "" : ", \(detail)")
+                    + Styled(Phrases.unsaved(operation.unsaved, crash: "it runs again"))
             ]
         }
         let reply: Wait.Reply

@@ -47,7 +47,7 @@ package enum Emit: ControlMethod {
 
     package struct Reply: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
-            case event, operation, result, reason
+            case event, operation, result, reason, unsaved
             case exitStatus = "exit_status"
         }
 
@@ -57,16 +57,19 @@ package enum Emit: ControlMethod {
         package var result: OperationSummary.Result?
         package var exitStatus: Int?
         package var reason: String?
+        /// With `wait`: why the store does not know its end, and a crash of watchd would make it run again.
+        package var unsaved: String?
 
         package init(
             event: Int, operation: Int? = nil, result: OperationSummary.Result? = nil, exitStatus: Int? = nil,
-            reason: String? = nil
+            reason: String? = nil, unsaved: String? = nil
         ) {
             self.event = event
             self.operation = operation
             self.result = result
             self.exitStatus = exitStatus
             self.reason = reason
+            self.unsaved = unsaved
         }
     }
 }

@@ -58,7 +58,7 @@ package enum Run: ControlMethod {
 
     package struct Reply: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
-            case operations, result, reason, changes
+            case operations, result, reason, unsaved, changes
             case exitStatus = "exit_status"
         }
 
@@ -67,17 +67,20 @@ package enum Run: ControlMethod {
         package var result: OperationSummary.Result?
         package var exitStatus: Int?
         package var reason: String?
+        /// With `wait`: why the store does not know its end, and a crash of watchd would make it run again.
+        package var unsaved: String?
         /// With `changed`: so many were found.
         package var changes: Int?
 
         package init(
             operations: [Int], result: OperationSummary.Result? = nil, exitStatus: Int? = nil, reason: String? = nil,
-            changes: Int? = nil
+            unsaved: String? = nil, changes: Int? = nil
         ) {
             self.operations = operations
             self.result = result
             self.exitStatus = exitStatus
             self.reason = reason
+            self.unsaved = unsaved
             self.changes = changes
         }
     }

@@ -25,15 +25,14 @@ extension Runtime {
     func emitAndWait(
         _ emission: EngineCommand.Emission, _ peer: Peer, _ ancestry: Ancestry, _ done: @escaping Request.Completion
     ) {
-        command(.emit([emission], caller: operation(of: ancestry), waits: true), of: peer) { answer in
+        command(.emit([emission], caller: operation(of: ancestry), waits: true), of: peer) { [unowned self] answer in
             switch answer {
             case .emitted(let event, .ended(let view)):
-                done(
-                    .of(
-                        Emit.Reply(
-                            event: Int(event), operation: Int(view.id),
-                            result: view.result.map(OperationSummary.Result.init), exitStatus: view.exit.wire.status,
-                            reason: view.endReason)))
+                var reply = Emit.Reply(
+                    event: Int(event), operation: Int(view.id), result: view.result.map(OperationSummary.Result.init),
+                    exitStatus: view.exit.wire.status, reason: view.endReason)
+                reply.unsaved = unsavedEnd(of: view.id, peer.role)
+                done(.of(reply))
             case .emitted(let event, .refused(let result, let reason)):
                 done(.of(Emit.Reply(event: Int(event), result: OperationSummary.Result(result), reason: reason)))
             case .emitted(let event, .nothing): done(.of(Emit.Reply(event: Int(event))))
@@ -68,12 +67,13 @@ extension Runtime {
             waits: parameters.wait ?? false, caller: ancestry.flatMap(operation(of:)),
             trace: parameters.traceparent.flatMap { TraceContext($0.utf8) })
         request.isAwaited = parameters.awaited ?? false
-        command(.run(request), of: peer) { answer in
+        command(.run(request), of: peer) { [unowned self] answer in
             switch answer {
             case .operations(let ids): done(.of(Run.Reply(operations: ids.map(Int.init))))
             case .ran(let view):
                 var reply = Run.Reply(operations: [Int(view.id)], result: view.result.map(OperationSummary.Result.init))
                 (reply.exitStatus, reply.reason) = (view.exit.wire.status, view.endReason)
+                reply.unsaved = unsavedEnd(of: view.id, peer.role)
                 done(.of(reply))
             case .refused(let result, let reason):
                 done(.of(Run.Reply(operations: [], result: OperationSummary.Result(result), reason: reason)))

@@ -23,7 +23,7 @@ extension Runtime {
         command(request, of: peer) { [unowned self] answer in
             switch answer {
             case .waited(let view):
-                done(.of(Wait.Reply(operation: view.map { OperationSummary($0, peer.role) })))
+                done(.of(Wait.Reply(operation: view.map { ended(OperationSummary($0, peer.role), peer.role) })))
             case .timedOut: done(.of(timedOut(awaited)))
             default: done(Self.failure(answer))
             }
@@ -31,14 +31,32 @@ extension Runtime {
     }
 
     private func hasEnded(_ id: UInt64, _ role: Peer.Role, _ done: @escaping Request.Completion) {
-        ended(id) { result in
+        ended(id) { [unowned self] result in
             switch result {
             case .success(let operation?):
-                done(.of(Wait.Reply(operation: OperationSummary(operation, role))))
+                tellWhenSafe { [unowned self] in
+                    done(.of(Wait.Reply(operation: ended(OperationSummary(operation, role), role))))
+                }
             case .success(nil): done(.of(.noSuchOperation(id: Int(id))))
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             }
         }
+    }
+
+    /// An end is told when the store knows it, or when the store fails.
+    private func tellWhenSafe(_ work: @escaping () -> Void) {
+        if let persistence { persistence.whenSafe(orFailing: true, work) } else { work() }
+    }
+
+    /// One that has ended, with what a crash would do to it.
+    func ended(_ summary: OperationSummary, _ role: Peer.Role) -> OperationSummary {
+        var summary = summary
+        summary.unsaved = unsavedEnd(of: UInt64(summary.id), role)
+        return summary
+    }
+
+    func unsavedEnd(of id: UInt64, _ role: Peer.Role) -> String? {
+        persistence?.unsavedEnd(of: id).map { Self.reason($0, role) }
     }
 
     /// The operation of whose run a client is a part.

@@ -101,23 +101,24 @@ extension Runtime {
         if let view = engine.operation(id) {
             var detail = OperationDetail(view, attempts: attempts.of(id), role)
             if role == .administrator { detail.tell(outputSoFar: view, runs, attempts) }
-            return done(.of(reply(detail)))
+            return done(.of(reply(detail, role)))
         }
         ended(id) { [unowned self] result in
             switch result {
             case .success(let operation?):
                 var detail = OperationDetail(operation, role)
                 if role == .administrator { detail.outputBytes = runs?.bytesWritten(by: id) }
-                done(.of(reply(detail)))
+                done(.of(reply(detail, role)))
             case .success(nil): done(.of(.noSuchOperation(id: parameters.id)))
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             }
         }
     }
 
-    private func reply(_ detail: OperationDetail) -> GetOperation.Reply {
+    private func reply(_ detail: OperationDetail, _ role: Peer.Role) -> GetOperation.Reply {
         var detail = detail
         let id = UInt64(detail.summary.id)
+        if detail.summary.state.isEnded { detail.summary.unsaved = unsavedEnd(of: id, role) }
         detail.startedOperations = recent.startedBy(id) + engine.operationViews(startedBy: id).map { Int($0.id) }
         return GetOperation.Reply(operation: detail)
     }

@@ -27,9 +27,21 @@ extension Runtime {
         return (damage.map { [$0] } ?? []) + [
             GetStatus.Problem(
                 object: "store", since: wireTime(failure.since), problem: Self.reason(failure.error, role),
-                action: "durable queues wait, the rest goes on; watchd tries again by itself", help: failure.error.help)
+                action: "durable queues wait, the rest goes on; \(unsavedOnce)watchd tries again by itself",
+                help: failure.error.help)
         ]
     }
+
+    /// Handlers whose `Once=` is fulfilled since, the first few.
+    private var unsavedOnce: String {
+        let names = persistence?.unsavedOnce ?? []
+        guard !names.isEmpty else { return "" }
+        let more = names.count > Self.namesShown ? " and \(names.count - Self.namesShown) more" : ""
+        let shown = names.prefix(Self.namesShown).joined(separator: ", ")
+        return "after a crash Once= of \(shown)\(more) is not known; "
+    }
+
+    private static let namesShown = 5
 
     /// Operations that wait for a handler or queue which is in no watch file any more.
     var orphans: [GetStatus.Problem] {
