@@ -66,6 +66,8 @@ extension Manager {
           redelivered: bool,
           # Of a failed one: it was tried again (successor) or forgotten.
           settled: ?bool,
+          # Of a failed one that nobody has dealt with: why Retry would refuse it. In GetOperation and ListHistory.
+          retry_obstacle: ?string,
           # The store does not know its end, and why: after a crash of watchd it runs again. In GetOperation and Wait.
           unsaved: ?string,
           # The last words of its run on how far it is, with Progress=: 43%.
@@ -135,6 +137,7 @@ extension Manager {
           durable: ?bool,
           redelivered: bool,
           settled: ?bool,
+          retry_obstacle: ?string,
           unsaved: ?string,
           progress: ?string,
           acquired: ?[string][]string,

@@ -358,6 +358,7 @@ package enum Samples {
         operation.byHand = true
         operation.settled = true
         operation.unsaved = "no space left"
+        operation.retryObstacle = "the descriptor that it read is gone"
         operation.used = resourcesUsed
         (operation.foundAgain, operation.leftProcesses) = (true, 2)
         (operation.unit, operation.invocationID) = ("watchd-run-1-1.h.0.service", "0123456789abcdef0123456789abcdef")

@@ -110,6 +110,10 @@ import Varlink
             #expect(status.recent.count == 1, "nothing was started")
             let help = "watchctl output \(failed.id) · watchctl forget \(failed.id)"
             #expect(status.problems.map(\.help) == [help], "nor is it offered")
+            let shown = try watchd.control("show", "\(failed.id)").text
+            #expect(shown.contains("watchctl forget \(failed.id)") && !shown.contains("watchctl retry"), "\(shown)")
+            let list = try watchd.control("failed").text
+            #expect(list.contains("watchctl forget \(failed.id)") && !list.contains("watchctl retry"), "\(list)")
         }
     }
 

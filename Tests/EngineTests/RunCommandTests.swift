@@ -73,6 +73,12 @@ struct RunCommandTests {
             id: 1, handler: "serve", queue: "default", origin: .source(SourceID(.custom, "c")), submitted: 0)
         #expect(error(fixture, fixture.command(.retry([failed]))) == .needsDescriptor(handler: "serve"))
         #expect(fixture.story.isEmpty && fixture.engine.operationViews.isEmpty)
+        func obstacle(_ name: String, queue: String = "default") -> String? {
+            fixture.engine.retryObstacle(handler: name, queue: queue)
+        }
+        #expect(obstacle("serve") == "the descriptor that it read is gone" && obstacle("ready") == nil)
+        #expect(obstacle("gone") == "handler gone is in no watch file any more")
+        #expect(obstacle("@command") == nil && obstacle("@command", queue: "gone") != nil)
     }
 
     @Test func aTimerRunsAsIfItHadElapsed() {

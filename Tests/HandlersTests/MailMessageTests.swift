@@ -18,13 +18,14 @@ import WatchFile
         return Event(id: 2, time: 0, fact: .completion(fact))
     }
 
-    private func message(_ events: [Event], origin: Origin = .completion(handler: "backup"), host: String = "web1")
-        -> MailMessage
-    {
+    private func message(
+        _ events: [Event], origin: Origin = .completion(handler: "backup"), host: String = "web1", mayRetry: Bool = true
+    ) -> MailMessage {
         let context = RunContext(
             handler: "mail", queue: "q", operation: 9, attempt: 1, origin: origin, events: events,
             host: Array(host.utf8))
-        return MailMessage(context, to: ["root", "ops@example.org"], from: "watch er", at: 1_795_504_788_000_000)
+        return MailMessage(
+            context, to: ["root", "ops@example.org"], from: "watch er", at: 1_795_504_788_000_000, mayRetry: mayRetry)
     }
 
     private func parts(_ message: MailMessage) -> (head: [String], body: String) {
@@ -101,6 +102,7 @@ import WatchFile
         #expect(body.hasSuffix("\n\n-- \nwatchd on web1, handler mail, operation 9\n"))
         let retried = parts(message([completion(.retry)])).body
         #expect(!retried.contains("watchctl retry") && retried.contains("It wrote nothing."))
+        #expect(!parts(message([completion()], mayRetry: false)).body.contains("watchctl retry"))
         #expect(!parts(message([completion(.success, .done)])).body.contains("watchctl retry"))
     }
 

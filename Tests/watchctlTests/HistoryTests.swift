@@ -186,6 +186,10 @@ struct HistoryTests: VerbTesting {
                     watchctl output 4500 · watchctl retry 4500 · watchctl forget 4500
 
                 """)
+        (first.retryObstacle, second.retryObstacle) = ("its descriptor is gone", "its descriptor is gone")
+        let final = screen.rendered(FailedScreen(history: .init(operations: [first, second]), screen: screen).lines)
+        let commands = "watchctl output 4711 · watchctl forget 4711 · watchctl forget backup"
+        #expect(final.hasSuffix("\(commands)\n") && !final.contains("retry"), "\(final)")
         let none = FailedScreen(history: .init(operations: []), screen: screen).lines
         #expect(screen.rendered(none) == "Nothing has failed that was not tried again or forgotten.\n")
     }

@@ -48,10 +48,9 @@ struct FailedScreen {
         let facts =
             "\(times)\(screen.short(newest.ended)), \(screen.ago(newest.ended)) "
             + (isCommand(newest) ? "· a command on queue \(newest.queue)" : "· \(newest.cause)")
-        var commands = ["output", "retry", "forget"].map { "watchctl \($0) \(newest.id)" }
-        if failures.count > 1, !isCommand(newest) {
-            commands += ["retry", "forget"].map { "watchctl \($0) \(newest.handler)" }
-        }
+        let verbs = newest.retryObstacle == nil ? ["retry", "forget"] : ["forget"]
+        var commands = (["output"] + verbs).map { "watchctl \($0) \(newest.id)" }
+        if failures.count > 1, !isCommand(newest) { commands += verbs.map { "watchctl \($0) \(newest.handler)" } }
         return [head, Styled("    " + facts, .dim)].flatMap { $0.wrapped(to: screen.width) }
             + screen.flow(commands, indent: 4)
     }

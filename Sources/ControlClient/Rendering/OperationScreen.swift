@@ -70,6 +70,9 @@ struct OperationScreen {
     private var settled: String? {
         guard let isSettled = summary.settled else { return nil }
         if isSettled { return summary.successor.map { "tried again as \($0)" } ?? "forgotten" }
+        if let obstacle = summary.retryObstacle {
+            return "no: watchctl forget \(summary.id) (it cannot be tried again: \(obstacle))"
+        }
         return "no: watchctl retry \(summary.id), or watchctl forget \(summary.id)"
     }
 

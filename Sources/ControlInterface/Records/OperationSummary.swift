@@ -20,6 +20,7 @@ package struct OperationSummary: Codable, Equatable, Sendable {
         case progress, unit, unsaved
         case waitingFor = "waiting_for"
         case waitReason = "wait_reason"
+        case retryObstacle = "retry_obstacle"
         case nextAttempt = "next_attempt"
         case notBefore = "not_before"
         case partsEnded = "parts_ended"
@@ -84,6 +85,9 @@ package struct OperationSummary: Codable, Equatable, Sendable {
     package var redelivered = false
     /// Of a failed one: it was tried again (`successor`) or forgotten.
     package var settled: Bool?
+    /// Of a failed one that nobody has dealt with: why `Retry` would refuse it; `nil`: it would not. In `GetOperation` and
+    /// `ListHistory`.
+    package var retryObstacle: String?
     /// Why the store does not know its end, and a crash of watchd would make it run again; `nil`: it does, or it does not
     /// matter. Only in `GetOperation` and `Wait`.
     package var unsaved: String?

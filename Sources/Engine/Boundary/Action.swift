@@ -69,6 +69,8 @@ package struct StartRequest: Sendable {
     package var acquired: [AcquiredMembers] = []
     /// The span of the run; `nil`: of what no event has started.
     package var trace: TraceContext?
+    /// Of a mail about a failed operation: why that could not be tried again; `nil`: it could.
+    package var retryObstacle: String?
     /// Of a supervised process: what `Input.ready` is to tell of.
     package var readiness = SupervisedCommand.Readiness.running
 }

@@ -35,6 +35,24 @@ extension Engine {
         reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: false)
     }
 
+    /// Why a failed operation could not be tried again, as far as the watch file and its handler say; `nil`: it could.
+    package func retryObstacle(handler name: String, queue: String) -> String? {
+        if name == CommandFact.handlerName {
+            let isThere = queue == Self.clientQueue || queues.index(of: queue).map { !queues[$0].isRemoved } ?? false
+            return isThere ? nil : "queue \(queue) is in no watch file any more"
+        }
+        guard let target = target(handler: name) else { return "handler \(name) is in no watch file any more" }
+        if handlers[target.handler].definition.value.needsDescriptor { return "the descriptor that it read is gone" }
+        return handlers[target.handler].isOnceDone ? "Once=: \(name) has run" : nil
+    }
+
+    /// Of the operation that an event reports on.
+    func retryObstacle(_ event: Event?, origin: Origin) -> String? {
+        guard case .completion(let handler) = origin, case .completion? = event?.fact else { return nil }
+        // The queue of a command is not told here.
+        return retryObstacle(handler: handler, queue: Self.clientQueue)
+    }
+
     private mutating func checkRoom(
         for drafts: [(stored: StoredOperation, target: SourceState.Target)]
     ) throws(CommandError) {

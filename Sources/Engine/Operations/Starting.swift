@@ -92,6 +92,9 @@ extension Engine {
             isRedelivered: operations[ref].progress.isRedelivered || events.contains(where: \.isRepeated))
         request.acquired = scheduler.members(of: run.held)
         request.trace = trace(of: operations[ref].lineage, id)
+        if case .mail = run.definition.value.action {
+            request.retryObstacle = retryObstacle(events.last, origin: request.origin)
+        }
         return request
     }
 

@@ -327,7 +327,8 @@ struct Child: Sendable {
     private func mail(_ context: RunContext, to addresses: [String], _ surroundings: LaunchSurroundings) -> [UInt8] {
         let user = surroundings.identity?.user ?? Linux.effectiveUserID
         let name = (try? Linux.account(of: user)?.name) ?? "root"
-        return MailMessage(context, to: addresses, from: name, at: Linux.now(.realtime)).bytes
+        let mayRetry = request.retryObstacle == nil
+        return MailMessage(context, to: addresses, from: name, at: Linux.now(.realtime), mayRetry: mayRetry).bytes
     }
 
     func standardInput(_ context: RunContext) throws -> Int32 {

@@ -28,16 +28,21 @@ package struct MailMessage {
     private let user: String
     private let time: Int64
     private let host: String
+    private let mayRetry: Bool
 
     /// - Parameters:
     ///   - addresses: checked by the watch file: no letter of them means anything in a header.
     ///   - user: whose process sends it.
     ///   - time: wall clock, microseconds.
-    package init(_ context: RunContext, to addresses: [String], from user: String, at time: Int64) {
+    ///   - mayRetry: `watchctl retry` would take the operation that it is about.
+    package init(
+        _ context: RunContext, to addresses: [String], from user: String, at time: Int64, mayRetry: Bool = true
+    ) {
         self.context = context
         self.addresses = addresses
         self.user = user
         self.time = time
+        self.mayRetry = mayRetry
         host = MailText.domain(context.host)
     }
 
@@ -157,7 +162,7 @@ package struct MailMessage {
             "watchctl output \(fact.operation)    what it wrote",
             "watchctl show \(fact.operation)      its events and attempts",
         ]
-        if fact.isFailure, fact.outcome != .retry {
+        if fact.isFailure, fact.outcome != .retry, mayRetry {
             lines.append("watchctl retry \(fact.operation)     runs it again")
         }
         return lines.joined(separator: "\n")

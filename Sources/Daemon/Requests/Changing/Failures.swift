@@ -15,6 +15,18 @@ extension Runtime {
         }
     }
 
+    /// Why `Retry` would refuse a failed operation that nobody has dealt with; `nil`: nothing is known that would.
+    ///
+    /// - Parameter areEventsKnown: those that it has are all there are. (A list has none.)
+    func retryObstacle(_ operation: EndedOperation, areEventsKnown: Bool = false) -> String? {
+        guard operation.result.isFailure, !operation.isSettled else { return nil }
+        if areEventsKnown, !operation.hasAllEvents { return "its events are no longer kept" }
+        // It stands elsewhere than it is shown.
+        if case .command(let fact)? = operation.events.last?.fact, fact.call != nil { return nil }
+        if operation.isCommand, operation.events.isEmpty { return nil }
+        return engine.retryObstacle(handler: operation.handler, queue: operation.queue)
+    }
+
     private func tryAgain(_ failures: [EndedOperation], _ more: Bool, _ done: @escaping Request.Completion) {
         guard !failures.isEmpty else { return done(.of(ControlInterface.Retry.Reply(operations: [], more: more))) }
         // Until it is answered nobody else shall try them again.

@@ -17,10 +17,17 @@ extension Runtime {
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             case .success(let page):
                 if page.operations.isEmpty, let unknown = unknownName(in: parameters) { return done(.of(unknown)) }
-                let summaries = page.operations.map { OperationSummary($0, role) }
+                let summaries = page.operations.map { summary($0, role) }
                 done(.of(ListHistory.Reply(operations: summaries, next: page.next?.text)))
             }
         }
+    }
+
+    /// With what stands against trying it again.
+    private func summary(_ operation: EndedOperation, _ role: Peer.Role) -> OperationSummary {
+        var summary = OperationSummary(operation, role)
+        summary.retryObstacle = retryObstacle(operation)
+        return summary
     }
 
     /// A page of what has ended, of the store and of memory.
@@ -107,6 +114,7 @@ extension Runtime {
             switch result {
             case .success(let operation?):
                 var detail = OperationDetail(operation, role)
+                detail.summary.retryObstacle = retryObstacle(operation, areEventsKnown: true)
                 if role == .administrator { detail.outputBytes = runs?.bytesWritten(by: id) }
                 done(.of(reply(detail, role)))
             case .success(nil): done(.of(.noSuchOperation(id: parameters.id)))

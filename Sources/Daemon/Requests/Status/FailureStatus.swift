@@ -74,7 +74,8 @@ extension Runtime {
             object: "operation \(command.id)", since: wireTime(command.ended),
             problem: role == .administrator ? "the command \(command.cause) \(how)" : "a command failed",
             action: "it does not run again by itself",
-            help: "watchctl output \(command.id) · watchctl retry \(command.id) · watchctl forget \(command.id)")
+            help: (["output"] + (retryObstacle(command) == nil ? ["retry"] : []) + ["forget"])
+                .map { "watchctl \($0) \(command.id)" }.joined(separator: " · "))
     }
 
     /// - Parameter view: `nil`: there is no such handler any more.
@@ -87,9 +88,7 @@ extension Runtime {
         let isLast = view?.lastEnded.map { $0 <= last.ended } ?? true
         let one = isLast ? "its last run failed" : "a run failed"
         let what = failed.count == 1 ? one : "\(failed.count) runs failed, the last"
-        // Neither a handler nor a descriptor comes back for a retry.
-        let isAgain = view?.definition.needsDescriptor == false
-        let verb = isAgain ? "retry" : "forget"
+        let verb = retryObstacle(last) == nil ? "retry" : "forget"
         return GetStatus.Problem(
             object: "handler/\(name)", since: wireTime(last.ended),
             problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),
