@@ -290,6 +290,26 @@ import WatchFile
         #expect(again.starts.map(\.run.operation) == [1])
     }
 
+    @Test func orphansAreCountedExplainedAndCancelledByTheNamesThatAreGone() throws {
+        let fixture = EngineFixture(Self.configuration())
+        fixture.suspend("queue/kept")
+        for data in [1, 2] as [Int64] { fixture.emit("c", data) }
+        let again = EngineFixture(.of(sources: [.custom("n", to: "n")]), restoring: state(fixture))
+        #expect(again.engine.totals[.pending] == 2 && again.engine.totals.accepted == 2)
+        #expect((again.engine.operationsWaiting, again.engine.operationsRunning) == (1, 0))
+        let steps = try #require(again.engine.explain(queue: "kept"))
+        #expect(steps.map(\.code) == [.orphaned] && steps.map(\.operation) == [1])
+        #expect(again.engine.explain(handler: "c")?.map(\.sentence) == steps.map(\.sentence))
+        let token = again.command(.cancelQueue(name: "queue/kept"))
+        guard case .cancelled(1) = again.reply(token) else {
+            Issue.record("\(String(describing: again.reply(token)))")
+            return
+        }
+        #expect(again.ended.map(\.id) == [1] && again.engine.orphanViews.isEmpty)
+        #expect(again.engine.totals[.cancelled] == 2 && again.engine.totals.outstanding == 0)
+        #expect(again.engine.explain(queue: "kept") == nil)
+    }
+
     @Test func anOrphanCanBeCancelled() {
         let fixture = EngineFixture(Self.configuration())
         fixture.suspend("queue/kept")

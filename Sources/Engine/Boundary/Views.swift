@@ -209,12 +209,13 @@ package struct HandlerView: Sendable {
 extension Engine {
     /// The accounting over everything since the start.
     package var totals: Counters {
-        let all =
+        var all =
             handlers.indices.reduce(retired) { $0 + handlers[$1].counters }
             + sources.indices.reduce(into: Counters()) {
                 $0.filtered += sources[$1].counters.filtered
                 $0.gap += sources[$1].counters.gap
             }
+        all.enter(journal.orphans.deliveries, at: .pending)
         return shown(all, unsafeStarts)
     }
 
@@ -249,11 +250,11 @@ extension Engine {
 
     /// Operations that have not ended and wait.
     package var operationsWaiting: Int {
-        queues.indices.reduce(unsafeStarts.count) { $0 + queues[$1].waiting }
+        queues.indices.reduce(unsafeStarts.count + journal.orphans.count) { $0 + queues[$1].waiting }
     }
 
     /// Operations that have not ended and run.
-    package var operationsRunning: Int { operations.count - operationsWaiting }
+    package var operationsRunning: Int { operations.count + journal.orphans.count - operationsWaiting }
 
     /// The oldest operations that run (or wait), at most `limit`.
     package func oldestViews(_ limit: Int, running isRunning: Bool) -> [OperationView] {

@@ -1,42 +1,70 @@
 import Schedule
+import WatchFile
 
 /// Cancels all operations of a queue, a part of them in each input: the reports of their ends are made and given away
 /// part by part, or they would take as much memory as the operations themselves.
 extension Engine {
     struct QueueCancellation: Sendable {
-        var queue: Int
+        /// `nil`: it is in no watch file any more.
+        var queue: Int?
         var token: Token
         var count: Int
         /// Operations still to be cancelled, the newest last.
         var left: ArraySlice<OperationRef>
+        /// The same of those that wait for a handler or queue to come back.
+        var orphans: ArraySlice<UInt64>
     }
 
     /// In one input.
     static let cancelledAtOnce = 1000
 
     mutating func cancel(queue name: String, _ token: Token) throws(CommandError) {
+        let orphans = orphans(queue: name)
+        let queue: Int?
+        do throws(CommandError) { queue = try resolveQueue(name) } catch {
+            guard !orphans.isEmpty else { throw error }
+            queue = nil
+        }
+        let refs = queue.map { queue in operations.refs.filter { operations[$0].queue == queue } } ?? []
+        queueCancellations.append(
+            QueueCancellation(
+                queue: queue, token: token, count: refs.count + orphans.count, left: refs[...], orphans: orphans[...]))
+        if let queue { scheduler[queue].cancellations += 1 }
+        cancelNextOfQueue()
+    }
+
+    private func resolveQueue(_ name: String) throws(CommandError) -> Int {
         guard case .queue(let queue) = try resolve(name, among: { if case .queue = $0 { true } else { false } }) else {
             throw .noSuchName(name, nearest: nil)
         }
-        let refs = operations.refs.filter { operations[$0].queue == queue }
-        queueCancellations.append(QueueCancellation(queue: queue, token: token, count: refs.count, left: refs[...]))
-        scheduler[queue].cancellations += 1
-        cancelNextOfQueue()
+        return queue
+    }
+
+    /// Oldest first.
+    private func orphans(queue name: String) -> [UInt64] {
+        let prefix = "queue/"
+        let bare = name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
+        let queue = QueueDefinition.aliases[bare] ?? bare
+        return journal.orphans.byAge.filter { $0.queue == queue }.map(\.id)
     }
 
     /// Newest first, and the queue starts nothing until it is done: none is started by the end of an older one.
     mutating func cancelNextOfQueue() {
         guard var cancellation = queueCancellations.first else { return }
+        for id in cancellation.orphans.suffix(Self.cancelledAtOnce).reversed() { _ = cancelOrphan(id) }
+        cancellation.orphans = cancellation.orphans.dropLast(Self.cancelledAtOnce)
         for ref in cancellation.left.suffix(Self.cancelledAtOnce).reversed() where operations.isAlive(ref) {
             cancel(ref)
         }
         cancellation.left = cancellation.left.dropLast(Self.cancelledAtOnce)
         queueCancellations[0] = cancellation
-        if cancellation.left.isEmpty {
+        if cancellation.left.isEmpty, cancellation.orphans.isEmpty {
             queueCancellations.removeFirst()
-            scheduler[cancellation.queue].cancellations -= 1
             reply(cancellation.token, .cancelled(cancellation.count), isSafe: false)
-            if queues.isInUse(cancellation.queue) { scheduler.touch(queue: cancellation.queue) }
+            if let queue = cancellation.queue {
+                scheduler[queue].cancellations -= 1
+                if queues.isInUse(queue) { scheduler.touch(queue: queue) }
+            }
         }
         // Not in this input.
         if !queueCancellations.isEmpty { deadlines.add(.queueCancellation, .monotonic, at: now.monotonic + 1) }

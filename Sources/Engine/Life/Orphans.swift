@@ -2,19 +2,30 @@
 /// gone. They wait for a reload that brings it back.
 struct Orphans: Sendable {
     private var operations: [UInt64: StoredOperation] = [:]
+    /// Of them all.
+    private(set) var deliveries = 0
     /// The results of operations that those wait for.
     private(set) var results: [UInt64: Result] = [:]
     /// Events held by a source that does not exist (any more).
     private(set) var holds: [StoredHold] = []
 
     var isEmpty: Bool { operations.isEmpty }
+    var count: Int { operations.count }
     var byAge: [StoredOperation] { operations.values.sorted { $0.id < $1.id } }
 
     subscript(id: UInt64) -> StoredOperation? { operations[id] }
 
-    mutating func add(_ operation: StoredOperation) { operations[operation.id] = operation }
+    mutating func add(_ operation: StoredOperation) {
+        _ = remove(operation.id)
+        operations[operation.id] = operation
+        deliveries += operation.deliveries
+    }
 
-    mutating func remove(_ id: UInt64) -> StoredOperation? { operations.removeValue(forKey: id) }
+    mutating func remove(_ id: UInt64) -> StoredOperation? {
+        let operation = operations.removeValue(forKey: id)
+        deliveries -= operation?.deliveries ?? 0
+        return operation
+    }
 
     /// Keeps the results as long as somebody may wait for them.
     mutating func keep(_ results: [UInt64: Result]) {
@@ -27,4 +38,8 @@ struct Orphans: Sendable {
         defer { holds = [] }
         return holds
     }
+}
+
+extension StoredOperation {
+    var deliveries: Int { EntryList(events + appended).deliveries }
 }

@@ -279,6 +279,7 @@ extension Engine {
             view.reason? += "; SIGTERM to \(orphan.processes)"
             endRuns(of: orphan)
         }
+        retired.enter(view.deliveries, at: .cancelled)
         actions.append(.report(.ended(view)))
         return true
     }

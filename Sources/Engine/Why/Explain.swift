@@ -16,17 +16,19 @@ extension Engine {
 
     /// How a queue stands and what it has decided lately. `name` is its bare name. `nil`: there is none.
     package func explain(queue name: String) -> [Explanation]? {
-        guard let queue = queues.index(of: name) else { return nil }
-        return explanations { $0.queue == queue } + stand(of: queue)
+        let orphans = orphans { $0.queue == name }
+        guard let queue = queues.index(of: name) else { return orphans.isEmpty ? nil : orphans }
+        return explanations { $0.queue == queue } + stand(of: queue, orphans)
     }
 
     /// How a handler stands and what became of its deliveries lately. `nil`: there is none.
     package func explain(handler name: String) -> [Explanation]? {
-        guard let handler = handlers.index(of: name) else { return nil }
+        let orphans = orphans { $0.handler == name }
+        guard let handler = handlers.index(of: name) else { return orphans.isEmpty ? nil : orphans }
         let live = operations.oldest(Self.explainLimit) { $0.handler == handler }
         let held = sources.indices.filter { index in sources[index].targets.contains { $0.handler == handler } }
             .compactMap { rateWait($0)?.explanation }
-        let now = live.flatMap { Array(present($0).prefix(1)) } + held
+        let now = live.flatMap { Array(present($0).prefix(1)) } + held + orphans
         let section = "handler/\(name)"
         let nothing = Explanation(code: .idle, sentence: "nothing of it waits or runs", section: section)
         return explanations { $0.handler == handler } + (now.isEmpty ? [nothing] : now)
@@ -74,9 +76,16 @@ extension Engine {
 
     // MARK: Now
 
+    /// The oldest operations without a place.
+    private func orphans(where isWanted: (StoredOperation) -> Bool) -> [Explanation] {
+        if journal.orphans.isEmpty { return [] }
+        return journal.orphans.byAge.filter(isWanted).prefix(Self.explainLimit).map(explanation)
+    }
+
     private func explanation(of orphan: StoredOperation) -> Explanation {
         Explanation(
-            code: .orphaned, sentence: "waits for \(view(orphan).waitingFor ?? "its handler")", operation: orphan.id,
+            code: .orphaned, sentence: "operation \(orphan.id) waits for \(view(orphan).waitingFor ?? "its handler")",
+            operation: orphan.id,
             section: "handler/\(orphan.handler)")
     }
 
@@ -95,7 +104,7 @@ extension Engine {
             section: "queue/\(queues[operation.queue].definition.name)")
     }
 
-    private func stand(of queue: Int) -> [Explanation] {
+    private func stand(of queue: Int, _ orphans: [Explanation]) -> [Explanation] {
         let state = queues[queue]
         let section = "queue/\(state.definition.name)"
         var steps: [Explanation] = []
@@ -110,7 +119,7 @@ extension Engine {
             steps.append(Explanation(code: .full, sentence: sentence, section: section))
         }
         let live = operations.oldest(Self.explainLimit) { $0.queue == queue }
-        steps += live.flatMap { Array(present($0).prefix(1)) }
+        steps += live.flatMap { Array(present($0).prefix(1)) } + orphans
         if steps.isEmpty { steps.append(Explanation(code: .idle, sentence: "nothing waits or runs", section: section)) }
         return steps
     }
