@@ -22,6 +22,22 @@ import Varlink
         }
     }
 
+    @Test func halfAMessageKeepsNoConnection() throws {
+        try Watchd.run(Self.text) { watchd in
+            let half = try RawConnection(watchd.socket)
+            try half.send("{\"method\":\"io.watchd.Mana".pathBytes)
+            let silent = try RawConnection(watchd.socket)
+            #expect(try half.readToEnd().isEmpty)
+            try watchd.waitForLog("is cut off: half a message has come")
+            try silent.send(message: "{\"method\":\"io.systemd.service.Ping\"}")
+            #expect(try !silent.receive().isEmpty)
+            let rubbish = try RawConnection(watchd.socket)
+            try rubbish.send("rubbish\0".pathBytes)
+            #expect(try rubbish.readToEnd().isEmpty)
+            #expect(!watchd.logText.contains("rubbish") && !watchd.logText.contains("JSON"), "one in a minute")
+        }
+    }
+
     @Test func aMessageThatIsTooLargeOrTooDeepEndsItsConnectionOnly() throws {
         try Watchd.run(Self.text) { watchd in
             let deep = "{\"method\":\"io.watchd.Manager.Emit\",\"parameters\":{\"name\":\"poke\",\"payload\":{\"a\":"

@@ -12,6 +12,7 @@ final class ConnectionUnderTest {
 
     func receive(_ bytes: [UInt8]) { connection.receive(bytes) }
     func receiveEnd() { connection.receiveEnd() }
+    var halfMessage: Int? { connection.halfMessage }
     func beginStream(_ call: Int) { connection.beginStream(call) }
     func next() -> Call? { connection.next() }
     func reply(to call: Int) { connection.reply(to: call) }

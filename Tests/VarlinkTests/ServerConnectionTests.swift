@@ -4,6 +4,26 @@ import Varlink
 
 @Suite("Server connection")
 struct ServerConnectionTests {
+    @Test func halfAMessageIsKnownUntilItIsWhole() {
+        let connection = ConnectionUnderTest()
+        #expect(connection.halfMessage == nil)
+        connection.receive(Array("{\"method\":".utf8))
+        #expect(connection.halfMessage == 1)
+        connection.receive(Array("\"a.b.C\"".utf8))
+        #expect(connection.halfMessage == 1)
+        connection.receive(message("}") + Array("{".utf8))
+        #expect(connection.halfMessage == nil, "there is a call at hand")
+        guard let call = connection.next() else {
+            Issue.record("no call")
+            return
+        }
+        #expect(connection.halfMessage == nil, "it is being answered")
+        connection.reply(to: call.number)
+        #expect(connection.halfMessage == 2)
+        connection.receiveEnd()
+        #expect(connection.halfMessage == nil)
+    }
+
     @Test func aCallIsHandedOutAndAnswered() {
         let connection = ConnectionUnderTest()
         connection.receive(message(#"{"method":"org.example.Ping","parameters":{"text":"hi"}}"#))

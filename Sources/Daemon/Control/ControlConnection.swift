@@ -16,6 +16,7 @@ final class ControlConnection {
     private let epoll: EpollSet
     private let service: Service
     private let requests: RequestLine
+    private let misbehaved: (String) -> Void
     private let closed: () -> Void
     private var socket: FileDescriptor?
     private var token: UInt64?
@@ -23,6 +24,8 @@ final class ControlConnection {
     private var protocolState = ServerConnection(slowSubscriberError: ManagerError.tooSlow.reply)
     private var isClosing = false
     private var isWaitingForGrace = false
+    /// The message whose end is waited for.
+    private var timedMessage: Int?
     private var stream: Stream?
     /// A call is being answered, and somebody waits for that.
     private var isAwaited = false
@@ -33,13 +36,14 @@ final class ControlConnection {
 
     init(
         _ socket: consuming FileDescriptor, peer: Peer, context: Context, epoll: EpollSet, service: Service,
-        requests: RequestLine, closed: @escaping () -> Void
+        requests: RequestLine, misbehaved: @escaping (String) -> Void, closed: @escaping () -> Void
     ) {
         self.peer = peer
         self.context = context
         self.epoll = epoll
         self.service = service
         self.requests = requests
+        self.misbehaved = misbehaved
         self.closed = closed
         self.socket = consume socket
     }
@@ -91,6 +95,7 @@ final class ControlConnection {
     func takeTurn() {
         guard number != nil else { return }
         if !isClosing, let call = protocolState.next() { answer(call) }
+        if case .malformed(let reason) = protocolState.ending { misbehaved("it has sent \(reason)") }
         advance()
     }
 
@@ -106,7 +111,21 @@ final class ControlConnection {
         if protocolState.ending != nil || isClosing { closeAfterGrace() }
         if !isClosing, protocolState.hasNext { requests.wantsTurn(self) }
         fetch()
+        timeHalfMessage()
         wait()
+    }
+
+    /// A client that stops in the middle of a message would keep its connection for ever.
+    private func timeHalfMessage() {
+        guard let half = protocolState.halfMessage, half != timedMessage else { return }
+        timedMessage = half
+        context.after(ServerConnection.messagePatience * 1_000_000) { [bound] in bound.value.timeIsUp(half) }
+    }
+
+    private func timeIsUp(_ half: Int) {
+        guard number != nil, protocolState.halfMessage == half else { return }
+        misbehaved("half a message has come, and for \(ServerConnection.messagePatience)s no more")
+        close()
     }
 
     private func write(_ number: Int32) {

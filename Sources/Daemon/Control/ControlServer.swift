@@ -61,6 +61,7 @@ final class Acceptor {
     /// network, and the libraries of the name service stay in memory.
     private lazy var group = try? Linux.groupID(named: "watchd")
     private var isRefusalTold = false
+    private var complaints = Complaints()
     private var closing: (() -> Void)?
     private var bound: QueueBound<Acceptor> { QueueBound(self, to: context) }
 
@@ -131,7 +132,8 @@ final class Acceptor {
             return reserve.refill()
         }
         connections[number] = ControlConnection(
-            socket, peer: peer, context: context, epoll: epoll, service: service, requests: requests
+            socket, peer: peer, context: context, epoll: epoll, service: service, requests: requests,
+            misbehaved: { [unowned self] in complain(of: peer, $0) }
         ) { [unowned self] in
             connections[number] = nil
             if connections.count < ControlServer.connectionLimit / 2 { isRefusalTold = false }
@@ -139,6 +141,14 @@ final class Acceptor {
             closeIfIdle()
         }
         connections[number]?.start()
+    }
+
+    private func complain(of peer: Peer, _ reason: String) {
+        guard let untold = complaints.next(at: Linux.now(.monotonic)) else { return }
+        let others = untold == 0 ? "" : "; \(Runtime.count(untold, "other")) before it, too"
+        logger.log(
+            .notice,
+            "a client (\(peer.name), process \(peer.processID)) of the control socket is cut off: \(reason)\(others)")
     }
 
     /// Told once, until half of the connections are free again.

@@ -27,6 +27,9 @@ struct InputFrames {
     /// `next` gives something.
     var hasNext: Bool { !messages.isEmpty || end != .open }
 
+    /// A message has begun to come, and nothing is whole before it.
+    var isHalfway: Bool { messages.isEmpty && end == .open && !partial.isEmpty }
+
     mutating func append(_ bytes: [UInt8]) {
         guard end == .open else { return }
         var rest = bytes[...]

@@ -10,6 +10,7 @@ import JSON
 ///   that; a oneway call is answered like any other, and nothing is sent; of a stream that has no end it says so with
 ///   `beginStream`;
 /// - writes `pendingOutput`, as much as the socket takes, and says how much with `consumeOutput`;
+/// - closes the socket when a message of which half has come (`halfMessage`) is not whole after `messagePatience` seconds;
 /// - closes the socket when `isFinished`, and at the latest `closingGrace` seconds after `ending` was set.
 ///
 /// Replies keep the order of the calls because a call is handed out only when the one before has been answered. Memory
@@ -28,6 +29,9 @@ package struct ServerConnection: Sendable {
     package static let maximumQueuedBytes = 1 << 20
     /// Seconds that a client has for reading its last replies once the connection is ending.
     package static let closingGrace = 10
+
+    /// Seconds that a client has for a message, from its first byte to its last.
+    package static let messagePatience = 10
 
     /// Why the connection takes no more calls.
     package enum Ending: Equatable, Sendable {
@@ -67,6 +71,9 @@ package struct ServerConnection: Sendable {
 
     /// Whether to read from the client now.
     package var wantsInput: Bool { ending == nil && input.hasRoom }
+
+    /// The number of a message that has begun to come while nothing else of the client is at hand or being answered.
+    package var halfMessage: Int? { ending == nil && current == nil && input.isHalfway ? callCount + 1 : nil }
 
     package mutating func receive(_ bytes: [UInt8]) {
         guard ending == nil else { return }
