@@ -63,6 +63,16 @@ import Varlink
         }
     }
 
+    @Test(arguments: ["--wait", "--output"]) func whatIsMissingOfALongOutputIsSaid(option: String) throws {
+        try Watchd.run(Self.queues) { watchd in
+            let script = "head -c 1000000 /dev/zero | tr '\\\\0' x"
+            let run = try control(watchd, ["run", "--queue", "ser", option, "--", "sh", "-c", script])
+            let words = run.errorText.split(separator: " ")
+            let missing = zip(words, words.dropFirst()).compactMap { $1 == "bytes" ? Int($0) : nil }.reduce(0, +)
+            #expect(run.code == 0 && missing > 0 && missing + run.text.utf8.count == 1_000_000, "\(run.errorText)")
+        }
+    }
+
     @Test func whoWaitsHasItsOutputAndItsStatus() throws {
         try Watchd.run(Self.queues) { watchd in
             let words = ["run", "--queue", "ser", "--name", "greeting"]

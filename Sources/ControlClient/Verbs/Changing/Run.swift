@@ -13,6 +13,8 @@ extension Verb {
         notes: [
             "--wait prints what it wrote, on standard error how it ended, and ends with its exit status; over a restart of",
             "the daemon that takes less than 30s it goes on with an operation that survives it, and says what became of others.",
+            "That is the last 64 KiB of each run; where there was more, standard error says how much is missing. --output",
+            "prints it as it comes, and says the same where it comes too fast.",
             "A path may be written as watchctl prints it: \\xHH for a byte, \\\\ for a backslash.",
             "What reads a descriptor that its source hands over (Accept=yes, Framing=ready) cannot be started by hand.",
             "A handler whose command uses %p, %f or %{line} is started with a PATH, or with --line.",
@@ -107,11 +109,22 @@ extension Verb {
         // A short history may have forgotten it.
         guard let operation = try? session.reply(GetOperation.self, .init(id: id)).operation else { return }
         let (text, base64) = (operation.output, operation.outputBase64)
+        if let missing = missing(operation) { session.remark(missing + "\n") }
         if session.screen.isTerminal {
             session.print(RunText.lines(text, base64) ?? [])
         } else {
             session.writeBytes(RunText.bytes(text, base64))
         }
+    }
+
+    /// `watchctl: … 934464 bytes are missing: watchd keeps the last 64 KiB of a run`; `nil`: all of it is there.
+    private static func missing(_ operation: OperationDetail) -> String? {
+        guard operation.outputCut == true else { return nil }
+        let kept = RunText.bytes(operation.output, operation.outputBase64).count
+        let count = operation.outputBytes.map { $0 - kept }
+        guard count != 0 else { return nil }
+        return "watchctl: … \(count.map { "\($0) bytes are" } ?? "the beginning is") missing: "
+            + "watchd keeps the last \(kept >> 10) KiB of a run"
     }
 
     private static func code(_ reply: Run.Reply) -> ExitCode {

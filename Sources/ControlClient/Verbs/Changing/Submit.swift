@@ -51,7 +51,7 @@ extension Verb {
             return .failed
         }
         session.remark("operation \(id)\n")
-        var following = FollowedOutput(.init(id: id), isRaw: !session.screen.isTerminal)
+        var following = FollowedOutput(.init(id: id), isRaw: !session.screen.isTerminal, isWhole: true)
         try following.print(session)
         let end = try session.end(of: id)
         guard let result = end.result else { return .failed }

@@ -12,14 +12,19 @@ struct FollowedOutput {
     private var passed: Int?
     /// The daemon was started anew since the last look.
     private var hasReturned = false
+    /// The last look has found more: what comes next comes soon, and watchd keeps only the end of it.
+    private var isFlowing = false
     /// The beginning of a line, for a terminal.
     private var line: [UInt8] = []
 
     /// Between two looks (ms).
     private static let pause: Int32 = 250
+    private static let shortPause: Int32 = 10
 
-    init(_ target: GetOutput.Parameters, isRaw: Bool) {
+    /// - Parameter isWhole: what is missing at its beginning is said; else it begins with what is kept.
+    init(_ target: GetOutput.Parameters, isRaw: Bool, isWhole: Bool = false) {
         (self.target, self.isRaw) = (target, isRaw)
+        passed = isWhole ? 0 : nil
         isOneAttempt = target.attempt != nil
     }
 
@@ -36,7 +41,7 @@ struct FollowedOutput {
             }
             take(reply, session)
             if goOn(to: reply, session) { continue }
-            if reply.operation.map(isOver) == true || Self.hasLostItsReader() { return flush(session) }
+            if reply.operation.map(isOver) == true || hasLostItsReader() { return flush(session) }
         }
     }
 
@@ -69,13 +74,14 @@ struct FollowedOutput {
         }
         guard operation.attempt > attempt else { return false }
         flush(session)
-        (target.attempt, passed) = (attempt + 1, nil)
+        (target.attempt, passed) = (attempt + 1, 0)
         session.remark("watchctl: attempt \(attempt + 1)\n")
         return true
     }
 
     /// Waits as well.
-    private static func hasLostItsReader() -> Bool {
+    private func hasLostItsReader() -> Bool {
+        let pause = isFlowing ? Self.shortPause : Self.pause
         guard let events = try? Linux.poll(1, [], timeout: pause) else { return true }
         return !events.isDisjoint(with: [.error, .hangUp, .invalid])
     }
@@ -91,6 +97,7 @@ struct FollowedOutput {
         let missing = total - passed - bytes.count
         if missing > 0 { session.remark("watchctl: … \(missing) bytes are missing\n") }
         write(bytes.suffix(max(0, total - passed)), session)
+        isFlowing = total > passed
         self.passed = max(passed, total)
     }
 
