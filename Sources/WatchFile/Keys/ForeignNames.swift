@@ -129,7 +129,7 @@ enum ForeignNames {
         (["CPUAffinity"], "Exec", "Exec=/usr/bin/taskset -c LIST COMMAND"),
         (["SyslogIdentifier", "SyslogFacility", "SyslogLevel"], nil, "leave it out: each line has the handler's name"),
         (["StandardInputText", "StandardInputData"], nil, "leave it out: Exec=/bin/sh -c 'echo TEXT | COMMAND'"),
-        (["LogLevelMax"], nil, "LogLevel= in [Watchd]"),
+        (["LogLevelMax"], "StandardOutput", "StandardOutput=null, or LogLevel= in [Watchd] for watchd's own lines"),
         (
             [
                 "PrivateTmp", "PrivateDevices", "PrivateNetwork", "ProtectSystem", "ProtectHome", "ReadWritePaths",
