@@ -113,6 +113,7 @@ struct CalendarTimerTests {
         #expect(elapses(fixture) == expected)
         let sentence = "t 5: the machine slept, or the clock was set (CatchUp=none)"
         #expect(fixture.missed == (catchUp == .none ? [sentence] : []))
+        #expect(fixture.engine.totals.gap == 0)
     }
 
     private static let sleptOver: [(CatchUp, Int)] = [(.none, 0), (.one, 1), (.all, 5)]
@@ -144,12 +145,14 @@ struct CalendarTimerTests {
         let fixture = fixture(.calendar("t", "hourly", catchUp: catchUp), at: 1_000_000, stamp: stamp(-3))
         #expect(elapses(fixture) == expected)
         #expect(fixture.missed == (catchUp == .none ? ["t 3: watchd was not running (CatchUp=none)"] : []))
+        #expect(fixture.engine.totals.gap == 0, "left out on purpose, or not at all")
     }
 
     @Test func noMoreThanADayAndAThousandAreCaughtUp() {
         let day = fixture(.calendar("t", "hourly", catchUp: .all), at: 1_000_000, stamp: stamp(-1000))
         #expect(day.events.count == 24)
         #expect(day.missed == ["t 976: watchd was not running (CatchUp=all, CatchUpMaxSec=1d)"])
+        #expect(day.engine.totals.gap == 976)
         let thousand = fixture(.calendar("t", "*:*:0/10", catchUp: .all), at: 1_000_000, stamp: stamp(-20))
         #expect(thousand.events.count == 1000 && elapses(thousand).last == "0.0")
         #expect(thousand.missed == ["t 6200: watchd was not running (CatchUp=all, CatchUpMaxSec=1d)"])

@@ -22,7 +22,8 @@ struct MissedElapses: Equatable, Sendable {
 
 /// `CatchUp=`, `CatchUpMaxSec=`: elapses that were missed while watchd was not running, or while the machine slept.
 extension Engine {
-    /// `tooOld`: how many more there were, longer ago than `CatchUpMaxSec=`. What is not caught up is counted and told.
+    /// `tooOld`: how many more there were, longer ago than `CatchUpMaxSec=`. What is not caught up is told; it counts as
+    /// lost unless it is left out on purpose.
     mutating func catchUp(
         _ missed: [MissedElapses], tooOld: Int, _ rule: TimerRule, _ source: Int, _ reason: String
     ) {
@@ -32,7 +33,7 @@ extension Engine {
         let taken = policy == .none ? 0 : policy == .one ? elapses.count : elapses.instants.count
         let lost = elapses.count + tooOld - taken
         if lost > 0 {
-            sources[source].counters.gap += lost
+            if policy != .none { sources[source].counters.gap += lost }
             let bound = policy == .none ? "" : ", CatchUpMaxSec=\(rule.trigger.catchUpLimit)"
             actions.append(.report(.missed(id, count: lost, "\(reason) (CatchUp=\(policy.rawValue)\(bound))")))
         }
