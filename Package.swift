@@ -102,11 +102,11 @@ let package = Package(
         tests("Schedule", "Schedule", "SeedKit", "ProgramKit", "LinuxSystem", data: ["Oracle"]),
         tests("TimeZoneFiles", "TimeZoneFiles", "Schedule", "ProgramKit", "LinuxSystem"),
         tests("WatchFile", "WatchFile", "Schedule", "SeedKit", data: ["Diagnostics"]),
-        tests("Engine", "Engine", "WatchFile", "Schedule", "SeedKit"),
+        tests("Engine", "Engine", "WatchFile", "Schedule", "SeedKit", "ProgramKit"),
         // What tests with random programs share: seeds, and numbers from them.
         .target(name: "SeedKit", path: "Tests/SeedKit", swiftSettings: settings),
         // Dispatch and Foundation say what the engine has to do.
-        tests("DispatchOracle", "Engine", "WatchFile", "Schedule", "LinuxSystem", "SeedKit"),
+        tests("DispatchOracle", "Engine", "WatchFile", "Schedule", "LinuxSystem", "SeedKit", "ProgramKit"),
         tests("LinuxSystem", "LinuxSystem", "ProgramKit"),
         tests("Store", "Store", "LinuxSystem", "ProgramKit", "SeedKit"),
         tests(

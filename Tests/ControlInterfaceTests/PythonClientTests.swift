@@ -35,18 +35,6 @@ struct PythonClientTests {
         print(json.dumps(result))
         """
 
-    /// The interpreter of a new virtual environment with the package in it; `nil` where PyPI cannot be reached.
-    private static func interpreter(in folder: URL) throws -> String? {
-        let environment = folder.appendingPathComponent("venv").path
-        let install = [
-            "\(environment)/bin/pip", "install", "--quiet", "--disable-pip-version-check", "varlink==31.0.0",
-        ]
-        guard try Program.run(["python3", "-m", "venv", environment], seconds: 120).code == 0,
-            try Program.run(install, seconds: 120).code == 0
-        else { return nil }
-        return "\(environment)/bin/python"
-    }
-
     private struct Result: Decodable {
         var interfaces: [String: [String]]
         var replies: [JSONValue]
@@ -58,7 +46,7 @@ struct PythonClientTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("watchd-test-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        guard let python = try Self.interpreter(in: folder) else {
+        guard let python = PythonVarlink.interpreter else {
             print("SKIPPED: Python's varlink cannot be installed (no python3-venv, or PyPI cannot be reached)")
             return
         }

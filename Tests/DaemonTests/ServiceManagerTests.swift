@@ -8,7 +8,7 @@ import WatchFile
 
 @testable import Daemon
 
-@Suite("Service manager") struct ServiceManagerTests {
+@Suite("Service manager", .ownThreadChain) struct ServiceManagerTests {
     /// The datagrams that a manager gets of `body`, as many as are waited for.
     private static func received(_ count: Int, _ body: (ServiceManager) -> Void) throws -> [String] {
         let name = "watchd-test-manager-\(Linux.processID)"

@@ -1,9 +1,10 @@
+import ProgramKit
 import SeedKit
 import Testing
 
 /// libdispatch itself says what the engine has to do. Each test has a process of its own, in which nothing but the
 /// program goes on, so that a standstill can be told (`Standstill`).
-@Suite("Dispatch as the oracle", .serialized)
+@Suite("Dispatch as the oracle", .ownThreadChain, .serialized)
 struct DispatchOracleTests {
     /// The first seed with a difference, its program made as short as it goes.
     private static func failure(in seeds: ClosedRange<UInt64>) throws -> String? {

@@ -1,9 +1,10 @@
+import ProgramKit
 import SeedKit
 import Testing
 
 /// Foundation's `OperationQueue` says what the engine has to do with priorities, dependencies, widths and cancellation.
 /// Each test has a process of its own (`Standstill`).
-@Suite("OperationQueue as the oracle", .serialized)
+@Suite("OperationQueue as the oracle", .ownThreadChain, .serialized)
 struct OperationOracleTests {
     /// The first seed with a difference, its program made as short as it goes.
     private static func failure(in seeds: ClosedRange<UInt64>) throws -> String? {

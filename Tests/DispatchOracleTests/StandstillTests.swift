@@ -1,8 +1,9 @@
 import Dispatch
+import ProgramKit
 import Synchronization
 import Testing
 
-@Suite("Standstill", .serialized)
+@Suite("Standstill", .ownThreadChain, .serialized)
 struct StandstillTests {
     private final class Box: Sendable {
         let steps = Mutex(0)

@@ -62,6 +62,9 @@ import Testing
 
 /// The string literals of a Swift file, those inside interpolations too.
 private struct SwiftLiterals {
+    /// Begin a literal or a comment, or are a parenthesis.
+    private static let marks = Set("/\"()".utf8)
+
     private(set) var all: [String] = []
     private var rest: Substring
 
@@ -73,9 +76,11 @@ private struct SwiftLiterals {
     /// Goes through code up to its end, or to the parenthesis that ends an interpolation.
     private mutating func scan() {
         var depth = 0
-        while let next = rest.first {
+        while let place = rest.utf8.firstIndex(where: Self.marks.contains) {
+            rest = rest[place...]
+            guard let next = rest.first else { return }
             if rest.hasPrefix("//") {
-                rest = rest.drop { $0 != "\n" }
+                rest = rest[(rest.utf8.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex)...]
             } else if next == "\"" {
                 literal()
             } else {
@@ -92,7 +97,11 @@ private struct SwiftLiterals {
         rest.removeFirst(mark.count)
         let place = all.count
         var text = ""
-        while !rest.isEmpty, !rest.hasPrefix(mark) {
+        while true {
+            let plain = rest.utf8.prefix { $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "\"") }
+            text += Substring(plain)
+            rest = rest[plain.endIndex...]
+            if rest.isEmpty || rest.hasPrefix(mark) { break }
             let start = rest
             if rest.hasPrefix("\\(") {
                 rest.removeFirst(2)

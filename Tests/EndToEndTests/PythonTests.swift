@@ -63,17 +63,6 @@ import Varlink
         print(json.dumps({"called": called, "errors": errors, "level": level}))
         """
 
-    /// The interpreter of a new virtual environment with the package in it; `nil` where it cannot be had.
-    private func interpreter(in folder: Folder) throws -> String? {
-        let environment = folder["venv"]
-        guard (try? Program.run(["python3", "-m", "venv", environment]))?.code == 0,
-            (try? Program.run(
-                ["\(environment)/bin/pip", "install", "--quiet", "--disable-pip-version-check", "varlink==31.0.0"],
-                seconds: 120))?.code == 0
-        else { return nil }
-        return "\(environment)/bin/python"
-    }
-
     @Test func everyMethodAnswers() throws {
         let text = """
             [Queue off]
@@ -91,43 +80,41 @@ import Varlink
             Members=say
             Log=done
             """
-        try Folder.with { tools in
-            guard let python = try interpreter(in: tools) else {
-                print("SKIPPED: Python's varlink cannot be installed (no python3-venv, or PyPI cannot be reached)")
-                return
-            }
-            try Watchd.run(text) { watchd in
-                let end = try Program.run([python, "-c", Self.script, watchd.socket])
-                try #require(end.code == 0, "\(end)")
-                let result = try JSON.decode(JSONValue.self, from: end.output)
-                let called = try #require(result.members?["called"]?.members)
-                #expect(
-                    called.keys.sorted() == [
-                        "Cancel", "Emit", "EmitAll", "EnterGroup", "Explain", "Follow", "Forget", "GetOperation",
-                        "GetStatus", "LeaveGroup", "ListHandlers", "ListHistory", "ListNames", "ListOperations",
-                        "ListQueues", "ListSemaphores", "ListSources",
-                        "Reload", "Resume", "Retry", "Run", "Signal", "Stop", "Suspend", "Wait",
-                    ])
-                #expect(called["Run"]?.members?["result"] == .string("done"))
-                #expect(called["GetOperation"]?.members?["operation"]?.members?["output"] == .string("said\n"))
-                #expect(called["Retry"]?.members?["operations"] == .array([]))
-                #expect(called["Signal"]?.members?["available"] == .int(2))
-                #expect(called["Explain"]?.members?["object"] == .string("handler/say"))
-                #expect(called["Suspend"]?.members?["suspended"] == .int(2))
-                #expect(called["Cancel"]?.members?["cancelled"] == .int(1))
-                #expect(called["GetStatus"]?.members?["totals"]?.members?["cancelled"] == .int(3))
-                #expect(
-                    result.members?["errors"]
-                        == .array([
-                            .string("io.watchd.Manager.NoSuchName"), .string("org.varlink.service.InvalidParameter"),
-                            .string("org.varlink.service.ExpectedMore"), .string("io.watchd.Manager.NoSuchOperation"),
-                            .string("io.watchd.Manager.TimedOut"), .string("org.varlink.service.ExpectedMore"),
-                            .string("io.watchd.Manager.NoSuchTicket"), .string("org.varlink.service.InvalidParameter"),
-                            .string("org.varlink.service.InvalidParameter"),
-                        ]))
-                #expect(result.members?["level"]?.members?["level"] == .int(6))
-                #expect(watchd.waitForEnd() == .exited(0))
-            }
+        guard let python = PythonVarlink.interpreter else {
+            print("SKIPPED: Python's varlink cannot be installed (no python3-venv, or PyPI cannot be reached)")
+            return
+        }
+        try Watchd.run(text) { watchd in
+            let end = try Program.run([python, "-c", Self.script, watchd.socket])
+            try #require(end.code == 0, "\(end)")
+            let result = try JSON.decode(JSONValue.self, from: end.output)
+            let called = try #require(result.members?["called"]?.members)
+            #expect(
+                called.keys.sorted() == [
+                    "Cancel", "Emit", "EmitAll", "EnterGroup", "Explain", "Follow", "Forget", "GetOperation",
+                    "GetStatus", "LeaveGroup", "ListHandlers", "ListHistory", "ListNames", "ListOperations",
+                    "ListQueues", "ListSemaphores", "ListSources",
+                    "Reload", "Resume", "Retry", "Run", "Signal", "Stop", "Suspend", "Wait",
+                ])
+            #expect(called["Run"]?.members?["result"] == .string("done"))
+            #expect(called["GetOperation"]?.members?["operation"]?.members?["output"] == .string("said\n"))
+            #expect(called["Retry"]?.members?["operations"] == .array([]))
+            #expect(called["Signal"]?.members?["available"] == .int(2))
+            #expect(called["Explain"]?.members?["object"] == .string("handler/say"))
+            #expect(called["Suspend"]?.members?["suspended"] == .int(2))
+            #expect(called["Cancel"]?.members?["cancelled"] == .int(1))
+            #expect(called["GetStatus"]?.members?["totals"]?.members?["cancelled"] == .int(3))
+            #expect(
+                result.members?["errors"]
+                    == .array([
+                        .string("io.watchd.Manager.NoSuchName"), .string("org.varlink.service.InvalidParameter"),
+                        .string("org.varlink.service.ExpectedMore"), .string("io.watchd.Manager.NoSuchOperation"),
+                        .string("io.watchd.Manager.TimedOut"), .string("org.varlink.service.ExpectedMore"),
+                        .string("io.watchd.Manager.NoSuchTicket"), .string("org.varlink.service.InvalidParameter"),
+                        .string("org.varlink.service.InvalidParameter"),
+                    ]))
+            #expect(result.members?["level"]?.members?["level"] == .int(6))
+            #expect(watchd.waitForEnd() == .exited(0))
         }
     }
 }

@@ -1,8 +1,9 @@
+import ProgramKit
 import SeedKit
 import Testing
 
 /// The same inputs give the same actions in the same order, whatever the hash seed of the process.
-@Suite("Engine, the same in every process") struct RepeatabilityTests {
+@Suite("Engine, the same in every process", .ownThreadChain) struct RepeatabilityTests {
     /// Each process has a hash seed of its own.
     private static func digests() async -> [Substring] {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {

@@ -113,7 +113,7 @@ import Testing
         try Linux.memfd(name: "empty", []).use { empty throws in #expect(try Linux.read(empty, atMost: 10).isEmpty) }
     }
 
-    @Test func aDescriptorThatIsDroppedIsHeard() async {
+    @Test(.ownThreadChain) func aDescriptorThatIsDroppedIsHeard() async {
         #if DEBUG
             await #expect(processExitsWith: .failure) { _ = try Linux.open("/dev/null") }
         #endif

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import ProgramKit
 import Testing
 
 @Suite("Identity") struct IdentityTests {
@@ -8,7 +9,7 @@ import Testing
         #expect(try Linux.groupID(named: "no-such-group-here") == nil)
     }
 
-    @Test func theEnvironmentIsReadByteForByte() async {
+    @Test(.ownThreadChain) func theEnvironmentIsReadByteForByte() async {
         await #expect(processExitsWith: .success) {
             setenv("WATCHD_TEST", "a=b", 1)
             precondition(Linux.environment("WATCHD_TEST") == Array("a=b".utf8))

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import ProgramKit
 import Testing
 
 /// Signals are sent to one thread, for the threads of the test runner do not block them.
@@ -15,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func whatWhoeverStartedTheProgramHasLeftIsTakenBackButForHandlers() async {
+    @Test(.ownThreadChain) func whatWhoeverStartedTheProgramHasLeftIsTakenBackButForHandlers() async {
         await #expect(processExitsWith: .success) {
             Linux.ignoreSignal(SIGCHLD)
             Linux.ignoreSignal(40)

@@ -4,7 +4,7 @@ import ProgramKit
 import Synchronization
 import Testing
 
-@Suite("Spawn") struct SpawnTests {
+@Suite("Spawn", .ownThreadChain) struct SpawnTests {
     private let everyByte = (1...255).map { UInt8($0) }
 
     @Test func argumentsArriveByteForByte() throws {

@@ -57,7 +57,9 @@
     package struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
         let isChain: Bool
 
-        package var isRecursive: Bool { true }
+        /// A suite is on these threads as a whole. A test that had to begin on the threads of those that compute would wait
+        /// behind them all, between two links of a chain as well.
+        package var isRecursive: Bool { false }
 
         package func provideScope(
             for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Systemd
 
-@Suite("Descriptor store", .ownThread) struct DescriptorStoreTests {
+@Suite("Descriptor store", .ownThreadChain) struct DescriptorStoreTests {
     @Test func namesAreThoseOfTheManager() {
         for name in ["inotify", "pidfd-1-2-3", "a b", String(repeating: "x", count: 255)] {
             #expect(DescriptorStore.isName(name), "\(name)")

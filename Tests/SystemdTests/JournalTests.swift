@@ -5,7 +5,7 @@ import Testing
 
 @testable import Systemd
 
-@Suite("Journal", .ownThread) struct JournalTests {
+@Suite("Journal", .ownThreadChain) struct JournalTests {
     @Test func anEntryIsFieldsOfAnyBytes() {
         var entry = JournalEntry("two\nlines", priority: .warning)
         entry.add("WATCHD_SOURCE", [0xFF, 0x0A])

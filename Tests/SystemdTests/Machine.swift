@@ -40,7 +40,7 @@ struct Machine {
         try Folder.with { folder in
             let machine = Machine(folder: folder)
             let start = try machine.tool("start")
-            defer { _ = try? machine.tool("stop") }
+            defer { _ = try? machine.tool("kill") }
             if start.code == 77 { return print("SKIPPED: \(start.errorText.replacing("\n", with: ""))") }
             try #require(start.code == 0, "\(start)", sourceLocation: sourceLocation)
             do {
@@ -97,22 +97,21 @@ struct Machine {
     func isAlive(_ process: String) throws -> Bool { try run("kill", "-0", process).code == 0 }
 
     private func install(_ watchFile: String, _ settings: String) throws {
-        for (file, path) in [
+        try folder.write("watch", watchFile)
+        // A hang is to be found out in a test's time.
+        try folder.write("settings", "[Service]\nWatchdogSec=2s\nTimeoutAbortSec=2s\n\(settings)\n")
+        let files = [
             (try Products.path("watchd"), "/usr/bin/watchd"), (try Products.path("watchctl"), "/usr/bin/watchctl"),
             ("\(Repository.root)/systemd/watchd.service", "/etc/systemd/system/watchd.service"),
             ("\(Repository.root)/systemd/watchd-user.service", "/usr/lib/systemd/user/watchd.service"),
             ("\(Repository.root)/systemd/kill-left-handlers", "/usr/lib/watchd/kill-left-handlers"),
             ("\(Repository.root)/systemd/sysusers.conf", "/usr/lib/sysusers.d/watchd.conf"),
             ("\(Repository.root)/systemd/watchd.catalog", "/usr/lib/systemd/catalog/watchd.catalog"),
-        ] {
-            let end = try tool("put", file, path)
-            try #require(end.code == 0, "\(end)")
-        }
-        try write("/etc/watchd/test.watch", watchFile)
-        // A hang is to be found out in a test's time.
-        try write(
-            "/etc/systemd/system/watchd.service.d/test.conf",
-            "[Service]\nWatchdogSec=2s\nTimeoutAbortSec=2s\n\(settings)\n")
+            (folder["watch"], "/etc/watchd/test.watch"),
+            (folder["settings"], "/etc/systemd/system/watchd.service.d/test.conf"),
+        ]
+        let put = try Program.run(["bash", script, state, "put"] + files.flatMap { [$0, $1] })
+        try #require(put.code == 0, "\(put)")
         for words in [["daemon-reload"], ["start", "watchd.service"]] {
             let end = try Program.run(["bash", script, state, "ctl"] + words)
             try #require(end.code == 0, "\(words): \(end)")

@@ -4,7 +4,7 @@ import ProgramKit
 import Systemd
 import Testing
 
-@Suite("Notification", .ownThread) struct NotificationTests {
+@Suite("Notification", .ownThreadChain) struct NotificationTests {
     @Test func keysAreCombinedInOneText() {
         #expect((Notification.ready + .status("3 sources")).text == "READY=1\nSTATUS=3 sources")
         #expect(Notification.reloading(now: 17).text == "RELOADING=1\nMONOTONIC_USEC=17")

@@ -124,7 +124,7 @@ import Testing
             cd /srv/in
             for n in $(seq 50); do echo new >\(name)$n; done
             echo more >>old; rm gone
-            for n in $(seq 20); do timeout 1 sh -c "echo \(name)$n >/run/lines" || exit; done
+            timeout 1 sh -c 'n=0; while [ $((n += 1)) -le 20 ]; do echo "\(name)$n" >/run/lines; done' || exit
             """)
     }
 

@@ -6,8 +6,9 @@
 #   real-systemd.sh FOLDER start           boot; returns when basic.target is reached (about half a second)
 #   real-systemd.sh FOLDER exec CMD…       run a command inside (clean environment, folder /); its output and status
 #   real-systemd.sh FOLDER ctl ARG…        the same for `systemctl --no-pager ARG…`
-#   real-systemd.sh FOLDER put FROM TO     copy a file of the host, with its mode, to a path inside
+#   real-systemd.sh FOLDER put FROM TO…    copy files of the host, with their modes, to paths inside
 #   real-systemd.sh FOLDER stop            shut down as at poweroff, then clean up; fine when nothing runs
+#   real-systemd.sh FOLDER kill            the same, as at a loss of power
 #
 # FOLDER names the instance and must not exist before `start`; it holds only what the script needs to find it again.
 # Exit status 77: this machine cannot do it (not root, no cgroup2, no overlayfs, no systemd); one line says why.
@@ -17,7 +18,7 @@
 # A file below the host's /tmp or /run is not seen inside: use `put`.
 set -u
 
-self=$(readlink -f "$0")
+self=$0
 lower=${REAL_SYSTEMD_ROOT:-/}
 boot_timeout=30
 
@@ -65,7 +66,7 @@ mount_kernel_file_systems() {
 
 # A small quiet system: nothing that the host has enabled, nothing that waits for hardware or the network.
 configure() {
-    local etc=$1/etc unit
+    local etc=$1/etc unit path masked=()
     rm -rf "$etc"/systemd/system/*.wants "$etc"/systemd/user/*.wants "$1"/var/log/journal/*
     for unit in getty.target console-getty.service systemd-udevd.service systemd-udevd-kernel.socket \
         systemd-udevd-control.socket systemd-timesyncd.service systemd-networkd.service systemd-resolved.service \
@@ -77,8 +78,15 @@ configure() {
         systemd-ask-password-wall.path kmod-static-nodes.service modprobe@.service dev-hugepages.mount \
         dev-mqueue.mount proc-sys-fs-binfmt_misc.automount sys-kernel-debug.mount sys-kernel-tracing.mount \
         sys-kernel-config.mount sys-fs-fuse-connections.mount tmp.mount; do
-        ln -sf /dev/null "$etc/systemd/system/$unit"
+        masked+=("$etc/systemd/system/$unit")
     done
+    for path in "$1"/usr/lib/systemd/system-generators/*; do
+        masked+=("$etc/systemd/system-generators/${path##*/}")
+    done
+    # An empty file masks like a link to /dev/null, and takes no process.
+    mkdir -p "$etc/systemd/system-generators"
+    rm -f "${masked[@]}"
+    for path in "${masked[@]}"; do : >"$path"; done
     mkdir -p "$etc/systemd/journald.conf.d" "$etc/systemd/system.conf.d"
     printf '[Journal]\nStorage=volatile\nRateLimitIntervalSec=0\nReadKMsg=no\nForwardToWall=no\n' \
         >"$etc/systemd/journald.conf.d/test.conf"
@@ -165,28 +173,44 @@ fail_start() {
     die "$*"
 }
 
-is_manager() { [ -n "$1" ] && [ "$(cat "/proc/$1/comm" 2>/dev/null)" = systemd ]; }
+is_manager() {
+    local comm
+    [ -n "$1" ] && read -r comm 2>/dev/null <"/proc/$1/comm" && [ "$comm" = systemd ]
+}
 
-# Runs a command inside, in a cgroup of its own below the inner root: descriptor 9 is opened with the host's view of the
-# cgroups, and written from inside.
+# Becomes a command inside, in a cgroup of its own below the inner root: descriptor 9 is opened with the host's view of
+# the cgroups, and written from inside.
 enter() {
     local manager leaf
-    manager=$(cat "$folder/manager" 2>/dev/null) || die "not running"
-    is_manager "$manager" || return 1
-    leaf=$(cat "$folder/cgroup")/exec
-    mkdir -p "$leaf" 2>/dev/null
+    read -r manager 2>/dev/null <"$folder/manager" || die "not running"
+    is_manager "$manager" || exit 1
+    read -r leaf <"$folder/cgroup"
+    leaf+=/exec
+    [ -d "$leaf" ] || mkdir -p "$leaf" 2>/dev/null
     # shellcheck disable=SC2016 # the inner shell expands these
-    nsenter --target "$manager" --mount --uts --ipc --net --pid --cgroup --root \
+    exec nsenter --target "$manager" --mount --uts --ipc --net --pid --cgroup --root \
         env -i -C / PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root TERM=dumb LANG=C.UTF-8 \
         SYSTEMD_PAGER= SYSTEMD_COLORS=0 \
         sh -c 'echo 0 >&9; exec 9>&-; exec "$@"' - "$@" 9>"$leaf/cgroup.procs"
 }
 
+# The files follow one another on the standard input of a shell inside.
 put() {
-    local mode
-    mode=$(stat -c %a "$1") || return
+    local from=() words=() attributes
+    while [ $# -gt 0 ]; do
+        from+=("$1")
+        read -r -a attributes < <(stat -L -c '%a %s' "$1") || return
+        words+=("$2" "${attributes[@]}")
+        shift 2
+    done
     # shellcheck disable=SC2016 # the inner shell expands these
-    enter sh -c 'mkdir -p "$(dirname "$1")" && cat >"$1" && chmod "$2" "$1"' - "$2" "$mode" <"$1"
+    cat "${from[@]}" | enter sh -ec '
+        while [ $# -gt 0 ]; do
+            [ -d "${1%/*}/" ] || mkdir -p "${1%/*}"
+            head -c "$3" >"$1"
+            chmod "$2" "$1"
+            shift 3
+        done' - "${words[@]}"
 }
 
 # Waits up to a number of tenths of a second for a process to end; a zombie has no executable.
@@ -206,7 +230,8 @@ stop() {
     manager=$(cat "$folder/manager" 2>/dev/null)
     outer=$(cat "$folder/outer" 2>/dev/null)
     if is_manager "$manager"; then
-        kill -s SIGRTMIN+4 "$manager" # poweroff.target
+        # poweroff.target; or process 1 of its namespace is gone, and all others with it.
+        if [ "$verb" = kill ]; then kill -KILL "$manager"; else kill -s SIGRTMIN+4 "$manager"; fi
         wait_gone "$manager" 150 || kill -KILL "$manager"
     fi
     if [ -n "$outer" ] && [ "$(cat "/proc/$outer/comm" 2>/dev/null)" = unshare ]; then
@@ -231,7 +256,7 @@ become-manager) [ $$ = 1 ] || usage; become_manager "$folder" ;;
 start) start ;;
 exec) [ $# -ge 1 ] || usage; enter "$@" ;;
 ctl) enter systemctl --no-pager "$@" ;;
-put) [ $# = 2 ] || usage; put "$@" ;;
-stop) stop ;;
+put) [ $# -ge 2 ] || usage; [ $(($# % 2)) = 0 ] || usage; put "$@" ;;
+stop | kill) stop ;;
 *) usage ;;
 esac

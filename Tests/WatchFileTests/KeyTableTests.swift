@@ -127,13 +127,23 @@ struct KeyTableTests {
         }
     }
 
-    static let others =
-        "\n[Handler other]\nLog=x\n[Handler member]\nLog=x\n[Custom target]\nLog=x\n[Semaphore units]\nValue=3\n[Process server]\nCommand=/bin/true\n"
+    private static let others = [
+        "other": "[Handler other]\nLog=x\n", "member": "[Handler member]\nLog=x\n",
+        "target": "[Custom target]\nLog=x\n",
+        "units": "[Semaphore units]\nValue=3\n", "server": "[Process server]\nCommand=/bin/true\n",
+    ]
+
+    /// The sections that this one names.
+    static func others(of section: String) -> String {
+        "\n" + others.filter { section.contains($0.key) }.values.joined()
+    }
+
+    private static func whole(_ section: String) -> String { section + others(of: section) }
 
     @Test(arguments: SectionKind.allCases)
     func everySupportedKeyIsTakenAndEveryOtherRefusedByName(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) {
-            let text = Self.section(kind, without: key.name) + "\(key.name)=\(sample(key))" + Self.others
+            let text = Self.whole(Self.section(kind, without: key.name) + "\(key.name)=\(sample(key))")
             let found = problems(in: text).map { $0.drop { $0 != " " }.dropFirst().prefix { $0 != ":" } }
             #expect(found == (key.isSupported ? [] : ["\(key.name)= is not supported by this version"]), "\(text)")
         }
@@ -143,7 +153,7 @@ struct KeyTableTests {
     func everySupportedKeyRefusesWhatItCannotRead(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) where key.isSupported {
             // No text of any kind has a control character, and no path, command or address looks like this.
-            let text = Self.section(kind, without: key.name) + "\(key.name)=\\q\u{1}'" + Self.others
+            let text = Self.whole(Self.section(kind, without: key.name) + "\(key.name)=\\q\u{1}'")
             #expect(load(text).configuration == nil, "\(text)")
         }
     }
@@ -151,7 +161,7 @@ struct KeyTableTests {
     @Test(arguments: SectionKind.allCases)
     func everyKeyIsCorrectedWhenItsCaseIsWrong(kind: SectionKind) {
         for key in KeyTable.keys(of: kind) {
-            let text = Self.section(kind, without: key.name) + "\(key.name.uppercased())x=1" + Self.others
+            let text = Self.whole(Self.section(kind, without: key.name) + "\(key.name.uppercased())x=1")
             let suggestions = load(text).diagnostics.map(\.suggestion)
             #expect(suggestions.contains("\(key.name)=") || key.name.utf8.count < 4, "\(key.name)")
         }

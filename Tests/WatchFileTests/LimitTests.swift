@@ -12,11 +12,12 @@ struct LimitTests {
     }
 
     @Test func tooManySectionsAreToldOnce() {
-        let sections = (0..<WatchFile.maximumSections).map { "[Handler h\($0)]\nLog=x\n" }.joined()
-        #expect(load(sections).configuration?.handlers.count == WatchFile.maximumSections)
+        let sections = (0..<WatchFile.maximumSections).map { "[Queue q\($0)]\n" }.joined()
+        let queues = load(sections).configuration?.queues ?? []
+        #expect(queues.count { $0.name.hasPrefix("q") } == WatchFile.maximumSections)
         #expect(
             problems(in: sections + "[Handler more]\nLog=x\n[Handler again]\nLog=%q") == [
-                "20001:1: more than 10000 sections"
+                "10001:1: more than 10000 sections"
             ])
     }
 

@@ -106,13 +106,14 @@ struct ManualTests {
         for key in KeyTable.keys(of: kind) {
             guard let usual = key.usual else { continue }
             let text = KeyTableTests.section(kind, without: key.name)
-            let without = try #require(load(text + KeyTableTests.others).configuration, "\(text)")
-            let with = try #require(
-                load(text + "\(key.name)=\(usual)" + KeyTableTests.others).configuration, "\(key.name)=\(usual)")
-            #expect(without.settings == with.settings, "[\(kind.rawValue)] \(key.name)=\(usual)")
-            #expect(without.queues == with.queues, "[\(kind.rawValue)] \(key.name)=\(usual)")
-            #expect(without.handlers == with.handlers, "[\(kind.rawValue)] \(key.name)=\(usual)")
-            #expect(without.sources == with.sources, "[\(kind.rawValue)] \(key.name)=\(usual)")
+            let line = "\(key.name)=\(usual)"
+            let others = KeyTableTests.others(of: text + line)
+            let without = try #require(load(text + others).configuration, "\(text)")
+            let with = try #require(load(text + line + others).configuration, "\(line)")
+            #expect(without.settings == with.settings, "[\(kind.rawValue)] \(line)")
+            #expect(without.queues == with.queues, "[\(kind.rawValue)] \(line)")
+            #expect(without.handlers == with.handlers, "[\(kind.rawValue)] \(line)")
+            #expect(without.sources == with.sources, "[\(kind.rawValue)] \(line)")
         }
     }
 }

@@ -13,10 +13,8 @@ package enum Spelling {
         for candidate in candidates {
             let other = Array(candidate.lowercased().utf8)
             guard other.count <= maximumLength, abs(other.count - word.count) <= tolerance(word.count) else { continue }
-            let distance = distance(word, other)
-            if distance <= tolerance(min(word.count, other.count)), distance < best?.distance ?? .max {
-                best = (candidate, distance)
-            }
+            let limit = min(tolerance(min(word.count, other.count)), (best?.distance ?? .max) - 1)
+            if let distance = distance(word, other, upTo: limit) { best = (candidate, distance) }
         }
         if let best { return best.candidate }
         // A word that was left off half way.
@@ -34,19 +32,22 @@ package enum Spelling {
         }
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
-    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment); `nil`: more than `limit`.
+    private static func distance(_ left: [UInt8], _ right: [UInt8], upTo limit: Int) -> Int? {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)
         for (i, a) in left.enumerated() {
-            var row = [i + 1]
+            var (row, least) = ([i + 1], i + 1)
             for (j, b) in right.enumerated() {
                 var cost = min(last[j + 1] + 1, row[j] + 1, last[j] + (a == b ? 0 : 1))
                 if i > 0, j > 0, a == right[j - 1], left[i - 1] == b { cost = min(cost, beforeLast[j - 1] + 1) }
                 row.append(cost)
+                least = min(least, cost)
             }
+            // A later row has nothing less; a swap costs one more than the row before this one has.
+            if least > limit { return nil }
             (beforeLast, last) = (last, row)
         }
-        return last[right.count]
+        return last[right.count] <= limit ? last[right.count] : nil
     }
 }

@@ -14,7 +14,7 @@ struct References: Sendable {
         var headings: Set<Substring> = []
 
         init(_ text: String) {
-            for line in text.split(separator: "\n") {
+            for line in text[...].parts(between: "\n") {
                 if line.hasPrefix("#") {
                     headings.insert(line.drop { $0 == "#" || $0 == " " })
                 } else if line.hasPrefix("| "), let number = Int(line.dropFirst(2).prefix { $0 != " " }),
@@ -56,7 +56,7 @@ struct References: Sendable {
         folders = Set(
             try Linux.readFolder("\(root)/Sources").map { Substring(String(decoding: $0.name, as: UTF8.self)) })
         for path in try Repository.files("\(root)/Sources") + Repository.files("\(root)/Tests") {
-            for line in try Self.text(path).split(separator: "\n") { note(line) }
+            for line in try Self.text(path)[...].parts(between: "\n") { note(line) }
             folders.formUnion(path.dropFirst(root.count).split(separator: "/").dropLast())
         }
     }
@@ -64,7 +64,7 @@ struct References: Sendable {
     static func text(_ path: String) throws -> String { String(decoding: try Linux.readFile(path), as: UTF8.self) }
 
     private mutating func note(_ line: Substring) {
-        let words = line.split(separator: " ")
+        let words = line.parts(between: " ")
         if words.first?.hasPrefix("//") ?? true { return }
         for (word, next) in zip(words, words.dropFirst()) {
             if Self.typeWords.contains(word) {
@@ -92,7 +92,7 @@ struct References: Sendable {
     func problems(inComments text: String) -> [String] {
         var blocks: [String] = []
         var isOpen = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in text[...].parts(between: "\n", keepingEmpty: true) {
             guard let comment = Self.comment(of: line) else {
                 isOpen = false
                 continue
@@ -105,6 +105,7 @@ struct References: Sendable {
 
     /// The text behind `//` or `///`; `nil`: the line has none.
     private static func comment(of line: Substring) -> Substring? {
+        guard line.has("//") else { return nil }
         let code = line.drop { $0 == " " }
         guard let place = code.hasPrefix("//") ? code.startIndex : code.firstRange(of: " // ")?.lowerBound else {
             return nil
@@ -115,7 +116,7 @@ struct References: Sendable {
     /// References such as `Dispatch.md, facts 3–8` and `Semantics.md, "Key"`.
     func problems(inText text: String) -> [String] {
         var problems: [String] = []
-        if text.contains(".md") {
+        if text[...].has(".md") {
             for match in text.matches(of: /([A-Z][A-Za-z]*)\.md(?:, facts? ([0-9]+)(?:–([0-9]+))?|, "([^"]+)")?/) {
                 let (whole, name, first, last, heading) = match.output
                 guard let article = articles[name] else {
@@ -133,7 +134,8 @@ struct References: Sendable {
                 }
             }
         }
-        for match in text.matches(of: /\(([A-Z][A-Z-]{3,}), (?:rows?|rules?|section|") ?/) {
+        let isCited = [", row", ", rule", ", section", ", \""].contains(where: text[...].has)
+        for match in isCited ? text.matches(of: /\(([A-Z][A-Z-]{3,}), (?:rows?|rules?|section|") ?/) : [] {
             let name = match.output.1
             if !exists("\(name).md") { problems.append("\(name) is no document of the repository") }
         }
