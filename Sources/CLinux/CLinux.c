@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -70,6 +72,14 @@ int clinux_threads_to_be_had(int count) {
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
     sem_destroy(&barrier);
     return started;
+}
+
+ssize_t clinux_getdents(int folder, void *buffer, size_t size) { return getdents64(folder, buffer, size); }
+
+int clinux_inotify_add(int inotify, int descriptor, unsigned mask) {
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return inotify_add_watch(inotify, path, mask);
 }
 
 long clinux_file_system_type(const char *path) {

@@ -42,11 +42,11 @@ package enum Linux {
 extension [UInt8] {
     /// The bytes with a NUL behind them.
     func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-        (self + [0]).withUnsafeBytes { bytes in
-            guard let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress else {
-                preconditionFailure("a C string has at least its end")
-            }
-            return body(start)
+        withUnsafeTemporaryAllocation(byteCount: count + 1, alignment: 1) { buffer in
+            guard let start = buffer.baseAddress else { preconditionFailure("a C string has at least its end") }
+            buffer.copyBytes(from: self)
+            buffer[count] = 0
+            return body(start.assumingMemoryBound(to: CChar.self))
         }
     }
 }

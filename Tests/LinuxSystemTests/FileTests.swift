@@ -96,6 +96,27 @@ import Testing
         }
     }
 
+    /// More than one call gives.
+    @Test func aLargeFolderIsReadWhole() throws {
+        try withTemporaryFolder { folder throws in
+            let names = (0..<500).map { number in String(repeating: "n", count: 200) + "\(number)" }
+            for name in names { try Linux.open("\(folder)/\(name)", [.writing, .creating]).close() }
+            let found = try Linux.readFolder(folder).map(\.name)
+            #expect(found.count == names.count)
+            #expect(Set(found) == Set(names.map(\.pathBytes)))
+        }
+    }
+
+    @Test func nothingStandsInARemovedFolder() throws {
+        try withTemporaryFolder { folder throws in
+            try Linux.mkdir(folder + "/d")
+            try Linux.open(folder + "/d", [.reading, .folder]).use { open in
+                try Linux.rmdir(folder + "/d")
+                #expect(try Linux.readFolder(open, of: "d".pathBytes).isEmpty)
+            }
+        }
+    }
+
     @Test func accessIsAsked() throws {
         try Linux.access("/bin/sh", .executing)
         let error = #expect(throws: SystemError.self) { try Linux.access("/etc/passwd", .executing) }

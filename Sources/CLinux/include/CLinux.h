@@ -56,6 +56,12 @@ int clinux_chmod_place(int descriptor, unsigned mode);
 /// `fchownat(2)` AT_EMPTY_PATH: also of a descriptor that was opened with O_PATH.
 int clinux_chown_place(int descriptor, unsigned user, unsigned group);
 
+/// `getdents64(2)`: records of an open folder, 0 at its end.
+ssize_t clinux_getdents(int folder, void *_Nullable buffer, size_t size);
+
+/// `inotify_add_watch(2)` of an open file or folder, wherever it stands by now.
+int clinux_inotify_add(int inotify, int descriptor, unsigned mask);
+
 /// `statfs(2)`: the magic number of the file system.
 long clinux_file_system_type(const char *_Nonnull path);
 /// `fstatfs(2)`: the same.

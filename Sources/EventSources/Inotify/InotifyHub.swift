@@ -203,7 +203,7 @@ package final class InotifyHub {
         if isOver { throw SystemError(call: "inotify_add_watch", detail: "a file", errno: .badDescriptor) }
         let inotify = try descriptor()
         let number = try room.add(inotify) { () throws(SystemError) in
-            try Linux.inotifyAdd(inotify, "/proc/self/fd/\(file)", mask.union(.adding))
+            try Linux.inotifyAdd(inotify, open: file, mask.union(.adding))
         }
         watches[number, default: FolderObservers()].add(owner, mask, of: nil)
         return number

@@ -76,15 +76,20 @@ struct TreeScan: Sendable {
         var isDeep: Bool
     }
 
+    private struct FileSystem {
+        var device: UInt64
+        var type: FileSystemType?
+    }
+
     func run() -> [Listing] {
         defer { if case .success(let number)? = inotify { FileDescriptor(owning: number).close() } }
         var tasks = requests.reversed().map {
             Task(
                 place: .folder($0.folder, $0.how), inode: $0.inode, path: $0.path, isDeep: $0.how.contains(.isDeep))
         }
-        var (listings, entries, rules) = ([Listing](), 0, ignoring)
+        var (listings, entries, rules, fileSystem) = ([Listing](), 0, ignoring, FileSystem?.none)
         while entries < Self.entryLimit, let task = tasks.popLast() {
-            let listing = list(task)
+            let listing = list(task, &fileSystem)
             listings.append(listing)
             guard case .listed(let found) = listing.outcome else { continue }
             entries += found.count + 1
@@ -103,14 +108,15 @@ struct TreeScan: Sendable {
         return listings + left.map { Listing(place: $0.place, inode: $0.inode, outcome: .left) }
     }
 
-    private func list(_ task: Task) -> Listing {
+    private func list(_ task: Task, _ known: inout FileSystem?) -> Listing {
         var listing = Listing(place: task.place, inode: task.inode, outcome: .gone)
         do throws(SystemError) {
             try Linux.openFolder(task.path, follows: followedBeside != nil || task.path == root).use {
                 folder throws(SystemError) in
-                guard try Linux.fstat(folder).inode == task.inode else { return }
+                let status = try Linux.fstat(folder)
+                guard status.inode == task.inode else { return }
                 watch(folder, &listing)
-                listing.fileSystem = try? FileSystemType(ofOpen: folder)
+                listing.fileSystem = fileSystem(of: folder, on: status.device, &known)
                 let entries = try entries(of: folder, task.path)
                 // Without a watch nothing tells that it was moved meanwhile.
                 guard inotify != nil || stands(task) else { return }
@@ -123,6 +129,12 @@ struct TreeScan: Sendable {
         return listing
     }
 
+    /// That of the folder before, mostly.
+    private func fileSystem(of folder: Int32, on device: UInt64, _ known: inout FileSystem?) -> FileSystemType? {
+        if known?.device != device { known = FileSystem(device: device, type: try? FileSystemType(ofOpen: folder)) }
+        return known?.type
+    }
+
     private func stands(_ task: Task) -> Bool {
         let follows = followedBeside != nil || task.path == root
         return (try? Linux.statusOfAny(task.path, follows: follows))?.inode == task.inode
@@ -133,7 +145,8 @@ struct TreeScan: Sendable {
         do throws(SystemError) {
             let inotify = try inotify.get()
             listing.watch = try room.add(inotify) { () throws(SystemError) in
-                try Linux.inotifyAdd(inotify, folder: folder, mask.union(.adding))
+                try Linux.inotifyAdd(
+                    inotify, open: folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
             }
         } catch {
             listing.unwatched = error

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The events that an inotify watch waits for, and those it reports (`inotify(7)`).
@@ -89,11 +90,11 @@ extension Linux {
         try call("inotify_add_watch", path) { inotify_add_watch(inotify, $0, mask.rawValue) }
     }
 
-    /// The same of an open folder, wherever it stands by now.
+    /// The same of an open file or folder, wherever it stands by now.
     package static func inotifyAdd(
-        _ inotify: Int32, folder: Int32, _ mask: InotifyMask
+        _ inotify: Int32, open descriptor: Int32, _ mask: InotifyMask
     ) throws(SystemError) -> Int32 {
-        try inotifyAdd(inotify, "/proc/self/fd/\(folder)", mask.union([.onlyFolders, .excludesUnlinked]))
+        try call("inotify_add_watch") { clinux_inotify_add(inotify, descriptor, mask.rawValue) }
     }
 
     /// `inotify_rm_watch(2)`. EINVAL: it is gone already.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A name in a folder.
@@ -9,44 +10,63 @@ package struct FolderEntry: Hashable, Sendable {
 }
 
 extension Linux {
-    /// `readdir(3)`: everything in a folder but `.` and `..`, in no order.
+    /// Bytes of names that one call gives.
+    private static let entriesPerCall = 32_768
+
+    /// `getdents64(2)`: everything in a folder but `.` and `..`, in no order.
     package static func readFolder(_ path: some SystemPath) throws(SystemError) -> [FolderEntry] {
-        try readFolder(owning: try open(path, [.reading, .folder, .nonBlocking]).release(), path.pathBytes)
+        try open(path, [.reading, .folder, .nonBlocking]).use { folder throws(SystemError) in
+            try readFolder(folder, of: path.pathBytes)
+        }
     }
 
-    /// The same of an open folder, which stays open.
+    /// The same of an open folder, from where it was read last.
     package static func readFolder(_ descriptor: Int32, of path: [UInt8]) throws(SystemError) -> [FolderEntry] {
-        try readFolder(owning: try duplicate(descriptor).release(), path)
-    }
-
-    private static func readFolder(owning descriptor: Int32, _ path: [UInt8]) throws(SystemError) -> [FolderEntry] {
-        guard let folder = fdopendir(descriptor) else {
-            let error = SystemError(call: "fdopendir", detail: path.printable, errno: Errno(errno))
-            FileDescriptor(owning: descriptor).close()
-            throw error
-        }
-        defer { closedir(folder) }
         var entries: [FolderEntry] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(folder) else {
-                let code = errno
-                if code == 0 { return entries }
-                throw SystemError(call: "readdir", detail: path.printable, errno: Errno(code))
+        try withUnsafeTemporaryAllocation(byteCount: entriesPerCall, alignment: 8) { buffer throws(SystemError) in
+            while true {
+                let count = try readEntries(descriptor, into: buffer, path)
+                if count == 0 { return }
+                parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]), into: &entries)
             }
-            let name = nameBytes(entry)
-            if name != Array(".".utf8), name != Array("..".utf8) {
-                // d_type is the file type bits of a mode, shifted right by 12 (DTTOIF of dirent.h).
-                let kind = FileStatus.Kind(mode: mode_t(entry.pointee.d_type) << 12)
-                entries.append(FolderEntry(name: name, kind: kind, inode: UInt64(entry.pointee.d_ino)))
+        }
+        return entries
+    }
+
+    private static func readEntries(
+        _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, _ path: [UInt8]
+    ) throws(SystemError) -> Int {
+        do throws(SystemError) {
+            return try call("getdents64", path.printable) {
+                clinux_getdents(descriptor, buffer.baseAddress, buffer.count)
             }
+        } catch  where error.errno == .noSuchFile {
+            // Of a folder that was removed, as readdir(3) has it.
+            return 0
         }
     }
 
-    /// The name has the record's length, not that of the C array.
-    private static func nameBytes(_ entry: UnsafeMutablePointer<dirent>) -> [UInt8] {
-        let start = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
-        return Array(UnsafeRawBufferPointer(start: start, count: strlen(start.assumingMemoryBound(to: CChar.self))))
+    /// `struct linux_dirent64`: d_ino (8 bytes), d_off (8), d_reclen (2), d_type (1), d_name.
+    private static func parse(_ bytes: UnsafeRawBufferPointer, into entries: inout [FolderEntry]) {
+        let (lengthAt, typeAt, nameAt) = (16, 18, 19)
+        var start = 0
+        while start + nameAt < bytes.count {
+            let end = start + Int(bytes.loadUnaligned(fromByteOffset: start + lengthAt, as: UInt16.self))
+            guard end > start + nameAt, end <= bytes.count else { return }
+            let name = bytes[(start + nameAt)..<end].prefix { $0 != 0 }
+            if !isSelfOrParent(name) {
+                // d_type is the file type bits of a mode, shifted right by 12 (DTTOIF of dirent.h).
+                let kind = FileStatus.Kind(mode: mode_t(bytes[start + typeAt]) << 12)
+                let inode = bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+                entries.append(FolderEntry(name: Array(name), kind: kind, inode: inode))
+            }
+            start = end
+        }
+    }
+
+    /// `.` or `..`
+    private static func isSelfOrParent(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
+        name.count <= 2 && name.allSatisfy { $0 == UInt8(ascii: ".") }
     }
 
     /// `readlink(2)`: what a symbolic link says.
