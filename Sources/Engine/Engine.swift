@@ -93,7 +93,7 @@ package struct Engine: Sendable {
     /// `HoldUntil=`.
     var holding = Holding()
     /// Changes of paths that are not handled yet.
-    var handling = Handling()
+    package internal(set) var handling = Handling()
     var life = Life.starting {
         didSet {
             phase = life.phase

@@ -22,9 +22,6 @@ extension Engine {
         tellHandled(id, handled, isStored: isKept)
     }
 
-    /// Whether a change of the path was told and is not handled yet.
-    package func isBeingHandled(_ path: [UInt8], of id: SourceID) -> Bool { handling.newest(path, of: id) != nil }
-
     /// Paths in operations that the store keeps, and in what it keeps of sources that hold something back.
     package var storedPaths: [SourceID: Set<[UInt8]>] {
         var paths: [SourceID: Set<[UInt8]>] = [:]

@@ -1,4 +1,4 @@
-import WatchFile
+package import WatchFile
 
 /// The changes of paths that were told and are not handled yet, with the operations they wait for.
 ///
@@ -6,7 +6,7 @@ import WatchFile
 /// the order in which they were told: what stands at a path counts as handled up to the newest change before which none
 /// is left. A change that waits for no other operation than the one before it takes its place, so that a file which is
 /// written all the while costs no more than one that was written once.
-struct Handling: Sendable {
+package struct Handling: Sendable {
     /// In the place of an operation: a delivery that this watchd does not bring to its end.
     static let never = UInt64.max
 
@@ -68,7 +68,9 @@ struct Handling: Sendable {
     // MARK: Changes
 
     /// The state of a path at its last change that is told but not handled; `nil`: all of them are.
-    func newest(_ path: [UInt8], of source: SourceID) -> PathState? { changes[source]?[path]?.last?.moment.state }
+    package func newest(_ path: [UInt8], of source: SourceID) -> PathState? {
+        changes[source]?[path]?.last?.moment.state
+    }
 
     /// A change waits for these operations. False: for none, and it is handled at once.
     mutating func note(_ moment: PathMoment, of source: SourceID, waitingFor all: [UInt64]) -> Bool {

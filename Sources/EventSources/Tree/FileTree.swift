@@ -198,23 +198,23 @@ package struct FileTree: Sendable {
 
     /// - Parameter isFresh: another change may leave the same times.
     mutating func setStamp(_ status: FileStatus, isFresh: Bool, of id: ID) {
-        if self[id].kind != Self.number(status.kind) {
-            if isFolder(id) { folderCount -= 1 }
-            if status.kind == .folder { folderCount += 1 }
-            self[id].kind = Self.number(status.kind)
-            self[id].word = 0
+        var node = self[id]
+        let kind = Self.number(status.kind)
+        if node.kind != kind {
+            if node.kind == Self.folder { folderCount -= 1 }
+            if kind == Self.folder { folderCount += 1 }
+            (node.kind, node.word) = (kind, 0)
         }
-        self[id].inode = status.inode
-        self[id].modified = status.modified
-        self[id].changed = status.changed
-        (self[id].userID, self[id].groupID) = (status.userID, status.groupID)
-        self[id].permissions = UInt16(truncatingIfNeeded: status.permissions)
-        if status.kind != .folder {
-            self[id].word = status.size
-            self[id].links = UInt32(truncatingIfNeeded: status.links)
+        (node.inode, node.modified, node.changed) = (status.inode, status.modified, status.changed)
+        (node.userID, node.groupID) = (status.userID, status.groupID)
+        node.permissions = UInt16(truncatingIfNeeded: status.permissions)
+        if kind != Self.folder {
+            node.word = status.size
+            node.links = UInt32(truncatingIfNeeded: status.links)
         }
-        clear([.isUnseen, .isFresh, .isUntrusted], id)
-        if isFresh { set(.isFresh, id) }
+        node.flags &= ~Flags([.isUnseen, .isFresh, .isUntrusted]).rawValue
+        if isFresh { node.flags |= Flags.isFresh.rawValue }
+        self[id] = node
     }
 
     /// The state that was handled.
@@ -269,8 +269,9 @@ package struct FileTree: Sendable {
     func child(of folder: ID, named name: [UInt8]) -> ID? {
         var id = buckets[bucket(folder, name)]
         while id != 0 {
-            if self[id].parent == folder, isNamed(id, name) { return id }
-            id = self[id].nextInBucket
+            let node = self[id]
+            if node.parent == folder, Int(node.nameLength) == name.count, isNamed(node, name) { return id }
+            id = node.nextInBucket
         }
         return nil
     }
@@ -285,20 +286,32 @@ package struct FileTree: Sendable {
         return node
     }
 
-    private func isNamed(_ id: ID, _ name: [UInt8]) -> Bool {
-        let (start, length) = (Int(self[id].nameStart), Int(self[id].nameLength))
-        guard length == name.count else { return false }
+    /// - Precondition: it has that length.
+    private func isNamed(_ node: Node, _ name: [UInt8]) -> Bool {
+        let start = Int(node.nameStart)
         return names.withUnsafeBytes { all in
-            name.withUnsafeBytes { bytes in all[start..<(start + length)].elementsEqual(bytes) }
+            name.withUnsafeBytes { bytes in all[start..<(start + name.count)].elementsEqual(bytes) }
         }
     }
 
     private func bucket(_ parent: ID, _ name: [UInt8]) -> Int {
+        name.withUnsafeBytes { bucket(parent, $0) }
+    }
+
+    private func bucket(_ parent: ID, _ name: UnsafeRawBufferPointer) -> Int {
         // Names are chosen by others: with a seed of this process, none can choose them to fall together.
         var hasher = Hasher()
         hasher.combine(parent)
-        name.withUnsafeBytes { hasher.combine(bytes: $0) }
+        hasher.combine(bytes: name)
         return hasher.finalize() & (buckets.count - 1)
+    }
+
+    /// That of a node.
+    private func bucket(of node: Node) -> Int {
+        names.withUnsafeBytes { names in
+            let start = Int(node.nameStart)
+            return bucket(node.parent, UnsafeRawBufferPointer(rebasing: names[start..<(start + Int(node.nameLength))]))
+        }
     }
 
     // MARK: Changing
@@ -307,11 +320,12 @@ package struct FileTree: Sendable {
     mutating func insert(_ name: [UInt8], into folder: ID, kind: FileStatus.Kind = .unknown) -> ID {
         count += 1
         if count > buckets.count { growBuckets() }
-        let id = allocate()
-        self[id].kind = Self.number(kind)
+        let (id, start) = (allocate(), keep(name))
+        var node = self[id]
+        (node.kind, node.nameStart) = (Self.number(kind), start)
+        node.nameLength = UInt8(truncatingIfNeeded: name.count)
+        self[id] = node
         if kind == .folder { folderCount += 1 }
-        self[id].nameStart = keep(name)
-        self[id].nameLength = UInt8(truncatingIfNeeded: name.count)
         link(id, name, into: folder)
         return id
     }
@@ -380,18 +394,18 @@ package struct FileTree: Sendable {
 
     private mutating func link(_ id: ID, _ name: [UInt8], into folder: ID) {
         let (bucket, first) = (bucket(folder, name), self[folder].firstChild)
-        self[id].parent = folder
-        self[id].nextInBucket = buckets[bucket]
+        var node = self[id]
+        (node.parent, node.previous, node.next) = (folder, 0, first)
+        node.nextInBucket = buckets[bucket]
+        self[id] = node
         buckets[bucket] = id
-        self[id].previous = 0
-        self[id].next = first
         if first != 0 { self[first].previous = id }
         self[folder].firstChild = id
     }
 
     private mutating func unlink(_ id: ID) {
         let node = self[id]
-        let bucket = bucket(node.parent, name(of: id))
+        let bucket = bucket(of: node)
         if buckets[bucket] == id {
             buckets[bucket] = node.nextInBucket
         } else {
@@ -409,9 +423,8 @@ package struct FileTree: Sendable {
 
     private mutating func growBuckets() {
         buckets = [ID](repeating: 0, count: 2 * buckets.count)
-        for number in 1..<used where self[ID(number)].parent >= 0 {
-            let id = ID(number)
-            let bucket = bucket(self[id].parent, name(of: id))
+        for id in 1..<ID(used) where self[id].parent >= 0 {
+            let bucket = bucket(of: self[id])
             self[id].nextInBucket = buckets[bucket]
             buckets[bucket] = id
         }

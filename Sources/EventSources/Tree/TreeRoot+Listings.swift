@@ -120,8 +120,11 @@ extension TreeRoot {
             giveWay(known)
             child = nil
         }
+        let new: FileTree.ID?
         if let child {
             compare(child, with: entry, how, fileSystem)
+            // Something of another kind may stand there by now, which is another node.
+            new = tree.child(of: folder, named: entry.name)
         } else {
             // Nobody was told of it, and the folder may have been moved since it stood there.
             if isFleeting { return }
@@ -132,10 +135,9 @@ extension TreeRoot {
                 || wasIgnored(entry, in: folder) || isFollowedAnew
             let appearance: Appearance =
                 isSilent ? .silent : .listed(isRecovered: how.contains(.isCompared) || how.contains(.isSilent))
-            appear(folder, entry.name, entry.status, appearance)
+            new = appear(folder, entry.name, entry.status, appearance)
         }
-        // Something of another kind may stand there by now, which is another node.
-        guard let new = tree.child(of: folder, named: entry.name) else { return }
+        guard let new else { return }
         tree.set(.isListed, new)
         if let link = entry.link { note(admitted(link, at: new), at: new) } else { noLink(new) }
     }
