@@ -36,6 +36,23 @@ import WatchFile
         }
     }
 
+    /// As rsync does it with `-t`, which sets the time of a file after its close.
+    @Test func aTimeThatIsSetBackBeforeARenameIsNoNewContent() throws {
+        try TreeSetup.with { setup in
+            try setup.shell("echo 1 > .f")
+            try wait(for: "the file") { setup.told == ["written .f"] }
+            try setup.shell("touch -hd yesterday .f; mv .f f")
+            try setup.expect(["written .f", "renamed .f > f"])
+            // One that is still open for writing is told at its close.
+            try Linux.open(setup.folder["in/f"], [.writing]).use { file in
+                try Linux.writeAll(file, "2".utf8)
+                try setup.shell("touch -hd '2 days ago' f; mv f g")
+                try wait(for: "the rename") { setup.told.last == "renamed f > g" }
+            }
+            try setup.expect(["written .f", "renamed .f > f", "renamed f > g", "written g"])
+        }
+    }
+
     /// The kernel reports a rename after it has made it.
     @Test func aNameThatIsMissingWhereItsFolderHasBeenMovedIsFoundAgain() throws {
         try TreeSetup.with(before: { try TreeSetup.shell("mkdir -p d/n; echo > d/f; echo > d/n/g", in: $0["in"]) }) {

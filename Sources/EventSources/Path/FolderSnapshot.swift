@@ -76,6 +76,11 @@ package struct FolderSnapshot: Sendable, Equatable {
             !isOpen && !isFresh && isSameContent(as: other) && changed == other.changed
         }
 
+        /// The time of its content is an earlier one there, and nothing else of the content is another.
+        func isSetBack(in newer: Stamp) -> Bool {
+            inode == newer.inode && size == newer.size && newer.modified < modified
+        }
+
         func isSameAccess(as other: Stamp) -> Bool {
             permissions == other.permissions && userID == other.userID && groupID == other.groupID
                 && links == other.links

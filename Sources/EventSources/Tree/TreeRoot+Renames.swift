@@ -90,9 +90,12 @@ extension TreeRoot {
             // It has been moved on, or is gone.
             return doubt(node)
         }
-        let isSame = tree.stamp(of: node).isSameContent(as: FolderSnapshot.Stamp(status))
-        tree.setStamp(status, isFresh: status.isFresh, of: node)
-        if !isSame, !tree.isFolder(node) { addDue(node) }
+        let (old, new) = (tree.stamp(of: node), FolderSnapshot.Stamp(status))
+        // Whoever writes sets no time back: it was set after the file was closed (`rsync -t`). Should it still be open,
+        // its close is told.
+        let isSetBack = old.isSetBack(in: new)
+        tree.setStamp(status, isFresh: isSetBack || status.isFresh, of: node)
+        if !isSetBack, !old.isSameContent(as: new), !tree.isFolder(node) { addDue(node) }
     }
 
     // MARK: Changing places
