@@ -19,6 +19,8 @@ package struct FolderEvent {
     package var watch: Int32
     package var name: [UInt8]
     package var isFolder: Bool
+    /// Of a file that was created: what is told next is that it was closed after writing.
+    package var isClosedNext = false
 }
 
 /// An observer of folders.
@@ -63,6 +65,8 @@ package final class InotifyHub {
     private var hasStale = false
     /// Events that were read and come after the one that is being told.
     private var untold = 0
+    /// The first of those.
+    private var next: InotifyEvent?
     /// Told of what is read, listed and told, in that order: the trail of a change that nobody was told of.
     package var trail: ((String) -> Void)?
     /// Calls that wait until everything is told.
@@ -149,7 +153,7 @@ package final class InotifyHub {
     /// Whether everything that has happened until now was told; the last of it may be what is being told.
     var isCaughtUp: Bool {
         guard !isOver, let inotify else { return !isOver }
-        return !isReplaying && untold == 0 && (try? Linux.bytesAvailable(inotify)) == 0
+        return !isReplaying && untold == 0 && (try? Linux.isReadable(inotify)) == false
     }
 
     /// Calls back when everything that has happened until now was told; at once where that is so.
@@ -336,10 +340,12 @@ package final class InotifyHub {
                 break
             }
             untold = events.count
-            for event in events {
+            for index in events.indices {
                 untold -= 1
-                take(event)
+                next = untold > 0 ? events[index + 1] : nil
+                take(events[index])
             }
+            next = nil
             if Linux.now(.monotonic) - begin >= Self.longestTurn { break }
         }
         guard let first = moved else { return tellCaughtUp() }
@@ -403,7 +409,12 @@ package final class InotifyHub {
     }
 
     private func folderEvent(_ event: InotifyEvent, _ change: FolderEvent.Change) -> FolderEvent {
-        FolderEvent(change: change, watch: event.watch, name: event.name, isFolder: event.mask.contains(.isFolder))
+        var told = FolderEvent(
+            change: change, watch: event.watch, name: event.name, isFolder: event.mask.contains(.isFolder))
+        if case .created = change, let next, next.mask == .closedAfterWriting {
+            told.isClosedNext = next.watch == event.watch && next.name == event.name
+        }
+        return told
     }
 
     private func pair(_ from: InotifyEvent, _ to: InotifyEvent) {

@@ -32,7 +32,10 @@ extension TreeRoot {
         noteIgnoreFile(name, in: folder)
         if case .renamed(_, let oldName) = event.change, let oldFolder { noteIgnoreFile(oldName, in: oldFolder) }
         switch event.change {
-        case .created: created(folder, name, isFolder: event.isFolder)
+        case .created:
+            // One look at it is enough, at its close.
+            isMadeNext = event.isClosedNext && hasBegun && tree.child(of: folder, named: name) == nil
+            if !isMadeNext { created(folder, name, isFolder: event.isFolder) }
         case .closedAfterWriting: closed(folder, name)
         case .modified: if events.contains(.modified) { tellModified(folder, name) }
         case .attributes: attributesReported(folder, name)
@@ -204,11 +207,13 @@ extension TreeRoot {
     }
 
     private func closed(_ folder: FileTree.ID, _ name: [UInt8]) {
+        let isMade = isMadeNext
+        isMadeNext = false
         guard let status = look(fullPath(folder, name)), status.kind == .regular else {
             // Its deletion is reported next, or that it or a folder above it has been moved on: something else may have
             // come in its place.
             guard let node = tree.child(of: folder, named: name) else {
-                _ = lookAt(folder, name, isFolder: false, isNew: false)
+                _ = lookAt(folder, name, isFolder: false, isNew: isMade)
                 return
             }
             if [.regular, .unknown].contains(tree.kind(of: node)) { tree.set(.isDue, node) }

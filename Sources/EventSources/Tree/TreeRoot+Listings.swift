@@ -88,7 +88,8 @@ extension TreeRoot {
                 take(ignoreFile, of: folder, isListed: how.contains(.isDeep))
             }
             if next == 0 { for child in tree.children(of: folder) { tree.clear(.isListed, child) } }
-            let gone = listing.watch.map(hub.namesGone) ?? []
+            // Of a folder that has its watch already, the names are touched.
+            let gone = tree.watch(of: folder) == listing.watch ? [] : listing.watch.map(hub.namesGone) ?? []
             while next < entries.count {
                 guard left > 0 else { return false }
                 let isFleeting = gone.contains(entries[next].name)

@@ -84,6 +84,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var goneNames: Set<DoubtedName> = []
     /// Looked at since all reports were through last: should a folder above have been moved meanwhile, it was another's.
     var looks: [FileTree.Reference] = []
+    /// The file whose close is told next was made just now.
+    var isMadeNext = false
     /// Folders of which nothing was taken in while the source is held.
     var dirty: Set<FileTree.Reference> = []
     var isRootDirty = false

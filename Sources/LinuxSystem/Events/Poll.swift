@@ -48,6 +48,12 @@ extension Linux {
         return entries.map { PollEvents(rawValue: $0.revents) }
     }
 
+    /// `poll(2)` without waiting: whether a descriptor has something to read. Of inotify, FIONREAD would count all of it.
+    package static func isReadable(_ descriptor: Int32) throws(SystemError) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return try call("poll") { Glibc.poll(&entry, 1, 0) } > 0
+    }
+
     /// `poll(2)` of one descriptor.
     package static func poll(_ descriptor: Int32, _ events: PollEvents, timeout: Int32) throws(SystemError)
         -> PollEvents
