@@ -105,7 +105,7 @@ package struct FolderSnapshot: Sendable, Equatable {
         case appeared, contentChanged, attributesChanged, disappeared
     }
 
-    package var entries: [[UInt8]: Stamp] = [:]
+    package var entries = StampTable()
     /// Symbolic links that stand for what they lead to.
     var links: Set<[UInt8]> = []
 
@@ -212,7 +212,7 @@ package struct FolderSnapshot: Sendable, Equatable {
                 found.append((name, .attributesChanged))
             }
         }
-        for name in entries.keys where newer.entries[name] == nil { found.append((name, .disappeared)) }
+        for (name, _) in entries where newer.entries[name] == nil { found.append((name, .disappeared)) }
         return found.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     }
 }

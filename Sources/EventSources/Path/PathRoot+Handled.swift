@@ -31,7 +31,7 @@ extension PathRoot: RecordedPath {
 
     /// The stored state of the path: entries by their name, and what the store had of a tree.
     private struct Known: Sendable {
-        var entries: [[UInt8]: PathState] = [:]
+        var entries = StampTable()
         /// Below the folders in it.
         var deeper: [[UInt8]] = []
     }
@@ -40,7 +40,11 @@ extension PathRoot: RecordedPath {
         record.isReplayed = isReplayed
         let number = keepEvents()
         store.read(path, of: owner.id, into: Known()) { known, path, state in
-            if path.contains(Self.slash) { known.deeper.append(path) } else { known.entries[path] = state }
+            if path.contains(Self.slash) {
+                known.deeper.append(path)
+            } else {
+                known.entries[path] = FolderSnapshot.Stamp(state)
+            }
         } then: { [weak self] known in
             self?.read(known, number)
         }
@@ -57,7 +61,7 @@ extension PathRoot: RecordedPath {
             return list()
         }
         // Of a root that is a folder, the tree knew itself.
-        if known.entries[[]]?.kind == .folder { known.entries[[]] = nil }
+        if known.entries[[]]?.isFolder == true { known.entries[[]] = nil }
         owner.snapshots?.write(known.deeper.map { ($0, .nothing) }, path, of: owner.id)
         take(known.entries)
         (hasBegun, isSettled) = (true, true)
@@ -70,16 +74,19 @@ extension PathRoot: RecordedPath {
         hub.whenCaughtUp { [weak self] in self?.list() }
     }
 
-    private func take(_ entries: [[UInt8]: PathState]) {
-        let stored = owner.snapshots?.takeStoredPaths(of: owner.id) ?? []
+    private func take(_ entries: StampTable) {
         snapshot = FolderSnapshot()
-        let ownName = Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...])
-        snapshot.entries.reserveCapacity(entries.count)
-        for (below, state) in entries {
-            let name = below.isEmpty ? ownName : below
-            snapshot.entries[name] = FolderSnapshot.Stamp(state)
-            // However it has changed since, its handler is still to run.
-            if state.isFresh, stored.contains(fullPath(name)) { snapshot.entries[name]?.isFresh = false }
+        snapshot.entries = entries
+        // That of a path which is no folder.
+        if let own = snapshot.entries[[]] {
+            snapshot.entries[[]] = nil
+            snapshot.entries[Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...])] = own
+        }
+        let stored = owner.snapshots?.takeStoredPaths(of: owner.id) ?? []
+        if stored.isEmpty { return }
+        // However it has changed since, its handler is still to run.
+        for (name, stamp) in snapshot.entries where stamp.isFresh && stored.contains(fullPath(name)) {
+            snapshot.entries[name]?.isFresh = false
         }
     }
 
