@@ -105,7 +105,7 @@ enum Watcher: String, CaseIterable, Encodable {
 
     private static let incronScript = """
         trap 'trap - TERM; kill 0' TERM
-        incrond -n -f "$3/incron.conf" &
+        /usr/sbin/incrond -n -f "$3/incron.conf" &
         until grep -qs 'inotify wd' /proc/$!/fdinfo/*; do sleep 0.1; done
         systemd-notify --ready
         wait
