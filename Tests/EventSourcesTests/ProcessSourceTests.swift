@@ -143,4 +143,32 @@ import Testing
             rim.core.queue.sync { anchor.value.disarm() }
         }
     }
+
+    /// The way may lead to a file system that hangs by then.
+    @Test func whatIsBehindAFolderThatMayNotBeReadIsLookedAtBesideTheCore() throws {
+        try withPassable { rim, folder in
+            let path = folder["passable/way/pid"].pathBytes
+            let moves = Mutex(0)
+            let looks = Mutex(0)
+            let gate = DispatchSemaphore(value: 0)
+            let anchor = try rim.core.queue.sync {
+                let hub = rim.parts.value.environment.inotify
+                let slow = Lanes(core: rim.core, name: "test.hung", count: 1)
+                slow.submit(nil) { gate.wait() }
+                hub.slow = slow
+                let anchor = PathAnchor(path, hub: hub, interval: 1000) { change in
+                    if case .moved = change { moves.withLock { $0 += 1 } }
+                }
+                _ = try bound { try anchor.arm([]) }
+                return QueueBound(anchor, to: rim.core)
+            }
+            try Linux.rename(folder["passable/new"], to: folder["passable/way"])
+            rim.core.after(50_000) { looks.withLock { $0 += 1 } }
+            try wait(for: "the time of a look") { looks.withLock { $0 } == 1 }
+            #expect(moves.withLock { $0 } == 0)
+            gate.signal()
+            try wait(for: "it to be found") { moves.withLock { $0 } == 1 }
+            rim.core.queue.sync { anchor.value.disarm() }
+        }
+    }
 }

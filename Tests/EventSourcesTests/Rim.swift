@@ -36,6 +36,7 @@ final class Rim: Sendable {
             let epoll = try EpollSet(on: core)
             let safety = Safety(isByHand: isCommittedByHand)
             let slow = Lanes(core: core, name: "test.slow", count: 2)
+            hub.slow = slow
             let handled = snapshots.map { HandledPaths($0, core: core, slow: slow, hub: hub) }
             let environment = SourceEnvironment(
                 core: core, slow: slow, probes: PathProbes(core: core, lanes: slow, probe: probe), epoll: epoll,

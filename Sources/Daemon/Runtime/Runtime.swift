@@ -144,6 +144,7 @@ final class Runtime {
         let inotify = InotifyHub(
             on: core, adopting: kept.take(.inotify), limit: engine.settings.maxWatches
         ) { keep(.inotify, $0) }
+        inotify.slow = slow
         self.inotify = inotify
         let send: (Input) -> Void = { [unowned self] in handle($0) }
         let units = UnitHub(core: core, epoll: epoll, scope: UnitHub.ownScope)

@@ -67,6 +67,8 @@ package final class InotifyHub {
     private var untold = 0
     /// The first of those.
     private var next: InotifyEvent?
+    /// For looks that may hang; `nil`: they are made on the context.
+    package var slow: Lanes?
     /// Told of what is read, listed and told, in that order: the trail of a change that nobody was told of.
     package var trail: ((String) -> Void)?
     /// Calls that wait until everything is told.
@@ -166,6 +168,16 @@ package final class InotifyHub {
     func after(_ delay: Int, _ work: @escaping () -> Void) {
         let bound = QueueBound(work, to: context)
         context.after(delay) { bound.value() }
+    }
+
+    /// Works beside the context, where that may hang, and comes back to it.
+    func beside<Value: Sendable>(_ work: @escaping @Sendable () -> Value, then: @escaping (Value) -> Void) {
+        guard let slow else { return then(work()) }
+        let bound = QueueBound(then, to: context)
+        slow.submit(nil) { [context] in
+            let value = work()
+            context.async { bound.value(value) }
+        }
     }
 
     private func tellCaughtUp() {

@@ -105,7 +105,8 @@ final class NewFiles {
         switch answer.writers {
         // Its close was reported before, and is told first.
         case .none: hub.whenCaughtUp { [weak self] in self?.complete(name, answer.status) }
-        case .some where waiting.watch == nil: if let pause = pause() { askLater(name, pause) } else { wait(for: name) }
+        case .some where waiting.watch == nil:
+            if let pause = pause() { askLater(name, pause) } else { wait(for: name, answer) }
         case .some: askAgain(name)
         case .unknown:
             guard let seen = waiting.seen, let status = answer.status, seen.status == status else {
@@ -121,12 +122,11 @@ final class NewFiles {
         hub.after(pause) { [weak self] in self?.ask([name]) }
     }
 
-    private func wait(for name: [UInt8]) {
-        let flags: OpenOptions = follows() ? [.pathOnly] : [.pathOnly, .noFollow]
-        let watch = (try? Linux.open(path(name), flags))?.use { file in
-            FileWatch(file, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(name) }
+    private func wait(for name: [UInt8], _ answer: FileAnswer) {
+        let watch = answer.place.flatMap { place in
+            FileWatch(place.number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(name) }
         }
-        guard let watch = watch ?? nil else { return askLater(name, Self.unchanged) }
+        guard let watch else { return askLater(name, Self.unchanged) }
         names[name]?.watch = watch
         // It may have been closed before it was watched.
         ask([name])

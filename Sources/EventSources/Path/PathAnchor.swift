@@ -123,7 +123,7 @@ package final class PathAnchor: FolderObserver {
     // MARK: Behind what may not be watched
 
     /// The folder the path stands in; empty: there is none.
-    private var parentFolder: [UInt64] {
+    private static func parentFolder(_ components: [[UInt8]]) -> [UInt64] {
         let folder = components.dropLast().flatMap { [UInt8(ascii: "/")] + $0 }
         guard let status = try? Linux.stat(folder) else { return [] }
         return [status.device, status.inode]
@@ -131,20 +131,31 @@ package final class PathAnchor: FolderObserver {
 
     private func lookLater() {
         guard unreadable != nil else { return }
-        parentSeen = parentFolder
-        guard !isLooking else { return }
-        isLooking = true
-        hub.after(interval) { [weak self] in
-            self?.isLooking = false
-            self?.lookAgain()
-        }
+        parentSeen = Self.parentFolder(components)
+        planLook()
     }
 
+    private func planLook() {
+        guard !isLooking else { return }
+        isLooking = true
+        hub.after(interval) { [weak self] in self?.lookAgain() }
+    }
+
+    /// Beside the context: it may lead to a file system that hangs by now.
     private func lookAgain() {
-        guard unreadable != nil else { return }
-        let isSame = parentFolder == parentSeen
-        lookLater()
-        if !isSame { handler(.moved) }
+        let seen = parentSeen
+        hub.beside { [components] in
+            Self.parentFolder(components)
+        } then: { [weak self] now in
+            guard let self else { return }
+            isLooking = false
+            guard unreadable != nil else { return }
+            // It was armed meanwhile.
+            guard parentSeen == seen, now != seen else { return planLook() }
+            parentSeen = now
+            planLook()
+            handler(.moved)
+        }
     }
 
     private func isFolder(_ path: [UInt8]) -> Bool { (try? Linux.stat(path))?.kind == .folder }

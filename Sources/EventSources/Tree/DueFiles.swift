@@ -158,7 +158,7 @@ final class DueFiles {
         case .some where watches[file] == nil || watches[file]?.inode != answer.status?.inode:
             // Another file may have come in its place.
             watches.removeValue(forKey: file)?.watch.cancel()
-            guard let pause = pause() else { return wait(for: question, answer.status?.inode) }
+            guard let pause = pause() else { return wait(for: question.file, answer) }
             hub.after(pause) { [weak self] in self?.add(file) }
         case .some: askAgain(file)
         case .unknown:
@@ -176,16 +176,11 @@ final class DueFiles {
         completed(file, answer.status)
     }
 
-    /// - Parameter inode: of the file that somebody writes.
-    private func wait(for question: Question, _ inode: UInt64?) {
-        let file = question.file
-        let options: OpenOptions = follows() ? [.pathOnly] : [.pathOnly, .noFollow]
-        let watch = (try? Linux.open(question.path, options))?.use { number -> FileWatch? in
-            // Another file may stand there by now.
-            guard let inode, (try? Linux.fstat(number))?.inode == inode else { return nil }
-            return FileWatch(number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(file) }
+    private func wait(for file: FileTree.Reference, _ answer: FileAnswer) {
+        let watch = answer.place.flatMap { place in
+            FileWatch(place.number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(file) }
         }
-        guard let watch = watch ?? nil, let inode else {
+        guard let watch, let inode = answer.status?.inode else {
             return hub.after(NewFiles.unchanged) { [weak self] in self?.add(file) }
         }
         watches[file] = Watched(watch: watch, inode: inode)
