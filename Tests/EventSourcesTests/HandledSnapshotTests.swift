@@ -100,6 +100,9 @@ import WatchFile
             // An operation that the store has kept is still to run, and sees whatever stands there.
             setup.store.state.withLock { $0.stored = [setup.root + "/a".pathBytes] }
             try setup.expectNothing()
+            // It has run, and nothing has changed since.
+            setup.store.state.withLock { $0.stored = [] }
+            try setup.expectNothing()
         }
     }
 

@@ -78,16 +78,22 @@ extension PathRoot: RecordedPath {
         snapshot = FolderSnapshot()
         snapshot.entries = entries
         // That of a path which is no folder.
-        if let own = snapshot.entries[[]] {
+        let ownName = Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...])
+        let own = snapshot.entries[[]]
+        if let own {
             snapshot.entries[[]] = nil
-            snapshot.entries[Array(path[((path.lastIndex(of: Self.slash) ?? -1) + 1)...])] = own
+            snapshot.entries[ownName] = own
         }
         let stored = owner.snapshots?.takeStoredPaths(of: owner.id) ?? []
         if stored.isEmpty { return }
-        // However it has changed since, its handler is still to run.
-        for (name, stamp) in snapshot.entries where stamp.isFresh && stored.contains(fullPath(name)) {
-            snapshot.entries[name]?.isFresh = false
+        // However it has changed since, its handler is still to run. The next start knows nothing of that.
+        var trusted: [(path: [UInt8], state: PathState)] = []
+        for (name, var stamp) in snapshot.entries where stamp.isFresh && stored.contains(fullPath(name)) {
+            stamp.isFresh = false
+            snapshot.entries[name] = stamp
+            trusted.append((own != nil && name == ownName ? [] : name, stamp.state))
         }
+        owner.snapshots?.write(trusted, path, of: owner.id)
     }
 
     // MARK: Another way to watch

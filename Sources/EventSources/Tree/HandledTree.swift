@@ -10,6 +10,8 @@ struct HandledTree: Sendable {
     /// Paths below one at which a file stood: of a folder and a file that replaced each other one may be handled, and
     /// the other not yet. No tree has both.
     private(set) var belowFiles: [(path: [UInt8], isFolder: Bool)] = []
+    /// Those of `stored` whose state is to be stored anew: the next start knows nothing of the handlers.
+    private(set) var trusted: [(path: [UInt8], state: PathState)] = []
     /// Of the path before.
     private var lastFolder: (path: [UInt8], id: FileTree.ID)?
 
@@ -23,7 +25,10 @@ struct HandledTree: Sendable {
         else { return }
         guard tree.isFolder(folder) else { return belowFiles.append((path, state.kind == .folder)) }
         var stamp = FolderSnapshot.Stamp(state)
-        if stamp.isFresh, !stored.isEmpty, stored.contains(full(path)) { stamp.isFresh = false }
+        if stamp.isFresh, !stored.isEmpty, stored.contains(full(path)) {
+            stamp.isFresh = false
+            trusted.append((path, stamp.state))
+        }
         let node: FileTree.ID
         if let known = tree.child(of: folder, named: name) {
             node = known

@@ -70,6 +70,7 @@ extension TreeRoot: RecordedPath {
             (record.state, record.isComparing) = (.none, false)
             return beginAgain()
         }
+        owner.snapshots?.write(handled.trusted, path, of: owner.id)
         var tree = handled.tree
         if known.scope.isRecursive {
             oldPrune = PathPrune(globs: known.scope.prune.compactMap { PathGlob(description: $0) })
