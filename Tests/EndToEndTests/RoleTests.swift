@@ -10,6 +10,30 @@ import Varlink
 struct RoleTests {
     private static let secret = "SECRET"
 
+    private static func installClient(_ folder: Folder) throws {
+        // Where the tree stands may be closed to others.
+        let program = try Linux.readFile(try Products.path("watchctl"), limit: 256 << 20)
+        try folder.write("watchctl".pathBytes, program)
+        try Linux.chmod(folder["watchctl"], 0o755)
+    }
+
+    private static func asNobody(_ words: [String], _ watchd: Watchd) throws -> Finished {
+        try Program.run(
+            [
+                "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", watchd.folder["watchctl"],
+                "--socket", watchd.socket,
+            ] + words)
+    }
+
+    /// Not those of the default folder, as where no watchd runs.
+    @Test func whoMayNotAskIsShownNoWatchFiles() throws {
+        try Watchd.run("[Custom mine]\nExec=/bin/true\n", prepare: Self.installClient) { watchd in
+            try Linux.chmod(watchd.socket, 0o600)
+            let answer = try Self.asNobody(["cat"], watchd)
+            #expect(answer.code == 4 && answer.output.isEmpty, "\(answer)")
+        }
+    }
+
     @Test func everybodyMayReadNamesStatesAndCountsButNoContentAndChangeNothing() throws {
         let text = """
             [Path in]
@@ -32,19 +56,10 @@ struct RoleTests {
             """
         let prepare: (Folder) throws -> Void = { folder in
             try folder.makeFolder(Self.secret)
-            // Where the tree stands may be closed to others.
-            let program = try Linux.readFile(try Products.path("watchctl"), limit: 256 << 20)
-            try folder.write("watchctl".pathBytes, program)
-            try Linux.chmod(folder["watchctl"], 0o755)
+            try Self.installClient(folder)
         }
         try Watchd.run(text, prepare: prepare) { watchd in
-            func asNobody(_ words: [String]) throws -> Finished {
-                try Program.run(
-                    [
-                        "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", watchd.folder["watchctl"],
-                        "--socket", watchd.socket, "--json",
-                    ] + words)
-            }
+            func asNobody(_ words: [String]) throws -> Finished { try Self.asNobody(["--json"] + words, watchd) }
             try watchd.folder.write("SECRET/file-SECRET", "")
             try watchd.folder.append("fifo-SECRET", "a SECRET line\n")
             try watchd.emit("poke", payload: .object(["a": .string(Self.secret)]))

@@ -13,7 +13,7 @@ extension Verb {
             "Drop-ins and sections of defaults are applied. With --all: the keys that no file has, too.",
         ]
     ) { (invocation, session) throws(Failure) in
-        let read = ConfigurationFiles.read(arguments: files(session))
+        let read = ConfigurationFiles.read(arguments: try files(session))
         guard !read.diagnostics.contains(where: { $0.severity == .error }) else {
             throw Failure(
                 message: "the watch files cannot be read", details: read.diagnostics.map { $0.rendered() },
@@ -35,8 +35,14 @@ extension Verb {
     }
 
     /// Those that watchd was started with; drop-ins come with the files that they extend.
-    private static func files(_ session: Session) -> [String] {
-        guard let status = try? session.reply(GetStatus.self, NoParameters()) else { return [] }
+    /// None where no watchd runs.
+    private static func files(_ session: Session) throws(Failure) -> [String] {
+        let status: GetStatus.Reply
+        do throws(Failure) {
+            status = try session.reply(GetStatus.self, NoParameters())
+        } catch  where error.exitCode == .unreachable {
+            return []
+        }
         return status.files.filter { file in
             !status.files.contains { file.hasPrefix($0 + ".d/") }
         }
