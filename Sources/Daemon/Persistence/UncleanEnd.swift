@@ -19,15 +19,21 @@ struct UncleanEnd {
         lost = WaitingNote(bytes: state.waiting).without { found.contains($0) || hasEnded($0) }
     }
 
-    /// For the log; `unread`: descriptors of watchd's own are not kept by a service manager.
-    func sentence(unread: Bool) -> String {
+    /// For the log.
+    ///
+    /// - Parameter unkept: the sources whose FIFO or socket no service manager has kept.
+    func sentence(unkept: [SourceID]) -> String {
         let first = "watchd did not shut down cleanly last time"
         let loss =
             lost.isEmpty
             ? "; nothing waited on queues that are not durable when that was last noted"
             : " and lost \(WaitingByHandler(lost.counts).sentence)"
-        return first + loss + (unread ? "; unread data in its FIFOs and sockets was lost" : "")
+        let more = unkept.count > Self.namesShown ? " and \(unkept.count - Self.namesShown) more" : ""
+        let names = unkept.prefix(Self.namesShown).map(\.description).joined(separator: ", ") + more
+        return first + loss + (names.isEmpty ? "" : "; what was not read yet of \(names) may be lost")
     }
+
+    private static let namesShown = 5
 
     /// `nil`: nothing was lost, as far as is known.
     var problem: String? {
@@ -42,7 +48,18 @@ extension Runtime {
         waitingNotes.restore(WaitingNote(bytes: state.waiting))
         guard let end = UncleanEnd(contents, state, hasEnded: hasEnded) else { return }
         uncleanEnd = end
-        logger.log(end.lost.isEmpty ? .notice : .warning, end.sentence(unread: !manager.isManaged))
+        logger.log(end.lost.isEmpty ? .notice : .warning, end.sentence(unkept: manager.isManaged ? [] : unkept))
+    }
+
+    /// Sources whose data goes with watchd where nobody else has the descriptor open.
+    private var unkept: [SourceID] {
+        parts.configuration.sources.filter { source in
+            guard case .descriptor(let trigger) = source.trigger else { return false }
+            switch trigger.listener {
+            case .fifo, .datagram, .stream, .sequentialPacket: return true
+            case .special, .netlink, .messageQueue, .passed, .command, .tail, .pressure: return false
+            }
+        }.map(\.id)
     }
 
     /// The work that was lost joins the history, so that its numbers can be asked for, and is noted no more.

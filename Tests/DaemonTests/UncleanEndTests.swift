@@ -1,0 +1,25 @@
+import Engine
+import Store
+import Testing
+import WatchFile
+
+@testable import Daemon
+
+@Suite("The end of a watchd that was not stopped")
+struct UncleanEndTests {
+    private func sentence(_ names: [String]) throws -> String {
+        var contents = StoreContents()
+        contents.wasClosed = false
+        let end = try #require(UncleanEnd(contents, StoredState()) { _ in false })
+        return end.sentence(unkept: names.map { SourceID(.descriptor, $0) })
+    }
+
+    @Test func onlySourcesThatMayHaveLostSomethingAreNamed() throws {
+        #expect(try !sentence([]).contains("may be lost"))
+        #expect(try sentence(["a"]).hasSuffix("; what was not read yet of descriptor/a may be lost"))
+        let many = try sentence((1...7).map { "s\($0)" })
+        #expect(
+            many.hasSuffix(
+                "of descriptor/s1, descriptor/s2, descriptor/s3, descriptor/s4, descriptor/s5 and 2 more may be lost"))
+    }
+}
