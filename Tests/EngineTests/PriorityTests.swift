@@ -156,6 +156,11 @@ struct PriorityTests {
         let fixture = EngineFixture(configuration)
         for (source, text) in [("a", "1"), ("a", "2"), ("b", "3")] { fixture.line(source, text) }
         fixture.command(.priority(.veryHigh, operation: 3))
+        // Who is told that it is done may count on it.
+        let isSafe = fixture.actions.contains {
+            if case .committed(.reply(_, .done)) = $0 { true } else { false }
+        }
+        #expect(isSafe)
         let state = DurableTests.state(fixture.writes, ended: fixture.ended)
         let next = EngineFixture(configuration, restoring: state)
         next.endAll()

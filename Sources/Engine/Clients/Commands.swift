@@ -33,7 +33,7 @@ extension Engine {
                 reply(token, .cancelled(1), isSafe: false)
             case .priority(let priority, let operation):
                 try setPriority(priority, of: operation)
-                actions.append(.reply(token, .done))
+                reply(token, .done, isSafe: false)
             case .cancelQueue(let name):
                 try cancel(queue: name, token)
             case .retry(let failed): try retry(failed, token)
