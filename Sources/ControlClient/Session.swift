@@ -53,10 +53,12 @@ struct Session: Sendable {
 
     /// In ms: more than a daemon needs that does not hang.
     private static let patienceForStatus = 5_000
+    /// In ms: the same, where the time of the caller is over already.
+    private static let patienceAfterwards = 500
 
-    /// `nil`: the daemon does not say.
+    /// `nil`: the daemon does not say. Half of the time that the command line allows is left for the reply itself.
     func statusSoon(within longest: Int = .max) -> GetStatus.Reply? {
-        let patience = min(Self.patienceForStatus, limit ?? .max, longest)
+        let patience = min(Self.patienceForStatus, limit.map { max(1, $0 / 2) } ?? .max, longest)
         let reply = try? connect().call(GetStatus.fullName, timeout: patience)
         return try? reply?.parameters()
     }
@@ -105,7 +107,7 @@ struct Session: Sendable {
         _ method: Method.Type, _ parameters: Method.Parameters, taking span: Int?, whenSlow reason: () -> String?
     ) throws(Failure) -> Reply {
         let client = try connect()
-        let timeout = timeout(taking: span)
+        let (timeout, begun) = (timeout(taking: span), Linux.now(.monotonic))
         return try attempt(Method.name) { () throws(ClientError) in
             try client.begin(Method.fullName, parameters, timeout: timeout)
             do throws(ClientError) {
@@ -115,15 +117,16 @@ struct Session: Sendable {
                 if let reason = reason() {
                     remark(Styled("watchctl: " + reason).rendered(coloured: false) + "\n")
                 }
-                return try Self.rest(of: timeout, client)
+                return try Self.rest(of: timeout, since: begun, client)
             }
         }
     }
 
     /// A reply that has not come within the first second.
-    private static func rest(of timeout: Int?, _ client: Client) throws(ClientError) -> Reply {
+    private static func rest(of timeout: Int?, since begun: Int64, _ client: Client) throws(ClientError) -> Reply {
+        let waited = Int(clamping: (Linux.now(.monotonic) - begun) / 1000)
         do throws(ClientError) {
-            return try client.nextReply(timeout: timeout.map { $0 - slowness })
+            return try client.nextReply(timeout: timeout.map { max(1, $0 - waited) })
         } catch {
             guard case .timedOut = error, let timeout else { throw error }
             throw .timedOut(milliseconds: timeout)
@@ -197,7 +200,9 @@ struct Session: Sendable {
         do throws(ClientError) {
             return try body()
         } catch {
-            if case .timedOut(let milliseconds) = error, statusSoon(within: milliseconds) != nil {
+            if case .timedOut(let milliseconds) = error,
+                statusSoon(within: min(milliseconds, Self.patienceAfterwards)) != nil
+            {
                 throw Failure(unfinished: awaited, after: milliseconds)
             }
             throw Failure(error, socketPath: socketPath, awaited, screen)
