@@ -156,7 +156,10 @@ import WatchFile
                 }
                 #expect(!facts(rim).contains { $0.pid == running.processID }, "it lives")
                 running.send(SIGTERM)
-                try wait(for: "its end, to both") { facts(rim).count { $0.pid == running.processID } == 2 }
+                try wait(
+                    for:
+                        "its end, to both, \(failures(rim)), pid \(running.processID), \(drops(rim)) dropped, \(facts(rim))"
+                ) { facts(rim).count { $0.pid == running.processID } == 2 }
                 for fact in facts(rim) where fact.pid == running.processID {
                     #expect(fact.exit == .signaled(SIGTERM) || (fact.exit == nil && drops(rim) > 0))
                     #expect(fact.executable == Array(program.utf8), "by which it was executed")
