@@ -111,11 +111,20 @@ extension PathRoot {
     }
 
     /// Takes an event when where the link leads has answered; those after it wait as well.
-    func takeWhenAnswered(_ event: FolderEvent) {
-        let number = keepEvents(with: event)
-        whenAnswered(event.name) { [weak self] in
-            guard let self, let events = takeKeptEvents(number) else { return }
-            for event in events where !isOver { take(event) }
+    func takeWhenAnswered(_ event: FolderEvent) { takeWhenAnswered(keepEvents(with: event), event.name) }
+
+    private func takeWhenAnswered(_ number: Int, _ name: [UInt8]) {
+        whenAnswered(name) { [weak self] in
+            guard let self, var events = takeKeptEvents(number)?[...] else { return }
+            while !isOver, let event = events.first {
+                // `ln -sf` renames a link that is gone when it is asked about: of the new name nobody has asked.
+                if event.name != name, mayLeadElsewhere(event) {
+                    carry(Array(events))
+                    return takeWhenAnswered(keepEvents(), event.name)
+                }
+                take(event)
+                events = events.dropFirst()
+            }
             guard !isOver else { return }
             if isDirty, !isListing { list() }
             owner.rootChanged()
