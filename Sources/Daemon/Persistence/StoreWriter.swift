@@ -204,7 +204,7 @@ final class StoreWriter: Sendable {
     /// Bytes of the history; `nil`: they are not counted yet.
     var historyBytes: Int? { state.withLock { $0.historyBytes } }
 
-    /// What a look at each part that is not written yet finds, in their order.
+    /// The finds in all parts that are not written yet, in their order.
     func unsaved<Found>(_ find: (Batch) -> [Found]) -> [Found] { state.withLock { $0.waiting }.flatMap(find) }
 
     /// Some part that is not written yet is one of these.

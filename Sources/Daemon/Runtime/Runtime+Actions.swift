@@ -21,7 +21,7 @@ extension Runtime {
         switch action {
         case .start(let request):
             guard engine.isStarting(request.run) else { return }
-            // What was cancelled meanwhile never runs.
+            // A run that was cancelled meanwhile never begins.
             if engine.isUnwanted(request.run) { return handle(.runEnded(request.run, nil)) }
             start(request)
         case .hand(let line, let worker):

@@ -11,7 +11,7 @@ extension Engine {
         var count: Int
         /// Operations still to be cancelled, the newest last.
         var left: ArraySlice<OperationRef>
-        /// The same of those that wait for a handler or queue to come back.
+        /// The operations that wait for a handler or queue to come back, likewise.
         var orphans: ArraySlice<UInt64>
     }
 

@@ -61,7 +61,7 @@ package struct StampTable: Sendable {
 
     package mutating func reserveCapacity(_ count: Int) { records.reserveCapacity(count) }
 
-    /// Those that are wanted.
+    /// The entries that are wanted.
     func filter(_ isWanted: ([UInt8], Stamp) -> Bool) -> StampTable {
         var wanted = StampTable()
         for (name, stamp) in self where isWanted(name, stamp) { wanted[name] = stamp }
@@ -178,7 +178,7 @@ package struct StampTable: Sendable {
         return slot
     }
 
-    /// What stands behind it without a gap moves up, as far as it may.
+    /// The entries behind it, up to the next gap, move up as far as they may.
     private mutating func free(_ slot: Int) {
         var (gap, next) = (slot, (slot + 1) & (slots.count - 1))
         slots[gap] = 0

@@ -10,7 +10,7 @@ struct HandledTree: Sendable {
     /// Paths below one at which a file stood: of a folder and a file that replaced each other one may be handled, and
     /// the other not yet. No tree has both.
     private(set) var belowFiles: [(path: [UInt8], isFolder: Bool)] = []
-    /// Those of `stored` whose state is to be stored anew: the next start knows nothing of the handlers.
+    /// The paths of `stored` whose state is to be stored anew: the next start knows nothing of the handlers.
     private(set) var trusted: [(path: [UInt8], state: PathState)] = []
     /// Of the path before.
     private var lastFolder: (path: [UInt8], id: FileTree.ID)?

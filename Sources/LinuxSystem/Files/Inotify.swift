@@ -90,7 +90,7 @@ extension Linux {
         try call("inotify_add_watch", path) { inotify_add_watch(inotify, $0, mask.rawValue) }
     }
 
-    /// The same of an open file or folder, wherever it stands by now.
+    /// `inotify_add_watch(2)` of an open file or folder, wherever it stands by now.
     package static func inotifyAdd(
         _ inotify: Int32, open descriptor: Int32, _ mask: InotifyMask
     ) throws(SystemError) -> Int32 {

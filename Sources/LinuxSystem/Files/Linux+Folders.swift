@@ -20,7 +20,7 @@ extension Linux {
         }
     }
 
-    /// The same of an open folder, from where it was read last.
+    /// `getdents64(2)` of an open folder, from the place where it was read last.
     package static func readFolder(_ descriptor: Int32, of path: [UInt8]) throws(SystemError) -> [FolderEntry] {
         var entries: [FolderEntry] = []
         try withUnsafeTemporaryAllocation(byteCount: entriesPerCall, alignment: 8) { buffer throws(SystemError) in
