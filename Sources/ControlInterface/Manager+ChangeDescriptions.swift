@@ -265,7 +265,10 @@ extension Manager {
           id: int,
           # very-low, low, normal, high, very-high.
           priority: string
-        ) -> ()
+        ) -> (
+          # The store cannot be written now, and why: a crash of watchd takes it back.
+          unsaved: ?string
+        )
 
         # Run a failed operation again, as a new one with the same events; or all failed operations of a handler that were
         # neither tried again nor forgotten. Exactly one of the two parameters.

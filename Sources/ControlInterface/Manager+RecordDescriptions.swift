@@ -154,10 +154,10 @@ extension Manager {
           # Missing: it holds now.
           time: ?string,
           # One word for programs. What is waited for: delay, settle, join, loop, dependency, key, order, barrier,
-          # width, target-width, suspended, semaphore, process-slot, rate-limit, backing-off, window, condition, reload, turn, store,
-          # orphaned. What happened: submitted, joined, started, ended, retried, superseded, cancelled, skipped, dropped,
-          # annulled, held, missed. How a queue or handler stands: idle, running, full. How a source stands: armed,
-          # unarmed, held. Of a path: told (an event of it), seen, unseen, excluded, pruned, ignored,
+          # width, target-width, suspended, semaphore, worker, process-slot, rate-limit, backing-off, window, condition,
+          # reload, turn, store, orphaned. What happened: submitted, joined, started, late, slow, ended, retried,
+          # superseded, cancelled, skipped, dropped, annulled, held, missed. How a queue or handler stands: idle,
+          # running, full, more (operations that are not named). How a source stands: armed, unarmed, held. Of a path: told (an event of it), seen, unseen, excluded, pruned, ignored,
           # not-recursive, open.
           code: string,
           # What a person needs to know.

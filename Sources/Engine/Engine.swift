@@ -25,7 +25,7 @@ package import WatchFile
 /// work-lists (`Scheduler.next`, `Door.next`) and done by `settle` before `handle` returns.
 package struct Engine: Sendable {
     /// The longest chain of `Emit=` and `On…=` from an outside event.
-    package static let chainLimit = 16
+    package static let chainLimit = HandlerDefinition.longestChain
     /// Load that watchd, and handlers on their own queues, may add beyond `MaxOperations=` and `MaxMemory=`: a loop of
     /// `Emit=` with many branches ends here.
     package static let overLimit = Load(entries: 10_000, bytes: 64 << 20)

@@ -71,7 +71,7 @@ package enum Samples {
                 isFull
                     ? .init(event: 90_210, operation: 4711, result: .failed, exitStatus: 3, reason: "no", unsaved: "no")
                     : .init(event: 90_210)),
-            Sample(SetPriority.self, .init(id: 4711, priority: "high"), .init()),
+            Sample(SetPriority.self, .init(id: 4711, priority: "high"), .init(unsaved: isFull ? "no" : nil)),
             Sample(
                 EmitAll.self,
                 .init(

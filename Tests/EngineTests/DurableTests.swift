@@ -300,6 +300,12 @@ import WatchFile
         let steps = try #require(again.engine.explain(queue: "kept"))
         #expect(steps.map(\.code) == [.orphaned] && steps.map(\.operation) == [1])
         #expect(again.engine.explain(handler: "c")?.map(\.sentence) == steps.map(\.sentence))
+        let waits = [Awaited.named("kept"), .operation(1)].map { again.command(.wait($0, after: nil, caller: nil)) }
+        #expect(
+            waits.map { again.error($0) } == [
+                .refused("queue kept is in no watch file any more, and keeps 1 operation"),
+                .refused("operation 1 waits for \(again.engine.orphanViews.first?.waitingFor ?? "")"),
+            ])
         let token = again.command(.cancelQueue(name: "queue/kept"))
         guard case .cancelled(1) = again.reply(token) else {
             Issue.record("\(String(describing: again.reply(token)))")

@@ -242,6 +242,22 @@ struct ExplainTests {
         #expect(fixture.engine.explain(handler: "i")?.last { $0.code == .skipped }?.sentence.isEmpty == false)
     }
 
+    @Test func whatIsNotNamedIsCounted() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [.serial("q")], handlers: [.exec("h"), .exec("i")],
+                sources: [.fifo("h", to: "h", on: "q"), .fifo("i", to: "i", on: "q")]), isChecked: false)
+        for number in 1...15 {
+            fixture.line("h", "\(number)")
+            fixture.line("i", "\(number)")
+        }
+        #expect(fixture.engine.explain(queue: "q")?.last?.sentence == "10 more operations not named here")
+        #expect(fixture.engine.explain(queue: "q")?.last?.code == .more)
+        #expect(fixture.engine.explain(handler: "h")?.contains { $0.code == .more } == false)
+        for number in 16...21 { fixture.line("h", "\(number)") }
+        #expect(fixture.engine.explain(handler: "h")?.last?.sentence == "1 more operation not named here")
+    }
+
     @Test func aHandlerTellsWhatBecameOfItsDeliveries() {
         let fixture = fixture { $0.overlap = .skip }
         fixture.line("k", "1")

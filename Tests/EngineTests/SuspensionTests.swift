@@ -171,7 +171,7 @@ struct SuspensionTests {
         suspend(fixture, "x")
         suspend(fixture, "f")
         fixture.emit("x", 1)
-        let warning = "custom/x is suspended and holds 1 events: they wait for its resume"
+        let warning = "custom/x is suspended and holds 1 event until it is resumed"
         #expect(fixture.engine.plan(.of()).warnings == [warning])
         fixture.reload(.of())
         #expect(fixture.engine.sourceViews.map(\.id.name) == ["x"], "f held nothing")

@@ -83,7 +83,7 @@ struct LimitTests {
             "[Queue q\($0)]\nTarget=q\($0 + 1)\n[Handler h\($0)]\nLog=x\n\($0 % 2 == 0 ? "After" : "Requires")=h\($0 + 1)\n"
         }
         let text = texts.joined()
-        let open = LongPart.count(300, long: count)
+        let open = LongPart.count(300, long: QueueDefinition.longestChain - 1)
         let end = "[Queue q\(open)]\n[Handler h\(open)]\nLog=x\n[Group g]\nMembers=h\(open)\nLog=x\n"
         #expect(load(texts.prefix(open).joined() + end).diagnostics.allSatisfy { $0.severity == .warning })
         let closed = load(
@@ -94,6 +94,37 @@ struct LimitTests {
         #expect(messages.contains { $0.hasPrefix("these queues target each other: q0 → q1 → ") })
         #expect(messages.contains { $0.hasPrefix("these wait for each other: h0 → h1 → ") })
         #expect(messages.contains("[Group g] starts its own member x: group/g → x → group/g"))
+    }
+
+    @Test func targetsEndAtTheirLimit() {
+        let limit = QueueDefinition.longestChain
+        func diagnostics(_ count: Int) -> [Diagnostic] {
+            let texts = (1..<count).map { "[Queue q\($0)]\nTarget=q\($0 + 1)\n" }
+            return load(texts.joined() + "[Queue q\(count)]\n").diagnostics.filter { $0.severity == .error }
+        }
+        #expect(diagnostics(limit).isEmpty)
+        let over = diagnostics(limit + 5)
+        #expect(over.map(\.message) == ["more than 1000 queues in a chain of targets, from here on"])
+        #expect(over.map(\.location.line) == [5 * 2])
+    }
+
+    @Test func chainsOfHandlersAreWarnedOfBeyondTheirLimit() {
+        func messages(_ count: Int) -> [String] {
+            let texts = (1..<count).map { $0 % 2 == 0 ? link(to: $0 + 1, of: $0) : emission(to: $0 + 1, of: $0) }
+            return load(texts.joined() + "[Handler h\(count)]\nLog=x\n[Custom s]\nHandler=h1\n").diagnostics
+                .map(\.message).filter { $0.contains("chain") }
+        }
+        func link(to next: Int, of name: Int) -> String { "[Handler h\(name)]\nLog=x\nOnChange=h\(next)\n" }
+        func emission(to next: Int, of name: Int) -> String {
+            "[Handler h\(name)]\nEmit=c\(name)\n[Custom c\(name)]\nHandler=h\(next)\n"
+        }
+        #expect(messages(17).isEmpty)
+        #expect(
+            messages(20) == [
+                "a chain of On...= and Emit= ends after 17 handlers, before h18: h1 → custom/c1 → h2 → h3 → custom/c3"
+                    + " → h4 → h5 → custom/c5 → h6 → h7 → … → h12 → h13 → custom/c13 → h14 → h15"
+                    + " → custom/c15 → h16 → h17 → custom/c17 → h18"
+            ])
     }
 
     @Test func countsAndRatesEndAtTheirLimits() throws {

@@ -55,6 +55,10 @@ struct SubmitVerbTests: VerbTesting {
         // It learns the number first, and waits by it.
         #expect(parameters?.wait == nil && outcome.code == ExitCode(rawValue: 12))
         #expect(outcome.output == "said\n" && outcome.remarks == "operation 7: FAILED exit 12\n")
+        // Its exit status does not say why.
+        let late = Submit.Reply(operation: 7, result: .failed, exitStatus: 0, reason: "timed out after 1s")
+        let ended = try asked("--wait", "--queue", "q", "x", reply: late).1
+        #expect(ended.code == .failed && ended.remarks == "operation 7: FAILED timed out after 1s\n")
         let dropped = try asked("--queue", "q", "x", reply: .init(result: .dropped, reason: "full")).1
         #expect(dropped.code == .failed && dropped.output.contains("dropped"))
     }

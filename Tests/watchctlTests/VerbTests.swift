@@ -12,7 +12,10 @@ import Varlink
 @Suite("Verbs")
 struct VerbTests: VerbTesting {
     @Test(arguments: [
-        (["priority", "4711", "high"], "operation 4711 has priority high\n"),
+        (
+            ["priority", "4711", "high"],
+            "operation 4711 has priority high; not stored yet: no; after a crash it has its former one\n"
+        ),
         (["emit", "poke"], "event 90210\n"),
         (["run", "thumbnail"], "thumbnail: operation 5\n"),
         (["suspend", "images"], "queue/images is suspended\n"),

@@ -54,7 +54,7 @@ struct Lists {
                 Styled(timer.handlers.joined(separator: " ")), Styled(timer.detail ?? timer.description ?? ""),
             ])
         }
-        return lines(table, none: "There are no timers.")
+        return lines(table, none: "The watch file has no timers.")
     }
 
     /// The commands with a time, the next first.

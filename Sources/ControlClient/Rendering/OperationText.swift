@@ -36,7 +36,7 @@ enum OperationText {
         case .failed:
             if let signal {
                 Styled("FAILED \(signal)", .red)
-            } else if let exitStatus {
+            } else if let exitStatus, exitStatus != 0 {
                 Styled("FAILED exit \(exitStatus)", .red)
             } else {
                 Styled(reason.map { "FAILED \(short($0))" } ?? "FAILED", .red)

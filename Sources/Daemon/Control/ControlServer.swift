@@ -145,7 +145,7 @@ final class Acceptor {
 
     private func complain(of peer: Peer, _ reason: String) {
         guard let untold = complaints.next(at: Linux.now(.monotonic)) else { return }
-        let others = untold == 0 ? "" : "; \(Runtime.count(untold, "other")) before it, too"
+        let others = untold == 0 ? "" : "; \(counted(untold, "other")) before it, too"
         logger.log(
             .notice,
             "a client (\(peer.name), process \(peer.processID)) of the control socket is cut off: \(reason)\(others)")

@@ -245,7 +245,7 @@ struct Request: Sendable {
             return .plain { runtime, done in runtime.leaveGroup(parameters, peer, done) }
         case SetPriority.fullName:
             let parameters: SetPriority.Parameters = try call.parameters()
-            return .plain { runtime, done in runtime.setPriority(parameters, done) }
+            return .plain { runtime, done in runtime.setPriority(parameters, peer.role, done) }
         case Start.fullName: return try steer(.start, call, peer)
         case StopProcess.fullName: return try steer(.stop, call, peer)
         case Restart.fullName: return try steer(.restart, call, peer)

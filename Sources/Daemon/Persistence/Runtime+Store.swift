@@ -108,7 +108,7 @@ extension Runtime {
         let again = state.operations.count { $0.isExecuting && $0.runs.isEmpty }
         let orphans = engine.orphanViews.count
         let parts = [
-            "\(Self.count(state.operations.count, "operation")) restored",
+            "\(counted(state.operations.count, "operation")) restored",
             running > 0 ? "\(running) of them still run" : nil,
             again > 0 ? "\(again) may have run and are redelivered" : nil,
             orphans > 0 ? "\(orphans) wait for a handler or queue that does not exist" : nil,

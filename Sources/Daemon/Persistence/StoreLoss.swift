@@ -56,10 +56,10 @@ struct StoreLoss {
         let running = state.operations.count { !$0.runs.isEmpty }
         let held = contents.held.count
         let parts = [
-            Runtime.count(contents.operations.count, "operation")
+            counted(contents.operations.count, "operation")
                 + (running == 0 ? "" : ", \(running) of them running"),
-            held == 0 ? nil : "what \(Runtime.count(held, "source")) held back",
-            "\(Runtime.count(contents.marks.count, "mark")) of sources, queues and handlers",
+            held == 0 ? nil : "what \(counted(held, "source")) held back",
+            "\(counted(contents.marks.count, "mark")) of sources, queues and handlers",
         ]
         return parts.compactMap { $0 }.joined(separator: ", ")
     }
@@ -71,7 +71,7 @@ struct StoreLoss {
         case .removed(let folder):
             names ? "watchd.db is gone from \(folder.printable), where a store was before" : "was removed"
         case .older(let folder, let commits):
-            "has lost its last \(Runtime.count(commits, "commit"))"
+            "has lost its last \(counted(commits, "commit"))"
                 + (names
                     ? ": watchd.db-wal in \(folder.printable) was emptied or removed, or an older watchd.db was put "
                         + "there; or, with Sync=normal, power was lost" : "")

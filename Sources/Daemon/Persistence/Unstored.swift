@@ -1,3 +1,4 @@
+import Engine
 import Store
 
 /// The changes that a failing store had not taken when the daemon ended.
@@ -57,7 +58,7 @@ struct Unstored: Sendable {
             Self.holds(holds.filter(comesAgain), "could not be stored; it comes again at the next start"),
             marks.isEmpty ? nil : "the next start does not know of \(Self.list(marks.sorted()))",
             records == 0
-                ? nil : "\(records == 1 ? "1 record" : "\(records) records") of the history could not be stored",
+                ? nil : "\(counted(records, "record")) of the history could not be stored",
         ]
         return texts.compactMap { $0 }
     }
@@ -72,8 +73,7 @@ struct Unstored: Sendable {
 
     private static func sentence(_ names: [String], _ verb: String, _ one: String, _ many: String) -> String? {
         if names.isEmpty { return nil }
-        let what = names.count == 1 ? "1 operation" : "\(names.count) operations"
-        return "\(what) \(verb) \(names.count == 1 ? one : many): \(list(names))"
+        return "\(counted(names.count, "operation")) \(verb) \(names.count == 1 ? one : many): \(list(names))"
     }
 
     /// Names that one line of the log may have.

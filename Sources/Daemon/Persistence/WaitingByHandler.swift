@@ -1,3 +1,4 @@
+import Engine
 import LinuxSystem
 
 /// Operations that waited on queues that are not durable when a watchd ended. The next one names them.
@@ -21,7 +22,7 @@ struct WaitingByHandler: Equatable, Sendable {
         let names = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { name, count in
             Array(name.utf8).printable + (count == 1 ? "" : " (\(count))")
         }
-        let more = names.count > Self.shown ? [Runtime.count(names.count - Self.shown, "other handler")] : []
+        let more = names.count > Self.shown ? [counted(names.count - Self.shown, "other handler")] : []
         let list = (names.prefix(Self.shown) + more).joined(separator: ", ")
         if total == 1 { return "1 operation that waited on a queue that is not durable: \(list)" }
         return "\(total) operations that waited on queues that are not durable: \(list)"

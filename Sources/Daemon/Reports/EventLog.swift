@@ -49,7 +49,7 @@ enum EventLog {
 
     /// Events of a source in a second that have no line each.
     static func more(_ count: Int, of origin: Origin, _ logger: Logger) {
-        let events = count == 1 ? "1 more event" : "\(count) more events"
+        let events = counted(count, "more event")
         logger.log(
             eventLevel(logger), "\(origin)  \(events) in a second", [("WATCHD_SOURCE", origin.description)])
     }
@@ -60,7 +60,7 @@ enum EventLog {
         guard let end = news.end else {
             return logger.log(.info, "\(worker) runs, process \(news.pid.map(String.init) ?? "unknown")", fields)
         }
-        let lines = "\(news.givenBack) line\(news.givenBack == 1 ? "" : "s")"
+        let lines = counted(news.givenBack, "line")
         let parts = [
             "\(worker): \(end)", news.givenBack == 0 ? nil : "it had \(lines) still",
             news.pause.map { "starting again in \(SpanText.remaining($0))" },

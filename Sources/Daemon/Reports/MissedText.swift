@@ -1,7 +1,9 @@
+import Engine
+
 /// Elapses of a timer that were missed and are not caught up.
 enum MissedText {
     /// `3 elapses missed: watchd was not running (CatchUp=none)`.
     static func sentence(_ count: Int, _ reason: String) -> String {
-        "\(count == 1 ? "1 elapse" : "\(count) elapses") missed: \(reason)"
+        "\(counted(count, "elapse")) missed: \(reason)"
     }
 }

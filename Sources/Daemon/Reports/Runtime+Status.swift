@@ -16,15 +16,12 @@ extension Runtime {
         }
     }
 
-    /// `1 handler`, `2 handlers`.
-    static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
-
     var statusLine: String {
         let sources = engine.sourceViews.filter { !$0.isRemoved }
         let failing = sources.count { if case .failed = $0.condition { true } else { false } }
         let delayed = delayedRuns.count
-        var parts = [Self.count(sources.count, "source") + (failing == 0 ? "" : " (\(failing) failing)")]
-        parts.append("\(Self.count(processesRunning, "handler")) running")
+        var parts = [counted(sources.count, "source") + (failing == 0 ? "" : " (\(failing) failing)")]
+        parts.append("\(counted(processesRunning, "handler")) running")
         if delayed > 0 { parts.append("\(delayed) that cannot be started yet") }
         if engine.entriesPending > 0 { parts.append("\(engine.entriesPending) waiting") }
         let failed = openFailures.count

@@ -85,8 +85,8 @@ extension Runtime {
         let kept = max(0, engine.setAsideCount - lost)
         let parts = [
             "stopped: \(CountersText.sentence(engine.totals))",
-            kept == 0 ? nil : "\(Self.count(kept, "operation")) kept for the next start",
-            lost == 0 ? nil : "\(Self.count(lost, "operation")) not stored",
+            kept == 0 ? nil : "\(counted(kept, "operation")) kept for the next start",
+            lost == 0 ? nil : "\(counted(lost, "operation")) not stored",
         ]
         logger.log(.notice, parts.compactMap { $0 }.joined(separator: "; "), id: .stopped)
         let reason = persistence?.failure.map { ": \($0.error)" } ?? ""
@@ -136,6 +136,6 @@ extension Runtime {
 
     private var stopText: String {
         [.draining, .drained].contains(engine.phase)
-            ? "hurrying" : "stopping, waiting for \(Self.count(processesRunning, "handler"))"
+            ? "hurrying" : "stopping, waiting for \(counted(processesRunning, "handler"))"
     }
 }

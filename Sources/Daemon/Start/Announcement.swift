@@ -38,8 +38,6 @@ enum Announcement {
         return lines
     }
 
-    private static func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
-
     /// Told only where the client would look elsewhere.
     private static func option(_ socket: [UInt8]) -> String {
         socket == ControlListener.defaultPath ? "" : "--socket \(quoted(socket)) "

@@ -77,6 +77,8 @@ package enum ReasonCode: String, CaseIterable, Sendable {
     case idle
     case running
     case full
+    /// Operations that are not named.
+    case more
     // Outcomes of a path, and how sources see it.
     case told
     case seen

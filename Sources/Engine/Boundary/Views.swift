@@ -126,7 +126,7 @@ package struct RateWait: Equatable, Sendable {
     package var sentence: String
 
     package var explanation: Explanation {
-        let count = "\(events) event\(events == 1 ? "" : "s") of \(source)"
+        let count = "\(counted(events, "event")) of \(source)"
         return Explanation(
             code: .rateLimit, sentence: "\(count) wait\(events == 1 ? "s" : "") for \(sentence)", section: source)
     }

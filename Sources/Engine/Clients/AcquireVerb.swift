@@ -19,7 +19,7 @@ extension Engine {
         let units = max(value, semaphores[semaphore].units)
         if value > 0, command.count > units, !isReleased(name) {
             throw .refused(
-                "semaphore \(name) has \(units) \(units == 1 ? "unit" : "units"), and no handler has Release= of it: "
+                "semaphore \(name) has \(counted(units, "unit")), and no handler has Release= of it: "
                     + "nobody can hold \(command.count)")
         }
         var definition = HandlerDefinition(

@@ -41,7 +41,7 @@ extension Engine {
     }
 
     /// Oldest first.
-    private func orphans(queue name: String) -> [UInt64] {
+    func orphans(queue name: String) -> [UInt64] {
         let prefix = "queue/"
         let bare = name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
         let queue = QueueDefinition.aliases[bare] ?? bare

@@ -22,9 +22,10 @@ extension Engine {
     private func wait(for awaited: Awaited) throws(CommandError) -> Calls.Wait? {
         switch awaited {
         case .operation(let id):
-            guard operations.ref(id: id) != nil else { throw .noSuchOperation(id) }
+            guard operations.ref(id: id) != nil else { throw refusal(orphan: id) ?? .noSuchOperation(id) }
             return Calls.Wait(subject: .operation(id), name: "\(id)")
         case .named(let name):
+            if let refusal = refusal(orphansOf: name) { throw refusal }
             switch try resolve(name, among: { isAwaitable($0) }) {
             case .queue(let queue): return isEmptyThrough(queue) ? nil : Calls.Wait(subject: .queue(queue), name: name)
             case .source(let source):
@@ -41,6 +42,17 @@ extension Engine {
         case .source(let source): isGroup(source)
         case .handler, .semaphore: false
         }
+    }
+
+    /// What an operation without a place waits for may never come.
+    private func refusal(orphan id: UInt64) -> CommandError? {
+        journal.orphans[id].map { .refused("operation \(id) waits for \(view($0).waitingFor ?? "its handler")") }
+    }
+
+    private func refusal(orphansOf name: String) -> CommandError? {
+        let kept = orphans(queue: name)
+        guard !kept.isEmpty, (try? resolve(name, among: { isAwaitable($0) })) == nil else { return nil }
+        return .refused("queue \(name) is in no watch file any more, and keeps \(counted(kept.count, "operation"))")
     }
 
     /// The end has come that callers wait for. `view`: of an operation. One that is not safe yet is told when it is, or

@@ -146,7 +146,9 @@ extension Engine {
         if life.isStopping, !queues[queue].definition.isDurable, life.drain?.keepsAll != true {
             return (.cancelled, "watchd is stopping")
         }
-        if depth > Self.chainLimit { return (.dropped, "a chain of more than \(Self.chainLimit) handlers") }
+        if depth > Self.chainLimit {
+            return (.dropped, "more than \(Self.chainLimit) handlers behind the first of a chain")
+        }
         if depth > 0, let measure = door.load.fullness(within: settings.bound + Self.overLimit, isWaitedFor: false) {
             let over = measure == .entries ? "\(Self.overLimit.entries) entries" : ByteCount.exact(Self.overLimit.bytes)
             return (.dropped, "more than \(over) over \(settings.limit(measure))")

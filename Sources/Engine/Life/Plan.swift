@@ -22,20 +22,20 @@ extension Engine {
         guard removed.contains(name), !queues[queue].isEmpty else { return nil }
         let count = queues[queue].waiting + queues[queue].running
         return queues[queue].isSuspended
-            ? "\(name) is suspended and has \(count) operations: they wait for its resume, or for cancel"
-            : "\(name) is removed when its \(count) operations have ended"
+            ? "\(name) is suspended and keeps its \(counted(count, "operation")) until resume or cancel"
+            : "\(name) is removed at the end of its \(counted(count, "operation"))"
     }
 
     private func warning(source: Int, _ removed: [String]) -> String? {
         let name = sources[source].origin.description
         guard removed.contains(name), sources[source].isSuspended else { return nil }
         let count = sources[source].held.events.reduce(0) { $0 + $1.count }
-        return count == 0 ? nil : "\(name) is suspended and holds \(count) events: they wait for its resume"
+        return count == 0 ? nil : "\(name) is suspended and holds \(counted(count, "event")) until it is resumed"
     }
 
     private func warning(handler: Int, _ removed: [String]) -> String? {
         let name = "handler/\(handlers[handler].name)"
         guard removed.contains(name), handlers[handler].operations > 0 else { return nil }
-        return "\(name) is removed when its \(handlers[handler].operations) operations have ended"
+        return "\(name) is removed at the end of its \(counted(handlers[handler].operations, "operation"))"
     }
 }

@@ -162,7 +162,7 @@ extension Engine {
 
     private func sentence(_ view: SupervisedView) -> String {
         let age = SpanText.elapsed(now.realtime - view.since)
-        let restarts = view.restarts == 0 ? "" : ", \(view.restarts) restart\(view.restarts == 1 ? "" : "s")"
+        let restarts = view.restarts == 0 ? "" : ", \(counted(view.restarts, "restart"))"
         let pid = view.pid.map { " (pid \($0))" } ?? ""
         return switch view.stage {
         case .up: "running for \(age)\(pid)\(restarts)"

@@ -16,20 +16,21 @@ extension Engine {
 
     /// How a queue stands and what it has decided lately. `name` is its bare name. `nil`: there is none.
     package func explain(queue name: String) -> [Explanation]? {
-        let orphans = orphans { $0.queue == name }
+        let orphans = orphans("queue/\(name)") { $0.queue == name }
         guard let queue = queues.index(of: name) else { return orphans.isEmpty ? nil : orphans }
         return explanations { $0.queue == queue } + stand(of: queue, orphans)
     }
 
     /// How a handler stands and what became of its deliveries lately. `nil`: there is none.
     package func explain(handler name: String) -> [Explanation]? {
-        let orphans = orphans { $0.handler == name }
+        let section = "handler/\(name)"
+        let orphans = orphans(section) { $0.handler == name }
         guard let handler = handlers.index(of: name) else { return orphans.isEmpty ? nil : orphans }
         let live = operations.oldest(Self.explainLimit) { $0.handler == handler }
+        let more = rest(of: handlers[handler].operations, named: live.count, section)
         let held = sources.indices.filter { index in sources[index].targets.contains { $0.handler == handler } }
             .compactMap { rateWait($0)?.explanation }
-        let now = live.flatMap { Array(present($0).prefix(1)) } + held + orphans
-        let section = "handler/\(name)"
+        let now = live.flatMap { Array(present($0).prefix(1)) } + more + held + orphans
         let nothing = Explanation(code: .idle, sentence: "nothing of it waits or runs", section: section)
         return explanations { $0.handler == handler } + (now.isEmpty ? [nothing] : now)
     }
@@ -77,9 +78,11 @@ extension Engine {
     // MARK: Now
 
     /// The oldest operations without a place.
-    private func orphans(where isWanted: (StoredOperation) -> Bool) -> [Explanation] {
+    private func orphans(_ section: String, where isWanted: (StoredOperation) -> Bool) -> [Explanation] {
         if journal.orphans.isEmpty { return [] }
-        return journal.orphans.byAge.filter(isWanted).prefix(Self.explainLimit).map(explanation)
+        let wanted = journal.orphans.byAge.filter(isWanted)
+        return wanted.prefix(Self.explainLimit).map(explanation)
+            + rest(of: wanted.count, named: Self.explainLimit, section)
     }
 
     private func explanation(of orphan: StoredOperation) -> Explanation {
@@ -119,9 +122,17 @@ extension Engine {
             steps.append(Explanation(code: .full, sentence: sentence, section: section))
         }
         let live = operations.oldest(Self.explainLimit) { $0.queue == queue }
-        steps += live.flatMap { Array(present($0).prefix(1)) } + orphans
+        steps += live.flatMap { Array(present($0).prefix(1)) }
+        steps += rest(of: state.waiting + state.running, named: live.count, section) + orphans
         if steps.isEmpty { steps.append(Explanation(code: .idle, sentence: "nothing waits or runs", section: section)) }
         return steps
+    }
+
+    /// What an explanation that names only the oldest operations leaves out, in one step.
+    private func rest(of count: Int, named: Int, _ section: String) -> [Explanation] {
+        if count <= named { return [] }
+        let sentence = "\(counted(count - named, "more operation")) not named here"
+        return [Explanation(code: .more, sentence: sentence, section: section)]
     }
 
     /// The first thing an operation waits for, as a sentence.
@@ -239,7 +250,7 @@ extension Engine {
             let sentence = "barrier \(id) on queue \(name)\(more)"
             return wait(ref, .barrier, sentence, other: id, section: "queue/\(name)")
         case .beforeBarrier(let count):
-            let sentence = "barrier: \(count) operation\(count == 1 ? "" : "s") before it"
+            let sentence = "barrier: \(counted(count, "operation")) before it"
             return wait(ref, .barrier, sentence, section: handler)
         case .rate:
             let rate = scheduler[operations[ref].queue].rate

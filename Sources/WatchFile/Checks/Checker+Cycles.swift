@@ -12,10 +12,23 @@ extension Checker {
         }
         graph.forEachCycle(from: Array(queues.indices)) { cycle in
             guard let last = cycle.last else { return }
-            let chain = ReferenceGraph.chain(cycle) { queues[$0].name }
+            let chain = ReferenceGraph.chain(cycle: cycle) { queues[$0].name }
             let what = cycle.count == 1 ? "a queue cannot target itself" : "these queues target each other"
             report("\(what): \(chain)", last.edge, in: "[Queue \(queues[last.node].name)]")
         }
+        for (index, entry) in targets where count(through: index, in: graph) == QueueDefinition.longestChain + 1 {
+            problems.error(
+                "more than \(QueueDefinition.longestChain) queues in a chain of targets, from here on", at: entry.text)
+        }
+    }
+
+    /// The queues that what is submitted to this one goes through, itself too; no more than that are looked at.
+    private func count(through queue: Int, in graph: ReferenceGraph) -> Int {
+        var (queue, count) = (queue, 1)
+        while let edge = graph.edges[queue].first, count < QueueDefinition.longestChain + 2 {
+            (queue, count) = (edge.target, count + 1)
+        }
+        return count
     }
 
     // MARK: Handlers that wait for each other
@@ -25,7 +38,7 @@ extension Checker {
         for (index, handler) in handlers.enumerated() { graph.edges[index] = edges(handler.dependencies) }
         graph.forEachCycle(from: Array(handlers.indices)) { cycle in
             guard let last = cycle.last else { return }
-            let chain = ReferenceGraph.chain(cycle) { handlers[$0].name }
+            let chain = ReferenceGraph.chain(cycle: cycle) { handlers[$0].name }
             let what = cycle.count == 1 ? "a handler cannot wait for itself" : "these wait for each other"
             report("\(what): \(chain)", last.edge, in: handlers[last.node].title)
         }
@@ -75,7 +88,7 @@ extension Checker {
                 // The reference stands in a handler: a custom source merely passes it on.
                 let last = cycle.last(where: { $0.node < handlers.count })
             {
-                let chain = ReferenceGraph.chain(cycle) { name(ofNode: $0) }
+                let chain = ReferenceGraph.chain(cycle: cycle) { name(ofNode: $0) }
                 report("these start each other without end: \(chain)", last.edge, in: handlers[last.node].title)
             }
         }
@@ -85,14 +98,14 @@ extension Checker {
     private mutating func reportGroup(_ cycle: [ReferenceGraph.Step]) {
         guard let group = cycle.first?.node, let member = cycle.last else { return }
         let title = sources[group - handlers.count].title
-        let chain = ReferenceGraph.chain(cycle) { name(ofNode: $0) }
+        let chain = ReferenceGraph.chain(cycle: cycle) { name(ofNode: $0) }
         report("\(title) starts its own member \(name(ofNode: member.node)): \(chain)", member.edge, in: title)
     }
 
     /// The graph of starts: handlers first, then sources, each by its index. A handler starts its completion handlers,
     /// those that it requires, and through `Emit=` a custom source; a source its handlers; the end of a member its
     /// group.
-    private var startGraph: ReferenceGraph {
+    var startGraph: ReferenceGraph {
         var graph = ReferenceGraph(nodes: handlers.count + sources.count)
         for (index, handler) in handlers.enumerated() {
             graph.edges[index] = edges(handler.completions) + edges(handler.required)
@@ -129,7 +142,7 @@ extension Checker {
         problems.error(message + hint, at: edge.text)
     }
 
-    private func name(ofNode node: Int) -> String {
+    func name(ofNode node: Int) -> String {
         node < handlers.count ? handlers[node].name : sources[node - handlers.count].id.description
     }
 }

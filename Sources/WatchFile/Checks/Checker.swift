@@ -47,6 +47,7 @@ struct Checker {
         checkDependencies()
         leaveOutDefaultsThatGoRound()
         checkCycles()
+        checkChains()
         checkSemaphores()
         checkProcessActions()
         checkOwners()

@@ -64,9 +64,32 @@ struct ReferenceGraph {
         }
     }
 
-    /// `a → b → a`; a long one is told by its ends.
-    static func chain(_ cycle: [Step], name: (Int) -> String) -> String {
-        let nodes = cycle.map(\.node) + cycle.prefix(1).map(\.node)
+    /// The longest way to each node along plain edges: how many of its nodes count, itself too, and its last step.
+    /// What a cycle leads to is left out of account.
+    func longestWays(counting isCounted: (Int) -> Bool) -> [(length: Int, last: Step?)] {
+        let edges = edges.map { $0.filter { $0.kind == .plain } }
+        var pending = Array(repeating: 0, count: edges.count)
+        for edge in edges.joined() { pending[edge.target] += 1 }
+        var ways = edges.indices.map { (length: isCounted($0) ? 1 : 0, last: Step?.none) }
+        var ready = edges.indices.filter { pending[$0] == 0 }
+        while let node = ready.popLast() {
+            for edge in edges[node] {
+                let length = ways[node].length + (isCounted(edge.target) ? 1 : 0)
+                if length > ways[edge.target].length { ways[edge.target] = (length, (node, edge)) }
+                pending[edge.target] -= 1
+                if pending[edge.target] == 0 { ready.append(edge.target) }
+            }
+        }
+        return ways
+    }
+
+    /// `a → b → a`.
+    static func chain(cycle: [Step], name: (Int) -> String) -> String {
+        chain(cycle.map(\.node) + cycle.prefix(1).map(\.node), name: name)
+    }
+
+    /// `a → b → c`; a long one is told by its ends.
+    static func chain(_ nodes: [Int], name: (Int) -> String) -> String {
         let shown = nodes.count > 21 ? [nodes.prefix(10), nodes.suffix(10)] : [nodes[...]]
         return shown.map { $0.map(name).joined(separator: " → ") }.joined(separator: " → … → ")
     }

@@ -2,6 +2,9 @@ package import Schedule
 
 /// `[Handler NAME]`, or the action that stands in a source.
 package struct HandlerDefinition: Equatable, Sendable {
+    /// Handlers that follow the first of a chain of `On…=` and `Emit=` at most.
+    package static let longestChain = 16
+
     package var name: String
     package var action: HandlerAction
     /// `Queue=`, an alias already resolved; `nil`: `default`. The queue of a source's route wins (`Route.queue`).

@@ -16,6 +16,9 @@ package struct QueueDefinition: Equatable, Sendable {
         case dropNewest = "drop-newest"
     }
 
+    /// Queues that what is submitted goes through at most, the first one too.
+    package static let longestChain = 1000
+
     package var name: String
     package var kind: Kind
     /// `QoS=`: its own; a target with a lower one lowers it.

@@ -12,8 +12,9 @@ extension Verb {
         guard OperationPriority(rawValue: level) != nil else {
             throw .usage("there is no priority “\(level)”", help: "there are \(levels)")
         }
-        try session.show(SetPriority.self, .init(id: id, priority: level)) { _ in
-            [Styled("operation \(id) has priority \(level)")]
+        try session.show(SetPriority.self, .init(id: id, priority: level)) { reply in
+            let unsaved = Phrases.unsaved(reply.unsaved, crash: "it has its former one")
+            return [Styled("operation \(id) has priority \(level)\(unsaved)")]
         }
         return .done
     }

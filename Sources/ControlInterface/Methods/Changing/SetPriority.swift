@@ -1,4 +1,4 @@
-package import Varlink
+import Varlink
 
 package enum SetPriority: ControlMethod {
     package struct Parameters: CallParameters, Equatable {
@@ -16,5 +16,10 @@ package enum SetPriority: ControlMethod {
         }
     }
 
-    package typealias Reply = NoParameters
+    package struct Reply: Codable, Equatable, Sendable {
+        /// Why the store does not know it yet; `nil`: it does.
+        package var unsaved: String?
+
+        package init(unsaved: String? = nil) { self.unsaved = unsaved }
+    }
 }

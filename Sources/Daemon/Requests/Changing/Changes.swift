@@ -42,14 +42,16 @@ extension Runtime {
         }
     }
 
-    func setPriority(_ parameters: SetPriority.Parameters, _ done: @escaping Request.Completion) {
+    func setPriority(
+        _ parameters: SetPriority.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion
+    ) {
         guard let id = UInt64(exactly: parameters.id) else { return done(.error(.invalidParameter("id"))) }
         guard let priority = OperationPriority(rawValue: parameters.priority) else {
             return done(.error(.invalidParameter("priority")))
         }
         command(.priority(priority, operation: id)) { [unowned self] answer in
             switch answer {
-            case .done: done(.of(NoParameters()))
+            case .done: done(.of(SetPriority.Reply(unsaved: store(role)?.reason)))
             case .failure(.noSuchOperation(let id)): isTooLate(id, done)
             default: done(Self.failure(answer))
             }

@@ -37,7 +37,7 @@ extension Runtime {
             let kept = view.counters[.held]
             let sentence =
                 kept == 0
-                ? "keeps what comes until it is resumed" : "keeps \(Self.count(kept, "event")) until it is resumed"
+                ? "keeps what comes until it is resumed" : "keeps \(counted(kept, "event")) until it is resumed"
             return Explanation(code: .held, sentence: sentence + last, section: section)
         case .armed:
             let limit =

@@ -83,8 +83,9 @@ extension Runtime {
         _ name: String, _ failed: [EndedOperation], _ view: HandlerView?, _ role: Peer.Role
     ) -> GetStatus.Problem? {
         guard let last = failed.first else { return nil }
-        let how = [last.exit.map { EventText.exit($0) }, role == .administrator ? last.reason : nil]
-            .compactMap { $0 }.joined(separator: ": ")
+        // Of what did not end by itself, the reason says why.
+        let exit = last.exit.flatMap { $0 == .exited(0) ? nil : EventText.exit($0) }
+        let how = [exit, role == .administrator ? last.reason : nil].compactMap { $0 }.joined(separator: ": ")
         let isLast = view?.lastEnded.map { $0 <= last.ended } ?? true
         let one = isLast ? "its last run failed" : "a run failed"
         let what = failed.count == 1 ? one : "\(failed.count) runs failed, the last"

@@ -296,7 +296,7 @@ extension Runtime {
             GetStatus.Problem(
                 object: "watchd", since: now,
                 problem: "\(Lanes.hungLimit) threads hang on file systems that do not answer, and are not replaced",
-                action: "\(Self.count(starvingJobs, "job")) waiting until one comes back",
+                action: "\(counted(starvingJobs, "job")) waiting until one comes back",
                 help: "umount --force the mounts that do not answer")
         ]
     }

@@ -60,7 +60,7 @@ extension Runtime {
         return GetStatus.Problem(
             object: object, since: wireTime(oldest),
             problem:
-                "\(waiting.count) operation\(waiting.count == 1 ? "" : "s") kept, but it is in no watch file any more",
+                "\(counted(waiting.count, "operation")) kept, but it is in no watch file any more",
             action: "kept until it is there again",
             help: "watchctl operations --\(parts[0]) \(parts[1]) · "
                 + (parts[0] == "queue" ? "watchctl cancel \(parts[1])" : "watchctl cancel ID"))

@@ -90,7 +90,7 @@ extension Checker {
         }
         graph.forEachCycle(from: Array(commands.indices)) { cycle in
             guard let last = cycle.last else { return }
-            let chain = ReferenceGraph.chain(cycle) { commands[$0].name }
+            let chain = ReferenceGraph.chain(cycle: cycle) { commands[$0].name }
             let what = cycle.count == 1 ? "a process cannot wait for itself" : "these wait for each other"
             problems.error("\(what): \(chain)", at: last.edge.text)
         }
