@@ -51,6 +51,31 @@ import Varlink
         }
     }
 
+    @Test func aConditionIsAboutItsPaths() throws {
+        let text = """
+            [Path flag]
+            PathExists=@/flag
+            Exec=/bin/true
+            [Path jobs]
+            PathExistsGlob=@/jobs/*.job
+            Exec=/bin/true
+            [Path full]
+            DirectoryNotEmpty=@/full
+            Exec=/bin/true
+
+            """
+        try Watchd.run(text) { watchd in
+            for (path, sources) in [
+                ("flag", ["path/flag"]), ("jobs/1.job", ["path/jobs"]), ("full/x", ["path/full"]),
+                ("full", ["path/full"]), ("flag/x", []), ("jobs", []), ("jobs/1.txt", []), ("jobs/.1.job", []),
+                ("full/x/y", []),
+            ] {
+                let steps = try watchd.call(Explain.self, .init(path: watchd.folder[path])).steps
+                #expect(steps.filter { $0.code == "seen" }.compactMap(\.section) == sources, "\(path)")
+            }
+        }
+    }
+
     @Test func whyItIsNotToldIsNamed() throws {
         try withWatchd { watchd, steps in
             func codes(_ path: String) throws -> [String] { try steps(path).map(\.code) }

@@ -105,6 +105,7 @@ import Varlink
             try lives.start()
             let jobs = try lives.waitForBegun(2)
             #expect(jobs[1].told.events.first?.members?["recovered"] == .bool(true))
+            #expect(lives.watchd.logText.contains("written \(lives.folder["in/a"]), recovered"))
             try lives.watchd.waitUntilIdle()
         }
     }

@@ -74,6 +74,25 @@ import WatchFile
         }
     }
 
+    @Test(arguments: ["rm .gitignore", "mv .gitignore ../out", "rm .gitignore; mkdir .gitignore"])
+    func whatAnIgnoreFileThatGoesHasIgnoredIsNoNews(_ commands: String) throws {
+        try with("mkdir -p build/deep; echo > build/a; echo > build/deep/a; echo build > .gitignore") { setup in
+            // Nobody knows when it went: what was changed in the two seconds before may be told.
+            try wait(for: "old files") {
+                try Linux.now(.realtime) * 1000 - Linux.lstat(setup.folder["in/build/deep/a"]).changed > 2_500_000_000
+            }
+            try setup.shell("\(commands); echo > build/b")
+            try wait(for: "what was written then, not \(setup.told)") {
+                setup.facts.contains { setup.below($0.path) == "build/b" }
+            }
+            try setup.settle()
+            try setup.shell("echo > build/deep/d")
+            try wait(for: "it to be watched") { setup.told.contains("written build/deep/d") }
+            let told = Set(setup.facts.map { setup.below($0.path) }).subtracting([".gitignore"])
+            #expect(told == ["build/b", "build/deep/d"])
+        }
+    }
+
     @Test func aFolderThatIsIgnoredFromNowOnGivesUpItsWatches() throws {
         try with("mkdir -p build/deep d; echo > build/deep/a") { setup in
             let all = watches(setup)

@@ -46,6 +46,18 @@ import WatchFile
         }
     }
 
+    @Test func aFolderThatIsTwoSecondsOldIsToldOf() throws {
+        try TreeSetup.with(.changed) { setup in
+            try setup.shell("mkdir a")
+            try wait(for: "a to be known") { setup.rim.trail.contains { $0.text.hasPrefix("listing") } }
+            try setup.shell("mkdir b c d")
+            let made = Linux.now(.monotonic)
+            try wait(for: "two seconds and the look at them") { Linux.now(.monotonic) - made > 2_300_000 }
+            try setup.shell("rmdir a b; mv c e; mkdir f; rmdir f")
+            try setup.expect(["deleted a/", "deleted b/", "renamed c/ > e/"])
+        }
+    }
+
     /// More than one scan takes.
     @Test func everyFolderOfALargeTreeIsWatched() throws {
         let text = "for n in $(seq 300); do mkdir -p $n; cd $n; touch $(seq 25); cd ..; done"

@@ -27,7 +27,8 @@ enum EventText {
         if let sender = text("sender_pid") { words.append("from pid \(sender)") }
         if let data = text("data") { words.append(data) }
         let count = members["count"]?.int ?? 1
-        var what = words.joined(separator: " ") + (count > 1 ? ", \(count) times" : "")
+        let recovered = members["recovered"] == .bool(true) ? ", recovered" : ""
+        var what = words.joined(separator: " ") + recovered + (count > 1 ? ", \(count) times" : "")
         if isByHand(event) { what = isMadeUp(members) ? byHand : "\(what), \(byHand)" }
         guard let kind = text("kind"), let source = text("source") else { return what }
         return isOfHandler && isByHand(event) ? "\(source)  \(what)" : "\(kind)/\(source)  \(what)"

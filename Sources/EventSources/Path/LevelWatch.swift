@@ -19,6 +19,8 @@ final class LevelWatch: FolderObserver {
     private var state = State.idle
     /// The state that it was told of last, or that the last run left.
     private var seen: LevelView?
+    /// Of what was told: the events that operations are still made of, and whether one of these has failed.
+    private var told = (outstanding: 0, hasFailed: false)
     private var unchanged = 0
     private var retry: Retry
     private var poll: Retry
@@ -195,18 +197,19 @@ final class LevelWatch: FolderObserver {
         seen = view
         state = .told
         if unchanged == 0 { tell(nil) }
-        var handover: UInt64? = environment.handovers.add { [weak self] in self?.ended(hasFailed: $0) }
+        told = (view.matches.count, false)
         for path in view.matches {
             var fact = PathFact(.written, path: path, root: path)
-            fact.handover = handover
-            handover = nil
+            fact.handover = environment.handovers.add { [weak self] in self?.ended(hasFailed: $0) }
             environment.send(.event(id, .path(fact)))
         }
     }
 
     private func ended(hasFailed: Bool) {
         guard !isClosed, case .told = state else { return }
-        state = .ended(hasFailed: hasFailed)
+        told = (told.outstanding - 1, told.hasFailed || hasFailed)
+        guard told.outstanding == 0 else { return }
+        state = .ended(hasFailed: told.hasFailed)
         look()
     }
 

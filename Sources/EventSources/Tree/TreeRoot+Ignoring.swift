@@ -79,7 +79,7 @@ extension TreeRoot {
         // The first listing of a folder shows the beginning, and no change of its ignore file.
         if hasBegun, wasKnown || !isListed {
             let changed =
-                if case .file(_, let changed) = reading { changed } else { Linux.now(.realtime) - Self.doubt }
+                if case .file(_, let changed) = reading { changed } else { Linux.now(.realtime) * 1000 - Self.doubt }
             let since = min(ignoring?.since ?? .max, changed)
             ignoring?.since = since
         }

@@ -16,6 +16,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     static let touchedLimit = 65_536
     /// Microseconds in which a folder that came and goes again is nobody's news, where its coming is not.
     private static let fleeting = 2_000_000
+    /// Microseconds between two looks at how old they are.
+    private static let fleetingPause = 100_000
 
     /// Which lets go of its roots when it is closed: a root that is still at work then has its source as long as itself.
     let owner: PathSource
@@ -105,8 +107,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var toldTrouble: String?
     /// Told when the source is not held any more.
     var outbox: [(fact: PathFact, state: PathState?)] = []
-    /// Folders that came, and nobody was told.
-    var fleetingFolders: [FileTree.Reference] = []
+    /// Folders that came, and nobody was told; the time until which nobody is told of their end, the earliest first.
+    var fleetingFolders: [(folder: FileTree.Reference, until: Int64)] = []
     private var areFleetingFoldersPlanned = false
     /// Renames whose reverse was told with them.
     var exchanged: Set<Exchange> = []
@@ -314,19 +316,21 @@ final class TreeRoot: WatchedPath, TreeObserver {
         tell(.created, folder, isRecovered: isRecovered)
         guard !events.contains(.created) else { return }
         tree.set(.isNew, folder)
-        fleetingFolders.append(tree.reference(folder))
+        fleetingFolders.append((tree.reference(folder), Linux.now(.monotonic) + Int64(Self.fleeting)))
         planFleetingFolders()
     }
 
     private func planFleetingFolders() {
-        guard !areFleetingFoldersPlanned, !fleetingFolders.isEmpty else { return }
+        guard !areFleetingFoldersPlanned, let first = fleetingFolders.first else { return }
         areFleetingFoldersPlanned = true
-        let folders = fleetingFolders
-        fleetingFolders = []
-        hub.after(Self.fleeting) { [weak self] in
+        let pause = max(Self.fleetingPause, Int(clamping: first.until - Linux.now(.monotonic)))
+        hub.after(pause) { [weak self] in
             guard let self else { return }
             areFleetingFoldersPlanned = false
-            for folder in folders { if let id = tree.id(folder), tree.isFolder(id) { tree.clear(.isNew, id) } }
+            let now = Linux.now(.monotonic)
+            let over = fleetingFolders.prefix { $0.until <= now }
+            for (folder, _) in over { if let id = tree.id(folder), tree.isFolder(id) { tree.clear(.isNew, id) } }
+            fleetingFolders.removeFirst(over.count)
             planFleetingFolders()
         }
     }

@@ -45,8 +45,8 @@ package enum EventText {
                 + (signal.senderExecutable.map { " (\($0.printable))" } ?? "")
                 + (signal.value.map { ", value \($0)" } ?? "")
         case .path(let path):
-            path.oldPath.map { "renamed \($0.printable) to \(path.path.printable)" }
-                ?? "\(path.change.rawValue) \(path.path.printable)"
+            (path.oldPath.map { "renamed \($0.printable) to \(path.path.printable)" }
+                ?? "\(path.change.rawValue) \(path.path.printable)") + (path.isRecovered ? ", recovered" : "")
         case .line(let line) where line.handover != nil:
             line.form.rawValue + (line.peer.map { " of \($0)" } ?? "")
         case .line(let line):

@@ -21,6 +21,29 @@ package struct PathLevels: Equatable, Sendable {
 }
 
 extension PathLevels.Condition {
+    /// Whether a path is what it asks about: one that may exist, or what makes a folder one that is not empty.
+    package func isAbout(_ path: [UInt8]) -> Bool {
+        switch self {
+        case .exists(let own): own == path
+        case .existsGlob(let pattern): pattern.matches(path)
+        case .notEmpty(let folder): folder == path || Self.folder(of: path).elementsEqual(folder)
+        }
+    }
+
+    private static func folder(of path: [UInt8]) -> ArraySlice<UInt8> {
+        let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+        return end == 0 ? path.prefix(1) : path[..<end]
+    }
+
+    /// `PathExists=/srv/go`, as the watch file has it.
+    package var assignment: String {
+        switch self {
+        case .exists(let path): "PathExists=\(Printable.text(path))"
+        case .existsGlob(let pattern): "PathExistsGlob=\(pattern)"
+        case .notEmpty(let folder): "DirectoryNotEmpty=\(Printable.text(folder))"
+        }
+    }
+
     /// Without which it cannot be known: what stands before the first glob.
     package var path: [UInt8] {
         switch self {
@@ -64,6 +87,11 @@ package struct PathPattern: Hashable, Sendable, CustomStringConvertible {
         }
         self.components = components
         description = "/" + names.joined(separator: "/")
+    }
+
+    package func matches(_ path: [UInt8]) -> Bool {
+        let names = path.split(separator: UInt8(ascii: "/")).map { Array($0) }
+        return names.count == components.count && zip(components, names).allSatisfy { $0.matches($1) }
     }
 
     /// The part before the first glob.

@@ -17,6 +17,8 @@ package enum Submit: ControlMethod {
     package static let afterLimit = 100
     /// Further attempts.
     package static let retryLimit = 1_000_000
+    /// Microseconds from now to its time: a hundred years.
+    package static let spanLimit = 100 * 31_557_600 * 1_000_000
 
     package struct Parameters: CallParameters, Equatable {
         package enum CodingKeys: String, CodingKey, CaseIterable {

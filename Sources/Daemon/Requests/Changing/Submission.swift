@@ -154,6 +154,7 @@ struct Submission: Sendable {
 
     static func time(at text: String?, in span: Int?) throws(ManagerError) -> Int64? {
         if let span, span < 0 { throw .refused(reason: "a span is not negative") }
+        if let span, span > Submit.spanLimit { throw .refused(reason: "a span is at most 100 years") }
         guard let text else { return nil }
         guard span == nil else { throw .refused(reason: "it has either a time or a span to wait for") }
         guard let time = try? Timestamp(parsing: text), time.microseconds >= 0 else {

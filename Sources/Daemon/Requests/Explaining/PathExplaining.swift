@@ -59,8 +59,14 @@ extension Runtime {
     }
 
     private func sight(of path: [UInt8], _ view: SourceView) -> [Explanation] {
-        guard case .path(let trigger) = view.definition.trigger, let sight = trigger.sight(of: path) else { return [] }
+        guard case .path(let trigger) = view.definition.trigger else { return [] }
         let section = view.id.description
+        if let condition = trigger.levels?.conditions.first(where: { $0.isAbout(path) }) {
+            let handlers = view.definition.routes.map(\.handler).joined(separator: ", ")
+            let sentence = "\(section): \(condition.assignment) is about it: while it holds, it starts \(handlers)"
+            return [Explanation(code: .seen, sentence: sentence, section: section)] + standing(of: view)
+        }
+        guard let sight = trigger.sight(of: path) else { return [] }
         let purpose = Self.purpose(trigger, view.definition.routes.map(\.handler))
         let (code, why): (ReasonCode, String) =
             switch sight {
@@ -80,8 +86,10 @@ extension Runtime {
         let step = Explanation(code: code, sentence: "\(section): \(why)", section: section)
         guard code == .seen else { return [step] }
         // How it stands is of interest only where something would be told.
-        return [step] + suspended(view.id) + [standing(view)]
+        return [step] + standing(of: view)
     }
+
+    private func standing(of view: SourceView) -> [Explanation] { suspended(view.id) + [standing(view)] }
 
     /// The line of an ignore file that keeps it back: a sentence.
     private func ignored(_ path: [UInt8], _ root: [UInt8], _ id: SourceID) -> String? {
