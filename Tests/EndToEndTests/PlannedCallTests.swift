@@ -87,8 +87,11 @@ import Varlink
                 #expect(
                     error?.name.hasSuffix("Refused") == true, "\(parameters.inUsec ?? 0) \(String(describing: error))")
             }
-            let huge = try planned(control(watchd, "run", "note", "--in", "100000y"))
-            #expect(try control(watchd, "cancel", "\(huge)").code == 0)
+            let far = try planned(control(watchd, "run", "note", "--in", "100y"))
+            #expect(try control(watchd, "cancel", "\(far)").code == 0)
+            let tooFar = try Program.run(
+                [try Products.path("watchctl"), "--socket", watchd.socket, "run", "note", "--in", "100y 1s"])
+            #expect(tooFar.code == 1 && tooFar.errorText.contains("at most 100 years"), "\(tooFar)")
             #expect(try watchd.ended("note").isEmpty)
         }
     }

@@ -52,7 +52,8 @@ import Testing
         let mark = String(decoding: own(), as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         let kibibytes = Int(mark?.split(separator: " ").dropFirst().first ?? "") ?? 0
         let bytes = (kibibytes + (64 << 10)) * 1024
-        let script = "x=$(head -c \(bytes) /dev/zero | tr '\\0' a); [ ${#x} = \(bytes) ]; exit"
+        // `tail` keeps them all, and the shell waits for it.
+        let script = "[ $(head -c \(bytes) /dev/zero | tail -c \(bytes) | wc -c) = \(bytes) ]; exit"
         try withChild(script) { process, pidfd, end throws in
             #expect(try Linux.reap(pidfd) == nil)
             end()
