@@ -28,6 +28,27 @@ import Testing
         }
     }
 
+    /// Two that wait for descriptors, and Dispatch's own; a thread of Dispatch that has nothing to do ends after 5 s.
+    @Test func idleWithTenSourcesItHasThreeThreads() throws {
+        let paths = (1...7).map { "[Path p\($0)]\nPath=@/p\($0)\nExec=/bin/true\n" }.joined()
+        let text = """
+            \(paths)
+            [Timer t]
+            OnCalendar=yearly
+            Exec=/bin/true
+            [Signal s]
+            Signal=USR1
+            Exec=/bin/true
+            [Descriptor d]
+            ListenFIFO=@/fifo
+            Exec=/bin/true
+
+            """
+        try Watchd.run(text) { watchd in
+            try wait(for: "three threads") { try Linux.readFolder("/proc/\(watchd.processID)/task").count == 3 }
+        }
+    }
+
     @Test(.enabled(if: isRoot, "only root can hide /proc")) func withoutProcTheArgumentsAreThoseOfMain() throws {
         let launcher = [
             "unshare", "--mount", "--propagation", "private", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"",

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import LinuxSystem
 import ProgramKit
 import Synchronization
@@ -101,6 +102,95 @@ struct ReactorTests {
         rig.core.queue.sync { source.value.cancel() }
         try rig.end()
     }
+
+    // MARK: Priority
+
+    /// A socket whose other end sends bytes out of band, each of which is an event of priority.
+    private final class UrgentRig: Sendable {
+        let rig: Rig
+        let other: Int32
+        private let source: QueueBound<PrioritySource>
+        /// What was told, each with whether the source is broken.
+        let told: @Sendable () -> [Bool]
+
+        /// - Parameter during: called in the handler with how often it was called.
+        init(during: @escaping @Sendable (Int) -> Void = { _ in }) throws {
+            rig = try Rig()
+            let (own, other) = try Linux.socketPair(.stream).split()
+            self.other = other
+            let notes = Mutex<[Bool]>([])
+            told = { notes.withLock { $0 } }
+            source = try rig.core.queue.sync { [core = rig.core] in
+                let source = try PrioritySource(FileDescriptor(owning: own), on: core) { isBroken in
+                    core.assertIsCurrent()
+                    during(
+                        notes.withLock {
+                            $0.append(isBroken)
+                            return $0.count
+                        })
+                }
+                return QueueBound(source, to: core)
+            }
+        }
+
+        /// - Returns: the error of the kernel, or 0.
+        @discardableResult func send() -> Int32 {
+            Glibc.send(other, [1], 1, Int32(MSG_OOB) | Int32(MSG_NOSIGNAL)) == 1 ? 0 : errno
+        }
+
+        func cancel() { rig.core.sync { source.value.cancel() } }
+    }
+
+    @Test func anEventOfPriorityIsToldOnceThoughNobodyReads() throws {
+        let urgent = try UrgentRig()
+        urgent.rig.run()
+        urgent.rig.run()
+        for count in 1...5 {
+            urgent.send()
+            try wait(for: "event \(count)") { urgent.told().count == count }
+        }
+        try urgent.rig.end(2)
+        #expect(urgent.told() == Array(repeating: false, count: 5))
+        urgent.cancel()
+        close(urgent.other)
+    }
+
+    @Test func whatComesWhileAnEventOfPriorityIsHandledIsTold() throws {
+        let gate = DispatchSemaphore(value: 0)
+        let urgent = try UrgentRig { if $0 == 1 { gate.wait() } }
+        urgent.rig.run()
+        urgent.rig.run()
+        urgent.send()
+        try wait(for: "the first") { urgent.told().count == 1 }
+        urgent.send()
+        gate.signal()
+        try wait(for: "the second") { urgent.told().count == 2 }
+        urgent.cancel()
+        try urgent.rig.end(2)
+        close(urgent.other)
+    }
+
+    @Test func aSourceOfPriorityThatIsOverIsBroken() throws {
+        let urgent = try UrgentRig()
+        urgent.rig.run()
+        close(urgent.other)
+        try wait(for: "its end") { urgent.told().last == true }
+        urgent.cancel()
+        try urgent.rig.end()
+    }
+
+    @Test func aSourceOfPriorityThatIsCancelledIsClosedAndNotTold() throws {
+        let urgent = try UrgentRig()
+        urgent.send()
+        urgent.cancel()
+        urgent.rig.run()
+        #expect(urgent.send() == EPIPE)
+        try urgent.rig.end()
+        #expect(urgent.told() == [])
+        close(urgent.other)
+    }
+
+    // MARK: Lending
 
     /// What was done in a job, and where.
     private final class Work: Sendable {

@@ -19,7 +19,8 @@ final class Rim: Sendable {
         folder: "test-\(Linux.processID)-\(Linux.now(.boottime))", secret: Array("0123456789abcdef".utf8))
     static var instance: String { instanceName.own }
 
-    private let core = Context("test.core")
+    private let core: Context
+    private let reactor: Reactor
     private let said = Said()
     private let runs: QueueBound<RunSet>
     private let epoll: QueueBound<EpollSet>
@@ -28,14 +29,20 @@ final class Rim: Sendable {
         _ containment: Containment = Containment(reason: "a test"), _ body: (Rim) throws -> Void
     ) throws {
         let rim = try Rim(containment)
-        defer { rim.core.queue.sync { rim.epoll.value.cancel() } }
+        defer {
+            rim.core.queue.sync { rim.epoll.value.cancel() }
+            rim.reactor.stop()
+        }
         try body(rim)
     }
 
     private init(_ containment: Containment) throws {
         // As the daemon does: a worker that has gone is an error of the write.
         Linux.ignoreSignal(13)
-        (runs, epoll) = try core.queue.sync { [core, said] in
+        let (core, reactor) = try Context.withReactor("test.core")
+        (self.core, self.reactor) = (core, reactor)
+        Context("test.events").async { try? reactor.run() }
+        (runs, epoll) = try core.queue.sync { [said] in
             let epoll = try EpollSet(on: core)
             let environment = RunEnvironment(
                 core: core, slow: Lanes(core: core, count: 2), epoll: epoll, lanes: Lanes(core: core, count: 2),

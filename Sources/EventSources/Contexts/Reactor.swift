@@ -10,10 +10,13 @@ package final class Reactor: Sendable {
     /// Work outside of the context. It returns what is left to do in it.
     package typealias Job = @Sendable () -> @Sendable () -> Void
 
-    private typealias Entry = (descriptor: Int32, handler: () -> Void)
+    private typealias Handler = (EpollEvents) -> Void
+    private typealias Entry = (descriptor: Int32, interest: EpollEvents, handler: Handler)
 
     /// Once: `handle` asks anew. (A literal would be built by generic code each time.)
-    private static let interest: EpollEvents = [.readable, .oneShot]
+    private static let reading: EpollEvents = [.readable, .oneShot]
+    /// Never asked anew, which would poll, and so lose what has come meanwhile (Dispatch.md, fact 45).
+    private static let priority: EpollEvents = [.priority, .edgeTriggered]
     /// The token of `stop`; those of descriptors count from one.
     private static let stopToken: UInt64 = 0
 
@@ -47,10 +50,23 @@ package final class Reactor: Sendable {
     /// Calls `handler` on the context while there is something to read. The descriptor is to be removed before it is
     /// closed. To be called on the context.
     func add(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> UInt64 {
+        try add(descriptor, Self.reading) { _ in handler() }
+    }
+
+    /// The same for each event of priority from now on. `isBroken`: there may be no other.
+    func add(
+        priorityOf descriptor: Int32, _ handler: @escaping (_ isBroken: Bool) -> Void
+    ) throws(SystemError) -> UInt64 {
+        try add(descriptor, Self.priority) { handler(!$0.contains(.priority) || $0.contains(.error)) }
+    }
+
+    private func add(
+        _ descriptor: Int32, _ interest: EpollEvents, _ handler: @escaping Handler
+    ) throws(SystemError) -> UInt64 {
         let state = state.value
         state.lastToken += 1
-        try Linux.epollAdd(epoll, descriptor, Self.interest, token: state.lastToken)
-        state.entries[state.lastToken] = (descriptor, handler)
+        try Linux.epollAdd(epoll, descriptor, interest, token: state.lastToken)
+        state.entries[state.lastToken] = (descriptor, interest, handler)
         return state.lastToken
     }
 
@@ -76,7 +92,7 @@ package final class Reactor: Sendable {
         context.sync { state.value.threads += 1 }
         // One at a time: a job must not hold up the next.
         while let report = try Linux.epollWait(epoll, atMost: 1, timeout: -1).first, report.token != Self.stopToken {
-            var job = context.sync { turn { handle(report.token) } }
+            var job = context.sync { turn { handle(report) } }
             while let running = job {
                 let rest = running()
                 job = context.sync {
@@ -103,12 +119,16 @@ package final class Reactor: Sendable {
         return job
     }
 
-    private func handle(_ token: UInt64) {
+    private func handle(_ report: EpollReport) {
         // Another thread may have removed it.
-        guard let entry = state.value.entries[token] else { return }
-        entry.handler()
-        guard state.value.entries[token] != nil else { return }
+        guard let entry = state.value.entries[report.token] else { return }
+        entry.handler(report.events)
+        guard entry.interest.contains(.oneShot), state.value.entries[report.token] != nil else { return }
         // It was in the set a moment ago, and only memory of the kernel could be missing, of which this takes none.
-        try? Linux.epollModify(epoll, entry.descriptor, Self.interest, token: token)
+        try? Linux.epollModify(epoll, entry.descriptor, entry.interest, token: report.token)
     }
+}
+
+extension Pipe {
+    consuming func split() -> (read: Int32, write: Int32) { (readEnd.release(), writeEnd.release()) }
 }

@@ -7,8 +7,7 @@ package final class PressureSource: EventSource {
     private let id: SourceID
     private let limit: PressureLimit
     private let environment: SourceEnvironment
-    private var descriptor: FileDescriptor?
-    private var token: UInt64?
+    private var source: PrioritySource?
     private var retry = Retry()
     private var isClosed = false
 
@@ -20,21 +19,29 @@ package final class PressureSource: EventSource {
 
     private var path: String { "/proc/pressure/\(limit.resource.rawValue)" }
 
-    package var descriptorCount: Int { descriptor.number == nil ? 0 : 1 }
+    package var descriptorCount: Int { source == nil ? 0 : 1 }
 
     package func open() {
         do throws(SystemError) {
             try DescriptorRoom.check()
-            let opened = try Linux.open(path, [.readingAndWriting, .nonBlocking])
-            let number = opened.rawValue
-            descriptor = consume opened
-            try Linux.writeAll(number, "\(limit.share.rawValue) \(limit.stall) \(limit.window)\0".utf8)
-            token = try environment.priority.add(number) { [weak self] in self?.reached(isBroken: $0) }
+            source = try PrioritySource(begin(), on: environment.core) { [weak self] in self?.reached(isBroken: $0) }
             retry.reset()
             environment.send(.source(id, .armed))
         } catch {
             failed(explain(error))
         }
+    }
+
+    /// The file, which has been told the limit.
+    private func begin() throws(SystemError) -> FileDescriptor {
+        let opened = try Linux.open(path, [.readingAndWriting, .nonBlocking])
+        do throws(SystemError) {
+            try Linux.writeAll(opened.rawValue, "\(limit.share.rawValue) \(limit.stall) \(limit.window)\0".utf8)
+        } catch {
+            opened.close()
+            throw error
+        }
+        return opened
     }
 
     private func explain(_ error: SystemError) -> String {
@@ -48,22 +55,16 @@ package final class PressureSource: EventSource {
     }
 
     private func failed(_ reason: String) {
-        release(of: token)
+        source.take()?.cancel()
         guard !isClosed else { return }
         retry.schedule(on: environment.core) { [weak self] in self?.open() }
         environment.send(.source(id, retry.condition(reason)))
     }
 
-    private func release(of token: UInt64?) {
-        if let token { environment.priority.remove(token) }
-        self.token = nil
-        descriptor.take()?.close()
-    }
-
     package func close() {
         isClosed = true
         retry.cancel()
-        release(of: token)
+        source.take()?.cancel()
     }
 
     /// It comes once a window at most: there is nothing to hold back.
@@ -71,7 +72,6 @@ package final class PressureSource: EventSource {
     package func release() {}
 
     private func reached(isBroken: Bool) {
-        guard token != nil else { return }
         if isBroken { return failed("\(path) reports no more events") }
         environment.send(.event(id, .line(LineFact(line, form: .pressure))))
     }

@@ -85,8 +85,6 @@ package struct SourceEnvironment {
     let commands = RunningCommands()
     /// Connections that would outlive the daemon.
     let connections: KeptConnections
-    /// For descriptors that tell by POLLPRI.
-    let priority: PriorityPoller
     /// A line for the log about a source.
     package let log: (SourceID, [UInt8]) -> Void
     /// A warning about a source.
@@ -137,7 +135,6 @@ package struct SourceEnvironment {
         self.limited = limited
         self.unitSource = unitSource
         self.ownFolders = ownFolders
-        priority = PriorityPoller(on: core)
         self.send = send
     }
 }

@@ -9,8 +9,7 @@ final class MountWatch {
     private let environment: SourceEnvironment
     private let changed: ([[UInt8]]) -> Void
     /// `nil`: it is not begun, or cannot be known.
-    private var file: Int32?
-    private var token: UInt64?
+    private var source: PrioritySource?
     private var table = MountTable([])
     private var isReading = false
 
@@ -22,21 +21,15 @@ final class MountWatch {
 
     /// Does nothing where it has begun.
     func begin() {
-        guard file == nil else { return }
-        file = (try? Linux.open("/proc/self/mountinfo"))?.release()
-        wait()
+        guard source == nil else { return }
+        // It tells with POLLERR, and goes on.
+        source = try? PrioritySource(Linux.open("/proc/self/mountinfo"), on: environment.core) { [weak self] _ in
+            self?.plan()
+        }
         table = .current
     }
 
-    private func wait() {
-        guard let file else { return }
-        if let token { environment.priority.remove(token) }
-        // It tells with POLLERR as well, after which it is asked anew.
-        token = try? environment.priority.add(file) { [weak self] _ in self?.plan() }
-    }
-
     private func plan() {
-        wait()
         guard !isReading else { return }
         isReading = true
         environment.inotify.after(Self.moment) { [weak self] in self?.read() }

@@ -15,7 +15,7 @@ final class LeafEnd {
     private let ended: (ResourceUsage) -> Void
     private let ends: Bool
     private var kills: Bool
-    private var watch: (token: UInt64, events: Int32)?
+    private var watch: PrioritySource?
     private var usage = ResourceUsage()
     private var isOver = false
     private var isTimed = false
@@ -83,23 +83,15 @@ final class LeafEnd {
         }
         if kills { time() }
         do throws(SystemError) {
-            let token = try environment.priorities.add(events) { [self] _ in changed() }
-            watch = (token, events)
+            // One that was emptied since it was read tells that now.
+            watch = try PrioritySource(FileDescriptor(owning: events), on: environment.core) { [self] _ in changed() }
         } catch {
-            FileDescriptor(owning: events).close()
             environment.core.after(100_000) { [bound = QueueBound(self, to: environment.core)] in bound.value.look() }
         }
     }
 
-    private func unwatch() {
-        guard let watch else { return }
-        environment.priorities.remove(watch.token)
-        FileDescriptor(owning: watch.events).close()
-        self.watch = nil
-    }
-
     private func changed() {
-        unwatch()
+        watch.take()?.cancel()
         look()
     }
 
@@ -118,7 +110,7 @@ final class LeafEnd {
     }
 
     private func finish() {
-        unwatch()
+        watch.take()?.cancel()
         isOver = true
         ended(usage)
     }

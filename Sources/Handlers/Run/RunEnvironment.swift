@@ -13,8 +13,6 @@ package struct RunEnvironment {
     let containment: Containment
     /// Where runs have their credentials.
     let credentials: CredentialFolders
-    /// Tells when a cgroup has emptied.
-    let priorities: PriorityPoller
     /// Where processes are spawned.
     package let lanes: Lanes
     package let logger: Logger
@@ -52,7 +50,6 @@ package struct RunEnvironment {
         groups = GroupMembers(core: core, slow: slow)
         self.lanes = lanes
         (self.containment, self.credentials) = (containment, credentials)
-        priorities = PriorityPoller(on: core, name: "watchd.cgroups")
         self.logger = logger
         self.nice = nice
         self.instance = instance

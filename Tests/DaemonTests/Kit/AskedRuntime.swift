@@ -42,7 +42,9 @@ struct AskedRuntime {
         let text = WatchFileText(file: "test.watch", bytes: Array(watch.utf8))
         let loaded = Daemon.load([text])
         let configuration = try #require(loaded.configuration, "\(loaded.diagnostics.map { $0.rendered() })")
-        let (core, end) = (Context("test.core"), Awaited<Void>())
+        let end = Awaited<Void>()
+        let (core, reactor) = try Context.withReactor("test.core")
+        Context("test.events").async { try? reactor.run() }
         let parts = Daemon.Parts(
             options: .init(arguments: []), configuration: configuration,
             beginning: Daemon.Beginning(loaded, [text], nil, lines: []), socket: folder["control"].pathBytes,
@@ -51,7 +53,10 @@ struct AskedRuntime {
         target = try core.queue.sync {
             let slow = Lanes(core: core, name: "test.slow", count: 2)
             let probes = PathProbes(core: core, lanes: slow)
-            let runtime = try Runtime(parts, core: core, slow: slow, probes: probes) { end.come(()) }
+            let runtime = try Runtime(parts, core: core, slow: slow, probes: probes) {
+                reactor.stop()
+                end.come(())
+            }
             runtime.start(serving: nil)
             let lookups = PeerLookups(core: core, processes: Context("test.peers"))
             return RequestTarget(

@@ -1,0 +1,36 @@
+package import LinuxSystem
+
+/// A source of events of priority (POLLPRI), which PSI and `mountinfo` tell only to the first who polls, and
+/// `cgroup.events` until it is read. Confined to its context.
+///
+/// What happened before it is made may not be told: whoever needs that looks afterwards.
+package final class PrioritySource {
+    private let descriptor: Int32
+    private let reactor: Reactor
+    private var token: UInt64?
+
+    /// Calls `handler` on the context for each event. `isBroken`: there may be no other.
+    ///
+    /// - Parameter context: one with a reactor: in an epoll set that is watched itself such events are lost
+    ///   (Dispatch.md, fact 42).
+    package init(
+        _ owned: consuming FileDescriptor, on context: Context, handler: @escaping (_ isBroken: Bool) -> Void
+    ) throws(SystemError) {
+        guard let reactor = context.reactor else { preconditionFailure("no thread waits for events of priority") }
+        self.reactor = reactor
+        descriptor = owned.release()
+        do throws(SystemError) {
+            token = try reactor.add(priorityOf: descriptor, handler)
+        } catch {
+            FileDescriptor(owning: descriptor).close()
+            throw error
+        }
+    }
+
+    /// No handler is called afterwards; the descriptor is closed.
+    package func cancel() {
+        guard let token = token.take() else { return }
+        reactor.remove(token)
+        FileDescriptor(owning: descriptor).close()
+    }
+}
