@@ -186,6 +186,9 @@ extension Failure {
                 "watchctl operations --handler \(name) shows the ids"
             )
         }
+        if let removed = others.first(where: { other in kinds.contains { other == "\($0)/\(name)" } }) {
+            return ("\(removed) is in no watch file any more, and goes when its operations have ended", nil)
+        }
         let before = kinds.dropLast().joined(separator: ", ")
         let wanted = (before.isEmpty ? "" : before + " or ") + (kinds.last.map { $0 + " " } ?? "")
         let similar = nearest.map { "did you mean “\($0)”?" }
@@ -202,7 +205,7 @@ extension Failure {
         case .timedOut(let what, let state):
             (
                 "timed out waiting for \(what): \(state)",
-                "watchctl explain \(what.split(separator: " ").last ?? "")"
+                what == "all queues" ? "watchctl queues" : "watchctl explain \(what.split(separator: " ").last ?? "")"
             )
         case .noSuchTicket(let group, let ticket, let isEarlier):
             (

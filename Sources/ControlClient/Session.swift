@@ -66,7 +66,7 @@ struct Session: Sendable {
     /// Why no reply comes, where that is the store; `nil`: it works, or nobody says how it stands.
     func storeTrouble() -> String? {
         guard let store = statusSoon()?.store, store.state == .failing else { return nil }
-        return "watchd waits for its store: \(store.reason ?? "nobody knows why"); Ctrl-C ends only the waiting"
+        return "watchd waits for its store: \(store.reason ?? "nobody knows why"); it goes on when that works"
     }
 
     /// The reply to a call that may wait for nothing.

@@ -176,7 +176,9 @@ extension Manager {
           timeout_usec: ?int
         ) -> (
           # The queues to resume.
-          queues: []string
+          queues: []string,
+          # Operations that wait in queues that were suspended before: these are not empty. Missing: none.
+          waiting: ?int
         )
 
         # Hold units of a semaphore as long as a process lives. The caller stands in line among the operations that need it; the

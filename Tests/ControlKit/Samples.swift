@@ -34,7 +34,7 @@ package enum Samples {
                 .init(available: 2)),
             Sample(
                 Drain.self, isFull ? .init(queue: "images", reason: "a disk", timeoutUsec: 5_000_000) : .init(),
-                .init(queues: ["images"])),
+                .init(queues: ["images"], waiting: isFull ? 3 : nil)),
             Sample(
                 Acquire.self,
                 isFull

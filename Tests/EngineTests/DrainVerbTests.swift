@@ -28,7 +28,11 @@ import WatchFile
     }
 
     private func drained(_ fixture: EngineFixture, _ token: Token) -> [String]? {
-        if case .drained(let queues) = fixture.reply(token) { queues } else { nil }
+        if case .drained(let queues, _) = fixture.reply(token) { queues } else { nil }
+    }
+
+    private func waiting(_ fixture: EngineFixture, _ token: Token) -> Int? {
+        if case .drained(_, let waiting) = fixture.reply(token) { waiting } else { nil }
     }
 
     private func suspended(_ fixture: EngineFixture) -> [String] {
@@ -52,6 +56,35 @@ import WatchFile
         #expect(drained(fixture, token) == ["q"] && suspended(fixture) == ["q"] && fixture.running == [])
         fixture.resume("q")
         #expect(fixture.running == ["h: line:3"])
+    }
+
+    @Test(arguments: ["q", "wide", "child"]) func whatWaitsWhereItIsSuspendedIsCounted(_ queue: String) {
+        let fixture = fixture()
+        fixture.suspend("queue/\(queue)")
+        fixture.line("f-\(queue)", "1")
+        let token = drain(fixture, queue)
+        #expect(drained(fixture, token) == [queue] && waiting(fixture, token) == 1)
+        fixture.resume("queue/\(queue)")
+        #expect(suspended(fixture) == [queue] && fixture.running == [])
+        fixture.resume("queue/\(queue)")
+        #expect(suspended(fixture) == [] && fixture.running == ["h: line:1"])
+    }
+
+    @Test(arguments: [("q", "q"), ("wide", "wide"), ("parent", "child"), ("parent", "parent")])
+    func theSecondOfTwoDrainsEndsWithTheFirst(_ first: String, _ second: String) {
+        let fixture = fixture()
+        fixture.line("f-\(second)", "1")
+        let token = drain(fixture, first)
+        fixture.line("f-\(second)", "2")
+        let other = drain(fixture, second)
+        #expect(drained(fixture, token) == nil && drained(fixture, other) == nil)
+        fixture.endFirst()
+        #expect(drained(fixture, token) == [first] && waiting(fixture, token) == 0)
+        #expect(drained(fixture, other) == [second] && waiting(fixture, other) == 1)
+        fixture.resume("queue/\(first)")
+        #expect(suspended(fixture) == [second] && fixture.running == [])
+        fixture.resume("queue/\(second)")
+        #expect(suspended(fixture) == [] && fixture.running == ["h: line:2"])
     }
 
     @Test func onAConcurrentQueueItIsABarrier() {

@@ -21,9 +21,9 @@ struct VerbTests: VerbTesting {
         (["suspend", "images"], "queue/images is suspended\n"),
         (
             ["drain", "images", "--reason", "a disk", "--timeout", "5s"],
-            "1 queue drained and suspended\nwatchctl resume images\n"
+            "1 queue drained and suspended; 3 operations left where it was suspended before\nwatchctl resume queue/images\n"
         ),
-        (["drain"], "1 queue drained and suspended\nwatchctl resume images\n"),
+        (["drain"], "1 queue drained and suspended\nwatchctl resume queue/images\n"),
         (
             ["resume", "images"],
             "queue/images goes on; not stored yet: no space left on device; after a crash it is suspended as before\n"
@@ -438,6 +438,10 @@ struct VerbTests: VerbTesting {
                 ManagerError.noSuchName(name: "a", nearest: nil, kinds: ["queue", "group"], others: ["path/a"])
                     .reply,
                 .failed, "there is no queue or group “a”", "of that name there is path/a"
+            ),
+            (
+                ManagerError.noSuchName(name: "a", nearest: nil, kinds: ["queue"], others: ["queue/a"]).reply,
+                .failed, "queue/a is in no watch file any more, and goes when its operations have ended", nil
             ),
             (.invalidParameter("count"), .failed, "“count”", "from 1 to 1000000000"),
             (

@@ -33,9 +33,9 @@ extension Runtime {
             timeout: parameters.timeoutUsec.map(Int64.init), caller: operation(of: ancestry))
         command(.drain(request), of: peer) { [unowned self] answer in
             switch answer {
-            case .drained(let queues):
+            case .drained(let queues, let waiting):
                 logger.log(.notice, "drained by \(peer.name): \(queues.joined(separator: ", "))")
-                done(.of(Drain.Reply(queues: queues)))
+                done(.of(Drain.Reply(queues: queues, waiting: waiting == 0 ? nil : waiting)))
             case .timedOut:
                 done(
                     .of(

@@ -165,8 +165,8 @@ package enum Reply: Sendable {
     case ticket(UInt64)
     /// The condition of a `wait` holds; with the end of the operation if it waited for a single one.
     indirect case waited(OperationView?)
-    /// These queues are suspended, and nothing runs there.
-    case drained([String])
+    /// These queues are suspended, and nothing runs there. `waiting`: operations in those that were suspended before.
+    case drained([String], waiting: Int)
     /// It has not come in time.
     case timedOut
     indirect case failure(CommandError)

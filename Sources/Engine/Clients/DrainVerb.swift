@@ -11,6 +11,8 @@ struct Drains: Sendable {
         /// Operations that suspend their queue when their turn comes.
         var marks: [UInt64: Int] = [:]
         var suspended: Set<Int> = []
+        /// Operations that wait in queues that were suspended before.
+        var waiting = 0
         let suspension: Suspension
         let user: String
         var deadline: Int64?
@@ -21,6 +23,13 @@ struct Drains: Sendable {
     var byToken: [Token: Drain] = [:]
 
     func token(of mark: UInt64) -> Token? { byToken.first { $0.value.marks[mark] != nil }?.key }
+
+    /// The marks of other drains on these queues, the oldest first.
+    func marks(on queues: [Int], except token: Token) -> [(id: UInt64, queue: Int, token: Token)] {
+        byToken.filter { $0.key != token }
+            .flatMap { other, drain in drain.marks.map { (id: $0.key, queue: $0.value, token: other) } }
+            .filter { queues.contains($0.queue) }.sorted { $0.id < $1.id }
+    }
 }
 
 /// `watchctl drain`: all that has its place in a queue runs to its end, then the queue is suspended; what comes
@@ -87,7 +96,7 @@ extension Engine {
     private mutating func mark(_ queue: Int, _ token: Token) {
         // Where nothing starts, nothing is waited for but what runs.
         guard !scheduler[queue].chain.contains(where: { queues[$0].isSuspended }) else {
-            return suspendDrained(queue, token)
+            return suspendAgain(queue, token)
         }
         var definition = HandlerDefinition(name: "@drain", action: .client(.suspend), overlap: .parallel)
         definition.constraints.isBarrier = true
@@ -101,8 +110,13 @@ extension Engine {
 
     /// All that was before a mark has run, or at least begun.
     mutating func drainReached(_ ref: OperationRef, part: Int) {
-        if let token = drains.token(of: ref.id) { suspendDrained(operations[ref].queue, token) }
+        let token = drains.token(of: ref.id)
+        if let token {
+            drains.byToken[token]?.marks[ref.id] = nil
+            suspendDrained(operations[ref].queue, token)
+        }
         attemptEnded(ref, part: part, Verdict(result: .done))
+        if let token { markQueues(token) }
     }
 
     private mutating func suspendDrained(_ queue: Int, _ token: Token) {
@@ -114,20 +128,27 @@ extension Engine {
             drains.byToken[token]?.suspended.remove(other)
         }
         drains.byToken[token]?.suspended.insert(queue)
+        // The marks of other drains would get their turn only when somebody resumes the queue.
+        for mark in drains.marks(on: scheduler[queue].through, except: token) {
+            drains.byToken[mark.token]?.marks[mark.id] = nil
+            if let ref = operations.ref(id: mark.id) { cancel(ref) }
+            suspendAgain(mark.queue, mark.token)
+            markQueues(mark.token)
+        }
     }
 
-    /// An operation that may be a mark has ended.
-    mutating func markEnded(_ id: UInt64, _ result: Result) {
+    /// A queue that is suspended: what has its place there stays.
+    private mutating func suspendAgain(_ queue: Int, _ token: Token) {
+        drains.byToken[token]?.waiting += queues[queue].waiting
+        suspendDrained(queue, token)
+    }
+
+    /// An operation has ended that may be a mark which was not reached.
+    mutating func markEnded(_ id: UInt64) {
         guard !drains.byToken.isEmpty, let token = drains.token(of: id) else { return }
         drains.byToken[token]?.marks[id] = nil
-        guard result == .done else {
-            return withdrawDrain(
-                token,
-                .failure(
-                    life.isOpen
-                        ? .refused("operation \(id), which drains the queue, was cancelled; it runs on") : .draining))
-        }
-        markQueues(token)
+        let refusal = CommandError.refused("operation \(id), which drains the queue, was cancelled; it runs on")
+        withdrawDrain(token, .failure(life.isOpen ? refusal : .draining))
     }
 
     /// Nothing runs any more on queues that have been drained.
@@ -137,7 +158,8 @@ extension Engine {
                 continue
             }
             drains.byToken[token] = nil
-            reply(token, .drained(drain.suspended.map { queues[$0].name }.sorted()), isSafe: false)
+            let names = drain.suspended.map { queues[$0].name }.sorted()
+            reply(token, .drained(names, waiting: drain.waiting), isSafe: false)
         }
     }
 

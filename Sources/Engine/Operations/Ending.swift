@@ -25,7 +25,7 @@ extension Engine {
         actions.append(.report(.ended(view)))
         tell(.operation(operation.id), view, isSafe: !operation.record.isStored && !isOnceDone)
         resolveDependents(of: operation.id, seenAs ?? verdict.result, successor: successor)
-        markEnded(operation.id, verdict.result)
+        markEnded(operation.id)
         if !calls.isEmpty { tell(.held(operation.id), view) }
         complete(operation, view)
         if isOnceDone { endOnce(operation.handler) }

@@ -7,6 +7,7 @@ extension Verb {
         notes: [
             "What has its place in the queue runs to its end; what comes later waits until “watchctl resume”. It returns when",
             "nothing runs any more. If --timeout is over before that, or watchctl is interrupted, everything goes on as before.",
+            "What waits in a queue that is suspended already stays there, and is counted.",
         ]
     ) { (invocation, session) throws(Failure) in
         let timeout = try timeout(invocation)
@@ -14,9 +15,10 @@ extension Verb {
             queue: invocation.operands.first, reason: invocation.options[.reason], timeoutUsec: timeout)
         try session.show(Drain.self, parameters, taking: timeout.map { ($0 + 999) / 1000 }) { reply in
             let what = Phrases.count(reply.queues.count, "queue")
+            let waiting = reply.waiting.map { "; \(Phrases.count($0, "operation")) left where it was suspended before" }
+            let names = reply.queues.map { "queue/\($0)" }.joined(separator: " ")
             return [
-                Styled("\(what) drained and suspended"),
-                Styled("watchctl resume \(reply.queues.joined(separator: " "))", .dim),
+                Styled("\(what) drained and suspended\(waiting ?? "")"), Styled("watchctl resume \(names)", .dim),
             ]
         }
         return .done

@@ -28,6 +28,8 @@ extension Verb {
         }
         let reply: Wait.Reply
         if let id = parameters.id, timeout == nil {
+            // A restart is waited for only where somebody answered before.
+            _ = try session.connect()
             reply = Wait.Reply(operation: try session.end(of: id, follows: false))
             if let text = session.isJSON ? try? JSON.encode(reply) : nil { session.print(json: text) }
             if !session.isJSON { session.print(lines(reply)) }

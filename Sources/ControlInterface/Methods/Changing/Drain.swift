@@ -23,7 +23,12 @@ package enum Drain: ControlMethod {
     package struct Reply: Codable, Equatable, Sendable {
         /// The queues that are suspended now, sorted; what runs through them is, too.
         package var queues: [String]
+        /// Operations that wait in those that were suspended before; `nil`: none.
+        package var waiting: Int?
 
-        package init(queues: [String]) { self.queues = queues }
+        package init(queues: [String], waiting: Int? = nil) {
+            self.queues = queues
+            self.waiting = waiting
+        }
     }
 }
