@@ -75,13 +75,19 @@ package final class Store {
     /// - Parameter limits: records that these would have taken away again at once are not even written.
     package func commit(_ changes: [StoreChange], keeping limits: HistoryLimits? = nil) throws(StoreError) {
         let changes = limits?.records == 0 ? HistoryTrim.withoutShortLived(changes) : changes
-        try commit(oneByOne: changes)
+        try commit { write throws(StoreError) in
+            for change in changes { try write(change) }
+        }
     }
 
     /// The same of changes that are made while they are written, so that not all of them are in memory at once.
-    package func commit(oneByOne changes: some Sequence<StoreChange>) throws(StoreError) {
+    ///
+    /// - Parameter makeAll: calls its parameter with each, in their order.
+    package func commit(
+        _ makeAll: (_ write: (StoreChange) throws(StoreError) -> Void) throws(StoreError) -> Void
+    ) throws(StoreError) {
         try transaction { database throws(StoreError) in
-            for change in changes { try change.write(database, &totals) }
+            try makeAll { change throws(StoreError) in try change.write(database, &totals) }
         }
     }
 

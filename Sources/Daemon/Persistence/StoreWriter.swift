@@ -18,10 +18,17 @@ final class StoreWriter: Sendable {
         var mayBeDropped = false
         var writes: [StoreWrite] = []
 
-        /// Made off the core, one after the other.
-        var changes: some Sequence<StoreChange> { writes.lazy.flatMap(\.changes) }
+        /// Made off the core.
+        var changes: [StoreChange] { writes.flatMap(\.changes) }
         /// About so many does it hold in memory.
         var bytes: Int { writes.reduce(0) { $0 + $1.bytes } }
+
+        /// The changes, made one after the other.
+        func makeChanges(_ body: (StoreChange) throws(StoreError) -> Void) throws(StoreError) {
+            for write in writes {
+                for change in write.changes { try body(change) }
+            }
+        }
     }
 
     /// The outcome of a transaction.
@@ -175,11 +182,12 @@ final class StoreWriter: Sendable {
             guard !batches.isEmpty else { return trimLater() }
             do throws(StoreError) {
                 let store = try openStore()
-                let changes = batches.lazy.flatMap(\.changes)
                 if confined.value.limits.records == 0 {
-                    try store.commit(Array(changes), keeping: confined.value.limits)
+                    try store.commit(batches.flatMap(\.changes), keeping: confined.value.limits)
                 } else {
-                    try store.commit(oneByOne: changes)
+                    try store.commit { write throws(StoreError) in
+                        for batch in batches { try batch.makeChanges(write) }
+                    }
                 }
             } catch {
                 return failed(error)
