@@ -19,7 +19,7 @@ extension [UInt8] {
     /// Without doubled backslashes it reads better, but what looks like an escape may have stood there before.
     package func printable(doublingBackslashes: Bool) -> String {
         if isPrintableASCII(butBackslashes: doublingBackslashes) { return String(decoding: self, as: UTF8.self) }
-        var result = String.UnicodeScalarView()
+        var result: [UInt8] = []
         var parser = Unicode.UTF8.ForwardParser()
         var (input, index) = (makeIterator(), startIndex)
         while true {
@@ -29,14 +29,14 @@ extension [UInt8] {
                 if scalar.isUnprintable {
                     escape(encoded, into: &result)
                 } else {
-                    if scalar == "\\" && doublingBackslashes { result.append(scalar) }
-                    result.append(scalar)
+                    if scalar == "\\" && doublingBackslashes { result.append(UInt8(ascii: "\\")) }
+                    result += encoded
                 }
                 index += encoded.count
             case .error(let length):
                 escape(self[index..<(index + length)], into: &result)
                 index += length
-            case .emptyInput: return String(result)
+            case .emptyInput: return String(decoding: result, as: UTF8.self)
             }
         }
     }
@@ -54,12 +54,11 @@ extension [UInt8] {
         }
     }
 
-    private func escape(_ bytes: some Sequence<UInt8>, into text: inout String.UnicodeScalarView) {
+    private func escape(_ bytes: some Sequence<UInt8>, into text: inout [UInt8]) {
         for byte in bytes {
-            text.append("\\")
-            text.append("x")
+            text += #"\x"#.utf8
             for digit in [byte >> 4, byte & 0xF] {
-                text.append(Unicode.Scalar(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10))
+                text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
             }
         }
     }
