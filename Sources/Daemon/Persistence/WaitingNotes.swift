@@ -44,7 +44,7 @@ extension Runtime {
 
     private func noteWaiting() {
         guard !isStopping else { return }
-        let note = WaitingNote(engine.waitingAtRisk(WaitingNotes.operationsNoted))
+        let note = WaitingNote(engineInPlace.waitingAtRisk(WaitingNotes.operationsNoted))
         if let change = waitingNotes.change(to: note) { persistence?.write([.waiting(change.bytes)]) }
     }
 

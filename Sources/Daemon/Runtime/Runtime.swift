@@ -18,6 +18,8 @@ final class Runtime {
     let logger: Logger
     let manager: ServiceManager
     private(set) var engine: Engine
+    /// The same, to be asked by a method: of the property, that would make a copy. It must not change meanwhile.
+    var engineInPlace: Engine { _read { yield engine } }
     let epoll: EpollSet
     var files: [String]
     /// Where the sections of the files in force stand, by their full names.
@@ -180,7 +182,7 @@ final class Runtime {
                 core: core, slow: slow, epoll: epoll, unitProbe: { UnitProbe($0, units, $1) },
                 idleProbe: { [core, epoll] in IdleProbe($0, core: core, epoll: epoll, $1) }, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
-            engine.entriesPending == 0 && engine.processesRunning == 0
+            engineInPlace.entriesPending == 0 && engineInPlace.processesRunning == 0
         }
         timers = try ClockTimers(on: core) { [unowned self] in handle(.clock) }
         watchLocalZone()
