@@ -59,7 +59,8 @@ package struct RunContext: Sendable {
         case .host: host
         case .acquired(let name): Array((acquired.first { $0.semaphore == name }?.text ?? "").utf8)
         case .ofHandler: Array((origin.completedHandler ?? "").utf8)
-        default: events.last.map { $0.fact.value(specifier) } ?? []
+        // In place: nothing of the event is copied where it does not apply.
+        default: events.isEmpty ? [] : events[events.count - 1].fact.value(specifier)
         }
     }
 

@@ -22,47 +22,47 @@ package enum ChildEnvironment {
         _ context: RunContext, _ definition: HandlerDefinition, queue: [EnvironmentVariable],
         _ surroundings: LaunchSurroundings? = nil, part: Int = 0, instance: String = ""
     ) -> [[UInt8]] {
-        var values: [(name: String, value: [UInt8])] = [
-            ("PATH", Array(path.utf8)), ("LANG", Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
-        ]
-        values.reserveCapacity(scalars.count)
+        var texts = base
+        texts.reserveCapacity(scalars.count)
         let own = queue + definition.environment
         for variable in (surroundings?.inherited ?? []) + own + (surroundings?.files ?? []) {
-            values.removeAll { $0.name == variable.name }
-            values.append((variable.name, variable.value))
+            replace(variable.name, variable.value, in: &texts)
         }
         if !instance.isEmpty {
-            values += [("WATCHD_INSTANCE", Array(instance.utf8)), ("WATCHD_PART", Array("\(part)".utf8))]
+            texts.append(text("WATCHD_INSTANCE", Array(instance.utf8)))
+            texts.append(text("WATCHD_PART", Array("\(part)".utf8)))
         }
-        for (name, specifier) in scalars {
+        for (beginning, specifier) in beginnings {
             let value = context.value(specifier)
-            let isLine = specifier == .line && context.hasLine
-            if (!value.isEmpty || isLine) && value.count <= longestValue && !value.contains(0) {
-                values.append((name, value))
-            }
+            let applies = !value.isEmpty || specifier.isLine && context.hasLine
+            if applies && value.count <= longestValue && !value.contains(0) { texts.append(beginning + value) }
         }
         for acquired in context.acquired {
-            values.append((SemaphoreDefinition.variable(acquired.semaphore), Array(acquired.text.utf8)))
+            texts.append(text(SemaphoreDefinition.variable(acquired.semaphore), Array(acquired.text.utf8)))
         }
-        if let trace = context.trace {
-            values.removeAll { $0.name == TraceContext.variable }
-            values.append((TraceContext.variable, Array(trace.header.utf8)))
-        }
+        if let trace = context.trace { replace(TraceContext.variable, Array(trace.header.utf8), in: &texts) }
         if let (address, port) = context.remote {
-            values.removeAll { $0.name == "REMOTE_ADDR" || $0.name == "REMOTE_PORT" }
-            values += [("REMOTE_ADDR", Array(address)), ("REMOTE_PORT", Array(port))]
+            replace("REMOTE_ADDR", Array(address), in: &texts)
+            replace("REMOTE_PORT", Array(port), in: &texts)
         }
-        return values.map(text)
+        return texts
     }
 
-    /// In one piece of memory.
-    private static func text(_ name: String, _ value: [UInt8]) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(name.utf8.count + 1 + value.count)
-        text += name.utf8
-        text.append(UInt8(ascii: "="))
-        text += value
-        return text
+    private static let base = [
+        text("PATH", Array(path.utf8)), text("LANG", Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
+    ]
+
+    /// Of `scalars`.
+    private static let beginnings = scalars.map { (beginning($0), $1) }
+
+    private static func text(_ name: String, _ value: [UInt8]) -> [UInt8] { beginning(name) + value }
+
+    private static func beginning(_ name: String) -> [UInt8] { Array("\(name)=".utf8) }
+
+    private static func replace(_ name: String, _ value: [UInt8], in texts: inout [[UInt8]]) {
+        let beginning = beginning(name)
+        texts.removeAll { $0.starts(with: beginning) }
+        texts.append(beginning + value)
     }
 
     /// Of a worker, which runs before there is an operation. `WATCHD_WORKER` is the number of its run, by which a later
@@ -103,4 +103,8 @@ extension RunContext {
     }
 
     fileprivate var hasLine: Bool { if case .line = events.last?.fact { true } else { false } }
+}
+
+extension Specifier {
+    fileprivate var isLine: Bool { if case .line = self { true } else { false } }
 }

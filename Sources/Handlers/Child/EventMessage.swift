@@ -14,12 +14,12 @@ package enum EventMessage {
             writer.beginMember("acquired", of: &message)
             write(context.acquired, to: &writer)
         }
-        writer.write("attempt", context.attempt, to: &message)
-        writer.write("handler", context.handler, to: &message)
-        writer.write("id", context.operation, to: &message)
-        writer.write("queue", context.queue, to: &message)
-        writer.write("redelivered", context.isRedelivered, to: &message)
-        if isTraced, let trace = context.trace { writer.write("traceparent", trace.header, to: &message) }
+        writer.put("attempt", context.attempt, in: &message)
+        writer.put("handler", context.handler, in: &message)
+        writer.put("id", context.operation, in: &message)
+        writer.put("queue", context.queue, in: &message)
+        writer.put("redelivered", context.isRedelivered, in: &message)
+        if isTraced, let trace = context.trace { writer.put("traceparent", trace.header, in: &message) }
         writer.beginMember("events", of: &message)
         writer.write(array: context.events) { write($1, origin: $1.origin ?? context.origin, to: &$0) }
         writer.end(message)

@@ -124,9 +124,7 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// A member, if there is a value. Inlined, since most of the members of an event have none, which the generic
-    /// function would find out in four hundred instructions.
-    @inlinable @inline(__always)
+    /// A member, if there is a value.
     package mutating func write(_ name: String, _ value: (some JSONWritable)?, to object: inout Object) {
         guard let value else { return }
         beginMember(name, of: &object)
