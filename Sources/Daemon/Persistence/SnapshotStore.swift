@@ -139,7 +139,7 @@ final class SnapshotStore: PathSnapshotStore {
 
     /// Asked of each path of a snapshot: the engine as a whole is not copied for it.
     func isBeingHandled(_ path: [UInt8], of id: SourceID) -> Bool {
-        runtime.engineInPlace.handling.newest(path, of: id) != nil
+        runtime.askEngine { $0.handling.newest(path, of: id) != nil }
     }
 
     func takeStoredPaths(of id: SourceID) -> Set<[UInt8]> { storedPaths[id] ?? [] }

@@ -44,7 +44,7 @@ extension Runtime {
 
     private func noteWaiting() {
         guard !isStopping else { return }
-        let note = WaitingNote(engineInPlace.waitingAtRisk(WaitingNotes.operationsNoted))
+        let note = WaitingNote(askEngine { $0.waitingAtRisk(WaitingNotes.operationsNoted) })
         if let change = waitingNotes.change(to: note) { persistence?.write([.waiting(change.bytes)]) }
     }
 

@@ -133,8 +133,8 @@ extension Runtime {
 
     /// The supervised process or the worker that a run belongs to.
     private func place(of run: RunID) -> ProcessOutputs.Place? {
-        if let (source, copy) = engineInPlace.owner(of: run) { return .init(owner: source.description, copy: copy) }
-        return engineInPlace.workplace(of: run).map { .init(owner: "handler/\($0.handler)", copy: $0.copy) }
+        if let (source, copy) = askEngine({ $0.owner(of: run) }) { return .init(owner: source.description, copy: copy) }
+        return askEngine { $0.workplace(of: run) }.map { .init(owner: "handler/\($0.handler)", copy: $0.copy) }
     }
 
     /// Notes whose process begins or ends.

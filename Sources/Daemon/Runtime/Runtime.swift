@@ -18,8 +18,6 @@ final class Runtime {
     let logger: Logger
     let manager: ServiceManager
     private(set) var engine: Engine
-    /// The same, to be asked by a method: of the property, that would make a copy. It must not change meanwhile.
-    var engineInPlace: Engine { _read { yield engine } }
     let epoll: EpollSet
     var files: [String]
     /// Where the sections of the files in force stand, by their full names.
@@ -182,7 +180,7 @@ final class Runtime {
                 core: core, slow: slow, epoll: epoll, unitProbe: { UnitProbe($0, units, $1) },
                 idleProbe: { [core, epoll] in IdleProbe($0, core: core, epoll: epoll, $1) }, send: send))
         memory = MemoryRelease(core: core, slow: slow) { [unowned self] in
-            engineInPlace.entriesPending == 0 && engineInPlace.processesRunning == 0
+            askEngine { $0.entriesPending == 0 && $0.processesRunning == 0 }
         }
         timers = try ClockTimers(on: core) { [unowned self] in handle(.clock) }
         watchLocalZone()
@@ -194,6 +192,10 @@ final class Runtime {
         members.restore(state.groups)
         engine.restore(state)
     }
+    /// Asks the engine in its place. A function of the engine that only reads is called with a copy of the whole, if it
+    /// is called of the property.
+    func askEngine<Answer>(_ question: (inout Engine) -> Answer) -> Answer { question(&engine) }
+
     func setStore(_ condition: StoreCondition) { engine.storeChanged(condition) }
 
     /// Files that watchd writes itself: whoever watched them would hear of nothing else.

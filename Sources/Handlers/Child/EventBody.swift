@@ -310,7 +310,7 @@ extension EventBody {
 
 extension JSONWriter {
     /// `write` for each type by itself: most members of an event have no value, which the generic function of another
-    /// module finds out in seven hundred instructions.
+    /// module finds out in six hundred instructions.
     mutating func put(_ name: String, _ value: (some JSONWritable)?, in object: inout Object) {
         guard let value else { return }
         beginMember(name, of: &object)
