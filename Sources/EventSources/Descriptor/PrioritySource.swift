@@ -12,11 +12,14 @@ package final class PrioritySource {
     /// Calls `handler` on the context for each event. `isBroken`: there may be no other.
     ///
     /// - Parameter context: one with a reactor: in an epoll set that is watched itself such events are lost
-    ///   (Dispatch.md, fact 42).
+    ///   (Dispatch.md, fact 42), so without one it cannot be made.
     package init(
         _ owned: consuming FileDescriptor, on context: Context, handler: @escaping (_ isBroken: Bool) -> Void
     ) throws(SystemError) {
-        guard let reactor = context.reactor else { preconditionFailure("no thread waits for events of priority") }
+        guard let reactor = context.reactor else {
+            owned.close()
+            throw SystemError(call: "epoll_wait", detail: "without a thread that waits", errno: .notSupported)
+        }
         self.reactor = reactor
         descriptor = owned.release()
         do throws(SystemError) {

@@ -1,5 +1,6 @@
 import ControlInterface
 import JSON
+import LinuxSystem
 
 extension Verb {
     static let wait = Verb(
@@ -28,8 +29,8 @@ extension Verb {
         }
         let reply: Wait.Reply
         if let id = parameters.id, timeout == nil {
-            // A restart is waited for only where somebody answered before.
-            _ = try session.connect()
+            // Where there is no socket, no watchd was killed that may come back: this says so.
+            if (try? Linux.stat(session.socketPath)) == nil { _ = try session.connect() }
             reply = Wait.Reply(operation: try session.end(of: id, follows: false))
             if let text = session.isJSON ? try? JSON.encode(reply) : nil { session.print(json: text) }
             if !session.isJSON { session.print(lines(reply)) }
