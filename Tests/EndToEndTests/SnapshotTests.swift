@@ -105,7 +105,8 @@ import Varlink
             try lives.start()
             let jobs = try lives.waitForBegun(2)
             #expect(jobs[1].told.events.first?.members?["recovered"] == .bool(true))
-            #expect(lives.watchd.logText.contains("written \(lives.folder["in/a"]), recovered"))
+            let line = "written \(lives.folder["in/a"]), recovered"
+            try wait(for: "the log to say so") { lives.watchd.logText.contains(line) }
             try lives.watchd.waitUntilIdle()
         }
     }

@@ -104,6 +104,7 @@ extension TreeRoot: RecordedPath {
         var tree = known.tree
         tree.makeShallow()
         begin(with: tree)
+        noteLetIn()
     }
 
     func handOver() -> Handover? {

@@ -9,6 +9,8 @@ package import WatchFile
 extension TreeRoot {
     /// Nanoseconds before now, for the change of an ignore file of which nobody knows when it was made.
     private static let doubt: Int64 = 2_000_000_000
+    /// Nanoseconds by which the time of a change may be behind the clock.
+    private static let tick: Int64 = 20_000_000
 
     /// - Parameter isWhole: the folders that the path goes through may be ignored.
     func ignores(_ path: [UInt8], isFolder: Bool, isWhole: Bool = false) -> Bool {
@@ -103,11 +105,14 @@ extension TreeRoot {
             || ignoring?.before?.ignores(below, isFolder: true) ?? false
     }
 
-    /// Whether it was changed when it was ignored no more, though it stands in a folder that was.
+    /// Whether it was changed when it was left out no more, though it stands in a folder that was.
     func hasChangedSince(_ status: FileStatus) -> Bool {
-        guard hasBegun, status.kind != .folder, let since = ignoring?.since else { return false }
-        return status.changed >= since
+        guard hasBegun, status.kind != .folder else { return false }
+        return [ignoring?.since, letInSince].contains { $0.map { status.changed >= $0 } ?? false }
     }
+
+    /// The watch file lets in more from now on.
+    func noteLetIn() { letInSince = letInSince ?? Linux.now(.realtime) * 1000 - Self.tick }
 
     /// Everything is listed once more.
     func forgetFormerIgnoring() {

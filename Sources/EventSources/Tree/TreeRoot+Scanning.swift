@@ -55,6 +55,7 @@ extension TreeRoot {
         if isArming { armed() }
         tellGone()
         oldPrune = PathPrune()
+        letInSince = nil
         links.wereFollowed = nil
         forgetFormerIgnoring()
         answerCalls()

@@ -29,6 +29,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var ignoring: TreeIgnoring?
     /// Those of the watch file before: what they ignored is no news.
     var oldIgnoring: IgnoreRules?
+    /// When the watch file let in what had been left out (nanoseconds since the epoch): what was changed afterwards, and
+    /// before it is listed, is news.
+    var letInSince: Int64?
     let hub: InotifyHub
     /// The symbolic links in it, with `FollowSymlinks=yes`.
     var links = TreeLinks()
@@ -211,6 +214,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         goOn()
         // Until all is listed once more.
         if prune != old { oldPrune.globs += old.globs }
+        if prune != old || isIgnoringNew || isFollowingNew { noteLetIn() }
         // What was known is that of the links, or of what they lead to.
         if isFollowingNew { links.wereFollowed = followed }
         followed = owner.followsLinks
