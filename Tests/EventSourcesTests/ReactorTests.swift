@@ -110,7 +110,7 @@ struct ReactorTests {
         let rig: Rig
         let other: Int32
         private let source: QueueBound<PrioritySource>
-        /// What was told, each with whether the source is broken.
+        /// The events that were told, each with whether the source is broken.
         let told: @Sendable () -> [Bool]
 
         /// - Parameter during: called in the handler with how often it was called.

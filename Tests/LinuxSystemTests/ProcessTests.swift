@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func whatAChildHasUsedIsToldWithItsEnd() throws {
-        // What is less than this process has had nobody knows of a child: tests beside this one may have needed more.
+        // The kernel hides a peak below that of this process, and tests beside this one may have raised it.
         try wait(for: "a child with more than this process") {
             let bytes = ownPeak + (64 << 20)
             // `tail` keeps them all, and the shell waits for it.

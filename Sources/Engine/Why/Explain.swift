@@ -128,7 +128,7 @@ extension Engine {
         return steps
     }
 
-    /// What an explanation that names only the oldest operations leaves out, in one step.
+    /// An explanation names only the oldest operations; one step counts the others.
     private func rest(of count: Int, named: Int, _ section: String) -> [Explanation] {
         if count <= named { return [] }
         let sentence = "\(counted(count - named, "more operation")) not named here"

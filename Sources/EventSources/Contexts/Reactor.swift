@@ -53,7 +53,7 @@ package final class Reactor: Sendable {
         try add(descriptor, Self.reading) { _ in handler() }
     }
 
-    /// The same for each event of priority from now on. `isBroken`: there may be no other.
+    /// Calls `handler` on the context for each event of priority from now on. `isBroken`: there may be no other.
     func add(
         priorityOf descriptor: Int32, _ handler: @escaping (_ isBroken: Bool) -> Void
     ) throws(SystemError) -> UInt64 {

@@ -3,7 +3,7 @@ package import LinuxSystem
 /// A source of events of priority (POLLPRI), which PSI and `mountinfo` tell only to the first who polls, and
 /// `cgroup.events` until it is read. Confined to its context.
 ///
-/// What happened before it is made may not be told: whoever needs that looks afterwards.
+/// The source may not tell of an event that came before it was made: its owner looks at the file afterwards.
 package final class PrioritySource {
     private let descriptor: Int32
     private let reactor: Reactor

@@ -65,7 +65,7 @@ struct ReferenceGraph {
     }
 
     /// The longest way to each node along plain edges: how many of its nodes count, itself too, and its last step.
-    /// What a cycle leads to is left out of account.
+    /// Ways that a cycle leads to are left out of account.
     func longestWays(counting isCounted: (Int) -> Bool) -> [(length: Int, last: Step?)] {
         let edges = edges.map { $0.filter { $0.kind == .plain } }
         var pending = Array(repeating: 0, count: edges.count)
