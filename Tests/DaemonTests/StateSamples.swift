@@ -225,7 +225,9 @@ extension SeededGenerator {
         if chance(50) { root.instead = .missing }
         if chance(70) {
             root.scope = SnapshotScope(
-                isRecursive: true, prune: list(3) { $0.chance(50) ? ".git" : "" }, followsLinks: chance(50))
+                isRecursive: true, prune: list(3) { $0.chance(50) ? ".git" : "" }, followsLinks: chance(50),
+                patterns: list(3) { $0.chance(50) ? "/srv/*" : "/" })
+            if !root.scope.patterns.isEmpty { root.scope.isDeepInPatterns = chance(50) }
         }
         root.startsWithout = upTo(4)
         return root

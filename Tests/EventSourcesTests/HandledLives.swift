@@ -18,6 +18,8 @@ struct HandledSetup {
     var prune: [String] = []
     var ignoreFile: String?
     var follows = false
+    /// Of `Path=`, below the folder.
+    var patterns: [String] = []
 
     static func with(_ files: [String], _ body: (inout HandledSetup) throws -> Void) throws {
         try Folder.with { folder in
@@ -44,6 +46,7 @@ struct HandledSetup {
         trigger.initial = initial
         trigger.ignoreFile = ignoreFile.map { Array($0.utf8) }
         trigger.followsLinks = follows
+        if !patterns.isEmpty { trigger.scopes[root] = try? folder.scope(patterns, isRecursive: isRecursive) }
         return trigger
     }
 

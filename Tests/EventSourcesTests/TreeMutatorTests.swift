@@ -28,14 +28,24 @@ import WatchFile
         try run(seed, follows: true, polling: PathTrigger.Polling(isAlways: true, interval: .milliseconds(5)))
     }
 
+    @Test(arguments: Seeds.range(4, long: 150)) func theSameOfWhatGlobsMatch(seed: UInt64) throws {
+        try run(seed, scope: (["[ad]*/?", "b", "last*/d"], isRecursive: seed.isMultiple(of: 2)))
+    }
+
     private func run(
-        _ seed: UInt64, follows: Bool = false, polling: PathTrigger.Polling = PathTrigger.Polling()
+        _ seed: UInt64, follows: Bool = false, polling: PathTrigger.Polling = PathTrigger.Polling(),
+        scope: (patterns: [String], isRecursive: Bool)? = nil
     ) throws {
-        try TreeSetup.with([.created, .written, .deleted, .renamed], follows: follows, polling: polling) { setup in
+        try TreeSetup.with(
+            [.created, .written, .deleted, .renamed], follows: follows, polling: polling, scope: scope
+        ) { setup in
             if follows { try setup.folder.makeFolder("out/shared") }
             var mutator = TreeMutator(setup.folder, seed: seed, makesLinks: follows)
+            let scope = try scope.map { try setup.folder.scope($0.patterns, isRecursive: $0.isRecursive) }
             func truth() -> TreeTruth {
-                follows ? TreeTruth(followed: setup.folder) : TreeTruth(mutator, setup.folder)
+                var truth = follows ? TreeTruth(followed: setup.folder) : TreeTruth(mutator, setup.folder)
+                if let scope { truth.keep(scope, setup.folder) }
+                return truth
             }
             var random = SeededGenerator(seed: seed &+ 1_000_000)
             for round in 0..<12 {

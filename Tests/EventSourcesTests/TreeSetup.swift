@@ -17,6 +17,7 @@ struct TreeSetup {
     static func with(
         _ events: PathEvents = .changed, prune: [String] = [], filter: PathFilter = PathFilter(),
         ignoreFile: String? = nil, follows: Bool = false, polling: PathTrigger.Polling = PathTrigger.Polling(),
+        scope: (patterns: [String], isRecursive: Bool)? = nil,
         before: (Folder) throws -> Void = { _ in },
         _ body: (TreeSetup) throws -> Void
     ) throws {
@@ -30,6 +31,11 @@ struct TreeSetup {
             trigger.polling = polling
             trigger.ignoreFile = ignoreFile.map { Array($0.utf8) }
             trigger.followsLinks = follows
+            if let scope {
+                trigger.isRecursive = scope.isRecursive
+                let scope = try folder.scope(scope.patterns, isRecursive: scope.isRecursive)
+                trigger.scopes = [folder["in"].pathBytes: scope]
+            }
             try Rim.with {
                 PathSource($0, trigger, $1)
             } then: { rim, source in
@@ -88,5 +94,12 @@ struct TreeSetup {
             try wait(for: "the last one") { rim.paths.contains { below($0.path) == "\(name)/d/f" } }
             return
         }
+    }
+}
+
+extension Folder {
+    /// Of patterns below `in`.
+    func scope(_ patterns: [String], isRecursive: Bool) throws -> PathScope {
+        PathScope(try patterns.map { try PathPattern(self["in/\($0)"].pathBytes) }, isRecursive: isRecursive)
     }
 }

@@ -36,6 +36,14 @@ struct TreeTruth {
         }
     }
 
+    /// Of a folder whose content is not watched nothing is told.
+    mutating func keep(_ scope: PathScope, _ folder: Folder) {
+        states = states.filter { path, state in
+            let full = folder["in/\(state.isFolder ? String(path.dropLast()) : path)"].pathBytes
+            return scope.covers(full) && (!state.isFolder || scope.walks(full))
+        }
+    }
+
     /// With what links lead to.
     init(followed folder: Folder) {
         let root = folder["in"].pathBytes

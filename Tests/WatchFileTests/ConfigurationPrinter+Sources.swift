@@ -61,7 +61,9 @@ extension ConfigurationPrinter {
         case .path(let trigger):
             for path in trigger.paths {
                 switch trigger.ownEvents[path] {
-                case nil: key("Path", self.path(path))
+                case nil:
+                    for pattern in trigger.scopes[path]?.patterns ?? [] { key("Path", pattern.description) }
+                    if trigger.scopes[path] == nil { key("Path", self.path(path)) }
                 case .ofPathChanged?: key("PathChanged", self.path(path))
                 case .some: key("PathModified", self.path(path))
                 }

@@ -1,5 +1,5 @@
 import Schedule
-import WatchFile
+@testable import WatchFile
 
 /// Sources, and the handlers of their own actions.
 extension RandomConfiguration {
@@ -89,6 +89,17 @@ extension RandomConfiguration {
         return trigger
     }
 
+    /// With a glob, and perhaps with the folder itself.
+    private mutating func scope(of path: [UInt8], _ isRecursive: Bool) -> PathScope {
+        let ends = [["/*"], ["/[!a]?/in", ""], ["", "/*.txt", "/.*"]][number(0...2)]
+        let patterns = ends.compactMap { end in
+            try? PathPattern(
+                letters: path.map { .init(byte: $0, isEscaped: $0 != UInt8(ascii: "/")) }
+                    + end.utf8.map { .init(byte: $0) })
+        }
+        return PathScope(patterns, isRecursive: isRecursive)
+    }
+
     private mutating func pathTrigger() -> PathTrigger {
         if number(0...3) == 0 { return systemdTrigger() }
         let isRecursive = bool
@@ -97,6 +108,7 @@ extension RandomConfiguration {
             events: PathEvents(rawValue: UInt8(number(1...63))),
             filter: PathFilter(include: globs(), exclude: globs()), isRecursive: isRecursive,
             prune: PathPrune(globs: isRecursive ? globs() : []))
+        for path in trigger.paths where number(0...3) == 0 { trigger.scopes[path] = scope(of: path, isRecursive) }
         trigger.stopsLoops = bool
         trigger.followsLinks = bool
         if isRecursive { trigger.ignoreFile = maybe { $0.bool ? Array(".gitignore".utf8) : [0x61, 0x20, 0xFF] } }

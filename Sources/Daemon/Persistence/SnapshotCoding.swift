@@ -38,31 +38,34 @@ extension StateCoding {
     static func encode(_ root: SnapshotRoot) -> [UInt8] {
         var writer = ByteWriter(capacity: 64)
         writer.put(byte: version)
-        writer.put(flags(root.instead != nil, root.scope.isRecursive, root.scope.followsLinks))
+        let scope = root.scope
+        writer.put(
+            flags(
+                root.instead != nil, scope.isRecursive, scope.followsLinks, !scope.patterns.isEmpty,
+                scope.isDeepInPatterns))
         writer.put(root.startsWithout)
         for identity in [root.identity, root.instead].compactMap(\.self) {
             writer.put(identity.device)
             writer.put(identity.inode)
             writer.put(identity.born)
         }
-        if root.scope.isRecursive {
-            writer.put(UInt64(root.scope.prune.count))
-            for glob in root.scope.prune { writer.put(glob) }
+        for texts in scope.isRecursive ? [scope.prune] + (scope.patterns.isEmpty ? [] : [scope.patterns]) : [] {
+            writer.put(UInt64(texts.count))
+            for text in texts { writer.put(text) }
         }
         return writer.bytes
     }
 
     static func snapshotRoot(_ bytes: [UInt8]) -> SnapshotRoot? {
         decode(bytes) { reader throws(DamagedBytes) in
-            let flags = try reader.flags(7)
+            let flags = try reader.flags(31)
             let starts = try reader.int(0...largestCount)
             var root = SnapshotRoot(try reader.identity())
             if flags & 1 != 0 { root.instead = try reader.identity() }
             if flags & 2 != 0 {
                 root.scope = SnapshotScope(
-                    isRecursive: true,
-                    prune: try reader.list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.text() },
-                    followsLinks: flags & 4 != 0)
+                    isRecursive: true, prune: try reader.texts(), followsLinks: flags & 4 != 0,
+                    patterns: flags & 8 != 0 ? try reader.texts() : [], isDeepInPatterns: flags & 16 != 0)
             }
             root.startsWithout = starts
             return root
@@ -71,6 +74,10 @@ extension StateCoding {
 }
 
 extension ByteReader {
+    fileprivate mutating func texts() throws(DamagedBytes) -> [String] {
+        try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.text() }
+    }
+
     fileprivate mutating func identity() throws(DamagedBytes) -> RootIdentity {
         RootIdentity(device: try unsigned(), inode: try unsigned(), born: try signed())
     }

@@ -213,7 +213,7 @@ extension Trigger {
         case .timer(let trigger): trigger.text
         case .signal(let trigger): trigger.signals.map(LinuxSignal.name).joined(separator: " ")
         case .path(let trigger):
-            (trigger.paths.map(\.printable) + (trigger.levels?.conditions.map(\.text) ?? [])).joined(separator: " ")
+            (trigger.paths.map(trigger.text) + (trigger.levels?.conditions.map(\.text) ?? [])).joined(separator: " ")
         case .process(.pidFile(let path)): path.printable
         case .process(.match(let match)): match.pattern.printable
         case .process(.command(let command)):

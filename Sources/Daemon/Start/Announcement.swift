@@ -73,7 +73,7 @@ enum Announcement {
         }
         let names = ["hello"] + wanted.filter { !$0.contains("/") }
         let files = kind == .folder ? names.map { root + Array("/\($0)".utf8) } : [root]
-        return files.first { trigger.filter.lets($0, below: root) }.map { "echo hello > \(quoted($0))" }
+        return files.first { trigger.sight(of: $0) == .seen(root: root) }.map { "echo hello > \(quoted($0))" }
     }
 
     private static func descriptorHint(_ listener: DescriptorTrigger.Listener) -> String? {

@@ -71,9 +71,17 @@ package struct SnapshotScope: Hashable, Sendable {
     package var prune: [String] = []
     /// `FollowSymlinks=`, of everything.
     package var followsLinks = false
+    /// The globs of `Path=`, as `PathPattern` writes them; empty: everything below the root.
+    package var patterns: [String] = []
+    /// `Recursive=`, where there are patterns.
+    package var isDeepInPatterns = false
 
-    package init(isRecursive: Bool = false, prune: [String] = [], followsLinks: Bool = false) {
+    package init(
+        isRecursive: Bool = false, prune: [String] = [], followsLinks: Bool = false, patterns: [String] = [],
+        isDeepInPatterns: Bool = false
+    ) {
         (self.isRecursive, self.prune, self.followsLinks) = (isRecursive, prune, followsLinks)
+        (self.patterns, self.isDeepInPatterns) = (patterns, isDeepInPatterns)
     }
 }
 

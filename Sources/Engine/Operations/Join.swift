@@ -57,9 +57,11 @@ extension Engine {
 
     /// `nil`: it waits for none.
     func joinSentence(_ ref: OperationRef) -> String? {
-        guard !joins.isEmpty, let roots = joins[ref.id] else { return nil }
+        guard !joins.isEmpty, let roots = joins[ref.id],
+            case .path(let trigger) = sources[operations[ref].source].definition?.value.trigger
+        else { return nil }
         let missing = missingRoots(roots, ref)
-        let first = missing.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let first = missing.first.map(trigger.text) ?? ""
         let more = missing.count > 1 ? " and \(missing.count - 1) more" : ""
         return "Join=all, a change of \(first)\(more)"
     }

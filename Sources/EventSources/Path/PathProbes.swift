@@ -237,6 +237,12 @@ package final class PathProbes {
 }
 
 extension [UInt8] {
+    /// The folders that it leads through, from the outermost on.
+    var foldersAbove: [[UInt8]] {
+        let slash = UInt8(ascii: "/")
+        return count < 2 ? [] : [[slash]] + indices.dropFirst().filter { self[$0] == slash }.map { Array(self[..<$0]) }
+    }
+
     /// Whether it is this path, or leads through it.
     package func isAtOrBelow(_ path: [UInt8]) -> Bool {
         starts(with: path) && (count == path.count || self[path.count] == UInt8(ascii: "/"))

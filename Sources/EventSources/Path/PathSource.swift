@@ -12,8 +12,8 @@ package final class PathSource: EventSource {
     /// Those of `roots` that have ignore files.
     private var ignoring: [[UInt8]: TreeRoot] = [:]
     private var levels: LevelWatch?
-    /// Of a path below another one of this source: those that hold it, which tell of it.
-    private var holders: [[UInt8]: [any WatchedPath]] = [:]
+    /// The places of its paths in their list, where one lies below another.
+    private var ranks: [[UInt8]: Int] = [:]
     private var retry = Retry()
     private(set) var isHeld = false
     private(set) var failure: SystemError?
@@ -62,13 +62,13 @@ package final class PathSource: EventSource {
         findOwnPaths()
         roots = trigger.paths.map(root)
         findIgnoring()
-        findHolders()
+        findRanks()
         openLevels()
         arm()
     }
 
     private func root(_ path: [UInt8]) -> any WatchedPath {
-        trigger.isRecursive
+        trigger.isTree(path)
             ? TreeRoot(path, trigger, hub: environment.inotify, owner: self)
             : PathRoot(path, events: trigger.events(of: path), hub: environment.inotify, owner: self)
     }
@@ -82,18 +82,15 @@ package final class PathSource: EventSource {
     /// The line of an ignore file that keeps back the news of a path below a root; `nil`: none does.
     package func ignored(_ path: [UInt8], below root: [UInt8]) -> IgnoredPath? { ignoring[root]?.ignored(path) }
 
-    /// Where one path of a tree lies below another one, the first of both tells of it.
-    private func findHolders() {
-        holders = [:]
-        guard trigger.isRecursive, roots.count > 1 else { return }
-        var earlier: [[UInt8]: any WatchedPath] = [:]
-        for root in roots {
-            let ends = root.path.indices.dropFirst().filter { root.path[$0] == UInt8(ascii: "/") }
-            let above = [[UInt8(ascii: "/")]] + ends.map { Array(root.path[..<$0]) }
-            let found = above.compactMap { earlier[$0] }
-            if !found.isEmpty { holders[root.path] = found }
-            earlier[root.path] = root
+    /// A change that several of its paths see is told by the first of them.
+    private func findRanks() {
+        ranks = [:]
+        guard trigger.isRecursive || !trigger.scopes.isEmpty, roots.count > 1 else { return }
+        let found = Dictionary(roots.enumerated().map { ($1.path, $0) }, uniquingKeysWith: min)
+        let doOverlap = roots.contains { root in
+            root.path.foldersAbove.contains { found[$0] != nil }
         }
+        if doOverlap { ranks = found }
     }
 
     private func openLevels() {
@@ -134,7 +131,7 @@ package final class PathSource: EventSource {
         findOwnPaths()
         var old = Dictionary(grouping: roots, by: \.path)
         let kept = trigger.paths.map { path in
-            (path, old[path]?.popLast(where: { $0.isRecursive == trigger.isRecursive }))
+            (path, old[path]?.popLast(where: { $0.isRecursive == trigger.isTree(path) }))
         }
         // A path that is watched in another way from now on hands its knowledge to the next watcher.
         let known = kept.map { path, kept in
@@ -149,7 +146,7 @@ package final class PathSource: EventSource {
             return root
         }
         findIgnoring()
-        findHolders()
+        findRanks()
         for root in roots { root.initialChanged() }
         for root in roots { arming { () throws(SystemError) in try root.rearm(for: trigger) } }
         if levels?.levels != trigger.levels || levels?.polling != trigger.polling {
@@ -165,7 +162,7 @@ package final class PathSource: EventSource {
         retry.cancel()
         refuseComparisons("it was taken away meanwhile")
         end(roots)
-        (roots, ignoring, holders) = ([], [:], [:])
+        (roots, ignoring, ranks) = ([], [:], [:])
         levels?.close()
         levels = nil
     }
@@ -213,7 +210,7 @@ package final class PathSource: EventSource {
         let told = filtered(fact)
         if let state, told != fact { noteUntold(fact, told, state) }
         guard let told else { return false }
-        if isHeldByAnother(told) {
+        if isToldByAnother(told) {
             if let state { noteUntold(fact, nil, state) }
             return false
         }
@@ -244,12 +241,14 @@ package final class PathSource: EventSource {
     /// Changes of watchd's own files are not told: telling writes to them.
     func isOwn(_ folder: [UInt8]) -> Bool { environment.ownFolders.contains(folder) }
 
-    /// A path before it in the list holds it as well.
-    private func isHeldByAnother(_ fact: PathFact) -> Bool {
-        guard !holders.isEmpty, let others = holders[fact.root] else { return false }
-        return others.contains { holder in
-            !trigger.prune.prunes(anyOf: fact.path, below: holder.path)
-                && !(ignoring[holder.path]?.ignores(anyOf: fact.path) ?? false)
+    /// A path before it in the list sees it as well.
+    private func isToldByAnother(_ fact: PathFact) -> Bool {
+        guard !ranks.isEmpty, let rank = ranks[fact.root] else { return false }
+        // No folder tells of itself, but of its attributes.
+        let own = fact.isFolder && fact.change != .attributes ? [] : [fact.path]
+        return (own + fact.path.foldersAbove).contains { other in
+            ranks[other].map { $0 < rank } ?? false && trigger.reaches(fact.path, from: other)
+                && !(ignoring[other]?.ignores(anyOf: fact.path) ?? false)
         }
     }
 
@@ -276,7 +275,9 @@ package final class PathSource: EventSource {
     }
 
     private func lets(_ path: [UInt8], _ fact: PathFact) -> Bool {
-        guard trigger.filter.lets(path, below: fact.root), !isOwnPath(path) else { return false }
+        guard trigger.filter.lets(path, below: fact.root), !isOwnPath(path),
+            trigger.scopes.isEmpty || trigger.scopes[fact.root]?.covers(path) ?? true
+        else { return false }
         // The folders of what was moved may be ignored: those of anything else are not known then.
         let isMoved = fact.oldPath != nil
         return ignoring[fact.root]?.ignores(path, isFolder: fact.isFolder, isWhole: isMoved) != true

@@ -15,7 +15,9 @@ extension TreeRoot: RecordedPath {
 
     var scope: SnapshotScope {
         SnapshotScope(
-            isRecursive: true, prune: prune.globs.map(\.description), followsLinks: owner.followsLinks)
+            isRecursive: true, prune: prune.globs.map(\.description), followsLinks: owner.followsLinks,
+            patterns: prune.scope?.patterns.map(\.description) ?? [],
+            isDeepInPatterns: prune.scope?.isRecursive ?? false)
     }
 
     /// Whether what is told is recorded when it is handled. Files on another file system that stands there for a while
@@ -73,13 +75,13 @@ extension TreeRoot: RecordedPath {
         owner.snapshots?.write(handled.trusted, path, of: owner.id)
         var tree = handled.tree
         if known.scope.isRecursive {
-            oldPrune = PathPrune(globs: known.scope.prune.compactMap { PathGlob(description: $0) })
+            formerPrunes = [PathPrune(known.scope)]
             for (path, isFolder) in handled.belowFiles.reversed() { departed.add(path, isFolder: isFolder) }
         } else {
             tree.makeShallow()
         }
         begin(with: tree)
-        if known.scope.isRecursive, prune != oldPrune { dropPruned() }
+        if known.scope.isRecursive, prune != PathPrune(known.scope) { dropPruned() }
         // What was known is that of the links, or of what they lead to.
         if known.scope.followsLinks != owner.followsLinks { links.wereFollowed = known.scope.followsLinks }
         beginAgain()
@@ -243,5 +245,15 @@ extension TreeRoot: RecordedPath {
         guard isRecording, hasBegun else { return }
         isStoreDue = isArming || record.isComparing
         if !isStoreDue { storeAll() }
+    }
+}
+
+extension PathPrune {
+    /// That of a snapshot.
+    fileprivate init(_ scope: SnapshotScope) {
+        let patterns = scope.patterns.compactMap { PathPattern(description: $0) }
+        self.init(
+            globs: scope.prune.compactMap { PathGlob(description: $0) },
+            scope: patterns.isEmpty ? nil : PathScope(patterns, isRecursive: scope.isDeepInPatterns))
     }
 }

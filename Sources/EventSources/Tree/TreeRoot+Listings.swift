@@ -132,7 +132,7 @@ extension TreeRoot {
             let isSilent =
                 (how.contains(.isSilent) && !hasChangedSince(entry.status))
                 || (entry.status.kind == .folder
-                    && oldPrune.prunes(fullPath(folder, entry.name), below: path))
+                    && formerPrunes.contains { $0.prunes(fullPath(folder, entry.name), below: path) })
                 || wasIgnored(entry, in: folder) || isFollowedAnew
             let appearance: Appearance =
                 isSilent ? .silent : .listed(isRecovered: how.contains(.isCompared) || how.contains(.isSilent))

@@ -26,7 +26,15 @@ extension TreeRoot {
             exchanged.insert(
                 Exchange(
                     from: tree.reference(folder), fromName: name, to: tree.reference(oldFolder), toName: oldName))
-            return exchange(node, target)
+            let isTargetFolder = tree.isFolder(target)
+            guard isFolder && isLeftOut(newPath) || isTargetFolder && isLeftOut(oldPath) else {
+                return exchange(node, target)
+            }
+            // One of them is not walked at its new place.
+            removeTree(node)
+            removeTree(target)
+            cameFromUnknown(oldFolder, oldName, isFolder: isTargetFolder)
+            return cameFromUnknown(folder, name, isFolder: isFolder)
         }
         // The node is not what was moved: that stood there before it, and was never seen.
         if status?.inode != inodeOfName(node), !tree.has(.isUnseen, node),
@@ -35,6 +43,7 @@ extension TreeRoot {
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
         if tree.isFolder(node), isLeftOut(newPath) { return removeTree(node) }
+        if isFolder { removePruned(below: node, at: newPath) }
         move(node, to: folder, name, replacing: target, from: oldPath, status)
     }
 
@@ -73,6 +82,17 @@ extension TreeRoot {
         if ignoring?.rules.isEmpty == false { dropLeftOut(below: node) }
         if prune.dependsOnPlace || ignoring?.rules.isEmpty == false { enqueue(node, .isDeep) }
         doubtLooks()
+    }
+
+    /// The folders in a folder that are not walked where that comes to end with their former place.
+    private func removePruned(below node: FileTree.ID, at newPath: [UInt8]) {
+        guard prune.dependsOnPlace else { return }
+        for reference in tree.below(node).filter(tree.isFolder).map(tree.reference) {
+            guard let id = tree.id(reference),
+                prune.prunes(joined(newPath, tree.path(of: id, below: node)), below: path)
+            else { continue }
+            removeTree(id)
+        }
     }
 
     func isAtOrBelow(_ id: FileTree.ID, _ top: FileTree.ID) -> Bool {
@@ -134,6 +154,8 @@ extension TreeRoot {
         guard !isAtOrBelow(node, other), !isAtOrBelow(other, node) else { return }
         tellGone()
         let (first, second) = (fullPath(node), fullPath(other))
+        removePruned(below: node, at: second)
+        removePruned(below: other, at: first)
         let before = known(at: first, node).merging(known(at: second, other)) { old, _ in old }
         tree.exchange(node, other)
         lastPlace = nil
@@ -151,7 +173,7 @@ extension TreeRoot {
                 tell(.written, id, isNew: before[path]?.isFolder != false)
             }
         }
-        if ignoring?.rules.isEmpty == false {
+        if prune.dependsOnPlace || ignoring?.rules.isEmpty == false {
             for id in [node, other] where tree.isFolder(id) {
                 dropLeftOut(below: id)
                 enqueue(id, .isDeep)

@@ -54,7 +54,7 @@ extension TreeRoot {
     private func settle() {
         if isArming { armed() }
         tellGone()
-        oldPrune = PathPrune()
+        formerPrunes = []
         letInSince = nil
         links.wereFollowed = nil
         forgetFormerIgnoring()

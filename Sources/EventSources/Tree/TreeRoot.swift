@@ -25,7 +25,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     private(set) var events: PathEvents
     var prune: PathPrune
     /// Of the watch file before: what it had pruned is no news.
-    var oldPrune = PathPrune()
+    var formerPrunes: [PathPrune] = []
     var ignoring: TreeIgnoring?
     /// Those of the watch file before: what they ignored is no news.
     var oldIgnoring: IgnoreRules?
@@ -143,7 +143,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         polled = trigger.polling.isAlways
         followed = trigger.followsLinks
         events = trigger.events(of: path)
-        prune = trigger.prune
+        prune = trigger.prune(below: path)
         ignoring = trigger.ignoreFile.map(TreeIgnoring.init)
         self.hub = hub
         self.owner = owner
@@ -194,7 +194,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
 
     func rearm(for trigger: PathTrigger) throws(SystemError) {
         let (oldMask, old) = (mask, prune)
-        (events, prune) = (trigger.events(of: path), trigger.prune)
+        (events, prune) = (trigger.events(of: path), trigger.prune(below: path))
         let isIgnoringNew = setIgnoreFile(trigger.ignoreFile)
         if hasArmed, prune != old {
             isRootNews = true
@@ -213,7 +213,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         try arm()
         goOn()
         // Until all is listed once more.
-        if prune != old { oldPrune.globs += old.globs }
+        if prune != old { formerPrunes.append(old) }
         if prune != old || isIgnoringNew || isFollowingNew { noteLetIn() }
         // What was known is that of the links, or of what they lead to.
         if isFollowingNew { links.wereFollowed = followed }

@@ -4,6 +4,8 @@ package enum PathSight: Equatable, Sendable {
     case seen(root: [UInt8])
     /// Without `Recursive=yes`, only what is directly in this `Path=` is.
     case tooDeep(root: [UInt8])
+    /// The globs of this `Path=` do not match it, nor a folder it is in.
+    case unmatched(root: [UInt8])
     /// `Prune=` leaves out this folder, which it is in.
     case pruned(folder: [UInt8], root: [UInt8])
     /// This glob of `Exclude=` matches it.
@@ -25,7 +27,10 @@ extension PathTrigger {
         let slash = UInt8(ascii: "/")
         let folder = root.last == slash ? root : root + [slash]
         guard path == root || path.starts(with: folder) else { return nil }
-        if !isRecursive, path.dropFirst(folder.count).contains(slash) { return .tooDeep(root: root) }
+        if let scope = scopes[root], !scope.covers(path) {
+            return scope.isAbove(path) ? .tooDeep(root: root) : .unmatched(root: root)
+        }
+        if !isTree(root), path.dropFirst(folder.count).contains(slash) { return .tooDeep(root: root) }
         let folders = path.indices.filter { $0 > root.count && path[$0] == slash }.map { Array(path[..<$0]) }
         if let pruned = folders.first(where: { prune.prunes($0, below: root) }) {
             return .pruned(folder: pruned, root: root)

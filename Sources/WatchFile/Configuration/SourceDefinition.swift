@@ -161,8 +161,10 @@ package struct PathTrigger: Equatable, Sendable {
     }
 
     /// Absolute, without a trailing slash (but for `/`), without `.` and `..` components. Empty only where there are
-    /// conditions.
+    /// conditions. Of one with globs, the folder before the first.
     package var paths: [[UInt8]]
+    /// Of paths with globs.
+    package var scopes: [[UInt8]: PathScope] = [:]
     /// Of all of them together.
     package var events: PathEvents
     /// Of those of `PathChanged=` and `PathModified=`, each its own.

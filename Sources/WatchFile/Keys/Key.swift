@@ -81,7 +81,7 @@ enum ValueType {
     case account
     /// Several of them, separated by spaces.
     case accounts
-    /// Absolute paths, separated by spaces.
+    /// Absolute paths with globs, separated by spaces.
     case paths
     /// Globs on paths below a folder, separated by spaces.
     case globs

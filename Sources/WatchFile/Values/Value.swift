@@ -18,7 +18,7 @@ enum Value {
     case exitStatuses(ExitStatusSet)
     case text(String)
     case path([UInt8])
-    case paths([[UInt8]])
+    case paths([PathPattern])
     case globs([PathGlob])
     case pathPattern(PathPattern)
     case output(StandardOutput)
@@ -89,7 +89,7 @@ extension Value {
     var exitStatuses: ExitStatusSet? { if case .exitStatuses(let value) = self { value } else { nil } }
     var text: String? { if case .text(let value) = self { value } else { nil } }
     var path: [UInt8]? { if case .path(let value) = self { value } else { nil } }
-    var paths: [[UInt8]] { if case .paths(let value) = self { value } else { [] } }
+    var paths: [PathPattern] { if case .paths(let value) = self { value } else { [] } }
     var globs: [PathGlob] { if case .globs(let value) = self { value } else { [] } }
     var pathPattern: PathPattern? { if case .pathPattern(let value) = self { value } else { nil } }
     var output: StandardOutput? { if case .output(let value) = self { value } else { nil } }

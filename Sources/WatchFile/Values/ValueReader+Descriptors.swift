@@ -23,10 +23,7 @@ extension ValueReader {
                 warnOfLists(word, &problems)
                 return glob
             } catch {
-                let isWithin = error.index < word.letters.count
-                problems.error(
-                    "\(key.name)=\(word.text.shown) \(error.reason)",
-                    at: isWithin ? word.source(of: error.index..<error.index + 1) : word.text)
+                refuse(word, error, &problems)
                 return nil
             }
         }
@@ -65,18 +62,43 @@ extension ValueReader {
 
     /// An absolute path with globs.
     func pathPattern(_ problems: inout Problems) -> PathPattern? {
-        guard let word = Word.whole(text, &problems), PathValue.normalized(word, key: key, &problems) != nil else {
-            return nil
+        Word.whole(text, &problems).flatMap { pathPattern($0, &problems) }
+    }
+
+    /// Several of them.
+    func paths(_ problems: inout Problems) -> [PathPattern]? {
+        guard let words = Word.split(text, &problems) else { return nil }
+        let paths = words.map { word -> PathPattern? in
+            let parts = word.letters.indices.split { word.letters[$0].byte == UInt8(ascii: "/") }
+            if let stars = parts.first(where: { $0.count == 2 && word.letters[$0].allSatisfy(\.isStar) }) {
+                problems.error(
+                    "** in \(key.name)= is no more than *: Recursive=yes watches all that is below",
+                    at: word.source(of: stars))
+                return nil
+            }
+            let path = pathPattern(word, &problems)
+            if path != nil { word.warnAboutSpecifiers(key: key, &problems) }
+            return path
         }
+        let valid = paths.compactMap(\.self)
+        return valid.count == paths.count ? valid : nil
+    }
+
+    private func pathPattern(_ word: Word, _ problems: inout Problems) -> PathPattern? {
+        guard PathValue.normalized(word, key: key, &problems) != nil else { return nil }
         do throws(PathGlob.Failure) {
             return try PathPattern(letters: word.letters.map { .init(byte: $0.byte, isEscaped: $0.isEscaped) })
         } catch {
-            let isWithin = error.index < word.letters.count
-            problems.error(
-                "\(key.name)=\(word.text.shown) \(error.reason)",
-                at: isWithin ? word.source(of: error.index..<error.index + 1) : word.text)
+            refuse(word, error, &problems)
             return nil
         }
+    }
+
+    private func refuse(_ word: Word, _ failure: PathGlob.Failure, _ problems: inout Problems) {
+        let isWithin = failure.index < word.letters.count
+        problems.error(
+            "\(key.name)=\(word.text.shown) \(failure.reason)",
+            at: isWithin ? word.source(of: failure.index..<failure.index + 1) : word.text)
     }
 
     /// `FAMILY [GROUPS]`.

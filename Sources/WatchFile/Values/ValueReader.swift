@@ -45,7 +45,7 @@ struct ValueReader {
         case .credentials: return all(text.words) { credential($0, &problems) }.map(Value.words)
         case .account: return account(text, &problems).map { .words([$0]) }
         case .accounts: return all(text.words) { account($0, &problems) }.map(Value.words)
-        case .paths: return PathValue.readList(text, key: key, &problems).map(Value.paths)
+        case .paths: return paths(&problems).map(Value.paths)
         case .globs: return globs(&problems).map(Value.globs)
         case .fileName: return fileName(&problems).map(Value.path)
         case .pathPattern: return pathPattern(&problems).map(Value.pathPattern)

@@ -73,15 +73,17 @@ extension Runtime {
             case .seen(let root) where ignored(path, root, view.id) != nil:
                 (.ignored, ignored(path, root, view.id) ?? "")
             case .seen(let root):
-                (.seen, "Path=\(root.printable) sees it: \(purpose)")
+                (.seen, "Path=\(trigger.text(of: root)) sees it: \(purpose)")
             case .tooDeep(let root):
-                (.notRecursive, "Path=\(root.printable) without Recursive=yes sees only what is directly in it")
+                (.notRecursive, "Path=\(trigger.text(of: root)) without Recursive=yes sees only what is directly in it")
+            case .unmatched(let root):
+                (.excluded, "Path=\(trigger.text(of: root)) does not match it")
             case .pruned(let folder, let root):
-                (.pruned, "Path=\(root.printable) does not see it: Prune= leaves out \(folder.printable)")
+                (.pruned, "Path=\(trigger.text(of: root)) does not see it: Prune= leaves out \(folder.printable)")
             case .excluded(let glob, let root):
-                (.excluded, "Path=\(root.printable) does not tell of it: Exclude=\(glob)")
+                (.excluded, "Path=\(trigger.text(of: root)) does not tell of it: Exclude=\(glob)")
             case .notIncluded(let root):
-                (.excluded, "Path=\(root.printable) does not tell of it: no Include= matches it")
+                (.excluded, "Path=\(trigger.text(of: root)) does not tell of it: no Include= matches it")
             }
         let step = Explanation(code: code, sentence: "\(section): \(why)", section: section)
         guard code == .seen else { return [step] }

@@ -44,15 +44,19 @@ extension Checker {
     /// `Path=` names.
     mutating func checkSubfolders() {
         guard let filled = context.filledSubfolders else { return }
-        let watched = Set(sources.flatMap { $0.trigger.map(Self.paths) ?? [] })
+        let watched = sources.flatMap { $0.entries.list("Path") }.flatMap { $0.value?.paths ?? [] }
+        let (plain, globs) = (Set(watched.filter(\.isPlain).map(\.base)), watched.filter { !$0.isPlain })
         for source in sources {
             // Of a change in the folder itself, a folder that comes or goes is one.
             guard case .path(let trigger)? = source.trigger, !trigger.isRecursive,
                 trigger.events.isSubset(of: [.written, .modified])
             else { continue }
             for entry in source.entries.list("Path") {
-                for path in entry.value?.paths ?? [] {
-                    let stray = filled(path).filter { !watched.contains(path + [UInt8(ascii: "/")] + $0.utf8) }
+                for path in (entry.value?.paths ?? []).filter(\.isPlain).map(\.base) {
+                    let stray = filled(path).filter { name in
+                        let folder = path + [UInt8(ascii: "/")] + name.utf8
+                        return !plain.contains(folder) && !globs.contains { $0.matches(folder) }
+                    }
                     guard !stray.isEmpty else { continue }
                     let shown = stray.prefix(3).joined(separator: ", ") + (stray.count > 3 ? ", …" : "")
                     problems.warning(
@@ -69,16 +73,13 @@ extension Checker {
         for source in sources {
             guard case .path(let trigger)? = source.trigger, trigger.directoryMode == nil else { continue }
             for entry in ["Path", "PathChanged", "PathModified"].flatMap({ source.entries.list($0) }) {
-                for path in (entry.value?.paths ?? []) + (entry.value?.path.map { [$0] } ?? []) where isMissing(path) {
+                let paths = (entry.value?.paths.map(\.base) ?? []) + (entry.value?.path.map { [$0] } ?? [])
+                for path in paths where isMissing(path) {
                     problems.warning(
                         "\(String(decoding: path, as: UTF8.self)) does not exist: watchd waits until somebody makes it "
                             + "(MakeDirectory=yes makes a folder)", at: entry.text)
                 }
             }
         }
-    }
-
-    private static func paths(_ trigger: Trigger) -> [[UInt8]] {
-        if case .path(let trigger) = trigger { trigger.paths } else { [] }
     }
 }

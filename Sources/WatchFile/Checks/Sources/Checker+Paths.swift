@@ -69,6 +69,10 @@ extension Checker {
                     at: join.keyText)
             } else if trigger.levels != nil {
                 problems.error("Join=all waits for changes, and what fires while it holds is none", at: join.keyText)
+            } else if let scope = trigger.scopes.values.first(where: { $0.patterns.count > 1 }) {
+                problems.error(
+                    "Join=all cannot tell \(scope.patterns[0]) and \(scope.patterns[1]) apart: they begin with the same folder",
+                    at: join.keyText)
             } else if trigger.paths.count < 2, !join.isDefault {
                 problems.warning("Join=all of a single path waits for nothing", at: join.keyText)
             }

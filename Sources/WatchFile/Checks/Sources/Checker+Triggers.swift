@@ -28,13 +28,13 @@ extension Checker {
 
     private mutating func path(_ section: Section, _ entries: Entries) -> Trigger? {
         guard entries.first(of: ["Path"] + Self.systemdPathKeys) != nil else { return missing("Path=", section) }
-        let paths = entries.list("Path").flatMap { $0.value?.paths ?? [] }
+        let patterns = entries.list("Path").flatMap { $0.value?.paths ?? [] }.withoutRepeats
         let events = entries.list("Events").flatMap { $0.value?.words ?? [] }
         if let prune = entries.list("Prune").first, !(entries["Recursive"]?.flag ?? false) {
             problems.warning("Prune= does nothing without Recursive=yes", at: prune.text)
         }
         var trigger = PathTrigger(
-            paths: paths.withoutRepeats,
+            paths: patterns.map(\.base).withoutRepeats,
             events: events.isEmpty ? .written : events.reduce(into: []) { $0.formUnion(Self.pathEvents[$1] ?? []) },
             filter: PathFilter(
                 include: entries.list("Include").flatMap { $0.value?.globs ?? [] },
@@ -50,6 +50,9 @@ extension Checker {
         trigger.stopsLoops = entries["Loop"]?.word == "stop"
         // The keys of systemd are about the folder itself.
         trigger.isRecursive = trigger.ownEvents.isEmpty && entries["Recursive"]?.flag ?? false
+        for (base, patterns) in Dictionary(grouping: patterns, by: \.base) where !patterns.allSatisfy(\.isPlain) {
+            trigger.scopes[base] = PathScope(patterns, isRecursive: trigger.isRecursive)
+        }
         trigger.followsLinks = entries["FollowSymlinks"]?.flag ?? false
         trigger.prune = PathPrune(globs: entries.list("Prune").flatMap { $0.value?.globs ?? [] })
         trigger.ignoreFile = entries["IgnoreFile"]?.path

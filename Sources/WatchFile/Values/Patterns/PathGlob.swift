@@ -52,6 +52,12 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads what `description` wrote; `nil`: it is something else.
     package init?(description: String) {
+        guard let letters = Self.letters(of: description) else { return nil }
+        do throws(Failure) { try self.init(letters: letters) } catch { return nil }
+    }
+
+    /// `nil`: `written` did not write it.
+    static func letters(of description: String) -> [Letter]? {
         var letters: [Letter] = []
         var rest = Substring(description)
         while let first = rest.utf8.first {
@@ -65,7 +71,7 @@ package struct PathGlob: Hashable, Sendable, CustomStringConvertible {
             letters.append(Letter(byte: byte, isEscaped: true))
             rest = rest.dropFirst(3)
         }
-        do throws(Failure) { try self.init(letters: letters) } catch { return nil }
+        return letters
     }
 
     static func written(_ letter: Letter) -> String {

@@ -6,6 +6,8 @@ struct Word {
         var origin: Int
         /// Written as an escape: never the begin of a specifier, never a glob character.
         var isEscaped: Bool
+
+        var isStar: Bool { byte == UInt8(ascii: "*") && !isEscaped }
     }
 
     var letters: [Letter]
