@@ -184,6 +184,12 @@ int64_t clinux_birth_time(int descriptor) {
     return status.stx_btime.tv_sec * INT64_C(1000000000) + status.stx_btime.tv_nsec;
 }
 
+int clinux_is_mount_point(const char *path) {
+    struct statx status;
+    if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_TYPE, &status)) return -1;
+    return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 int clinux_ask(const char *path) {
     struct statx status;
     return statx(AT_FDCWD, path, AT_STATX_FORCE_SYNC, STATX_TYPE | STATX_MODE, &status);

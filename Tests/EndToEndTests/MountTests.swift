@@ -9,10 +9,12 @@ import Testing
     private static let canMount =
         (try? Program.run(launcher + ["mount", "-t", "tmpfs", "none", "/mnt"]).code) == 0
 
-    private func with(_ more: String, _ body: (Watchd, (String) throws -> Void) throws -> Void) throws {
+    private func with(
+        _ more: String, path: String = "in", _ body: (Watchd, (String) throws -> Void) throws -> Void
+    ) throws {
         let text = """
             [Path p]
-            Path=@/in
+            Path=@/\(path)
             \(more)
             Events=changed
             Key=%p
@@ -91,6 +93,29 @@ import Testing
                 told(watchd).count { $0 == "written in/d/a" } == 2 && told(watchd).contains("written in/e/b")
             }
             #expect(!told(watchd).contains("deleted in/e/b") && !told(watchd).contains("written in/f"))
+        }
+    }
+
+    /// As in a container `/etc/hosts`: the file stands in another folder.
+    @Test(.enabled(if: canMount, "nothing can be mounted here"))
+    func aFileThatIsMountedByItselfIsWatched() throws {
+        try with("", path: "in/f") { watchd, inside in
+            let folder = watchd.folder.path
+            func wait(until count: Int, _ what: String) throws {
+                try ProgramKit.wait(for: "\(what), not \(told(watchd))") {
+                    told(watchd).count { $0 == "written in/f" } == count
+                }
+            }
+            try inside("mount --bind \(folder)/other/n \(folder)/in/f")
+            try wait(until: 1, "the other file")
+            try inside("echo > \(folder)/in/f")
+            try wait(until: 2, "what is written by this name")
+            try inside("echo more >> \(folder)/other/n")
+            try wait(until: 3, "what is written by its own name")
+            try inside("umount \(folder)/in/f")
+            try wait(until: 4, "the former file")
+            try inside("echo > \(folder)/other/n; echo > \(folder)/in/f")
+            try wait(until: 5, "the former file alone")
         }
     }
 }

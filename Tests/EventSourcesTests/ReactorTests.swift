@@ -201,6 +201,8 @@ struct ReactorTests {
             { [self] in
                 notes.withLock { $0.append("begun") }
                 gate.wait()
+                // Once open, it stays so: an event that is left may begin another job.
+                gate.signal()
                 return { [self] in notes.withLock { $0.append("rest") } }
             }
         }

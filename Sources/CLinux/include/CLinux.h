@@ -95,6 +95,10 @@ int clinux_processor_count(void);
 /// `statx(2)` AT_STATX_FORCE_SYNC: returns when the file system has answered, whatever the answer.
 int clinux_ask(const char *_Nonnull path);
 
+/// `statx(2)` STATX_ATTR_MOUNT_ROOT (Linux 5.8): whether something is mounted at the path: 1, 0, or -1
+/// (`errno`).
+int clinux_is_mount_point(const char *_Nonnull path);
+
 /// Whether a cgroup's folder has the attribute by which systemd delegates it: 1, or 0.
 int clinux_is_delegated(const char *_Nonnull path);
 

@@ -4,11 +4,13 @@ import LinuxSystem
 final class FileWatch: FolderObserver {
     let mask: InotifyMask
     private let hub: InotifyHub
-    private let handler: () -> Void
+    private let handler: (FolderEvent.Change) -> Void
     private(set) var watch: Int32?
 
     /// Fails where a watch cannot be had.
-    init?(_ file: Int32, _ mask: InotifyMask, hub: InotifyHub, handler: @escaping () -> Void) {
+    init?(
+        _ file: Int32, _ mask: InotifyMask, hub: InotifyHub, handler: @escaping (FolderEvent.Change) -> Void
+    ) {
         self.mask = mask
         self.hub = hub
         self.handler = handler
@@ -20,5 +22,5 @@ final class FileWatch: FolderObserver {
         watch = nil
     }
 
-    func observe(_ event: FolderEvent) { handler() }
+    func observe(_ event: FolderEvent) { handler(event.change) }
 }

@@ -124,7 +124,7 @@ final class NewFiles {
 
     private func wait(for name: [UInt8], _ answer: FileAnswer) {
         let watch = answer.place.flatMap { place in
-            FileWatch(place.number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(name) }
+            FileWatch(place.number, [.closedAfterWriting], hub: hub) { [weak self] _ in self?.wasClosed(name) }
         }
         guard let watch else { return askLater(name, Self.unchanged) }
         names[name]?.watch = watch

@@ -16,7 +16,7 @@ extension PathRoot {
     var followsEntries: Bool { owner.followsLinks || !isFolder }
 
     /// The events at the end of a way, where it is another folder that would be told of it.
-    private var maskOfEnds: InotifyMask {
+    var maskOfEnds: InotifyMask {
         var mask: InotifyMask = [.closedAfterWriting]
         if events.contains(.modified) { mask.insert(.modified) }
         if events.contains(.attributes) { mask.insert(.attributes) }

@@ -39,6 +39,8 @@ final class PathRoot: FolderObserver, WatchedPath {
     /// Of the path itself, where it is a symbolic link, and of entries that are followed (`PathRoot+Links.swift`).
     var rootLink: LinkAnchors?
     var links: [[UInt8]: LinkAnchors] = [:]
+    /// (`PathRoot+MountedFile.swift`)
+    var mountedFile: FileWatch?
     /// The file that stood there when it was watched.
     private(set) var watched: FileStatus?
     /// A folder that came while nobody watched is told as a whole, once.
@@ -140,6 +142,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         if let folder { all.insert(folder) }
         all.formUnion(newFiles.watches)
         if let rootLink { all.formUnion(rootLink.watches) }
+        if let file = mountedFile?.watch { all.insert(file) }
         for link in links.values { all.formUnion(link.watches) }
         return all
     }
@@ -221,6 +224,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         _ = try anchor.arm(exists && isFolder ? [] : mask)
         try followRoot()
         lookAtPath()
+        watchMountedFile()
         if exists, isFolder {
             do throws(SystemError) {
                 folder = try hub.watch(path, mask.union([.selfDeleted, .selfMoved, .unmounted]), for: self)
@@ -254,6 +258,8 @@ final class PathRoot: FolderObserver, WatchedPath {
     }
 
     func stopFolder() {
+        mountedFile?.cancel()
+        mountedFile = nil
         if let folder { hub.unwatch(folder, for: self) }
         folder = nil
     }

@@ -37,7 +37,7 @@ final class RotatedFile {
         self.place = place
         if let number = file?.number {
             // Without one it is looked at whenever something happens at the path of the log.
-            watch = FileWatch(number, [.modified, .attributes, .selfMoved], hub: hub, handler: changed)
+            watch = FileWatch(number, [.modified, .attributes, .selfMoved], hub: hub) { _ in changed() }
         }
     }
 

@@ -241,7 +241,7 @@ package final class TailSource: EventSource {
         let mask: InotifyMask = hasOtherNames ? [.attributes, .selfMoved, .modified] : [.attributes, .selfMoved]
         if watch?.mask == mask { return }
         watch?.cancel()
-        watch = FileWatch(number, mask, hub: environment.inotify) { [weak self] in self?.look() }
+        watch = FileWatch(number, mask, hub: environment.inotify) { [weak self] _ in self?.look() }
         // Before the watch was there.
         if watch != nil { later() }
     }

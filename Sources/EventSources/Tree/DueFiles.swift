@@ -178,7 +178,7 @@ final class DueFiles {
 
     private func wait(for file: FileTree.Reference, _ answer: FileAnswer) {
         let watch = answer.place.flatMap { place in
-            FileWatch(place.number, [.closedAfterWriting], hub: hub) { [weak self] in self?.wasClosed(file) }
+            FileWatch(place.number, [.closedAfterWriting], hub: hub) { [weak self] _ in self?.wasClosed(file) }
         }
         guard let watch, let inode = answer.status?.inode else {
             return hub.after(NewFiles.unchanged) { [weak self] in self?.add(file) }

@@ -137,6 +137,12 @@ extension Linux {
         return FileStatus(status)
     }
 
+    /// Whether something is mounted at this path, or where a symbolic link there leads (`statx(2)`
+    /// STATX_ATTR_MOUNT_ROOT); false as well where that cannot be known.
+    package static func isMountPoint(_ path: some SystemPath) -> Bool {
+        (try? call("statx", path) { clinux_is_mount_point($0) }) == 1
+    }
+
     /// Returns when the file system of this path, and of what a symbolic link there leads to, has answered for itself
     /// and not from what the kernel knows of it (`statx(2)` AT_STATX_FORCE_SYNC); never, if it hangs. Errors are
     /// answers too.
