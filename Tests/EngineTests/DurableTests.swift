@@ -180,6 +180,31 @@ import WatchFile
         #expect(again.starts.isEmpty)
     }
 
+    @Test func ofAShortRunOfAnotherQueueTheNextStartKnowsAllThatItsProcessNeeds() {
+        let fixture = EngineFixture(Self.configuration())
+        fixture.emit("n", payload: "1")
+        #expect(fixture.begun.isEmpty)
+        fixture.spawn(fixture.starts[0].run)
+        #expect(fixture.begun.map(\.events.count) == [1] && fixture.begun.map(\.isDurable) == [false])
+        var state = state(fixture)
+        #expect(state.operations.isEmpty)
+        state.operations = fixture.begun
+        state.operations[0].isYoung = true
+        let again = EngineFixture(Self.configuration(), restoring: state)
+        #expect(again.adopted.map(\.pid) == fixture.begun[0].runs.map(\.pid))
+        let inserted = again.writes.compactMap { if case .insert(let operation) = $0 { operation.events } else { nil } }
+        #expect(inserted == [fixture.begun[0].events], "from now on the store has it")
+        again.end(RunID(operation: 1, attempt: 1), .exited(1))
+        #expect(again.ended.map { $0.result } == [.failed])
+    }
+
+    @Test func aLargeOneComesIntoTheStoreAtOnce() {
+        let fixture = EngineFixture(Self.configuration())
+        fixture.emit("n", payload: "\"\(String(repeating: "x", count: 70_000))\"")
+        fixture.spawn(fixture.starts[0].run)
+        #expect(fixture.begun.isEmpty && state(fixture).operations.count == 1)
+    }
+
     @Test func aStopLeavesWhatIsDurableToTheNextStart() {
         let fixture = EngineFixture(Self.configuration())
         for _ in 0..<2 { fixture.emit("c", payload: "1") }

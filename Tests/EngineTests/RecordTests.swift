@@ -26,7 +26,7 @@ struct RecordTests {
     }
 
     @Test func eventsAreToldOneByOneUntilAllOfThemTakeLess() {
-        var record = Record(isDurable: true)
+        var record = Record(isDurable: true, isYoung: false)
         for _ in 0..<34 {
             let step = step(&record)
             #expect(step == [true, true, false])
@@ -36,14 +36,14 @@ struct RecordTests {
     }
 
     @Test func entriesThatHaveChangedAreWrittenAsAWhole() {
-        var record = Record(isDurable: false)
+        var record = Record(isDurable: false, isYoung: false)
         let isRewritten = [record.change(), record.rewrite(), record.join(entries: 9)]
         let write = record.write()
         #expect(record.isLong && isRewritten == [true, true, false] && write == .whole)
     }
 
     @Test func whatTheStoreHasLostIsWrittenAnew() {
-        var record = Record(isDurable: true)
+        var record = Record(isDurable: true, isYoung: false)
         record.lose()
         #expect(!record.isStored)
         let step = step(&record)

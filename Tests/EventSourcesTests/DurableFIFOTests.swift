@@ -285,7 +285,7 @@ import WatchFile
         }
     }
 
-    @Test func aPipeThatIsFullWithoutANewlineIsEmptied() throws {
+    @Test func aLineThatFillsThePipeIsWhole() throws {
         try with(isByHand: false) { setup in
             // Each write is a packet that fills a place of its own (O_DIRECT), so that few bytes make it full.
             #expect(fcntl(setup.writer, F_SETFL, 0o40000) == 0)
@@ -294,7 +294,21 @@ import WatchFile
             try setup.write("\n")
             try setup.write("next\n")
             try wait(for: "the next line") { setup.rim.texts.last == "next" }
-            #expect(setup.rim.lines.map(\.isIncomplete) == [true, false], "one line for which there was no room")
+            #expect(setup.rim.texts == [String(repeating: "x", count: 1000), "next"])
+            #expect(setup.rim.lines.map(\.isIncomplete) == [false, false])
+        }
+    }
+
+    /// Longer than the kernel lets a pipe be for most users.
+    @Test func aLineThatIsLongerThanThePipeIsWholeUpToMaxLength() throws {
+        try with(maxLength: 3 << 20, isByHand: false) { setup in
+            let (writer, long) = (setup.writer, String(repeating: "x", count: 3 << 20))
+            Context("test.writer").async {
+                for text in ["first\n", long, "\nnext\n", long, "y\nlast\n"] { try? Linux.writeAll(writer, text.utf8) }
+            }
+            try wait(for: "the last") { setup.rim.texts.last == "last" }
+            #expect(setup.rim.texts == ["first", long, "next", long, "last"])
+            #expect(setup.rim.lines.map(\.isIncomplete) == [false, false, false, true, false])
         }
     }
 

@@ -38,6 +38,7 @@ extension Runtime {
             store, folder: folder, failure: failure, settings: engine.settings, core: core, answers: answers,
             logger: logger
         ) { [unowned self] change in storeChanged(change) }
+        begun = BegunRuns(folder: folder)
         if !cancelledBefore.isEmpty { persistence?.write([.cancelledByStop("")]) }
         recordLost()
         if !wasClosed { persistence?.check() }
@@ -131,7 +132,10 @@ extension Runtime {
         let found = isPossible ? livingProcesses : []
         SupervisedAdoption.apply(to: &state, kept, found)
         guard isPossible else { return state }
-        Adoption(kept: kept, found: found, configuration: parts.configuration) { record($0) != nil }.apply(to: &state)
+        let begun = BegunRuns.read(folder: StateDirectory.path(engine.settings))
+        Adoption(kept: kept, found: found, begun: begun, configuration: parts.configuration) {
+            record($0) != nil
+        }.apply(to: &state)
         return state
     }
 

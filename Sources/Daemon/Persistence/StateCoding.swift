@@ -41,6 +41,23 @@ enum StateCoding {
         decode(bytes) { reader throws(DamagedBytes) in try reader.operation() }
     }
 
+    /// With its events.
+    static func encode(begun operation: StoredOperation) -> [UInt8] {
+        var writer = ByteWriter(capacity: operation.events.reduce(192) { $0 + $1.fact.room })
+        writer.put(byte: version)
+        writer.put(operation)
+        writer.put(operation.events)
+        return writer.bytes
+    }
+
+    static func begun(_ bytes: [UInt8]) -> StoredOperation? {
+        decode(bytes) { reader throws(DamagedBytes) in
+            var operation = try reader.operation()
+            operation.events = try reader.events()
+            return operation
+        }
+    }
+
     static func encode(_ suspensions: [Suspension]) -> [UInt8] {
         var writer = ByteWriter(capacity: 16 + 64 * suspensions.count)
         writer.put(byte: version)

@@ -67,6 +67,7 @@ extension Runtime {
         case .arm(.monotonic, let time): arm(.monotonic, at: time)
         case .store(.position(let id, let position)): positions[id] = position
         case .start, .store: break
+        case .began(let operation): begun?.began(operation)
         case .handled(let id, let moments, _): handled?.note(id, moments)
         case .startWorker(let request): runs?.startWorker(request)
         case .hand(let line, let worker): hand(line, worker)

@@ -78,6 +78,8 @@ final class Runtime {
     /// How far sources have read.
     var positions: [SourceID: [UInt8]] = [:]
     var persistence: Persistence?
+    /// `nil`: it has not begun.
+    var begun: BegunRuns?
     private(set) lazy var snapshots = SnapshotStore(self)
     private(set) var handled: HandledPaths?
     /// `WATCHD_INSTANCE` of its processes.

@@ -9,6 +9,8 @@ import WatchFile
 struct Adoption {
     let kept: KeptDescriptors
     let found: [AdoptableProcess]
+    /// Those that were too young to be stored.
+    let begun: [UInt64: StoredOperation]
     let configuration: Configuration
     /// Operations that have ended: what they left running is no run.
     let hasEnded: (UInt64) -> Bool
@@ -29,11 +31,13 @@ struct Adoption {
             state.workers.append(
                 StoredWorker(handler: process.handler, run: process.run, pid: process.pid, started: process.started))
         }
-        let known = Set(state.operations.map(\.id))
+        var known = Set(state.operations.map(\.id))
         let durable = Set(configuration.queues.filter(\.isDurable).map(\.name))
         for process in found where !known.contains(process.run.operation) && !durable.contains(process.queue) {
             if process.isSupervised || process.isWorker || process.handler.isEmpty { continue }
-            if !hasEnded(process.run.operation) { state.operations.append(operation(process)) }
+            guard !hasEnded(process.run.operation) else { continue }
+            known.insert(process.run.operation)
+            state.operations.append(operation(process))
         }
     }
 
@@ -88,8 +92,16 @@ struct Adoption {
         return run
     }
 
-    /// Nothing is known of it but what its environment says.
+    /// Where nothing was noted of it, nothing is known but what its environment says.
     private func operation(_ process: AdoptableProcess) -> StoredOperation {
+        var operation = begun[process.run.operation].flatMap { $0.attempt == process.run.attempt ? $0 : nil }
+            ?? unknown(process)
+        operation.isYoung = true
+        operation.runs = runs(of: operation)
+        return operation
+    }
+
+    private func unknown(_ process: AdoptableProcess) -> StoredOperation {
         var operation = StoredOperation(
             id: process.run.operation, handler: process.handler, queue: process.queue,
             origin: origin(process), submitted: process.started)
@@ -98,7 +110,6 @@ struct Adoption {
         operation.isExecuting = true
         operation.isClosed = true
         operation.isDurable = false
-        operation.runs = [run(process)]
         operation.events = [Event(id: 0, time: process.started, fact: .custom(CustomFact(data: 1)))]
         return operation
     }

@@ -100,6 +100,8 @@ package struct StoredOperation: Equatable, Sendable {
     package var priority: OperationPriority?
     /// Kept until it has run. False: it is here because its process runs, and is failed when that is gone.
     package var isDurable = true
+    /// The store does not have it.
+    package var isYoung = false
     /// Processes of this attempt. At a restart, those that still run.
     package var runs: [StoredRun] = []
     /// Entries as they stood when it was last saved as a whole.

@@ -118,7 +118,7 @@ extension Engine {
     }
 
     /// Everything but its events.
-    private func stored(_ operation: Operation) -> StoredOperation {
+    func stored(_ operation: Operation) -> StoredOperation {
         var stored = StoredOperation(
             id: operation.id, handler: handlers[operation.handler].name,
             queue: queues[operation.queue].definition.name, origin: sources[operation.source].origin,

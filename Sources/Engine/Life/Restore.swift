@@ -126,7 +126,7 @@ extension Engine {
         draft.progress.isRedelivered = stored.isRedelivered || (stored.isExecuting && stored.runs.isEmpty)
         (draft.progress.isCancelled, draft.descent.isByHand) = (stored.isCancelled, stored.isByHand)
         (draft.descent.isRerun, draft.progress.hasConsumed) = (stored.isRerun, stored.hasConsumed)
-        draft.record = Record(isDurable: stored.isDurable)
+        draft.record = Record(isDurable: stored.isDurable, isYoung: stored.isYoung)
         if let left = stored.left ?? stored.notBefore.map({ $0 - now.realtime }) {
             draft.times.wakeUp = now.monotonic + pause(left, stored, handler: handler, source: source)
         }
@@ -245,7 +245,9 @@ extension Engine {
 
     private mutating func goOn(_ ref: OperationRef, _ stored: StoredOperation) {
         // A time of the wall clock is good for one start only.
-        if operations[ref].progress.isRedelivered != stored.isRedelivered || stored.notBefore != nil { save(ref) }
+        if operations[ref].progress.isRedelivered != stored.isRedelivered || stored.notBefore != nil || stored.isYoung {
+            save(ref)
+        }
         followDelay(ref)
         if stored.isCancelled {
             if !operations[ref].runs.isEmpty { return terminate(ref, .cancelled) }

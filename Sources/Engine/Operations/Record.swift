@@ -29,10 +29,10 @@ struct Record: Sendable {
 
     init() {}
 
-    /// One that was read from the store.
-    init(isDurable: Bool) {
+    /// One that an earlier watchd has left, in the store or, where it is `isYoung`, not.
+    init(isDurable: Bool, isYoung: Bool) {
         (self.isDurable, isLong) = (isDurable, !isDurable)
-        state = .kept(appended: 0)
+        state = isYoung ? .absent : .kept(appended: 0)
     }
 
     /// The store has it.

@@ -70,14 +70,20 @@ final class PipeView {
     }
 
     /// Makes a FIFO large enough that an unfinished line fits, whatever pieces it is written in: of two pages that
-    /// follow each other, more than one is full. Smaller it works too; then a long line is cut earlier.
+    /// follow each other, more than one is full. Smaller it works too; then the beginning of a long line is taken out
+    /// before it is told, and a kill loses it.
     func enlarge(_ fifo: Int32) {
-        let wanted = max(Self.leastSize, 2 * maxLength + 8192)
-        if let size = try? Linux.pipeSize(fifo), size < wanted { try? Linux.setPipeSize(fifo, wanted) }
+        guard let size = try? Linux.pipeSize(fifo) else { return }
+        var wanted = max(Self.leastSize, 2 * maxLength + 8192)
+        while wanted > size {
+            if (try? Linux.setPipeSize(fifo, wanted)) != nil { return }
+            wanted /= 2
+        }
     }
 
     /// The lines in the FIFO that can be told, with the bytes there that are theirs. An unfinished one stays, until it
-    /// is longer than allowed, or fills the pipe, or its writer has gone. The rest of a line that was cut is consumed.
+    /// is longer than allowed or its writer has gone; one that fills the pipe goes on in `beginning`. The rest of a line
+    /// that was cut is consumed.
     func look(_ fifo: Int32) throws(SystemError) -> DurableDescriptor<LineFact>.Batch {
         while true {
             // Looked at before and after: who has gone before had written everything, and nobody else has come since.
@@ -88,16 +94,21 @@ final class PipeView {
                 guard wasHungUp else { return .init() }
                 return .init(items: maker.incomplete(beginning).map { ($0, 0) }, isEnd: true)
             }
-            guard isSkipping else {
-                return batch(bytes, isFull: isFull, isEnd: wasHungUp ? try isEnd(fifo, bytes.count) : false)
-            }
             let newline = bytes.firstIndex(of: UInt8(ascii: "\n"))
+            guard isSkipping else {
+                if isFull, !isChunk, newline == nil, beginning.count + bytes.count <= maxLength {
+                    _ = try Linux.skip(fifo, bytes.count)
+                    beginning += bytes
+                    continue
+                }
+                return batch(bytes, isEnd: wasHungUp ? try isEnd(fifo, bytes.count) : false)
+            }
             _ = try Linux.skip(fifo, newline.map { $0 + 1 } ?? bytes.count)
             isSkipping = newline == nil
         }
     }
 
-    private func batch(_ bytes: [UInt8], isFull: Bool, isEnd: Bool) -> DurableDescriptor<LineFact>.Batch {
+    private func batch(_ bytes: [UInt8], isEnd: Bool) -> DurableDescriptor<LineFact>.Batch {
         if isChunk {
             let chunk = Array(bytes.prefix(maxLength))
             shown = chunk.count
@@ -106,7 +117,7 @@ final class PipeView {
                 bytes: bytes)
         }
         var cutter = SizedLines(beginning.isEmpty ? bytes : beginning + bytes, maxLength: maxLength)
-        if isEnd { cutter.finish() } else if isFull, cutter.lines.isEmpty { cutter.cutRest() }
+        if isEnd { cutter.finish() }
         isSkipping = cutter.isUnfinishedCut && !isEnd
         maker.noteCut(cutter.cut)
         var items = cutter.lines.map { (item: maker.fact($0.line), size: $0.size) }

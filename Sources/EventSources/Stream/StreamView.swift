@@ -209,12 +209,4 @@ struct SizedLines {
         if !rest.isEmpty { lines.append((LineFramer.Line(bytes: rest, isIncomplete: true), rest.count)) }
         rest = []
     }
-
-    /// The last line has to be cut, for want of room for more of it.
-    mutating func cutRest() {
-        guard !rest.isEmpty else { return }
-        finish()
-        cut += 1
-        isUnfinishedCut = true
-    }
 }

@@ -198,6 +198,10 @@ final class Watchd {
 
     /// watchctl with its end.
     func control(_ words: String..., launcher: [String] = []) throws -> Finished {
+        try control(words, launcher: launcher)
+    }
+
+    func control(_ words: [String], launcher: [String] = []) throws -> Finished {
         try Program.run(launcher + [try Products.path("watchctl"), "--socket", socket] + words)
     }
 

@@ -53,6 +53,7 @@ final class EngineFixture {
     var handled: [String] = []
     /// What was to be written, in order.
     private(set) var writes: [StoreWrite] = []
+    private(set) var begun: [StoredOperation] = []
     private(set) var adopted: [AdoptRequest] = []
     /// Workers that were asked for and have not ended, in order.
     private(set) var workers: [RunID] = []
@@ -179,6 +180,7 @@ final class EngineFixture {
             adopted.append(request)
             runs.append(request.run)
         case .store(let write): writes.append(write)
+        case .began(let operation): begun.append(operation)
         case .handled(_, let paths, let isStored): handled += paths.map { $0.shown + (isStored ? " stored" : "") }
         case .startWorker(let request):
             #expect(request.events.isEmpty && !workers.contains(request.run), sourceLocation: sourceLocation)

@@ -1,0 +1,75 @@
+import Engine
+import LinuxSystem
+import ProgramKit
+import SeedKit
+import Testing
+
+@testable import Daemon
+
+/// What a watchd notes of its runs for the one that comes after a kill.
+@Suite("Runs that have begun") struct BegunRunsTests {
+    private func operation(_ id: UInt64, attempt: Int = 1, event: Int64 = 1) -> StoredOperation {
+        var operation = StoredOperation(id: id, handler: "h", queue: "q", origin: .run(handler: "h"), submitted: 7)
+        operation.attempt = attempt
+        operation.keys = [Array("key \(id)".utf8)]
+        operation.events = [Event(id: id, time: 5, fact: .custom(CustomFact(data: event)))]
+        return operation
+    }
+
+    private func read(_ folder: Folder) -> [UInt64: StoredOperation] { BegunRuns.read(folder: folder.path.pathBytes) }
+
+    @Test func whatHasBegunAndNotEndedIsRead() throws {
+        try Folder.with { folder in
+            #expect(read(folder).isEmpty)
+            let runs = BegunRuns(folder: folder.path.pathBytes)
+            for id in 1...4 as ClosedRange<UInt64> { runs.began(operation(id)) }
+            runs.ended(2)
+            runs.began(operation(3, attempt: 2))
+            runs.ended(4)
+            runs.began(operation(4, attempt: 2))
+            #expect(read(folder) == [1: operation(1), 3: operation(3, attempt: 2), 4: operation(4, attempt: 2)])
+        }
+    }
+
+    @Test func theNextLifeWritesOverTheOneBefore() throws {
+        try Folder.with { folder in
+            let first = BegunRuns(folder: folder.path.pathBytes)
+            for id in 1...3 as ClosedRange<UInt64> { first.began(operation(id)) }
+            let second = BegunRuns(folder: folder.path.pathBytes)
+            second.began(operation(9))
+            second.ended(3)
+            #expect(read(folder)[9] == operation(9) && read(folder)[3] == nil)
+        }
+    }
+
+    @Test func whatIsOldIsOverwrittenAndTheFileDoesNotGrow() throws {
+        try Folder.with { folder in
+            let runs = BegunRuns(folder: folder.path.pathBytes)
+            for id in 1...20_000 as ClosedRange<UInt64> { runs.began(operation(id)) }
+            let found = read(folder)
+            #expect(found[20_000] == operation(20_000) && found[1] == nil)
+            #expect(found.count > 5000)
+            let size = try Linux.lstat(folder["watchd.begun"]).size
+            #expect(size <= 1 << 20)
+        }
+    }
+
+    @Test(arguments: Seeds.range(20, long: 2000)) func damagedEntriesAreLeftOut(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        try Folder.with { folder in
+            let runs = BegunRuns(folder: folder.path.pathBytes)
+            for id in 1...20 as ClosedRange<UInt64> { runs.began(operation(id)) }
+            var bytes = try Linux.readFile(folder["watchd.begun"])
+            for _ in 0..<5 { bytes[random.upTo(bytes.count)] ^= UInt8(1 + random.upTo(255)) }
+            if random.chance(30) { bytes.removeLast(random.upTo(bytes.count)) }
+            try folder.write("watchd.begun".pathBytes, bytes)
+            for (id, found) in read(folder) { #expect(found == operation(id), "seed \(seed)") }
+        }
+    }
+
+    @Test func whereNothingCanBeWrittenNothingIsKnown() {
+        let runs = BegunRuns(folder: "/nowhere/at/all".pathBytes)
+        runs.began(operation(1))
+        #expect(BegunRuns.read(folder: "/nowhere/at/all".pathBytes).isEmpty)
+    }
+}

@@ -1,0 +1,58 @@
+import ControlInterface
+import Engine
+import LinuxSystem
+import ProgramKit
+import Testing
+
+/// Runs that began in the last moment before a kill: the store has nothing of them.
+@Suite("Runs that are young at a kill", .ownThread) struct YoungRunTests {
+    private static let text = """
+        [Queue wide]
+        Type=concurrent
+        Width=4
+        [Custom job]
+        Queue=wide
+        Key=%{data}
+        Coalesce=no
+        OnFailure=tell
+        Exec=/bin/sh -c 'echo $$ >>@/begun; until [ -e @/go ]; do sleep 0.02; done; exit 1'
+        [Handler tell]
+        Exec=/bin/sh -c 'echo "told $WATCHD_DATA" >>@/out'
+        [Descriptor line]
+        ListenFIFO=@/fifo
+        Retry=1
+        RetrySec=1ms
+        Exec=/bin/sh -c 'echo "try $WATCHD_ATTEMPT of $WATCHD_LINE" >>@/out; until [ -e @/go ]; do sleep 0.02; done; exit 6'
+
+        """
+
+    @Test func theNextWatchdKnowsAllOfThem() throws {
+        try Lives.run(Self.text) { lives in
+            let folder = lives.folder
+            try lives.watchd.emit("job", data: 6)
+            try folder.append("fifo", "text\n")
+            let command = "echo by hand >>\(folder["out"]); until [ -e \(folder["go"]) ]; do sleep 0.02; done; exit 3"
+            let words = ["--queue", "wide", "--retry", "1", "--", "sh", "-c", command]
+            #expect(try lives.watchd.control(["run"] + words).code == 0)
+            try lives.watchd.emit("job", data: 7)
+            try wait(for: "all to run") {
+                folder.lines("begun").count == 2 && folder.lines("out").count == 2
+            }
+            lives.kill()
+            try lives.start()
+            // Its key excludes still.
+            try lives.watchd.emit("job", data: 7)
+            try wait(for: "the other to wait") {
+                try lives.watchd.control("status").text.contains("(same key)")
+            }
+            #expect(folder.lines("begun").count == 2)
+            try folder.write("go", "")
+            try wait(for: "all to be told, not \(folder.lines("out"))") {
+                let lines = folder.lines("out")
+                return lines.contains("try 2 of text") && lines.count { $0 == "told 7" } == 2
+                    && lines.contains("told 6") && lines.count { $0 == "by hand" } == 2
+            }
+            #expect(folder.lines("begun").count == 3)
+        }
+    }
+}
