@@ -31,8 +31,18 @@ import WatchFile
             }
         }
 
-        func remove() {
-            rim.core.queue.sync { set.value.close(Self.id) }
+        /// Its section has another name.
+        func rename(_ name: String, isDurable: Bool) {
+            var renamed = definition()
+            renamed.id = SourceID(.descriptor, name)
+            rim.core.queue.sync { [renamed] in
+                set.value.close(Self.id)
+                set.value.open(renamed, isDurable: isDurable)
+            }
+        }
+
+        func remove(_ id: SourceID = Self.id) {
+            rim.core.queue.sync { set.value.close(id) }
             rim.core.queue.sync {}
         }
 
@@ -95,6 +105,22 @@ import WatchFile
             setup.reload(isDurable: durable.before) { $0.maxLength = 200 }
             try setup.write("third\nlast\n")
             try wait(for: "the lines") { setup.rim.texts == ["one", "first|second|third", "last"] }
+            #expect(setup.rim.lines.allSatisfy { !$0.isIncomplete })
+            #expect(setup.rim.gap == 0)
+            #expect(setup.rim.warnings == [])
+        }
+    }
+
+    @Test(arguments: Kind.allCases, [false, true])
+    private func aSourceWithAnotherNameGoesOn(kind: Kind, isDurable: Bool) throws {
+        try with(kind, isDurable: isDurable) { setup in
+            try setup.write("one\nfirst|")
+            try wait(for: "one") { setup.rim.texts == ["one"] }
+            if !isDurable { try setup.waitUntilRead() }
+            setup.rename("other", isDurable: isDurable)
+            defer { setup.remove(SourceID(.descriptor, "other")) }
+            try setup.write("second\nlast\n")
+            try wait(for: "the lines, not \(setup.rim.texts)") { setup.rim.texts == ["one", "first|second", "last"] }
             #expect(setup.rim.lines.allSatisfy { !$0.isIncomplete })
             #expect(setup.rim.gap == 0)
             #expect(setup.rim.warnings == [])

@@ -94,7 +94,8 @@ struct Adoption {
 
     /// Where nothing was noted of it, nothing is known but what its environment says.
     private func operation(_ process: AdoptableProcess) -> StoredOperation {
-        var operation = begun[process.run.operation].flatMap { $0.attempt == process.run.attempt ? $0 : nil }
+        var operation =
+            begun[process.run.operation].flatMap { $0.attempt == process.run.attempt ? $0 : nil }
             ?? unknown(process)
         operation.isYoung = true
         operation.runs = runs(of: operation)

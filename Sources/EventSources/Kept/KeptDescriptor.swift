@@ -61,6 +61,16 @@ package enum KeptDescriptor: Hashable, Sendable {
         }
     }
 
+    /// The same of another source; `nil`: it is of none.
+    func renamed(_ id: SourceID) -> KeptDescriptor? {
+        switch self {
+        case .fifo: .fifo(id)
+        case .socket: .socket(id)
+        case .connection(_, let number): .connection(id, number)
+        case .inotify, .pidfd, .output: nil
+        }
+    }
+
     /// Another one never has this name: it stands for nothing else that may be in the store.
     package var isUnique: Bool {
         switch self {

@@ -77,6 +77,16 @@ package final class SpareDescriptors {
         return numbers.sorted()
     }
 
+    /// All that is left of a source is another's from now on.
+    func rename(_ old: SourceID, to new: SourceID) -> [(old: KeptDescriptor, new: KeptDescriptor, number: Int32)] {
+        leave(new, takeLines(of: old))
+        return entries.keys.filter { $0.source == old }.compactMap { name in
+            guard let renamed = name.renamed(new), let entry = entries.removeValue(forKey: name) else { return nil }
+            entries[renamed] = entry
+            return (name, renamed, entry.number)
+        }
+    }
+
     // MARK: Lines without a descriptor
 
     /// Lines of a source that was closed, for the one that is opened in its place.

@@ -19,8 +19,10 @@ package final class SourceSet {
     private let connector: ProcessConnector
     /// How many of that name were closed before all that they told was safe, and so consumed.
     private var unsettled: [SourceID: Int] = [:]
-    /// Sources that are opened when that is done.
+    /// Sources that are opened when that is done: of the same name mostly.
     private var unopened: [SourceID: SourceDefinition] = [:]
+    /// Of sources that are open, or were closed just now.
+    private var listeners: [SourceID: DescriptorTrigger.Listener] = [:]
     /// Sources that are opened when their paths answer.
     private var silent: [SourceID: Silent] = [:]
     /// Closed just now: a reload that changes one opens it again at once.
@@ -81,7 +83,9 @@ package final class SourceSet {
         // It lives in the engine.
         case .process(.command): break
         case .descriptor(let trigger):
-            startWhenSettled(descriptorSource(id, trigger, isDurable: isDurable), definition)
+            let former = former(of: id, trigger.listener)
+            listeners[id] = trigger.listener
+            startWhenSettled(descriptorSource(id, trigger, isDurable: isDurable), definition, former)
         }
     }
 
@@ -108,12 +112,33 @@ package final class SourceSet {
         whenAnswered(source, definition) { source.open() }
     }
 
+    /// The source with the same FIFO or socket that was closed just now: a reload has given it this name.
+    private func former(of id: SourceID, _ listener: DescriptorTrigger.Listener) -> SourceID? {
+        guard listener.isExclusive else { return nil }
+        return listeners.first { $0.value == listener && $0.key != id && sources[$0.key] == nil }?.key
+    }
+
+    private func inherit(_ former: SourceID, _ id: SourceID) {
+        for (old, new, number) in spare.rename(former, to: id) {
+            if case .connection = old {
+                // The new source keeps it.
+                if environment.connections.remove(old) { environment.forget(old) }
+            } else {
+                environment.forget(old)
+                environment.keep(new, number)
+            }
+        }
+    }
+
     /// The told items of a closed source must be consumed before another one may look into the same descriptor.
-    private func startWhenSettled(_ source: any EventSource, _ definition: SourceDefinition) {
+    private func startWhenSettled(_ source: any EventSource, _ definition: SourceDefinition, _ former: SourceID?) {
         let id = definition.id
         sources[id] = source
-        guard unsettled[id] != nil else { return open(source, definition) }
-        unopened[id] = definition
+        guard let unsettled = [id, former].compactMap(\.self).first(where: { unsettled[$0] != nil }) else {
+            if let former { inherit(former, id) }
+            return open(source, definition)
+        }
+        unopened[unsettled] = definition
         let isCommand = environment.commands.all.contains { $0.id == id }
         let reason = isCommand ? "its command is being ended" : "what was read of it before is being stored"
         environment.send(.source(id, .waiting(reason)))
@@ -159,7 +184,7 @@ package final class SourceSet {
         silent[id] = nil
         guard let source = sources.removeValue(forKey: id) else { return }
         if let source = source as? PathSource { return part(source, id) }
-        unopened[id] = nil
+        unopened = unopened.filter { $0.value.id != id }
         unsettled[id, default: 0] += 1
         source.close { [weak self] in self?.settled(id) }
     }
@@ -192,8 +217,12 @@ package final class SourceSet {
         let left = (unsettled[id] ?? 1) - 1
         unsettled[id] = left > 0 ? left : nil
         guard left == 0 else { return }
-        guard let definition = unopened.removeValue(forKey: id), let source = sources[id] else {
+        guard let definition = unopened.removeValue(forKey: id), let source = sources[definition.id] else {
             return discardSpareLater(id)
+        }
+        if definition.id != id {
+            inherit(id, definition.id)
+            discardSpareLater(id)
         }
         open(source, definition)
     }
@@ -202,7 +231,9 @@ package final class SourceSet {
     private func discardSpareLater(_ id: SourceID) {
         environment.core.async { [bound] in
             let set = bound.value
-            if set.sources[id] == nil { set.spare.discard(of: id) }
+            guard set.sources[id] == nil else { return }
+            set.listeners[id] = nil
+            set.spare.discard(of: id)
         }
     }
 

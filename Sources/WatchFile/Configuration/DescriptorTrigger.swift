@@ -18,6 +18,14 @@ package struct DescriptorTrigger: Equatable, Sendable {
         /// `Tail=`: an absolute path.
         case tail([UInt8])
         case pressure(PressureLimit)
+
+        /// Another source with the same one would take away its bytes, or could not be opened.
+        package var isExclusive: Bool {
+            switch self {
+            case .fifo, .datagram, .stream, .sequentialPacket: true
+            case .special, .netlink, .messageQueue, .passed, .command, .tail, .pressure: false
+            }
+        }
     }
 
     package enum Framing: String, CaseIterable, Sendable {
