@@ -31,14 +31,27 @@ import Testing
         }
     }
 
-    @Test func theNextLifeWritesOverTheOneBefore() throws {
+    @Test func theNextLifeBeginsAnew() throws {
         try Folder.with { folder in
             let first = BegunRuns(folder: folder.path.pathBytes)
             for id in 1...3 as ClosedRange<UInt64> { first.began(operation(id)) }
             let second = BegunRuns(folder: folder.path.pathBytes)
+            #expect(read(folder).isEmpty)
             second.began(operation(9))
-            second.ended(3)
-            #expect(read(folder)[9] == operation(9) && read(folder)[3] == nil)
+            #expect(read(folder) == [9: operation(9)])
+        }
+    }
+
+    /// It may have an environment that is a secret.
+    @Test func nothingIsLeftOfWhatHasEnded() throws {
+        try Folder.with { folder in
+            let runs = BegunRuns(folder: folder.path.pathBytes)
+            for round in 0..<20 as Range<UInt64> {
+                for id in 1...1000 as ClosedRange<UInt64> { runs.began(operation(round * 1000 + id)) }
+                for id in 1...1000 as ClosedRange<UInt64> { runs.ended(round * 1000 + id) }
+            }
+            let bytes = try Linux.readFile(folder["watchd.begun"])
+            #expect(bytes.allSatisfy { $0 == 0 })
         }
     }
 

@@ -14,6 +14,15 @@ struct UncleanEndTests {
         return end.sentence(unkept: names.map { SourceID(.descriptor, $0) })
     }
 
+    @Test func aStoreThatHasLostTheMarkOfAStopSaysNothingOfHowThatWas() throws {
+        var contents = StoreContents()
+        (contents.wasClosed, contents.missing) = (false, 3)
+        let end = try #require(UncleanEnd(contents, StoredState()) { _ in false })
+        let sentence = end.sentence(unkept: [])
+        #expect(sentence == "whether watchd was stopped last time is not known, as the store has lost that")
+        #expect(!end.isKnown && end.problem == nil)
+    }
+
     @Test func onlySourcesThatMayHaveLostSomethingAreNamed() throws {
         #expect(try !sentence([]).contains("may be lost"))
         #expect(try sentence(["a"]).hasSuffix("; what was not read yet of descriptor/a may be lost"))

@@ -55,11 +55,14 @@ import Testing
             sentences([
                 .hold(source: "custom/a", events: [1], replacing: false),
                 .hold(source: "path/p", events: [1], replacing: true),
-                .mark(name: "suspended/queue/q", value: nil), .mark(name: "once/a", value: []),
+                .mark(name: "suspended/queue/q", value: []), .mark(name: "once/a", value: []),
+                .mark(name: "suspended/queue/r", value: []), .mark(name: "suspended/queue/r", value: nil),
             ]) == [
                 "what is held back of custom/a could not be stored and is lost",
                 "what is held back of path/p could not be stored; it comes again at the next start",
-                "the next start does not know of once/a, suspended/queue/q",
+                "“suspend” could not be stored and is forgotten at the next start: queue/q",
+                "“resume” could not be stored and is undone at the next start: queue/r",
+                "Once= may run again, as that could not be stored: a",
             ])
     }
 }

@@ -299,6 +299,19 @@ import WatchFile
         }
     }
 
+    /// The kernel tells nobody of bytes that fill a pipe in which others stand already.
+    @Test func aWriterThatWaitsForRoomBehindAnUnfinishedLineIsSeen() throws {
+        try with(isByHand: false) { setup in
+            try setup.write("unfini")
+            setup.rim.on(setup.source) { _ in }
+            let (writer, line) = (setup.writer, String(repeating: "x", count: 99))
+            let text = "shed\n" + String(repeating: line + "\n", count: 10_000) + "last\n"
+            Context("test.writer").async { try? Linux.writeAll(writer, text.utf8) }
+            try wait(for: "the last") { setup.rim.texts.last == "last" }
+            #expect(setup.rim.texts.count == 10_002 && setup.rim.texts[0] == "unfinished")
+        }
+    }
+
     /// Longer than the kernel lets a pipe be for most users.
     @Test func aLineThatIsLongerThanThePipeIsWholeUpToMaxLength() throws {
         try with(maxLength: 3 << 20, isByHand: false) { setup in

@@ -47,6 +47,18 @@ import WatchFile
         }
     }
 
+    @Test func aFileThatTheKernelMakesAsItIsReadIsNoLog() throws {
+        let rim = try Rim()
+        let trigger = DescriptorTrigger(listener: .tail("/proc/loadavg".pathBytes), framing: .line)
+        let source = rim.open { TailSource($0, path: "/proc/loadavg".pathBytes, trigger, $1) }
+        defer { rim.on(source) { $0.close() } }
+        let sentence = "/proc/loadavg, a file of /proc, which is made as it is read: Command= reads it"
+        try wait(for: "it to be refused, not \(String(describing: rim.condition))") {
+            if case .failed(let reason, _) = rim.condition { reason.contains(sentence) } else { false }
+        }
+        #expect(rim.texts == [])
+    }
+
     @Test func acrossRotationTheOldFileIsReadToItsEndFirst() throws {
         try with({ try $0.write("log", "") }) { rim, folder, _ in
             try rim.waitUntilArmed()

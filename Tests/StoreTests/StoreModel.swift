@@ -31,6 +31,10 @@ struct StoreModel: Equatable {
             attempts[row.operation, default: []].append(row)
             attempts[row.operation]?.sort { $0.attempt < $1.attempt }
         case .settle(let id, let successor): settle(id, successor)
+        case .unsettle(let id):
+            guard history[id]?.result == "failed", history[id]?.isSettled == true else { break }
+            history[id]?.isSettled = false
+            history[id]?.successor = nil
         case .mark(let name, let value): marks[name] = value
         case .snapshot: break
         }
@@ -119,7 +123,7 @@ struct RandomChanges {
     }
 
     private mutating func change() -> StoreChange {
-        switch random.upTo(15) {
+        switch random.upTo(16) {
         case 0...3:
             lastID += 1
             return .put(operation(lastID))
@@ -131,6 +135,7 @@ struct RandomChanges {
         case 11, 12: return .record(record())
         case 13: return .attempt(attempt())
         case 14: return .settle(id: someID(), by: random.chance(50) ? lastID + 1 : nil)
+        case 15: return .unsettle(id: someID())
         default: return .mark(name: "mark/\(random.upTo(5))", value: random.chance(70) ? bytes(30) : nil)
         }
     }

@@ -8,7 +8,8 @@ extension StoreWrite {
     /// Somebody waits for it, or it must not be lost.
     var isUrgent: Bool {
         switch self {
-        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .forgotten, .process, .booted, .lost:
+        case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .untried, .forgotten, .process, .booted,
+            .lost:
             true
         // An operation that the store has as running would have failed, after a crash, though its end was told.
         case .ended(let view): view.isDurable || view.isStored || view.result?.isFailure == true
@@ -23,7 +24,8 @@ extension StoreWrite {
         switch self {
         case .ended(let view): !view.isStored
         case .retrying, .timer, .members, .waiting, .lost, .cancelledByStop: true
-        case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .forgotten, .process,
+        case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .untried, .forgotten,
+            .process,
             .booted, .snapshot:
             false
         }
@@ -39,7 +41,7 @@ extension StoreWrite {
         case .waiting(let note): note.count
         case .snapshot(_, _, .entries(let entries)): entries.reduce(Event.cost) { $0 + $1.path.count + 64 }
         case .snapshot, .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried,
-            .forgotten, .lost, .cancelledByStop:
+            .untried, .forgotten, .lost, .cancelledByStop:
             Event.cost
         }
     }
@@ -55,6 +57,7 @@ extension StoreWrite {
         case .ended(let view): (view.isStored ? [.remove(id: view.id)] : []) + [.record(HistoryRow(view))]
         case .retrying(let view): [.attempt(AttemptRow(view))]
         case .retried(let id, let successor): [.settle(id: id, by: successor)]
+        case .untried(let id): [.unsettle(id: id)]
         case .forgotten(let id): [.settle(id: id, by: nil)]
         case .held(let source, let events, let replacing):
             [

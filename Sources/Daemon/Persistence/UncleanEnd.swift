@@ -11,10 +11,13 @@ struct UncleanEnd {
 
     /// The work that was lost, as it was noted last.
     let lost: WaitingNote
+    /// The store is as the watchd before had it; else that may have stopped, and the store has lost it.
+    let isKnown: Bool
 
     /// `nil`: it was stopped, or nothing is known of it.
     init?(_ contents: StoreContents, _ state: StoredState, hasEnded: (UInt64) -> Bool) {
         guard !contents.wasClosed, !contents.wasRemoved else { return nil }
+        isKnown = contents.setAside == nil && contents.missing == 0
         let found = Set(state.operations.map(\.id))
         lost = WaitingNote(bytes: state.waiting).without { found.contains($0) || hasEnded($0) }
     }
@@ -23,11 +26,14 @@ struct UncleanEnd {
     ///
     /// - Parameter unkept: the sources whose FIFO or socket no service manager has kept.
     func sentence(unkept: [SourceID]) -> String {
-        let first = "watchd did not shut down cleanly last time"
+        let first =
+            isKnown
+            ? "watchd did not shut down cleanly last time"
+            : "whether watchd was stopped last time is not known, as the store has lost that"
         let loss =
             lost.isEmpty
-            ? "; nothing waited on queues that are not durable when that was last noted"
-            : " and lost \(WaitingByHandler(lost.counts).sentence)"
+            ? (isKnown ? "; nothing waited on queues that are not durable when that was last noted" : "")
+            : (isKnown ? " and lost " : "; it lost ") + WaitingByHandler(lost.counts).sentence
         let more = unkept.count > Self.namesShown ? " and \(unkept.count - Self.namesShown) more" : ""
         let names = unkept.prefix(Self.namesShown).map(\.description).joined(separator: ", ") + more
         return first + loss + (names.isEmpty ? "" : "; what was not read yet of \(names) may be lost")
@@ -38,7 +44,8 @@ struct UncleanEnd {
     /// `nil`: nothing was lost, as far as is known.
     var problem: String? {
         if lost.isEmpty { return nil }
-        return "the last watchd ended without a stop and lost \(WaitingByHandler(lost.counts).sentence)"
+        let end = isKnown ? "ended without a stop and lost" : "has lost"
+        return "the last watchd \(end) \(WaitingByHandler(lost.counts).sentence)"
     }
 }
 

@@ -11,8 +11,10 @@ struct Unstored: Sendable {
     private(set) var ended: Set<UInt64> = []
     /// Sources that held something back.
     private(set) var holds: Set<String> = []
-    /// Suspended objects, and handlers that have run once.
-    private(set) var marks: Set<String> = []
+    /// Objects that were suspended, or else resumed.
+    private(set) var suspensions: [String: Bool] = [:]
+    /// Handlers that have run once.
+    private(set) var once: Set<String> = []
     /// Records of the history.
     private(set) var records = 0
 
@@ -27,16 +29,24 @@ struct Unstored: Sendable {
                 if operations.removeValue(forKey: id) == nil { ended.insert(id) }
             case .hold(let source, let events, let replacing):
                 if !events.isEmpty { holds.insert(source) } else if replacing { holds.remove(source) }
-            case .mark(let name, _): if Self.isDecision(name) { marks.insert(name) }
+            case .mark(let name, let value): note(name, isSet: value != nil)
             case .record: records += 1
             // The next comparison tells what it missed.
-            case .update, .attempt, .settle, .snapshot: break
+            case .update, .attempt, .settle, .unsettle, .snapshot: break
             }
         }
     }
 
     /// Somebody has decided so, or it would be done once more. Of the others the next daemon only has older ones.
-    private static func isDecision(_ name: String) -> Bool { name.hasPrefix("suspended/") || name.hasPrefix("once/") }
+    private mutating func note(_ mark: String, isSet: Bool) {
+        guard let slash = mark.firstIndex(of: "/") else { return }
+        let name = String(mark[mark.index(after: slash)...])
+        switch mark[..<slash] {
+        case "suspended": suspensions[name] = isSet
+        case "once": if isSet { once.insert(name) } else { once.remove(name) }
+        default: break
+        }
+    }
 
     /// Sentences for the log, the worst first.
     ///
@@ -56,7 +66,9 @@ struct Unstored: Sendable {
                 "they run again at the next start"),
             Self.holds(holds.filter { !comesAgain($0) }, "could not be stored and is lost"),
             Self.holds(holds.filter(comesAgain), "could not be stored; it comes again at the next start"),
-            marks.isEmpty ? nil : "the next start does not know of \(Self.list(marks.sorted()))",
+            Self.suspensions(suspensions.filter(\.value), "suspend", "forgotten"),
+            Self.suspensions(suspensions.filter { !$0.value }, "resume", "undone"),
+            once.isEmpty ? nil : "Once= may run again, as that could not be stored: \(Self.list(once.sorted()))",
             records == 0
                 ? nil : "\(counted(records, "record")) of the history could not be stored",
         ]
@@ -65,6 +77,11 @@ struct Unstored: Sendable {
 
     private static func named(_ operations: [UInt64: (handler: String, source: String)]) -> [String] {
         operations.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value.handler))" }
+    }
+
+    private static func suspensions(_ found: [String: Bool], _ verb: String, _ outcome: String) -> String? {
+        if found.isEmpty { return nil }
+        return "“\(verb)” could not be stored and is \(outcome) at the next start: \(list(found.keys.sorted()))"
     }
 
     private static func holds(_ sources: Set<String>, _ what: String) -> String? {

@@ -16,9 +16,10 @@ extension Runtime {
             recent.add(view)
             usual.add(view)
             failures.add(EndedOperation(view))
+            retryMayHaveEnded(view)
             if isStopping, view.result == .cancelled, view.started == nil { cancelled.add(view.handler) }
             memory?.operationEnded()
-            if view.started != nil, !view.isStored { begun?.ended(view.id) }
+            begun?.ended(view.id)
             follow.add(.operation(view))
         case .event(let event, let origin, let handlers, _): follow.add(.event(event, origin, handlers))
         case .operation(let id, let state):
@@ -29,7 +30,7 @@ extension Runtime {
         case .retrying(var view):
             view.ended = view.ended ?? Linux.now(.realtime)
             attempts.add(view)
-            if !view.isStored { begun?.ended(view.id) }
+            begun?.ended(view.id)
             follow.add(.operation(view))
         case .condition(let id, let condition, _): note(condition, of: id)
         case .refused(let delivery):

@@ -7,6 +7,8 @@ final class OpenFailures {
     static let limit = 1000
 
     private var byID: [UInt64: EndedOperation] = [:]
+    /// By the operation that it runs again as, which has not ended.
+    private var retried: [UInt64: UInt64] = [:]
 
     func add(_ operation: EndedOperation) {
         guard operation.result.isFailure, !operation.isSettled else { return }
@@ -18,6 +20,14 @@ final class OpenFailures {
     }
 
     func settle(_ id: UInt64) { byID[id] = nil }
+
+    /// It runs again as another one.
+    func retries(_ id: UInt64, as successor: UInt64) { retried[successor] = id }
+
+    /// That other one has ended: the failure that it was of.
+    func takeRetried(_ successor: UInt64) -> UInt64? {
+        retried.isEmpty ? nil : retried.removeValue(forKey: successor)
+    }
 
     /// The failures that the history still has, newest first.
     ///

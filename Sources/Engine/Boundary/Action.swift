@@ -26,7 +26,7 @@ package enum Action: Sendable {
     /// Watches a process that outlived the daemon which started it; its end is told as that of any run.
     indirect case adopt(AdoptRequest)
     case store(StoreWrite)
-    /// A process of an operation runs that the store need not have: after a kill of this watchd the next one finds it.
+    /// An operation begins that the store need not have: after a kill of this watchd the next one finds its process.
     indirect case began(StoredOperation)
     /// These changes of a path source are handled, the older one of a path first: the snapshot is to show it.
     /// `isStored`: the store keeps an operation for them, and has to have both at once.

@@ -192,6 +192,8 @@ package enum StoreWrite: Sendable {
     indirect case retrying(OperationView)
     /// A failed operation was tried again by hand, as another one.
     case retried(UInt64, by: UInt64)
+    /// That one was cancelled or lost before it ran. (The runtime writes it.)
+    case untried(UInt64)
     /// A failed operation is nobody's concern any more.
     case forgotten(UInt64)
     /// The events that a source holds for durable queues, behind those it held before or in their place.

@@ -22,7 +22,6 @@ extension Engine {
         operations[ref].runs[index].phase = .running(pid: pid)
         operations[ref].runs[index].isAsking = asks
         let definition = operations[ref].runs[index].definition
-        if pid != nil, !operations[ref].record.isDurable, !operations[ref].record.isLong { noteBegun(ref) }
         // The next one of several commands has another process.
         if operations[ref].record.isLong || definition.value.commandCount > 1 { save(ref) }
         // While the start waited for the store, no time passed for it.
@@ -40,19 +39,6 @@ extension Engine {
         let time = now.realtime
         operations[ref].runs[index].started = time
         if splits[ref.id]?.started == run.started { splits[ref.id]?.started = time }
-    }
-
-    /// Bytes of events; one that has more comes into the store at once.
-    private static let largestBegun = 1 << 16
-
-    private mutating func noteBegun(_ ref: OperationRef) {
-        guard operations[ref].entries.load.bytes <= Self.largestBegun else {
-            operations[ref].record.isLong = true
-            return
-        }
-        var begun = stored(operations[ref])
-        begun.events = tracedEvents(operations[ref])
-        actions.append(.began(begun))
     }
 
     /// Microseconds: of a longer one the store is the reason.

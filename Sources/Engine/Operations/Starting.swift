@@ -23,6 +23,21 @@ extension Engine {
             note(.started, ref)
         }
         perform(ref, run)
+        if isFirst, seat == nil, run.definition.value.isOfRim { noteBegun(ref) }
+    }
+
+    /// Bytes of events; one that has more comes into the store at once.
+    private static let largestBegun = 1 << 16
+
+    private mutating func noteBegun(_ ref: OperationRef) {
+        guard operations.isAlive(ref), !operations[ref].record.isDurable, !operations[ref].record.isLong else { return }
+        guard operations[ref].entries.load.bytes <= Self.largestBegun else {
+            operations[ref].record.isLong = true
+            return save(ref)
+        }
+        var begun = stored(operations[ref])
+        begun.events = tracedEvents(operations[ref])
+        actions.append(.began(begun))
     }
 
     /// From here on the operation runs: its events are closed to merging, its deliveries run.

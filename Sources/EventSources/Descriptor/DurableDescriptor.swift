@@ -22,6 +22,8 @@ final class DurableDescriptor<Item>: DescriptorReader {
         var bytes: [UInt8] = []
         /// `bytes` are one whole, which is consumed with the last item.
         var isWhole = false
+        /// Bytes of no item stay in the descriptor.
+        var hasRest = false
 
         var isEmpty: Bool { items.isEmpty && !isEnd }
     }
@@ -57,6 +59,11 @@ final class DurableDescriptor<Item>: DescriptorReader {
     private var isHeld = false
     private var isInTurn = false
     private var isContinuing = false
+    private var isLookPlanned = false
+    /// Microseconds.
+    private var pause = firstPause
+    private static var firstPause: Int { 10_000 }
+    private static var longestPause: Int { 1_000_000 }
     private var isWaitingForSafety = false
     private var heir: ((consuming FileDescriptor) -> Void)?
 
@@ -177,9 +184,23 @@ final class DurableDescriptor<Item>: DescriptorReader {
                 return failed(error)
             }
             findRepeats()
-            if batch.isEmpty { return }
+            guard !batch.isEmpty else { return batch.hasRest ? lookLater() : () }
+            pause = Self.firstPause
         }
         later()
+    }
+
+    /// A writer that fills a pipe in which something stands already waits for room without a word: `pipe_write` of the
+    /// kernel wakes readers before it sleeps only where the pipe was empty.
+    private func lookLater() {
+        guard !isLookPlanned else { return }
+        isLookPlanned = true
+        let bound = QueueBound(self, to: context)
+        context.after(pause) {
+            bound.value.isLookPlanned = false
+            bound.value.turn()
+        }
+        pause = min(2 * pause, Self.longestPause)
     }
 
     /// Whether all of it is told.

@@ -124,7 +124,7 @@ final class PipeView {
         // That much of the first is not there any more.
         if !items.isEmpty { items[0].size -= beginning.count }
         shown = items.reduce(0) { $0 + $1.size }
-        return .init(items: items, isEnd: isEnd, bytes: bytes)
+        return .init(items: items, isEnd: isEnd, bytes: bytes, hasRest: shown < bytes.count)
     }
 
     private func isHungUp(_ fifo: Int32) throws(SystemError) -> Bool {

@@ -34,8 +34,13 @@ final class TailFile {
             if kind == .regular {
                 let opened = try Linux.open(path, [.reading, .nonBlocking, .noControllingTerminal])
                 let status = try? Linux.fstat(opened.rawValue)
-                if let status, status.kind == .regular { return (opened.release(), status) }
+                let maker = (try? FileSystemType(ofOpen: opened.rawValue))?.generatedName
+                if let status, status.kind == .regular, maker == nil { return (opened.release(), status) }
                 opened.close()
+                if let maker {
+                    let detail = "\(path.printable), a file of \(maker), which is made as it is read: Command= reads it"
+                    throw SystemError(call: "Tail", detail: detail, errno: .invalidArgument)
+                }
                 kind = status?.kind ?? .unknown
             }
             let detail = "\(path.printable), \(kind.phrase) and no regular file"

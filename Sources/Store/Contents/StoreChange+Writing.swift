@@ -14,6 +14,7 @@ extension StoreChange {
         case .record(let row): try row.record(database, &totals)
         case .attempt(let row): try row.record(database, &totals)
         case .settle(let id, let successor): try HistoryRow.settle(id, by: successor, database, &totals)
+        case .unsettle(let id): try HistoryRow.unsettle(id, database, &totals)
         case .mark(let name, let value): try Self.mark(name, value, database)
         case .snapshot(let change): try change.write(database)
         }

@@ -18,6 +18,8 @@ package enum StoreChange: Sendable {
     indirect case attempt(AttemptRow)
     /// A failed operation is failed no more: it runs again as operation `by`, or is forgotten (`nil`).
     case settle(id: UInt64, by: UInt64?)
+    /// It is failed again: what it was to run as did not run.
+    case unsettle(id: UInt64)
     /// A small value under a name; `nil` takes it away.
     case mark(name: String, value: [UInt8]?)
     /// A change of the snapshot of a root.

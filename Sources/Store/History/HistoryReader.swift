@@ -48,6 +48,25 @@ package final class HistoryReader {
         try read { database throws(StoreError) in try HistoryRow.failed(handler, limit, database) }
     }
 
+    /// Failed operations that were tried again, each with the operation that it runs again as, which has not ended, or
+    /// has not run.
+    package func unfinishedRetries() throws(StoreError) -> [(failed: UInt64, successor: UInt64)] {
+        try read { database throws(StoreError) in
+            var found: [(failed: UInt64, successor: UInt64)] = []
+            for result in HistoryRun.failures {
+                found += try database.rows(
+                    """
+                    SELECT id, successor FROM history AS one INDEXED BY history_result
+                    WHERE result = ?1 AND settled = 1 AND successor IS NOT NULL
+                    AND NOT EXISTS (
+                        SELECT 1 FROM history WHERE id = one.successor AND result <> 'cancelled')
+                    """, { $0.bind(1, result) }
+                ) { (UInt64(bitPattern: $0.number(0)), UInt64(bitPattern: $0.number(1))) }
+            }
+            return found
+        }
+    }
+
     /// The handled state of a source below a root: paths relative to it, in the order of their bytes.
     package func snapshot(
         source: String, root: [UInt8], _ entry: (_ path: [UInt8], _ state: [UInt8]) -> Void

@@ -76,6 +76,14 @@ extension HistoryRow {
         }
     }
 
+    static func unsettle(
+        _ id: UInt64, _ database: Database, _ totals: inout HistoryTotals
+    ) throws(StoreError) {
+        guard let stub = try HistoryStub.with(id, database), stub.isFailure, stub.isSettled else { return }
+        totals.unsettled(stub)
+        try database.run("UPDATE history SET settled = 0, successor = NULL WHERE id = ?1") { $0.bind(1, id) }
+    }
+
     /// Removes a record with its events and output, but not its attempts.
     static func remove(_ id: UInt64, _ database: Database, _ totals: inout HistoryTotals) throws(StoreError) {
         try database.run("DELETE FROM history WHERE id = ?1") { $0.bind(1, id) }

@@ -179,6 +179,12 @@ struct HistoryTotals {
         countAnew()
     }
 
+    mutating func unsettled(_ stub: HistoryStub) {
+        touched.insert(stub.handler)
+        failedBoundary = min(failedBoundary, Position(ended: stub.position.ended, id: stub.position.id &- 1))
+        countAnew()
+    }
+
     mutating func settled(_ stub: HistoryStub, _ database: Database) throws(StoreError) {
         touched.insert(stub.handler)
         guard stub.isUnsettled else { return }

@@ -7,6 +7,7 @@ extension Verb {
         changes: true, summary: "run failed operations again with the same events; of a handler, all of them",
         notes: [
             "The exit status is 1 if there was nothing to try again.",
+            "One that is cancelled or lost before it runs leaves what failed on the list of failures.",
             "What read a descriptor that its source handed over (Accept=yes, Framing=ready) cannot run again: it is gone.",
         ]
     ) { (invocation, session) throws(Failure) in

@@ -38,6 +38,7 @@ extension Runtime {
             }
             let retried = zip(failures, ids).map { failure, id in
                 settle(failure.id, by: id)
+                if engine.operation(id) != nil { self.failures.retries(failure.id, as: id) }
                 return ControlInterface.Retry.Retried(failed: Int(failure.id), operation: Int(id))
             }
             done(.of(ControlInterface.Retry.Reply(operations: retried, more: more)))
@@ -48,6 +49,31 @@ extension Runtime {
         recent.settle(id, by: successor)
         failures.settle(id)
         problemsMayHaveChanged()
+    }
+
+    /// An operation has ended. If it was a retry that never ran, what had failed waits for somebody again.
+    func retryMayHaveEnded(_ view: OperationView) {
+        guard let failed = failures.takeRetried(view.id), view.result == .cancelled else { return }
+        comeBack(failed)
+    }
+
+    /// Retries that a kill has lost, and those that still wait.
+    func takeUpRetries(_ retries: [(failed: UInt64, successor: UInt64)]) {
+        for (failed, successor) in retries where recent.view(successor) == nil {
+            if engine.operation(successor) == nil { comeBack(failed) } else { failures.retries(failed, as: successor) }
+        }
+    }
+
+    private func comeBack(_ id: UInt64) {
+        recent.unsettle(id)
+        persistence?.write([.untried(id)])
+        persistence?.whenWritten { [unowned self] in
+            ended(id) { [unowned self] result in
+                guard case .success(let operation?) = result else { return }
+                failures.add(operation)
+                problemsMayHaveChanged()
+            }
+        }
     }
 
     func forget(_ target: FailedTarget, _ done: @escaping Request.Completion) {

@@ -18,7 +18,8 @@ extension Runtime {
                 last.limit = Manager.maximumShownInStatus
                 let commands = try reader.failed(handler: CommandFact.handlerName, limit: OpenFailures.limit)
                 let failures = (try reader.page(query) + commands).map { EndedOperation($0) }
-                return (failures: failures, last: try reader.page(last).map { EndedOperation($0) })
+                let ended = try reader.page(last).map { EndedOperation($0) }
+                return (failures: failures, last: ended, retries: try reader.unfinishedRetries())
             },
             then: { [unowned self] result in
                 // A store that fails is told of elsewhere.
@@ -27,6 +28,7 @@ extension Runtime {
                 for operation in read.failures where recent.settlement(of: operation.id) == nil {
                     failures.add(operation)
                 }
+                takeUpRetries(read.retries)
                 refreshStatus()
             })
     }

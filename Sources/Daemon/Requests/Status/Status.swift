@@ -61,7 +61,7 @@ extension Runtime {
         reply.containment = parts.containment.description
         reply.maxPendingBytes = engine.settings.maxMemory
         reply.store = store(role)
-        reply.isAfterUncleanEnd = uncleanEnd != nil
+        reply.isAfterUncleanEnd = uncleanEnd?.isKnown ?? false
         return reply
     }
 

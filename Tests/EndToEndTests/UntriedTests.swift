@@ -1,0 +1,50 @@
+import ControlInterface
+import ProgramKit
+import Testing
+
+/// A retry that never runs: what had failed is not dealt with.
+@Suite("Retries that do not run", .ownThread) struct UntriedTests {
+    private static let text = """
+        [Queue line]
+        [Custom job]
+        Queue=line
+        Key=none
+        Coalesce=no
+        Exec=/bin/false
+
+        """
+
+    private func failed(_ lives: Lives) throws -> [Int] {
+        try lives.watchd.call(ListHistory.self, .init(unsettled: true)).operations.map(\.id)
+    }
+
+    private func retry(_ lives: Lives) throws -> Int {
+        let retried = try lives.watchd.call(Retry.self, .init(name: "job")).operations
+        #expect(retried.map(\.failed) == [1])
+        #expect(try failed(lives) == [])
+        return try #require(retried.first?.operation)
+    }
+
+    @Test func theFailureComesBack() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.watchd.emit("job")
+            try wait(for: "it to fail") { try failed(lives) == [1] }
+            try lives.watchd.suspend("line")
+            try lives.watchd.call(Cancel.self, .init(id: try retry(lives)))
+            try wait(for: "it after a cancel") { try failed(lives) == [1] }
+            _ = try retry(lives)
+            lives.stop()
+            try lives.start()
+            try wait(for: "it after a stop") { try failed(lives) == [1] }
+            _ = try retry(lives)
+            lives.kill()
+            try lives.start()
+            try wait(for: "it after a kill") { try failed(lives) == [1] }
+            let status = try lives.watchd.status()
+            #expect(status.problems.contains { $0.object == "handler/job" })
+            let last = try retry(lives)
+            try lives.watchd.resume("line")
+            try wait(for: "the retry to fail") { try failed(lives) == [last] }
+        }
+    }
+}
