@@ -388,11 +388,16 @@ package final class InotifyHub {
         }
         switch event.mask {
         case let mask where mask.contains(.overflowed): overflow()
-        case let mask where mask.contains(.movedFrom): moved = event
+        // The other half of a rename is waited for where somebody is told of this one.
+        case let mask where mask.contains(.movedFrom): if isObserved(event) { moved = event }
         case let mask where !mask.isDisjoint(with: Self.ofItself): selfChanged(event)
         case let mask where mask.contains(.ignored): watchEnded(event)
         default: if let change = Self.changeOfName(event.mask) { deliver(event, change) }
         }
+    }
+
+    private func isObserved(_ event: InotifyEvent) -> Bool {
+        trees.isWatched(event.watch) || !observers(event).isEmpty
     }
 
     private func flushMoved() {
