@@ -3,6 +3,7 @@ import Glibc
 import LinuxSystem
 import ProgramKit
 import Testing
+import Varlink
 
 /// Clients of the control socket that want all of it, and a control context that hangs.
 @Suite("The control socket in trouble, end to end", .ownThread) struct ControlTroubleTests {
@@ -28,6 +29,21 @@ import Testing
                 if answers >= 640 > answers - ends:
                     print("busy", flush=True)
         """
+
+    @Test func aSocketFileThatIsRemovedIsMadeAgain() throws {
+        try Watchd.run("[Custom poke]\nExec=/bin/true\n") { watchd in
+            // Who has a connection keeps it.
+            let client = try watchd.connect()
+            for round in 1...2 {
+                try Linux.unlink(watchd.socket)
+                try wait(for: "another one, round \(round)") { (try? watchd.emit("poke")) != nil }
+            }
+            #expect(watchd.logText.contains("was removed; it is made again"))
+            let reply: GetStatus.Reply = try client.call(GetStatus.fullName, GetStatus.Parameters(), timeout: 30_000)
+                .parameters()
+            #expect(reply.problems.isEmpty)
+        }
+    }
 
     @Test(.enabled(if: Linux.effectiveUserID == 0 && hasPython, "needs root, who lends a user, and python3"))
     func aCrowdOfCallsHoldsUpNeitherRootNorTheWatchdog() throws {

@@ -306,8 +306,10 @@ import Testing
             try wait(for: "all lines") { try lines(machine, "/srv/st").count >= 6 }
             try waitUntilIdle(machine)
             #expect(try lines(machine, "/srv/st") == (0..<6).map { "st\($0)" })
-            try wait(for: "it to be forgotten") {
-                Int(try machine.property("NFileDescriptorStore")) ?? 0 == before
+            var now = 0
+            try wait(for: "\(before) to be stored again, not \(now)") {
+                now = Int(try machine.property("NFileDescriptorStore")) ?? 0
+                return now == before
             }
         }
     }

@@ -1,5 +1,6 @@
 import ControlInterface
 import LinuxSystem
+import Synchronization
 import Systemd
 import WatchFile
 
@@ -19,11 +20,11 @@ final class ControlListener: Sendable {
     }
 
     let path: [UInt8]
-    let descriptor: Int32
     /// The service manager keeps a copy over restarts, and removes the file's folder at a stop.
     let isKept: Bool
-    /// Of a socket that was made here.
-    private let file: SocketFile?
+    private let isDefault: Bool
+    /// `file`: of a socket that was made here.
+    private let socket: Mutex<(descriptor: Int32, file: SocketFile?)>
 
     /// `$RUNTIME_DIRECTORY` where systemd has made that for the service, whoever it runs as.
     static var defaultPath: [UInt8] {
@@ -54,14 +55,31 @@ final class ControlListener: Sendable {
         }
         let isService = Self.serviceFolder != nil && Linux.environment("NOTIFY_SOCKET") != nil
         self.path = path
+        isDefault = settings.controlSocket == nil
         isKept = isService && settings.controlSocket == nil && named?.name != Self.passedName
         if let named {
             try Linux.setNonBlocking(named.rawValue)
             // Clients are told who listens: from now on this process (`unix(7)`, SO_PEERCRED).
             if isKept { try Linux.listen(named.rawValue) }
-            (descriptor, file) = (named.rawValue, nil)
+            socket = Mutex((named.rawValue, nil))
         } else {
-            (descriptor, file) = try Self.make(path, isDefault: settings.controlSocket == nil)
+            socket = Mutex(try Self.make(path, isDefault: isDefault))
+        }
+    }
+
+    var descriptor: Int32 { socket.withLock { $0.descriptor } }
+
+    /// Its file is watchd's to make; that of a socket unit is not.
+    var isOwn: Bool { isKept || socket.withLock { $0.file != nil } }
+
+    /// Makes another socket, as the file of this one is gone.
+    ///
+    /// - Returns: the former one, which the caller closes.
+    func remake() throws -> Int32 {
+        let made = try Self.make(path, isDefault: isDefault)
+        return socket.withLock { socket in
+            defer { socket = made }
+            return socket.descriptor
         }
     }
 
@@ -73,7 +91,7 @@ final class ControlListener: Sendable {
     }
 
     /// At the end; a socket that was passed or is kept stays, and so does what somebody else has put there meanwhile.
-    func removeSocketFile() { if !isKept { file?.remove() } }
+    func removeSocketFile() { if !isKept { socket.withLock { $0.file?.remove() } } }
 
     private static func make(_ path: [UInt8], isDefault: Bool) throws -> (Int32, SocketFile) {
         if isDefault { try makeFolder(Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])) }

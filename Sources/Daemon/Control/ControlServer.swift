@@ -31,6 +31,14 @@ final class ControlServer {
         context.async { [bound = self.server] in bound.value.start() }
     }
 
+    /// Lets clients in by another socket from now on, and closes the former one.
+    func listen(on listener: Int32, insteadOf former: Int32) {
+        context.async { [bound = server] in
+            bound.value.listen(on: listener)
+            FileDescriptor(owning: former).close()
+        }
+    }
+
     /// Sends what has been answered, for at most a second, then calls `done` on the control context.
     func close(_ done: @escaping () -> Void) {
         let done = QueueBound(done, to: context)
@@ -40,7 +48,7 @@ final class ControlServer {
 
 /// The listening side, confined to the control context.
 final class Acceptor {
-    private let listener: Int32
+    private var listener: Int32
     /// So that a client can be let in when everything else is used up.
     private var reserve = DescriptorReserve(8)
     /// Nobody can be let in, and that was said.
@@ -84,6 +92,13 @@ final class Acceptor {
     private func listen() throws(SystemError) {
         guard token == nil, closing == nil else { return }
         token = try epoll?.add(listener, .readable) { [unowned self] _ in acceptAll() }
+    }
+
+    func listen(on new: Int32) {
+        if let token { epoll?.remove(token) }
+        token = nil
+        listener = new
+        do throws(SystemError) { try listen() } catch { pause(error) }
     }
 
     private func acceptAll() {

@@ -40,6 +40,7 @@ final class Runtime {
     var zones: ZoneTable
     private(set) var control: ControlServer?
     private(set) var inotify: InotifyHub?
+    var socketGuard: FileGuard?
     /// Descriptors that the service manager has kept and nobody has taken yet.
     var kept: KeptDescriptors
     let exit: () -> Void
@@ -242,6 +243,7 @@ final class Runtime {
         if let listener {
             control = ControlServer(listener, answers: answers, core: core, runtime: bound, logger: logger)
             announce()
+            watch(listener)
         }
         warnOfZone()
         warnOfHiddenProcesses()

@@ -12,7 +12,7 @@ extension Engine {
             + configuration.handlers.map { "handler/\($0.name)" } + configuration.sources.map(\.id.description)
         change.kept = all.filter { !touched.contains($0) }
         change.warnings = queues.indices.compactMap { warning(queue: $0, change.removed) }
-        change.warnings += sources.indices.compactMap { warning(source: $0, change.removed) }
+        change.warnings += sources.indices.compactMap { warning(source: $0, change.removed, configuration) }
         change.warnings += handlers.indices.compactMap { warning(handler: $0, change.removed) }
         return change
     }
@@ -26,11 +26,16 @@ extension Engine {
             : "\(name) is removed at the end of its \(counted(count, "operation"))"
     }
 
-    private func warning(source: Int, _ removed: [String]) -> String? {
+    private func warning(source: Int, _ removed: [String], _ configuration: Configuration) -> String? {
         let name = sources[source].origin.description
         guard removed.contains(name), sources[source].isSuspended else { return nil }
         let count = sources[source].held.events.reduce(0) { $0 + $1.count }
-        return count == 0 ? nil : "\(name) is suspended and holds \(counted(count, "event")) until it is resumed"
+        if count > 0 { return "\(name) is suspended and holds \(counted(count, "event")) until it is resumed" }
+        guard case .descriptor(let trigger)? = sources[source].definition?.value.trigger else { return nil }
+        let goesOn = configuration.sources.contains { other in
+            if case .descriptor(let new) = other.trigger { new.listener == trigger.listener } else { false }
+        }
+        return goesOn ? nil : "\(name) is suspended, and what nobody has read of it is lost"
     }
 
     private func warning(handler: Int, _ removed: [String]) -> String? {

@@ -1,8 +1,7 @@
 import LinuxSystem
 
-/// Notices when the FIFO or socket file of a source is taken away or replaced by something else. Confined to its
-/// context.
-final class FileGuard {
+/// Notices when a FIFO or socket file is taken away or replaced by something else. Confined to its context.
+package final class FileGuard {
     private let path: [UInt8]
     private let lost: () -> Void
     private var anchor: PathAnchor?
@@ -13,7 +12,7 @@ final class FileGuard {
     private var isTryPlanned = false
 
     /// - Parameter lost: the file is another one, or none.
-    init(_ path: [UInt8], hub: InotifyHub, lost: @escaping () -> Void) {
+    package init(_ path: [UInt8], hub: InotifyHub, lost: @escaping () -> Void) {
         self.path = path
         self.lost = lost
         self.hub = hub
@@ -24,7 +23,7 @@ final class FileGuard {
 
     /// The file at the path now is to be kept in sight. Without inotify watches for it, it is looked at every minute
     /// until there are some.
-    func watch() {
+    package func watch() {
         let status = try? Linux.lstat(path)
         inode = status.map { ($0.device, $0.inode) }
         if watchCount == 0 { arm() }

@@ -21,14 +21,14 @@ extension Verb {
             return .done
         }
         guard !invocation.has(.raw) else { return try showBytes(target, invocation, session) }
-        var isKnown = true
-        try session.show(GetOutput.self, target) { reply in
-            let screen = OutputScreen(reply: reply, asked: target, screen: session.screen)
-            isKnown = screen.isKnown
-            if let remark = screen.remark { session.remark("watchctl: \(remark)\n") }
-            return screen.lines
+        func screen(_ reply: GetOutput.Reply) -> OutputScreen {
+            OutputScreen(reply: reply, asked: target, screen: session.screen)
         }
-        return isKnown ? .done : .failed
+        let reply = try session.show(GetOutput.self, target) { reply in
+            if let remark = screen(reply).remark { session.remark("watchctl: \(remark)\n") }
+            return screen(reply).lines
+        }
+        return screen(reply).isKnown ? .done : .failed
     }
 
     private static func target(_ invocation: Invocation) throws(Failure) -> GetOutput.Parameters {
