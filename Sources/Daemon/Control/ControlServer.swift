@@ -95,6 +95,8 @@ final class Acceptor {
     }
 
     func listen(on new: Int32) {
+        // Who has come by the former one and was not let in yet.
+        acceptAll()
         if let token { epoll?.remove(token) }
         token = nil
         listener = new
