@@ -53,9 +53,11 @@ import WatchFile
                 let file = try Linux.open(setup.folder["in/a"], [.writing]).release()
                 try cut("a", in: life)
                 #expect(try compare(life) == 1)
-                #expect(life.told == [])
+                // A child of another test may have inherited the other file, which was just made, and close it now.
+                func told() -> [String] { life.told.map { $0.replacing("*", with: "") }.filter { $0 != "written b" } }
+                #expect(told() == [])
                 FileDescriptor(owning: file).close()
-                try wait(for: "its end") { life.told.map { $0.replacing("*", with: "") } == ["written a"] }
+                try wait(for: "its end") { told() == ["written a"] }
             }
         }
     }
