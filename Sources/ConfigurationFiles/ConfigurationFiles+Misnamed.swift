@@ -14,7 +14,7 @@ extension ConfigurationFiles {
             return false
         }
         let path = folder + [UInt8(ascii: "/")] + name
-        // What the kernel makes as it is read has no size, and may not end.
+        // A file that the kernel makes as it is read has no size, and may not end.
         guard let status = try? Linux.stat(path), status.kind == .regular, status.size > 0,
             status.size <= Self.largestFile,
             let bytes = try? Linux.readFile(path, limit: Self.largestFile)

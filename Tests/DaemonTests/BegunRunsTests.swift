@@ -6,7 +6,7 @@ import Testing
 
 @testable import Daemon
 
-/// What a watchd notes of its runs for the one that comes after a kill.
+/// The notes of a watchd about its runs, for the one that comes after a kill.
 @Suite("Runs that have begun") struct BegunRunsTests {
     private func operation(_ id: UInt64, attempt: Int = 1, event: Int64 = 1) -> StoredOperation {
         var operation = StoredOperation(id: id, handler: "h", queue: "q", origin: .run(handler: "h"), submitted: 7)

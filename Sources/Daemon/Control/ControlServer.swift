@@ -95,7 +95,7 @@ final class Acceptor {
     }
 
     func listen(on new: Int32) {
-        // Who has come by the former one and was not let in yet.
+        // Clients that have come by the former socket are let in first.
         acceptAll()
         if let token { epoll?.remove(token) }
         token = nil

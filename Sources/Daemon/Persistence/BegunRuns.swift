@@ -22,7 +22,7 @@ final class BegunRuns {
     private var written = 0
     private var entries: [UInt64: Range<Int>] = [:]
 
-    /// What the watchd before has written is gone.
+    /// Empties the file: the entries of the watchd before are gone.
     init(folder: [UInt8]) {
         let options: OpenOptions = [.writing, .creating, .truncating, .noFollow]
         file = (try? Linux.open(folder + Self.name.utf8, options, mode: 0o600))?.release()
@@ -74,7 +74,7 @@ final class BegunRuns {
 
     // MARK: Reading
 
-    /// What the watchd before has written into this folder: operations with a run that had begun and not ended, as far as
+    /// The operations that the watchd before has written into this folder: their runs had begun and not ended, as far as
     /// it knew. Damaged entries are left out.
     static func read(folder: [UInt8]) -> [UInt64: StoredOperation] {
         let bytes = (try? Linux.readFile(folder + name.utf8, limit: size)) ?? []

@@ -9,7 +9,7 @@ import WatchFile
 struct Adoption {
     let kept: KeptDescriptors
     let found: [AdoptableProcess]
-    /// Those that were too young to be stored.
+    /// Operations that were too young to be stored.
     let begun: [UInt64: StoredOperation]
     let configuration: Configuration
     /// Operations that have ended: what they left running is no run.

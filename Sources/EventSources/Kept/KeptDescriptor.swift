@@ -61,7 +61,7 @@ package enum KeptDescriptor: Hashable, Sendable {
         }
     }
 
-    /// The same of another source; `nil`: it is of none.
+    /// The name of the same descriptor of another source; `nil`: it is of none.
     func renamed(_ id: SourceID) -> KeptDescriptor? {
         switch self {
         case .fifo: .fifo(id)

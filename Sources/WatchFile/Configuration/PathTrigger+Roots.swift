@@ -1,4 +1,4 @@
-/// What holds for one of the paths of a source.
+/// The rules that hold for one of the paths of a source.
 extension PathTrigger {
     /// The events that are told of it.
     package func events(of path: [UInt8]) -> PathEvents { ownEvents[path] ?? events }
