@@ -16,8 +16,7 @@ let explicitly: [SwiftSetting] = [
         "-Xfrontend", "-disable-implicit-string-processing-module-import",
         "-Xfrontend", "-disable-implicit-concurrency-module-import",
     ]),
-    // A section for each function: the linker leaves out those that nobody calls, and puts the others in the order that
-    // systemd/link-order finds.
+    // A section for each function: the linker leaves out those that nobody calls, and puts the others into an order.
     .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
 ]
 
@@ -45,9 +44,12 @@ func seldom(_ name: String, _ dependencies: Target.Dependency...) -> Target {
 
 /// Of a release, all symbols are bound at the start, and what is bound cannot be written afterwards (`ld -z now`). No
 /// symbol is there for others (`-static-stdlib` asks for it), and relocations are packed (glibc 2.36): two megabytes
-/// less, and less to do at the start.
+/// less, and less to do at the start. Functions that events need stand together (`systemd/link-order`).
 func program(_ name: String, _ dependencies: Target.Dependency...) -> Target {
-    let options = ["-z", "now", "-z", "pack-relative-relocs", "--no-export-dynamic"].flatMap { ["-Xlinker", $0] }
+    let options = [
+        "-z", "now", "-z", "pack-relative-relocs", "--no-export-dynamic", "--no-warn-symbol-ordering",
+        "--symbol-ordering-file=\(Context.packageDirectory)/systemd/functions",
+    ].flatMap { ["-Xlinker", $0] }
     return .executableTarget(
         name: name, dependencies: dependencies, swiftSettings: settings + explicitly,
         linkerSettings: [.unsafeFlags(["-use-ld=lld"] + options, .when(configuration: .release))])

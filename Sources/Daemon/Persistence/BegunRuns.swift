@@ -34,7 +34,7 @@ final class BegunRuns {
         let rest = [operation.id, UInt64(bytes.count)]
         var entry: [UInt8] = []
         entry.reserveCapacity(Self.headerCount * 8 + bytes.count + 8)
-        for number in [Self.mark, Self.hash(rest, bytes)] + rest { Self.append(number, to: &entry) }
+        for number in [Self.mark, Self.hash(rest, bytes.span)] + rest { Self.append(number, to: &entry) }
         entry += bytes
         while entry.count & 7 != 0 { entry.append(0) }
         // One that does not fit, or that a full disk does not take, is missing like any that was overwritten.
@@ -66,7 +66,7 @@ final class BegunRuns {
         for shift in stride(from: UInt64(0), to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 
-    private static func hash(_ numbers: [UInt64], _ bytes: some Collection<UInt8>) -> UInt64 {
+    private static func hash(_ numbers: [UInt64], _ bytes: Span<UInt8>) -> UInt64 {
         var hash = FNV1a.start
         for number in numbers { hash = (hash ^ number) &* 0x100_0000_01b3 }
         return FNV1a.hash(bytes, after: hash)
@@ -98,6 +98,6 @@ final class BegunRuns {
         let content = bytes[(start + headerCount * 8)...]
         guard numbers[0] == mark, numbers[3] <= content.count else { return nil }
         let own = content.prefix(Int(numbers[3]))
-        return hash(Array(numbers[2...]), own) == numbers[1] ? own : nil
+        return hash(Array(numbers[2...]), own.span) == numbers[1] ? own : nil
     }
 }

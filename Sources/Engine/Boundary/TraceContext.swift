@@ -94,7 +94,7 @@ package struct TraceNumbers: Sendable {
     private let seed: UInt64
 
     /// - Parameter host: tells this machine from others, and stays.
-    package init(host: [UInt8]) { seed = Self.mixed(FNV1a.hash(host)) }
+    package init(host: [UInt8]) { seed = Self.mixed(FNV1a.hash(host.span)) }
 
     /// The trace that an event begins, where it is part of no other: it has no span yet.
     package func trace(ofEvent id: UInt64) -> TraceContext {

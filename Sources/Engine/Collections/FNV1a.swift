@@ -5,7 +5,9 @@ package enum FNV1a {
     package static let start: UInt64 = 0xcbf2_9ce4_8422_2325
 
     /// The hash of all bytes so far, of which `hash` is that of those before `bytes`.
-    package static func hash(_ bytes: some Sequence<UInt8>, after hash: UInt64 = start) -> UInt64 {
-        bytes.reduce(hash) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    package static func hash(_ bytes: Span<UInt8>, after hash: UInt64 = start) -> UInt64 {
+        var hash = hash
+        for index in bytes.indices { hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }
+        return hash
     }
 }

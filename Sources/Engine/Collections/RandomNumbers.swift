@@ -15,9 +15,9 @@ struct RandomNumbers: Sendable {
     }
 
     /// The same number for the same bytes, everywhere.
-    static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    static func hash(_ bytes: [UInt8]) -> UInt64 {
         // The upper bits of FNV-1a alone are poor.
-        mix(FNV1a.hash(bytes))
+        mix(FNV1a.hash(bytes.span))
     }
 
     private static func mix(_ number: UInt64) -> UInt64 {

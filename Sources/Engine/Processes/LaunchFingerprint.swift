@@ -16,7 +16,7 @@ package struct LaunchFingerprint: Equatable, Sendable, CustomStringConvertible {
     init(_ process: HandlerDefinition) {
         var text = LaunchText()
         text.put(process)
-        value = FNV1a.hash(text.bytes)
+        value = FNV1a.hash(text.bytes.span)
     }
 
     /// `nil`: of another version, so nothing is known.

@@ -81,6 +81,6 @@ struct TailPosition: Equatable {
 
     /// Stored: which bytes a file begins with.
     static func mark(_ bytes: some Sequence<UInt8>, behind mark: UInt64 = FNV1a.start) -> UInt64 {
-        FNV1a.hash(bytes, after: mark)
+        FNV1a.hash(Array(bytes).span, after: mark)
     }
 }

@@ -23,7 +23,7 @@ package enum EventMessage {
         writer.beginMember("events", of: &message)
         writer.write(array: context.events) { write($1, origin: $1.origin ?? context.origin, to: &$0) }
         writer.end(message)
-        writer.write(text: CollectionOfOne(UInt8(ascii: "\n")))
+        writer.write(text: [UInt8(ascii: "\n")])
         return writer.bytes
     }
 

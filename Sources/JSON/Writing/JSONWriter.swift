@@ -28,7 +28,7 @@ package struct JSONWriter {
     }
 
     /// JSON text that is there already.
-    package mutating func write(text: some Sequence<UInt8>) { bytes += text }
+    package mutating func write(text: [UInt8]) { bytes += text }
 
     private mutating func write(utf8 characters: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
