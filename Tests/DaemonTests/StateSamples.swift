@@ -146,6 +146,7 @@ extension SeededGenerator {
         command.timeout = optional { TimeSpan(microseconds: UInt64($0.upTo(1 << 40))) } ?? .infinity
         (command.isBarrier, command.priority) = (chance(50), pick(OperationPriority.allCases))
         command.call = optional { $0.call() }
+        command.holder = optional { CommandFact.Holder(process: Int32($0.upTo(1 << 22)), started: $0.number()) }
         return command
     }
 

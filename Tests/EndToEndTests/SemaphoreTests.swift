@@ -102,4 +102,26 @@ import Varlink
             try wait(for: "all to be back") { try held(lives.watchd).isEmpty }
         }
     }
+
+    /// `watchctl acquire`: the process is no child of watchd's, and goes on beside it.
+    @Test(arguments: [false, true]) func whatAClientHoldsIsHeldOverAnEnd(isKilled: Bool) throws {
+        try Lives.run("[Semaphore card]\nMembers=a b\n") { lives in
+            let pipe = try Linux.pipe().ends()
+            defer { FileDescriptor(owning: pipe.read).close() }
+            let holder = try Program(
+                ["cat".pathBytes], environment: Program.environment, descriptors: [pipe.read, pipe.write, pipe.write])
+            FileDescriptor(owning: pipe.write).close()
+            let pid = Int(holder.processID)
+            let reply = try lives.watchd.call(Acquire.self, .init(name: "card", pid: pid, command: ["cat"]))
+            #expect(reply.members == ["a"])
+            if isKilled { lives.kill() } else { lives.stop() }
+            try lives.start()
+            #expect(try held(lives.watchd) == [["a"]])
+            let other = try lives.watchd.call(Acquire.self, .init(name: "card", pid: Int(Linux.processID)))
+            #expect(other.members == ["b"])
+            holder.send(9)
+            holder.wait()
+            try wait(for: "the unit to be back") { try held(lives.watchd) == [["b"]] }
+        }
+    }
 }

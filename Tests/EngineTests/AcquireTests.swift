@@ -5,13 +5,18 @@ import WatchFile
 @testable import Engine
 
 @Suite("watchctl acquire") struct AcquireTests {
-    private func fixture(_ semaphore: SemaphoreDefinition = .of("s", 2)) -> EngineFixture {
-        EngineFixture(
-            .of(
-                queues: [.concurrent("q", width: 8)], semaphores: [semaphore],
-                handlers: [.exec("h") { $0.constraints.acquire("s", 1) }],
-                sources: [.fifo("h", to: "h", on: "q")]))
+    private static func configuration(_ semaphore: SemaphoreDefinition) -> Configuration {
+        .of(
+            queues: [.concurrent("q", width: 8)], semaphores: [semaphore],
+            handlers: [.exec("h") { $0.constraints.acquire("s", 1) }],
+            sources: [.fifo("h", to: "h", on: "q")])
     }
+
+    private func fixture(_ semaphore: SemaphoreDefinition = .of("s", 2)) -> EngineFixture {
+        EngineFixture(Self.configuration(semaphore))
+    }
+
+    private static let holder = CommandFact.Holder(process: 4711, started: 5)
 
     private func acquire(
         _ fixture: EngineFixture, _ count: Int = 1, name: String = "s", seconds: Int64? = nil, caller: UInt64? = nil
@@ -19,7 +24,7 @@ import WatchFile
         fixture.command(
             .acquire(
                 Engine.Command.AcquireCommand(
-                    name, count: count, words: ["acquire", name, "make"], by: "me",
+                    name, count: count, words: ["acquire", name, "make"], by: "me", for: Self.holder,
                     timeout: seconds.map { $0 * 1_000_000 }, caller: caller)))
     }
 
@@ -133,7 +138,42 @@ import WatchFile
         let waiting = acquire(fixture)
         fixture.send(.drain)
         #expect(fixture.engine.phase == .drained)
-        #expect(fixture.results == ["@acquire s:1 cancelled", "@acquire s:1 cancelled"])
+        // Who holds units goes on; who waits for them is told.
+        #expect(fixture.results == ["@acquire s:1 cancelled"] && fixture.engine.setAsideCount == 1)
         #expect(fixture.reply(waiting) != nil)
+    }
+
+    @Test(arguments: [false, true])
+    func theUnitsAreHeldUntilTheProcessEndsWhateverBecomesOfWatchd(isStopped: Bool) {
+        let semaphore = SemaphoreDefinition(name: "s", members: ["a", "b"])
+        let fixture = fixture(semaphore)
+        _ = acquire(fixture)
+        if isStopped {
+            fixture.send(.drain)
+            #expect(fixture.leftBesideStop.map(\.pid) == [4711])
+        }
+        let state = DurableTests.state(fixture.writes, ended: fixture.ended, runsGoOn: true)
+        let next = EngineFixture(Self.configuration(semaphore), restoring: state)
+        let view = next.semaphore("s")
+        #expect(view?.available == 1 && view?.holders.map(\.members) == [["a"]])
+        #expect(next.adopted.map(\.pid) == [4711] && next.adopted.map(\.born) == [5])
+        next.line("h", "1")
+        #expect(next.starts.first?.acquired.first?.members == ["b"])
+        for request in next.adopted { next.end(request.run, nil) }
+        #expect(next.results == ["@acquire s:1 done"] && next.semaphore("s")?.available == 1)
+        next.endAll()
+    }
+
+    /// Nothing of watchd's ends the process: not even the loss of its semaphore.
+    @Test func aHoldWithoutItsSemaphoreWaitsForIt() {
+        let fixture = fixture(.of("s", 1))
+        _ = acquire(fixture)
+        let state = DurableTests.state(fixture.writes, ended: [], runsGoOn: true)
+        let next = EngineFixture(.of(), restoring: state)
+        #expect(next.adopted.isEmpty && next.engine.setAsideCount == 0)
+        next.reload(Self.configuration(.of("s", 1)))
+        #expect(next.semaphore("s")?.available == 0 && next.adopted.map(\.pid) == [4711])
+        next.cancel(1)
+        #expect(next.semaphore("s")?.available == 1 && next.signals.isEmpty)
     }
 }

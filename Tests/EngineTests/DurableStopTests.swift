@@ -31,6 +31,17 @@ import WatchFile
         #expect(restarted(fixture, configuration).starts.map(\.definition.value.name) == ["c"])
     }
 
+    @Test func aQueueThatKeepsSomethingIsNotEmptyWhenWatchdStops() {
+        let fixture = EngineFixture(DurableTests.configuration())
+        fixture.emit("c")
+        fixture.emit("c")
+        let queue = fixture.engine.operation(1)?.queue ?? ""
+        let token = fixture.wait(.named("queue/\(queue)"))
+        fixture.send(.drain)
+        #expect(fixture.error(token) == .draining)
+        fixture.endAll()
+    }
+
     @Test func whatEndsDuringAStopMakesDurableWorkForTheNextStart() {
         let configuration = Configuration.of(
             queues: [QueueDefinition(name: "kept", isDurable: true), .serial("plain")],

@@ -8,7 +8,7 @@ extension ByteWriter {
         put(
             flags(
                 command.name != nil, command.key != nil, command.notBefore != nil, command.isBarrier, isNamed,
-                command.timeout != .infinity, command.call != nil))
+                command.timeout != .infinity, command.call != nil, command.holder != nil))
         put(UInt64(command.arguments.count))
         for argument in command.arguments { put(argument) }
         put(UInt64(command.environment.count))
@@ -33,6 +33,10 @@ extension ByteWriter {
         if command.timeout != .infinity { put(command.timeout.microseconds) }
         put(byte: command.priority.stateNumber)
         if let call = command.call { put(call) }
+        if let holder = command.holder {
+            put(holder.process)
+            put(holder.started)
+        }
     }
 
     private mutating func put(_ call: CommandFact.Call) {
@@ -61,7 +65,7 @@ extension ByteReader {
     private static let latest: Int64 = 1 << 60
 
     mutating func command() throws(DamagedBytes) -> CommandFact {
-        let bits = try flags(0x7F)
+        let bits = try flags(0xFF)
         let arguments = try list(ofAtLeast: 1) { reader throws(DamagedBytes) in try reader.content() }
         let environment = try list(ofAtLeast: 2) { reader throws(DamagedBytes) in
             EnvironmentVariable(name: try reader.text(), value: try reader.content())
@@ -80,6 +84,7 @@ extension ByteReader {
         if bits & 0x20 != 0 { command.timeout = TimeSpan(microseconds: try unsigned()) }
         command.priority = try number()
         if bits & 0x40 != 0 { command.call = try call() }
+        if bits & 0x80 != 0 { command.holder = CommandFact.Holder(process: try int32(), started: try signed()) }
         return command
     }
 

@@ -42,6 +42,11 @@ final class Tickets {
             }
         }
 
+        /// Of one that has just ended nothing is known but that another of its number is another one.
+        var holder: CommandFact.Holder {
+            CommandFact.Holder(process: process, started: Linux.place(of: process)?.started ?? 0)
+        }
+
         /// It has ended already.
         var hasEnded: Bool {
             guard let number = pidfd.number else { return true }

@@ -86,6 +86,8 @@ package struct AdoptRequest: Sendable {
     package var started: Int64?
     /// Of a supervised process: one that was started later (boot time, microseconds) is another one.
     package var seen: Int64?
+    /// Of a process that holds units: one that was not started then (boot time, microseconds) is another one.
+    package var born: Int64?
     /// A supervised process that nothing asks for any more: it is ended.
     package var isUnwanted = false
 

@@ -31,6 +31,15 @@ package struct CommandFact: Equatable, Sendable {
         }
     }
 
+    /// The process that units of a semaphore are held for (`watchctl acquire`).
+    package struct Holder: Equatable, Sendable {
+        package var process: Int32
+        /// When it was started: boot-time microsecond. Another process of that number was started later.
+        package var started: Int64
+
+        package init(process: Int32, started: Int64) { (self.process, self.started) = (process, started) }
+    }
+
     /// The handler. A watch file cannot have one of this name.
     package static let handlerName = "@command"
 
@@ -56,6 +65,8 @@ package struct CommandFact: Equatable, Sendable {
     package var priority = OperationPriority.normal
     /// Done instead of a process; `arguments` are its words for people.
     package var call: Call?
+    /// It does nothing but hold units; `arguments` are its words for people.
+    package var holder: Holder?
 
     package init(
         _ arguments: [[UInt8]], environment: [EnvironmentVariable] = [], folder: [UInt8] = [UInt8(ascii: "/")],

@@ -202,16 +202,18 @@ extension Command {
         /// Shown as what holds them.
         package var words: [String]
         package var user: String
+        /// They are held as long as it lives.
+        package var holder: CommandFact.Holder
         /// Microseconds.
         package var timeout: Int64?
         /// The operation of whose run the client is a part.
         package var caller: UInt64?
 
         package init(
-            _ semaphore: String, count: Int, words: [String], by user: String, timeout: Int64? = nil,
-            caller: UInt64? = nil
+            _ semaphore: String, count: Int, words: [String], by user: String, for holder: CommandFact.Holder,
+            timeout: Int64? = nil, caller: UInt64? = nil
         ) {
-            (self.semaphore, self.count, self.words) = (semaphore, count, words)
+            (self.semaphore, self.count, self.words, self.holder) = (semaphore, count, words, holder)
             (self.user, self.timeout, self.caller) = (user, timeout, caller)
         }
     }

@@ -240,6 +240,11 @@ package enum StoreCondition: Equatable, Sendable {
 }
 
 extension StoredOperation {
+    /// The process that it holds units for, of which watchd knows no more.
+    package var holder: CommandFact.Holder? {
+        if case .command(let fact) = events.last?.fact { fact.holder } else { nil }
+    }
+
     /// `process 4711`, `processes 4711, 4712`.
     var processes: String {
         (runs.count == 1 ? "process " : "processes ") + runs.map { "\($0.pid)" }.joined(separator: ", ")

@@ -4,7 +4,8 @@ import WatchFile
 /// `watchctl acquire`: a client holds units of a semaphore as long as a process of its own lives.
 ///
 /// An operation stands in line for it, among those of handlers and by the same rules, and runs until the process has
-/// ended (`endHold`). The client is answered when it starts.
+/// ended (`endHold`). The client is answered when it starts and the store has it: the units are held beyond the end of
+/// watchd, and the next one watches the process (`AdoptRequest`).
 extension Engine {
     mutating func acquire(_ command: Command.AcquireCommand, _ token: Token) throws(CommandError) {
         guard life.isOpen else { throw .draining }
@@ -22,20 +23,20 @@ extension Engine {
                 "semaphore \(name) has \(counted(units, "unit")), and no handler has Release= of it: "
                     + "nobody can hold \(command.count)")
         }
-        var definition = HandlerDefinition(
-            name: "@acquire \(name):\(command.count)", action: .client(.hold), overlap: .parallel)
-        definition.constraints.acquires = [SemaphoreCount(name: name, count: command.count)]
+        let definition = Self.holdDefinition(SemaphoreCount(name: name, count: command.count))
+        var fact = CommandFact(command.words.map { Array($0.utf8) }, user: .named(command.user))
+        fact.holder = command.holder
         let queue = needClientQueue()
         if let caller = command.caller {
             var trial = self
-            let id = trial.admitClient(definition, command.words, by: command.user, on: queue)
+            let id = trial.admitClient(definition, fact, on: queue)
             if let ref = id.flatMap({ trial.operations.ref(id: $0) }),
                 let chain = trial.deadlock(of: caller, .operations([ref]))
             {
                 throw .wouldDeadlock(chain: chain)
             }
         }
-        guard let id = admitClient(definition, command.words, by: command.user, on: queue) else { throw .draining }
+        guard let id = admitClient(definition, fact, on: queue) else { throw .draining }
         var wait = Calls.Wait(subject: .held(id), name: "semaphore/\(name)")
         wait.caller = command.caller
         if let span = command.timeout {
@@ -53,12 +54,40 @@ extension Engine {
         }
     }
 
+    private static let holdName = "@acquire "
+
+    /// The process is no child of watchd's, and its output is its own.
+    private static func holdDefinition(_ units: SemaphoreCount) -> HandlerDefinition {
+        var definition = HandlerDefinition(
+            name: "\(holdName)\(units.name):\(units.count)", action: .client(.hold), overlap: .parallel)
+        definition.constraints.acquires = [units]
+        (definition.standardOutput, definition.standardError) = (.null, .null)
+        definition.onStop = .leave
+        return definition
+    }
+
+    /// The handler of an operation of an earlier watchd that holds units, if its semaphore is still there.
+    mutating func needHoldHandler(_ name: String) {
+        guard name.hasPrefix(Self.holdName), let colon = name.lastIndex(of: ":"),
+            let count = Int(name[name.index(after: colon)...])
+        else { return }
+        let semaphore = String(name[..<colon].dropFirst(Self.holdName.count))
+        guard semaphores.index(of: semaphore) != nil else { return }
+        _ = needHandler(Self.holdDefinition(SemaphoreCount(name: semaphore, count: count)))
+    }
+
     /// It has its units.
     mutating func hold(_ ref: OperationRef, part: Int) {
         if let index = operations[ref].runs.firstIndex(where: { $0.part == part }) {
-            operations[ref].runs[index].phase = .running(pid: nil)
+            operations[ref].runs[index].phase = .running(pid: holder(ref)?.process)
         }
-        tell(.held(ref.id), view(ref))
+        operations[ref].record.isLong = true
+        save(ref)
+        tell(.held(ref.id), view(ref), isSafe: false)
+    }
+
+    func holder(_ ref: OperationRef) -> CommandFact.Holder? {
+        if case .command(let fact) = operations[ref].entries.newest?.fact { fact.holder } else { nil }
     }
 
     /// The process of the client has ended.

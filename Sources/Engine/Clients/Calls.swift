@@ -89,6 +89,13 @@ struct Calls: Sendable {
         if waiters[subject]?.isEmpty == true { waiters[subject] = nil }
     }
 
+    /// Callers of `Wait` for what does not come: they are answered otherwise.
+    mutating func takeWaiters(for subject: Subject) -> [Token] {
+        guard let tokens = waiters.removeValue(forKey: subject) else { return [] }
+        for token in tokens { waits[token] = nil }
+        return tokens
+    }
+
     /// All callers: they are answered otherwise.
     mutating func takeCallers() -> [Token] {
         defer { self = Calls() }

@@ -2,28 +2,18 @@ import Schedule
 import WatchFile
 
 /// Operations that stand for a client: they take their places in lines as all others do, and are the engine's own.
-/// Each has a handler that is there as long as the operation is. Nothing of them is stored. (What a client plans for a
-/// time stands on their queue, too, but is an operation of the handler of commands, and is stored.)
+/// Each has a handler that is there as long as the operation is. Of them only those are stored that hold units for a
+/// process. (What a client plans for a time stands on their queue, too, but is an operation of the handler of commands,
+/// and is stored.)
 extension Engine {
     /// The queue of those that belong to none. It is as wide as it has to be.
     package static let clientQueue = "@clients"
 
     /// - Parameters:
     ///   - definition: of a name that no watch file can have.
-    ///   - words: shown as the command of the client.
-    mutating func admitClient(
-        _ definition: HandlerDefinition, _ words: [String], by user: String, on queue: Int
-    ) -> UInt64? {
-        let handler: Int
-        if let known = handlers.index(of: definition.name) {
-            handler = known
-        } else {
-            var state = HandlerState(definition: SharedDefinition(definition))
-            state.isRemoved = true
-            handler = handlers.insert(state)
-            scheduler.define(handler: handler, scheduler.needs(of: definition, crew: nil))
-        }
-        let fact = CommandFact(words.map { Array($0.utf8) }, user: .named(user))
+    ///   - fact: the command of the client, as it is shown.
+    mutating func admitClient(_ definition: HandlerDefinition, _ fact: CommandFact, on queue: Int) -> UInt64? {
+        let handler = needHandler(definition)
         let source = internalSource(.run(handler: definition.name))
         let target = SourceState.Target(handler: handler, queue: queue)
         // Above the bounds of its queue, as what watchd makes itself.
@@ -35,6 +25,15 @@ extension Engine {
         }
         if let ref = operations.ref(id: id) { close(ref) }
         return id
+    }
+
+    mutating func needHandler(_ definition: HandlerDefinition) -> Int {
+        if let known = handlers.index(of: definition.name) { return known }
+        var state = HandlerState(definition: SharedDefinition(definition))
+        state.isRemoved = true
+        let handler = handlers.insert(state)
+        scheduler.define(handler: handler, scheduler.needs(of: definition, crew: nil))
+        return handler
     }
 
     /// There from the first client on.

@@ -102,7 +102,8 @@ extension Engine {
         definition.constraints.isBarrier = true
         let name = queues[queue].name
         let user = drains.byToken[token]?.user ?? ""
-        guard let id = admitClient(definition, ["drain", name], by: user, on: queue) else {
+        let fact = CommandFact([Array("drain".utf8), Array(name.utf8)], user: .named(user))
+        guard let id = admitClient(definition, fact, on: queue) else {
             return suspendDrained(queue, token)
         }
         drains.byToken[token]?.marks[id] = queue

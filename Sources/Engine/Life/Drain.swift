@@ -47,7 +47,9 @@ extension Engine {
         }
         for ref in operations.refs { startNoMore(ref, .stopped) }
         for ref in steerings.runs.values.map(\.operation).sorted(by: { $0.id < $1.id }) { terminate(ref, .stopped) }
-        for ref in operations.refs where isOfClient(operations[ref].handler) { terminate(ref, .stopped) }
+        for ref in operations.refs where isOfClient(operations[ref].handler) && !goesOnBesideStop(ref) {
+            terminate(ref, .stopped)
+        }
         closeWorkers()
         for wait in emitWaits { actions.append(.reply(wait.token, .failure(.draining))) }
         emitWaits = []

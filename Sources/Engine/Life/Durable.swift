@@ -243,6 +243,12 @@ extension Engine {
         if operations[ref].record.isUnsaved { tellStore() }
         endHandlingAsKept(ref)
         let operation = operations[ref]
+        // Its queue is not empty, though nothing of it is in the tables any more.
+        for queue in scheduler[operation.queue].chain {
+            for token in calls.takeWaiters(for: .queue(queue)) {
+                actions.append(.reply(token, .failure(.draining)))
+            }
+        }
         for id in dependencies.dependencies(of: ref.id) where operations.ref(id: id) != nil {
             journal.setAside.add(stored(operation), waitingFor: id)
         }

@@ -60,8 +60,9 @@ extension Engine {
         guard operations.ref(id: stored.id) == nil else { return nil }
         if stored.handler == CommandFact.handlerName { _ = needCommandHandler() }
         if stored.queue == Self.clientQueue { _ = needClientQueue() }
+        needHoldHandler(stored.handler)
         // An operation that depends on one without a place waits with it.
-        guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved,
+        guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved || isOfClient(handler),
             let queue = queues.index(of: stored.queue), !queues[queue].isRemoved,
             !stored.dependencies.contains(where: { journal.orphans[$0.operation] != nil })
         else {
@@ -212,14 +213,15 @@ extension Engine {
                 held: scheduler.take(ref, known: stored.acquired))
             run.isAdopted = true
             operations[ref].runs.append(run)
-            scheduler.takeSlot(realtime: now.realtime)
+            if definition.value.needsProcess { scheduler.takeSlot(realtime: now.realtime) }
             let ran = UInt64(max(0, now.realtime - stored.started))
             let timeout = definition.value.timeout.microseconds
             setDeadline(ref, part: stored.part, after: timeout > ran ? timeout - ran : 0)
             expectEnd(ref, definition.value, ran: Int64(clamping: ran))
             let id = RunID(operation: ref.id, attempt: Int(operations[ref].progress.attempt), part: stored.part)
-            actions.append(
-                .adopt(AdoptRequest(run: id, definition: definition, pid: stored.pid, started: stored.started)))
+            var request = AdoptRequest(run: id, definition: definition, pid: stored.pid, started: stored.started)
+            request.born = holder(ref)?.started
+            actions.append(.adopt(request))
         }
     }
 
@@ -277,7 +279,7 @@ extension Engine {
         var view = view(orphan)
         (view.state, view.result, view.ended) = (.cancelled, .cancelled, now.realtime)
         view.reason = "cancelled while its handler or queue did not exist"
-        if !orphan.runs.isEmpty {
+        if !orphan.runs.isEmpty, orphan.holder == nil {
             view.reason? += "; SIGTERM to \(orphan.processes)"
             endRuns(of: orphan)
         }

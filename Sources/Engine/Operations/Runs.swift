@@ -67,6 +67,8 @@ extension Engine {
             return perform(effects)
         }
         guard let (ref, index) = running(id) else { return }
+        // How a client's own process ended is not watchd's to judge.
+        if isOfClient(operations[ref].handler) { return endHold(ref.id) }
         let definition = operations[ref].runs[index].definition
         giveSlot(definition)
         var verdict = Self.judge(operations[ref].runs[index], exit, reason)

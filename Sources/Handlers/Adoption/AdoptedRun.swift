@@ -81,6 +81,7 @@ final class AdoptedRun: OngoingRun {
     /// By now the number may be another process's.
     private func isOfThisRun(_ pid: Int32) -> Bool {
         guard let place = Linux.place(of: pid) else { return false }
+        if let born = request.born { return place.started == born }
         // Neither shows its environment: one that starts another (`vfork(2)`) may be held up for long.
         if let started = request.started, place.isZombie || place.isStuck {
             return AdoptableProcess.isLeader(pid, place, startedAt: started)

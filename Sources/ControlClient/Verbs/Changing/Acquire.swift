@@ -11,7 +11,8 @@ extension Verb {
         summary: "run a command that holds a unit, or N, of a semaphore",
         notes: [
             "It waits in line among the operations that need the semaphore, with --timeout no longer than this (then the exit",
-            "status is 1). The units are given back when the command has ended, however it ends.",
+            "status is 1). The units are given back when the command has ended, however it ends and whatever becomes of watchd;",
+            "“watchctl cancel” takes them back before.",
             "WATCHD_ACQUIRED_NAME tells the command its members of a semaphore with Members=.",
             "It ends with the status of its command: 127 if that is not found, 126 if it cannot be run.",
         ]

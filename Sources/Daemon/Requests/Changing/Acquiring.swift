@@ -22,7 +22,7 @@ extension Runtime {
         let name = Self.shortName(parameters.name)
         let words = ["acquire", count == 1 ? name : "\(name):\(count)"] + (parameters.command ?? [])
         let request = EngineCommand.AcquireCommand(
-            parameters.name, count: count, words: Array(words.prefix(100)), by: peer.name,
+            parameters.name, count: count, words: Array(words.prefix(100)), by: peer.name, for: process.holder,
             timeout: parameters.timeoutUsec.map(Int64.init), caller: operation(of: ancestry))
         command(.acquire(request), of: peer) { [unowned self] answer in
             switch answer {
