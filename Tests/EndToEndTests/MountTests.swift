@@ -97,9 +97,9 @@ import Testing
     }
 
     /// As in a container `/etc/hosts`: the file stands in another folder.
-    @Test(.enabled(if: canMount, "nothing can be mounted here"))
-    func aFileThatIsMountedByItselfIsWatched() throws {
-        try with("", path: "in/f") { watchd, inside in
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func aFileThatIsMountedByItselfIsWatched(more: String) throws {
+        try with(more, path: "in/f") { watchd, inside in
             let folder = watchd.folder.path
             func wait(until count: Int, _ what: String) throws {
                 try ProgramKit.wait(for: "\(what), not \(told(watchd))") {

@@ -161,8 +161,9 @@ import WatchFile
         let fixture = EngineFixture(.of(), restoring: state)
         #expect(fixture.engine.orphanHolds.map(\.events.count) == [1])
         fixture.reload(configuration)
+        #expect(fixture.engine.orphanHolds.isEmpty && fixture.running == [], "it is suspended as it was")
+        fixture.resume("custom/x")
         #expect(fixture.running == ["h: data:7"])
-        #expect(fixture.engine.orphanHolds.isEmpty)
     }
 
     @Test func idsThatTheStoreCannotHearOfAreNotGivenOutAgain() throws {

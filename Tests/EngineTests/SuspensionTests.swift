@@ -33,6 +33,29 @@ struct SuspensionTests {
         if case .failure(let error) = fixture.reply(token) { error } else { nil }
     }
 
+    /// A rename that is undone, and a file that is missing for a while: pauses come back with their sections.
+    @Test(arguments: [false, true]) func aSectionThatComesBackIsSuspendedAsItWas(isRestarted: Bool) {
+        var fixture = fixture()
+        for name in ["queue/q", "custom/x"] { suspend(fixture, name) }
+        suspend(fixture, "path/p", forSeconds: 60)
+        fixture.reload(.of())
+        if isRestarted {
+            fixture = EngineFixture(.of(), restoring: DurableTests.state(fixture.writes, ended: []))
+        }
+        fixture.reload(configuration(false, false))
+        for name in ["queue/q", "custom/x", "path/p"] {
+            #expect(fixture.engine.suspensions(of: name)?.count == 1, "\(name)")
+        }
+        fixture.line("f", "1")
+        #expect(fixture.starts.isEmpty)
+        // The time goes on meanwhile.
+        fixture.advance(seconds: 61)
+        #expect(fixture.engine.suspensions(of: "path/p")?.count == 0)
+        fixture.command(.resume(name: "queue/q"))
+        #expect(fixture.starts.count == 1)
+        fixture.endAll()
+    }
+
     @Test func aSuspendedQueueStartsNothingAndLetsRunWhatRuns() {
         let fixture = fixture()
         fixture.line("f", "1")

@@ -51,6 +51,30 @@ import WatchFile
         }
     }
 
+    /// A folder that becomes a file, a link that leads nowhere, and a folder again.
+    @Test(arguments: [false, true]) func anotherKindOfFileAtTheRootIsToldOnce(isRecursive: Bool) throws {
+        try with(isRecursive) { setup in
+            let root = setup.folder["in"]
+            func expect(_ told: [String]) throws {
+                try setup.begin { life in
+                    try wait(for: "\(told), not \(life.told)") { life.told.sorted() == told }
+                }
+                try setup.live { life in
+                    try life.waitUntilCompared()
+                    #expect(life.told == [])
+                }
+            }
+            try setup.begin()
+            try TreeSetup.shell("rm -r in; echo > in", in: setup.folder.path)
+            try expect(["deleted a*", "deleted b*", "written in*"])
+            try TreeSetup.shell("rm in; ln -s nowhere in", in: setup.folder.path)
+            try expect(["written in*"])
+            try Linux.unlink(root)
+            try TreeSetup.shell("mkdir in; echo > in/c", in: setup.folder.path)
+            try expect(["deleted in*", "written c*"])
+        }
+    }
+
     @Test(arguments: [false, true]) func whatWasToldAndNotHandledIsToldAgain(isRecursive: Bool) throws {
         try with(isRecursive) { setup in
             try setup.begin()

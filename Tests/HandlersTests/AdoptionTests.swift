@@ -262,6 +262,23 @@ import WatchFile
         }
     }
 
+    /// Where no service manager keeps its output.
+    @Test(arguments: ["echo said", "(exit 141)"])
+    func whatEndsBecauseNobodyReadsItSaysNothingOfTheRun(last: String) throws {
+        try withOrphan("read x <GATE; \(last)") { rim, orphan, folder in
+            let started = Linux.now(.realtime)
+            try orphan.stopParent()
+            orphan.closeOutput()
+            try folder.append("gate", "\n")
+            try wait(for: "its end") { Linux.place(of: orphan.pid)?.isZombie == true }
+            rim.adopt(request(orphan.run, pid: orphan.pid, started: started))
+            try wait(for: "its end to be told") { rim.ended[orphan.run] != nil }
+            #expect(rim.ended[orphan.run]?.exit == nil)
+            let reason = "ended by SIGPIPE while watchd was down, as nobody read its output"
+            #expect(rim.ended[orphan.run]?.reason == reason)
+        }
+    }
+
     private func name(_ orphan: Orphan) -> String { "\(orphan.run.operation)-\(orphan.run.attempt)-\(orphan.run.part)" }
 
     /// SIGKILL and SIGTERM may have been meant for watchd and all that is its.

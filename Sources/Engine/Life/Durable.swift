@@ -217,6 +217,9 @@ extension Engine {
         perform(supervisor.saveAll(at: now))
         for orphan in journal.orphans.byAge { actions.append(.store(.insert(orphan))) }
         for hold in journal.orphans.holds { actions.append(.store(.held(hold.source, hold.events, replacing: true))) }
+        for (name, suspensions) in journal.orphans.suspensions.sorted(by: { $0.key < $1.key }) {
+            saveSuspensions(name, suspensions)
+        }
         for handler in handlers.indices where handlers[handler].isOnceDone {
             let once = handlers[handler].definition.value.constraints.once
             actions.append(.store(.once(handler: handlers[handler].name, once)))

@@ -1,5 +1,5 @@
 /// Stored things without a place: operations without their handler or queue, events held by a source that is
-/// gone. They wait for a reload that brings it back.
+/// gone, suspensions of a source or queue that is gone. They wait for a reload that brings it back.
 struct Orphans: Sendable {
     private var operations: [UInt64: StoredOperation] = [:]
     /// Of them all.
@@ -8,6 +8,9 @@ struct Orphans: Sendable {
     private(set) var results: [UInt64: Result] = [:]
     /// Events held by a source that does not exist (any more).
     private(set) var holds: [StoredHold] = []
+
+    /// By full name; without those of the watch file.
+    private(set) var suspensions: [String: [Suspension]] = [:]
 
     var isEmpty: Bool { operations.isEmpty }
     var count: Int { operations.count }
@@ -33,6 +36,16 @@ struct Orphans: Sendable {
     }
 
     mutating func add(_ hold: StoredHold) { holds.append(hold) }
+
+    mutating func add(_ suspensions: [Suspension], of name: String) {
+        let made = suspensions.filter { $0.by != "file" }
+        if !made.isEmpty { self.suspensions[name] = made }
+    }
+
+    mutating func takeSuspensions() -> [(name: String, suspensions: [Suspension])] {
+        defer { suspensions = [:] }
+        return suspensions.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
 
     mutating func takeHolds() -> [StoredHold] {
         defer { holds = [] }

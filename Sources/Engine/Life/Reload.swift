@@ -160,12 +160,18 @@ extension Engine {
             change.removed.append(id.description)
             closeSource(index, id)
             sources[index].isRemoved = true
-            if sources[index].isSuspended, !sources[index].holds { sources[index].suspensions = [] }
+            if !sources[index].holds { leaveSuspensions(of: index) }
             for call in door.takeCalls(into: index) {
                 actions.append(.reply(call.token, .failure(.noSuchName(id.description, nearest: nil))))
             }
             releaseSourceIfUnused(index)
         }
+    }
+
+    /// Its section may come back: one that was suspended is suspended then.
+    private mutating func leaveSuspensions(of source: Int) {
+        journal.orphans.add(sources[source].suspensions, of: sources[source].origin.description)
+        sources[source].suspensions = []
     }
 
     private mutating func closeSource(_ index: Int, _ id: SourceID) {
@@ -260,6 +266,7 @@ extension Engine {
         retired.filtered += sources[index].counters.filtered
         retired.gap += sources[index].counters.gap
         tell(.group(index))
+        leaveSuspensions(of: index)
         sources.release(index)
     }
 
@@ -299,6 +306,7 @@ extension Engine {
         let chain = scheduler[index].chain
         tell(.queue(index))
         trail.forget { $0.queue == index }
+        journal.orphans.add(queues[index].suspensions, of: "queue/\(queues[index].definition.name)")
         queues.release(index)
         scheduler.remove(queue: index)
         for target in chain where target != index { releaseQueueIfUnused(target) }

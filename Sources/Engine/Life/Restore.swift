@@ -269,6 +269,7 @@ extension Engine {
 
     /// Handlers, queues and sources may have come back.
     mutating func placeOrphans() {
+        for (name, suspensions) in journal.orphans.takeSuspensions() { restore(suspensions, of: name) }
         for hold in journal.orphans.takeHolds() { restore(hold) }
         guard !journal.orphans.isEmpty else { return }
         restore(journal.orphans.byAge, journal.orphans.results)
@@ -315,7 +316,8 @@ extension Engine {
             switch named {
             case .source(let source): suspend(source: source, suspension)
             case .queue(let queue): suspend(queue: queue, suspension)
-            case .handler, .semaphore, nil: break
+            case .handler, .semaphore: break
+            case nil: return journal.orphans.add(left, of: name)
             }
         }
     }

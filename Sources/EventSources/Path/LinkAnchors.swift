@@ -35,6 +35,12 @@ final class LinkAnchors {
         self.changed = changed
     }
 
+    /// Whether the path is a link; or it does not exist, and the way to it may lead through one that leads nowhere.
+    static func isNeeded(for path: [UInt8]) -> Bool {
+        guard let status = try? Linux.lstat(path) else { return !places(of: path).isEmpty }
+        return status.kind == .symbolicLink
+    }
+
     var watches: Set<Int32> { anchors.values.reduce(into: []) { $0.formUnion($1.watches) } }
 
     /// Why one of them is not watched.
@@ -72,7 +78,9 @@ final class LinkAnchors {
         (anchors, unwatched, moved) = ([:], [:], [])
     }
 
-    private var places: [[UInt8]] {
+    private var places: [[UInt8]] { Self.places(of: path) }
+
+    private static func places(of path: [UInt8]) -> [[UInt8]] {
         LinkWatch.places(path).map(\.path).filter { !path.starts(with: $0 + [UInt8(ascii: "/")]) && $0 != path }
     }
 

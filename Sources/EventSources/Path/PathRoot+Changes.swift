@@ -22,6 +22,17 @@ extension PathRoot {
         snapshot.entries[name]?.areAttributesRecovered = isOfAttributes && isTold
     }
 
+    /// A file stands in the place of a folder, or the other way round: of the old nothing is there any more.
+    func tellAllGone() {
+        let names = snapshot.entries.map(\.0).sorted { $0.lexicographicallyPrecedes($1) }
+        for name in names where hasBegun && !isUntold(name) {
+            newFiles.remove(name)
+            snapshot.entries[name] = nil
+            tell(.deleted, name, isRecovered: true)
+        }
+        (snapshot, gone, awaited) = (FolderSnapshot(), [], [])
+    }
+
     /// A file that somebody may still write is told when it is complete.
     private func wait(for found: FolderSnapshot.Found, _ newer: FolderSnapshot) {
         let name = found.name

@@ -65,6 +65,7 @@ extension PathRoot: RecordedPath {
         owner.snapshots?.write(known.deeper.map { ($0, .nothing) }, path, of: owner.id)
         take(known.entries)
         (hasBegun, isSettled) = (true, true)
+        tellReplaced(wasFile: known.entries[[]] != nil)
         guard record.isReplayed else {
             carry(events)
             return list()
@@ -72,6 +73,14 @@ extension PathRoot: RecordedPath {
         // The kernel has kept what happened meanwhile, which says more than a comparison.
         for event in events { take(event) }
         hub.whenCaughtUp { [weak self] in self?.list() }
+    }
+
+    /// What was known is of a file, and a folder stands there now; or the reverse.
+    private func tellReplaced(wasFile: Bool) {
+        guard exists, isFolder == wasFile else { return }
+        isFolder.toggle()
+        tellAllGone()
+        isFolder.toggle()
     }
 
     private func take(_ entries: StampTable) {

@@ -27,7 +27,7 @@ extension PathRoot {
 
     /// To be called before what it leads to is watched.
     func followRoot() throws(SystemError) {
-        guard (try? Linux.lstat(path))?.kind == .symbolicLink else {
+        guard LinkAnchors.isNeeded(for: path) else {
             rootLink?.disarm()
             rootLink = nil
             return

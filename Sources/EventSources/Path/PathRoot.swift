@@ -242,8 +242,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         watched = status
         exists = status != nil
         guard let status else { return }
-        // A file in the place of a folder, or the other way round: nothing of the old is comparable.
-        if isFolder != (status.kind == .folder) { snapshot = FolderSnapshot() }
+        if isFolder != (status.kind == .folder) { tellAllGone() }
         isFolder = status.kind == .folder
     }
 

@@ -14,7 +14,7 @@ final class DueFiles {
     private let hub: InotifyHub
     private let path: (FileTree.Reference) -> [UInt8]?
     private let unchanged: () -> Int
-    private let follows: () -> Bool
+    private let follows: ([UInt8]) -> Bool
     private let pause: () -> Int?
     private let beside: (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void
     private let completed: (FileTree.Reference, FileStatus?) -> Void
@@ -45,14 +45,14 @@ final class DueFiles {
     /// - Parameters:
     ///   - path: of a file that is still due; `nil`: it is not any more.
     ///   - unchanged: microseconds, where no lease can be had: unchanged for so long, a file is complete.
-    ///   - follows: a symbolic link stands for what it leads to.
+    ///   - follows: a symbolic link of that path stands for what it leads to.
     ///   - pause: microseconds after which a file that somebody writes is asked again; `nil`: it is watched.
     ///   - beside: does work beside the core, and comes back with what it gives.
     ///   - completed: told of each file that nobody writes any more, and how it stood then, while it is due.
     ///   - idle: told when it is known of each file whether somebody writes it.
     init(
         hub: InotifyHub, path: @escaping (FileTree.Reference) -> [UInt8]?, unchanged: @escaping () -> Int,
-        follows: @escaping () -> Bool = { false }, pause: @escaping () -> Int? = { nil },
+        follows: @escaping ([UInt8]) -> Bool = { _ in false }, pause: @escaping () -> Int? = { nil },
         beside: @escaping (@escaping @Sendable () -> [FileAnswer], @escaping ([FileAnswer]) -> Void) -> Void,
         completed: @escaping (FileTree.Reference, FileStatus?) -> Void, idle: @escaping () -> Void
     ) {
@@ -130,9 +130,9 @@ final class DueFiles {
             }
             rest = rest.dropFirst(Self.batch)
             guard !questions.isEmpty else { continue }
-            let (paths, follows) = (questions.map(\.path), follows())
+            let paths = questions.map { (path: $0.path, follows: follows($0.path)) }
             asking += 1
-            beside({ paths.map { FileAnswer($0, follows: follows) } }) { [weak self] answers in
+            beside({ paths.map { FileAnswer($0.path, follows: $0.follows) } }) { [weak self] answers in
                 // Changes reported before the answers are told first.
                 self?.hub.whenCaughtUp {
                     for (question, answer) in zip(questions, answers) { self?.answered(question, answer) }

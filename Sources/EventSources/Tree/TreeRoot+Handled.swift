@@ -35,11 +35,7 @@ extension TreeRoot: RecordedPath {
         return state
     }
 
-    var identity: RootIdentity {
-        guard let status = look(path) else { return .missing }
-        let born = (try? Linux.open(path, [.pathOnly]))?.use { Linux.birthTime($0) } ?? 0
-        return RootIdentity(device: status.device, inode: status.inode, born: born)
-    }
+    var identity: RootIdentity { RootIdentity(path, (try? Self.rootStatus(path)) ?? nil) }
 
     // MARK: The beginning
 

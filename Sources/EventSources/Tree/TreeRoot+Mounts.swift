@@ -18,7 +18,7 @@ extension TreeRoot {
     }
 
     /// What was mounted may hang.
-    private func lookBeside() {
+    func lookBeside() {
         owner.beside { [path] () throws(SystemError) in
             try Self.rootStatus(path)
         } then: { [weak self] result in

@@ -10,6 +10,8 @@ extension TreeRoot {
             event.name = []
             observe(event, in: FileTree.holder, from: nil)
             exists = tree.root != nil
+            // It leads elsewhere, or is no link any more.
+            if event.change.isOfName, rootLink != nil || LinkAnchors.isNeeded(for: path) { lookBeside() }
             return owner.rootChanged()
         }
         if case .entry(let event) = change, case .attributes = event.change { return }

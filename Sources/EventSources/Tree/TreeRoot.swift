@@ -41,6 +41,9 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// A folder and its path, as long as no folder is moved.
     var lastPlace: (folder: FileTree.Reference, path: [UInt8])?
     private(set) var anchor: PathAnchor?
+    /// The way of the path, where it leads through a link.
+    var rootLink: LinkAnchors?
+    var mountedFile: FileWatch?
     var anchorFailure: SystemError?
     private(set) var isOver = false
     /// Everything was listed once, which is where the source begins; or the tree is as it was handled before, and the
@@ -117,7 +120,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
     var exchanged: Set<Exchange> = []
     private(set) lazy var due = DueFiles(
         hub: hub, path: { [weak self] in self?.duePath($0) }, unchanged: { [owner] in owner.unchanged },
-        follows: { [owner] in owner.followsLinks }, pause: { [owner] in owner.pauseOfWriters },
+        follows: { [owner, path] in owner.followsLinks || $0.count == path.count },
+        pause: { [owner] in owner.pauseOfWriters },
         beside: { [owner] work, then in
             owner.beside { () throws(SystemError) in
                 work()
@@ -155,6 +159,8 @@ final class TreeRoot: WatchedPath, TreeObserver {
         if owner.polls { return [] }
         var all = anchor?.watches ?? []
         all.formUnion(due.watchNumbers)
+        if let rootLink { all.formUnion(rootLink.watches) }
+        if let file = mountedFile?.watch { all.insert(file) }
         for link in links.all.values { if let anchors = link.anchors { all.formUnion(anchors.watches) } }
         return all
     }
@@ -228,12 +234,14 @@ final class TreeRoot: WatchedPath, TreeObserver {
     func armAnchor() {
         if owner.polls {
             anchor?.disarm()
+            leaveElsewhere()
             anchorFailure = nil
             return
         }
         do throws(SystemError) {
             let isFile = tree.root.map { !tree.isFolder($0) } ?? true
             _ = try anchor?.arm(isFile ? mask : [])
+            try watchElsewhere()
             anchorFailure = nil
         } catch {
             anchorFailure = error
@@ -251,6 +259,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
             hub.remove(self)
             if isArming { hub.endArming() }
         }
+        leaveElsewhere()
         anchor?.disarm()
         anchor = nil
     }

@@ -20,6 +20,8 @@ final class AdoptedRun: OngoingRun {
     private var isFound = false
     /// It had ended before it was found.
     private var hadEnded = false
+    /// While watchd was down nobody kept the other end of its output.
+    private var wasUnread = false
     /// Its descriptors in the service manager's store.
     private var keptNames: [KeptDescriptor] = []
 
@@ -44,6 +46,8 @@ final class AdoptedRun: OngoingRun {
     func begin(pidfd: consuming FileDescriptor?, output: consuming FileDescriptor?) {
         leaf = environment.containment.living(request.run)
         if let leaf { environment.containment.restore(definition.contract.resources, on: leaf, of: definition.name) }
+        usage.lacksBeginning = isWritingToWatchd
+        wasUnread = isWritingToWatchd && output.number == nil
         if pidfd.number != nil { keptNames.append(.pidfd(request.run)) }
         if let output {
             keptNames.append(.output(request.run))
@@ -122,6 +126,10 @@ final class AdoptedRun: OngoingRun {
 
     // MARK: Output
 
+    private var isWritingToWatchd: Bool {
+        definition.isCommand && (definition.standardOutput == .journal || definition.standardError == .journal)
+    }
+
     /// Another end of the pipe that it writes into: with none it would die of SIGPIPE. Only a pipe that watchd made,
     /// and not what was inherited or named.
     private func findOutput() -> FileDescriptor? {
@@ -137,7 +145,6 @@ final class AdoptedRun: OngoingRun {
         output = OutputCapture(
             descriptor, of: request.run, whose: definition.name, fields: request.run.logFields(of: definition),
             environment)
-        usage.lacksBeginning = true
         environment.send(.runUsed(request.run, usage))
     }
 
@@ -178,7 +185,7 @@ final class AdoptedRun: OngoingRun {
     }
 
     /// The end of the run, as far as it is known. A kill of watchd with all its processes, as by `systemctl kill`, says
-    /// nothing of the run. One of several commands that succeeded may have been any of them.
+    /// nothing of the run, nor does a signal (or, of a shell, its status) that it gets because watchd was killed. One of several commands that succeeded may have been any of them.
     private func judged(_ exit: Exit?) -> (exit: Exit?, reason: String?) {
         // Of what a service manager does, only a condition is a process of watchd.
         if isFound, definition.isDoneByManager, !definition.conditions.commands.isEmpty {
@@ -187,6 +194,9 @@ final class AdoptedRun: OngoingRun {
         guard let exit else { return (nil, "watchd was restarted while it ran, and how it ended is not known") }
         if hadEnded, case .signaled(let number) = exit, [SIGKILL, SIGTERM].contains(number) {
             return (nil, "ended by \(LinuxSignal.name(number)) while watchd was down")
+        }
+        if hadEnded, wasUnread, [.signaled(SIGPIPE), .exited(128 + SIGPIPE)].contains(exit) {
+            return (nil, "ended by SIGPIPE while watchd was down, as nobody read its output")
         }
         let count = definition.commandCount
         // The end of an `ExecCondition=` says nothing of the run.

@@ -1,0 +1,58 @@
+import LinuxSystem
+
+/// Changes of the root that do not show in the folder it stands in: of what a link leads to, and of a file that is
+/// mounted by itself. They are found by a look at it.
+extension TreeRoot {
+    func watchElsewhere() throws(SystemError) {
+        watchMountedFile()
+        guard LinkAnchors.isNeeded(for: path) else {
+            rootLink?.disarm()
+            rootLink = nil
+            return
+        }
+        let link =
+            rootLink
+            ?? LinkAnchors(path, hub: hub, mask: maskElsewhere, beside: { [weak self] in self?.whenAnswered($0) }) {
+                [weak self] in self?.changedElsewhere($0)
+            }
+        rootLink = link
+        link.follow()
+        if let failure = link.failure, failure.leavesUnwatched { throw failure }
+    }
+
+    func leaveElsewhere() {
+        rootLink?.disarm()
+        mountedFile?.cancel()
+        (rootLink, mountedFile) = (nil, nil)
+    }
+
+    private var maskElsewhere: InotifyMask { mask.intersection([.closedAfterWriting, .modified, .attributes]) }
+
+    private func watchMountedFile() {
+        mountedFile?.cancel()
+        mountedFile = nil
+        guard let status = try? Linux.lstat(path), status.kind != .folder, Linux.isMountPoint(path) else { return }
+        // One that is gone by now is reported by its mount.
+        mountedFile = (try? Linux.open(path, [.pathOnly]))?.use { file in
+            FileWatch(file, maskElsewhere.union(.attributes), hub: hub) { [weak self] in self?.changedElsewhere($0) }
+        }
+    }
+
+    private func changedElsewhere(_ change: FolderEvent.Change) {
+        guard !isOver else { return }
+        if case .modified = change {
+            guard let root = tree.root, !tree.isFolder(root) else { return }
+            return observe(
+                FolderEvent(change: change, watch: 0, name: [], isFolder: false), in: FileTree.holder, from: nil)
+        }
+        lookBeside()
+    }
+
+    private func whenAnswered(_ then: @escaping () -> Void) {
+        owner.beside { [path] () throws(SystemError) in
+            _ = try? Linux.stat(path)
+        } then: { [weak self] _ in
+            if let self, !isOver { then() }
+        }
+    }
+}
