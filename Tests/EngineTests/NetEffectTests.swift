@@ -54,8 +54,17 @@ struct NetEffectTests {
         #expect(net("renamed log>log.1", "created log", "written log") == ["renamed:log>log.1", "created:logx2"])
     }
 
-    @Test func thingsThatChangePlacesAreTwoRenames() {
-        #expect(net("renamed a>t", "renamed b>a", "renamed t>b") == ["renamed:b>a", "renamed:a>bx2"])
+    /// Told one after the other, two renames would say that one thing is at both places.
+    @Test func ofThingsThatChangePlacesOneIsWritten() {
+        #expect(net("renamed a>t", "renamed b>a", "renamed t>b") == ["renamed:b>a!", "written:bx2"])
+    }
+
+    /// A rename that would be told behind what stands at its old path by now.
+    @Test func aRenameThatGoesOnWhenItsOldPathIsTakenIsWrittenAtBoth() {
+        #expect(net("renamed log>log.1", "created log", "written log.1") == ["written:log", "written:log.1x2"])
+        #expect(net("renamed log>log.1", "created log", "renamed log.1>log.2") == ["written:log", "written:log.2x2"])
+        #expect(net("renamed a>b", "renamed c>a", "renamed b>d") == ["renamed:c>a!", "written:dx2"])
+        #expect(net("renamed log>log.1", "written log.1") == ["renamed:log>log.1x2"])
     }
 
     @Test func whatARenameReplacedIsToldWhenItMovesOn() {

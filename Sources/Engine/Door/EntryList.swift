@@ -166,8 +166,23 @@ package struct EntryList: Sendable {
             // A change of the content, which nobody asks for, does not undo one of the attributes.
             let isKept = fact.change != .deleted && NetEffect.chosen(first, by: events) == nil
             let result = isKept && waiting.change == .attributes ? waiting : first
-            put(result, event, count: older.count + event.count, events, &change)
+            put(untangled(result, events, &change), event, count: older.count + event.count, events, &change)
         }
+    }
+
+    /// A rename that comes to stand behind the entry of what stands at its old path by now. Told in that order it would
+    /// say that this is what has moved: so each path is told by itself.
+    private mutating func untangled(_ result: PathFact, _ events: PathEvents, _ change: inout Change) -> PathFact {
+        guard result.change == .renamed, let oldPath = result.oldPath, let slot = slot(at: oldPath),
+            case .path(let waiting) = slots[slot].fact
+        else { return result }
+        let told = waiting.after(result.kind).flatMap { NetEffect.chosen($0, by: events) }
+        if let told {
+            replace(slot, slots[slot].telling(.path(told), count: slots[slot].count))
+        } else {
+            change.annulled += remove(slot).count
+        }
+        return NetEffect.written(result)
     }
 
     private mutating func addRename(
@@ -193,6 +208,7 @@ package struct EntryList: Sendable {
             } else {
                 count += older.count
             }
+            if moved.change == .renamed { result = untangled(result, events, &change) }
         } else if left[oldPath] != nil {
             result = NetEffect.written(rename)
         }
@@ -316,12 +332,17 @@ extension EntryList {
     mutating func replaceLast(where replacement: (Event) -> Event?) -> Bool {
         for slot in slots.indices.reversed() where slots[slot].count > 0 {
             guard let event = replacement(slots[slot]) else { continue }
-            deliveries += event.count - slots[slot].count
-            bytes += event.load.bytes - slots[slot].load.bytes
-            slots[slot] = event
+            replace(slot, event)
             return true
         }
         return false
+    }
+
+    /// Of the same path.
+    private mutating func replace(_ slot: Int, _ event: Event) {
+        deliveries += event.count - slots[slot].count
+        bytes += event.load.bytes - slots[slot].load.bytes
+        slots[slot] = event
     }
 
     // MARK: Event by event

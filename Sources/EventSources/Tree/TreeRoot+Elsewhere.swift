@@ -31,7 +31,7 @@ extension TreeRoot {
     private func watchMountedFile() {
         mountedFile?.cancel()
         mountedFile = nil
-        guard let status = try? Linux.lstat(path), status.kind != .folder, Linux.isMountPoint(path) else { return }
+        guard let status = try? Linux.lstat(path), status.kind == .regular, Linux.isMountPoint(path) else { return }
         // One that is gone by now is reported by its mount.
         mountedFile = (try? Linux.open(path, [.pathOnly]))?.use { file in
             FileWatch(file, maskElsewhere.union(.attributes), hub: hub) { [weak self] in self?.changedElsewhere($0) }

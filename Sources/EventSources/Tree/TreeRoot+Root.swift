@@ -15,6 +15,8 @@ extension TreeRoot {
             return owner.rootChanged()
         }
         if case .entry(let event) = change, case .attributes = event.change { return }
+        // It may lead to a file system that hangs.
+        if rootLink != nil || LinkAnchors.isNeeded(for: path) { return lookBeside() }
         armAnchor()
         lookAtRoot()
         // A file that came needs more of its folder than one that was waited for.
