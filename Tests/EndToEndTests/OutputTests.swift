@@ -11,6 +11,23 @@ import Testing
 
         """
 
+    @Test func theOutputOfTheLastAttemptStaysWhenNoOtherComes() throws {
+        let text = """
+            [Custom again]
+            Exec=/bin/sh -c 'echo "try $WATCHD_ATTEMPT of $WATCHD_DATA"; exit $WATCHD_DATA'
+            Retry=3
+            RetrySec=1h
+
+            """
+        try Watchd.run(text) { watchd in
+            #expect(try watchd.control("run", "--wait", "again", "--data", "0").code == 0)
+            #expect(try watchd.control("run", "again", "--data", "9").code == 0)
+            try wait(for: "its first attempt to fail") { try watchd.control("output", "again").text == "try 1 of 9\n" }
+            #expect(try watchd.control("cancel", "2").code == 0)
+            for target in ["2", "again"] { #expect(try watchd.control("output", target).text == "try 1 of 9\n") }
+        }
+    }
+
     @Test func outputIsReadWhileItIsWritten() throws {
         let text = """
             [Custom job]

@@ -77,7 +77,8 @@ extension Runtime {
         let parameters = ListHistory.Parameters(name: name, limit: 1)
         do throws(ErrorReply) { query = try self.query(parameters) } catch { return done(.failure(error)) }
         let begun = engine.operationViews(queue: nil, handler: query.handler, after: 0, limit: .max).filter {
-            $0.started != nil && (query.source == nil || query.source == $0.origin.description)
+            ($0.started != nil || $0.attempt > 1)
+                && (query.source == nil || query.source == $0.origin.description)
         }
         if let running = begun.last(where: { $0.pid != nil }) ?? begun.last { return done(.success(running.id)) }
         ended(query) { [unowned self] result in

@@ -15,6 +15,8 @@ final class FailedAttempts {
     private var withoutOutput = 0
     private var bytes = 0
 
+    var isEmpty: Bool { views.isEmpty }
+
     func add(_ view: OperationView) {
         var view = view
         view.events = []

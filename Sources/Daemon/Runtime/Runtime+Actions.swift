@@ -6,7 +6,8 @@ import WatchFile
 
 /// The engine's actions are performed here, in the order of its decisions.
 extension Runtime {
-    func perform(_ actions: [Action]) {
+    func perform(_ decided: [Action]) {
+        let actions = attempts.isEmpty ? decided : decided.map(withLastOutput)
         // A start goes first: what is told of it takes a processor too.
         for case .start(let request) in actions { start(request) }
         persistence?.write(actions)
@@ -14,6 +15,15 @@ extension Runtime {
         membersMayHaveChanged(by: actions)
         waitingMayHaveChanged(by: actions)
         sourcesMayBeReady()
+    }
+
+    /// An operation that ends between two attempts ends with the output of the last one.
+    private func withLastOutput(_ action: Action) -> Action {
+        guard case .report(.ended(var view)) = action, [.cancelled, .stopped].contains(view.result),
+            view.started == nil, let output = attempts.output(of: view.id, attempt: view.attempt - 1)
+        else { return action }
+        view.output = output
+        return .report(.ended(view))
     }
 
     /// An action that had to wait for the store.
