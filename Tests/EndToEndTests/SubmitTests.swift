@@ -86,6 +86,19 @@ import Varlink
         }
     }
 
+    @Test func howItWasEndedIsSaidInTheSameWords() throws {
+        try Watchd.run(Self.queues) { watchd in
+            for command in [["--", "sh", "-c", "kill -9 $$"], ["--timeout", "50ms", "--", "sleep", "60"]] {
+                let ends = try ["--wait", "--output"].map { option in
+                    try control(watchd, ["run", "--queue", "ser", option] + command)
+                }
+                let words = ends.map { $0.errorText.split(separator: "FAILED ").last }
+                #expect(words[0] == words[1] && words[0]?.contains("operation") == false, "\(ends)")
+                #expect(ends.map(\.code) == [1, 1], "\(ends)")
+            }
+        }
+    }
+
     @Test func whatCannotRunIsAFailedAttemptWithASentence() throws {
         try Watchd.run(Self.queues) { watchd in
             try watchd.folder.makeFolder("gone")

@@ -38,7 +38,7 @@ struct SubmitVerbTests: VerbTesting {
 
     @Test func eachWishIsPassedOn() throws {
         let (parameters, _) = try asked(
-            "--queue=q", "--key", "k", "--after", "3", "--after", "4,5", "--in", "2h", "--retry", "2", "--timeout",
+            "--queue=q", "--key", "k", "--after", "3", "--after", "4, 5", "--in", "2h", "--retry", "2", "--timeout",
             "9s",
             "--name", "n", "--env", "A=1=2", "--env", "PATH", "--barrier", "--priority", "high", "--", "--odd", "x")
         #expect(parameters?.command == ["--odd", "x"] && parameters?.key == "k" && parameters?.after == [3, 4, 5])
@@ -69,6 +69,11 @@ struct SubmitVerbTests: VerbTesting {
             (["--queue", "q", "--env", "1=2", "x"], "NAME=VALUE"),
             (["--queue", "q", "--env", "NOT_SET_X", "x"], "not set"),
             (["--queue", "q", "--after", "x", "x"], "number of an operation"),
+            (["--queue", "q", "--after", "", "x"], "number of an operation"),
+            (["--queue", "q", "--after", "1,", "x"], "number of an operation"),
+            (["--queue", "q", "--after", "1,,2", "x"], "number of an operation"),
+            (["--queue", "q", "--in", "infinity", "x"], "span that ends"),
+            (["--queue", "q", "--at", "infinity", "x"], "not a time"),
             (["--queue", "q", "--at", "2h", "x"], "not a time"),
             (["--queue", "q", "--at", "2020-01-01", "x"], "passed"),
             (["--queue", "q", "--at", "23:00", "--in", "1h", "x"], "exclude"),

@@ -50,8 +50,7 @@ extension Verb {
                 "--after takes a span here, such as \(text)s, not “\(text)”",
                 help: "an operation is waited for with run --queue QUEUE --after ID")
         }
-        guard let span = try span(option, invocation) else { throw .usage("\(option.rawValue) takes a span that ends") }
-        return (nil, span)
+        return (nil, try finiteSpan(option, invocation))
     }
 
     /// `operation 12: run backup, Sat 21 Nov 02:30`

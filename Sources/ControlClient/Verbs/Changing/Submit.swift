@@ -55,7 +55,7 @@ extension Verb {
         try following.print(session)
         let end = try session.end(of: id)
         guard let result = end.result else { return .failed }
-        let text = Submit.Reply(operation: id, result: result, exitStatus: end.exitStatus, reason: end.reason)
+        let text = Submit.Reply(operation: id, result: result, exitStatus: end.exitStatus, reason: end.endReason)
         session.remark(ended(text).rendered(coloured: session.screen.isColoured) + "\n")
         return code(result, end.exitStatus)
     }
@@ -108,7 +108,7 @@ extension Verb {
             throw .usage("--requires is about the operations of --after, and there is none")
         }
         parameters.at = try plannedTime(invocation, session)
-        parameters.inUsec = try span(.delay, invocation)
+        parameters.inUsec = try finiteSpan(.delay, invocation)
         parameters.timeoutUsec = try span(.timeout, invocation)
         parameters.retry = try invocation.number(.retries)
         parameters.barrier = invocation.has(.barrier) ? true : nil
@@ -149,7 +149,7 @@ extension Verb {
 
     private static func after(_ invocation: Invocation) throws(Failure) -> [Int]? {
         var ids: [Int] = []
-        for word in (invocation.values[.after] ?? []).flatMap({ $0.split { $0 == "," || $0 == " " } }) {
+        for word in (invocation.values[.after] ?? []).flatMap(listed) {
             guard let id = Int(word), id > 0 else {
                 throw .usage("--after takes the number of an operation, not “\(word)”")
             }
@@ -158,8 +158,24 @@ extension Verb {
         return ids.isEmpty ? nil : ids
     }
 
+    /// The parts of a list with commas, spaces or both between them; an empty one where nothing stands.
+    private static func listed(_ text: String) -> [Substring] {
+        text.split(separator: ",", omittingEmptySubsequences: false).flatMap {
+            let words = $0.split(separator: " ")
+            return words.isEmpty ? [""] : words
+        }
+    }
+
     /// In microseconds.
-    static func span(_ option: Option, _ invocation: Invocation) throws(Failure) -> Int? {
+    /// - Throws: a usage error where the span never ends: nothing would be started.
+    static func finiteSpan(_ option: Option, _ invocation: Invocation) throws(Failure) -> Int? {
+        guard invocation.has(option) else { return nil }
+        guard let span = try span(option, invocation) else { throw .usage("\(option.rawValue) takes a span that ends") }
+        return span
+    }
+
+    /// In microseconds; `nil` where none is given, or one that never ends.
+    private static func span(_ option: Option, _ invocation: Invocation) throws(Failure) -> Int? {
         guard let span = try invocation.span(option), span != .infinity else { return nil }
         return Int(clamping: min(span.microseconds, UInt64(Int.max / 2)))
     }
