@@ -104,6 +104,7 @@ extension Failure {
             details = diagnostics
             exitCode = .badWatchFile
         case .wouldDeadlock(let chain): details = chain
+        case .notPermitted: exitCode = .permissionDenied
         default: break
         }
     }
@@ -154,7 +155,7 @@ extension Failure {
                 "what it had accepted before: watchctl history, and watchctl operations after the next start"
             )
         case .notSupported(let what): ("not supported by this version: \(what)", nil)
-        case .refused(let reason): (reason, nil)
+        case .refused(let reason), .notPermitted(let reason): (reason, nil)
         case .tooSlow:
             (
                 "watchd has cut this client off because it did not read",

@@ -125,6 +125,12 @@ extension Manager {
         # This version cannot do it.
         error NotSupported (what: string)
 
+        # Others may ask for it, and this client may not.
+        error NotPermitted (
+          # A sentence.
+          reason: string
+        )
+
         # What is asked for cannot be taken in as it is.
         error Refused (
           # A sentence.

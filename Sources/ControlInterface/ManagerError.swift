@@ -39,6 +39,8 @@ package enum ManagerError: Error, Hashable, Sendable {
     case notUp(name: String, reason: String)
     case draining
     case notSupported(what: String)
+    /// Others may ask for it, and this client may not; `reason` is a sentence.
+    case notPermitted(reason: String)
     /// The request cannot be accepted as it is; `reason` is a sentence.
     case refused(reason: String)
     /// The last reply of a `Follow` whose client does not read.
@@ -93,6 +95,7 @@ package enum ManagerError: Error, Hashable, Sendable {
             Self.make("NotUp", ["name": .string(name), "reason": .string(reason)])
         case .draining: Self.make("Draining")
         case .notSupported(let what): Self.make("NotSupported", ["what": .string(what)])
+        case .notPermitted(let reason): Self.make("NotPermitted", ["reason": .string(reason)])
         case .refused(let reason): Self.make("Refused", ["reason": .string(reason)])
         case .tooSlow: Self.make("TooSlow")
         }
@@ -139,6 +142,7 @@ package enum ManagerError: Error, Hashable, Sendable {
         case "NotUp": self = .notUp(name: text("name"), reason: text("reason"))
         case "Draining": self = .draining
         case "NotSupported": self = .notSupported(what: text("what"))
+        case "NotPermitted": self = .notPermitted(reason: text("reason"))
         case "Refused": self = .refused(reason: text("reason"))
         case "TooSlow": self = .tooSlow
         default: return nil

@@ -104,7 +104,7 @@ struct DescriptionTests {
         .notSuspended(name: "a"), .notCustom(name: "a"), .takesNoPaths(name: "a"), .needsDescriptor(handler: "a"),
         .notSupervised(name: "process/a"),
         .notUp(name: "process/a", reason: "exit 3 after 2s"), .draining,
-        .notSupported(what: "plan"), .refused(reason: "a NUL"), .tooSlow,
+        .notSupported(what: "plan"), .notPermitted(reason: "only root"), .refused(reason: "a NUL"), .tooSlow,
     ]
 
     /// A blank line ends a comment: each member's stands directly above it.

@@ -64,14 +64,14 @@ struct SubmitByUsersTests {
     @Test func nothingInTheCallMakesItSomebodyElse() throws {
         try Watchd.run(Self.queues, prepare: Self.program) { watchd in
             let named = try run(watchd.folder, ["run", "--queue", "open", "--user", "root", "--wait", "id", "-u"])
-            #expect(named.code == 1 && named.errorText.contains("only root and the group watchd"), "\(named)")
+            #expect(named.code == 4 && named.errorText.contains("only root and the group watchd"), "\(named)")
             let told = try run(
                 watchd.folder,
                 ["run", "--queue", "open", "--env", "USER=root", "--env", "HOME=/root", "--wait", "id", "-un"])
             #expect(told.text == "nobody\n", "\(told)")
             for words in [["--barrier"], ["--priority", "very-high"]] {
                 let end = try run(watchd.folder, ["run", "--queue", "open"] + words + ["--", "true"])
-                #expect(end.code == 1 && end.errorText.contains("before others"), "\(end)")
+                #expect(end.code == 4 && end.errorText.contains("before others"), "\(end)")
             }
             #expect(try run(watchd.folder, ["run", "--queue", "open", "--priority", "low", "true"]).code == 0)
         }

@@ -136,7 +136,7 @@ struct Submission: Sendable {
 
     private static func checkManners(_ fact: CommandFact, _ peer: Peer) throws(ManagerError) {
         guard peer.role != .administrator, fact.isBarrier || fact.priority > .normal else { return }
-        throw .refused(reason: "only root and the group watchd put barriers and higher priorities before others")
+        throw .notPermitted(reason: "only root and the group watchd put barriers and higher priorities before others")
     }
 
     private static func mask(_ mask: Int?) throws(ManagerError) -> UInt32 {
@@ -168,7 +168,7 @@ struct Submission: Sendable {
         let own = Linux.effectiveUserID
         if let name {
             guard peer.role == .administrator else {
-                throw .refused(reason: "only root and the group watchd run commands as another user")
+                throw .notPermitted(reason: "only root and the group watchd run commands as another user")
             }
             guard own == 0 else {
                 throw .refused(reason: "watchd runs as user \(own), not as root, and can run nothing as another user")
