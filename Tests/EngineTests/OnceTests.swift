@@ -68,6 +68,25 @@ struct OnceTests {
         #expect(fixture.story == ["h: line:1", "h: line:1"] && fixture.counters(handler: "h")?[.skipped] == 1)
     }
 
+    @Test func aFailureIsNotTriedAgainWhereAnotherEventHasSucceeded() {
+        let fixture = fixture()
+        fixture.line("f", "1")
+        fixture.endFirst(.exited(1))
+        fixture.line("f", "2")
+        fixture.endFirst()
+        let view = fixture.ended[0]
+        var failed = StoredOperation(
+            id: view.id, handler: view.handler, queue: view.queue, origin: view.origin, submitted: view.submitted)
+        failed.events = view.events
+        guard case .refused(let reason)? = fixture.error(fixture.command(.retry([failed]))) else {
+            Issue.record("it is not refused")
+            return
+        }
+        #expect(reason.hasPrefix("handler h has run, and Once= ") && reason.contains("“watchctl forget 1”"))
+        #expect(fixture.engine.retryObstacle(handler: "h", queue: "q") == "Once=: h has run")
+        #expect(fixture.story.count == 2)
+    }
+
     @Test func aRunByHandIgnoresTheMark() {
         let fixture = fixture()
         fixture.line("f", "1")

@@ -18,21 +18,21 @@ extension Engine {
             }
             guard var target = target(handler: stored.handler) else { throw .noSuchName(stored.handler, nearest: nil) }
             if let queue = queues.index(of: stored.queue), !queues[queue].isRemoved { target.queue = queue }
+            guard !handlers[target.handler].isOnceDone else {
+                throw .refused(
+                    "handler \(stored.handler) has run, and Once= lets no event start it again; "
+                        + "“watchctl run \(stored.handler)” does, “watchctl forget \(stored.id)” drops the failure")
+            }
             drafts.append((stored, target))
         }
         try checkDescriptors(drafts.map(\.target.handler))
         try checkRoom(for: drafts)
         var ids: [UInt64] = []
-        var refusal: Reply = .operations([])
         for (stored, target) in drafts {
-            if handlers[target.handler].isOnceDone {
-                refusal = .refused(.skipped, reason: "Once=: \(stored.handler) has run")
-                continue
-            }
             ids.append(again(stored, target))
             actions.append(.store(.retried(stored.id, by: ids[ids.count - 1])))
         }
-        reply(token, ids.isEmpty ? refusal : .operations(ids), isSafe: false)
+        reply(token, .operations(ids), isSafe: false)
     }
 
     /// Why a failed operation could not be tried again, as far as the watch file and its handler say; `nil`: it could.

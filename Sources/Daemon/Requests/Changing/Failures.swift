@@ -8,8 +8,8 @@ extension Runtime {
     func retry(_ target: FailedTarget, _ done: @escaping Request.Completion) {
         failures(target, limit: Manager.maximumRetried, done) { [unowned self] failures, more in
             if let lost = failures.first(where: { !$0.hasAllEvents }) {
-                let what = "a retry of operation \(lost.id), whose events are no longer kept"
-                return done(.of(.notSupported(what: what)))
+                let reason = "the events of operation \(lost.id) are no longer kept, so it cannot be tried again"
+                return done(.of(.refused(reason: reason)))
             }
             tryAgain(failures, more, done)
         }
