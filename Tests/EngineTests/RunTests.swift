@@ -136,6 +136,7 @@ struct RunTests {
         #expect(fixture.signals == ["1 SIGTERM none", "1 SIGKILL none"] && fixture.running.count == 1)
         fixture.endFirst()
         #expect(fixture.results == ["h failed"])
+        #expect(fixture.ended.first?.reason == "timed out after 1s, left to end by itself (KillMode=none)")
     }
 
     @Test func whatIsInTimeIsNeverSignalled() {

@@ -110,8 +110,8 @@ extension Engine {
         switch run.ending {
         case .timedOut:
             let span = run.definition.value.timeout
-            return Verdict(
-                result: .failed, reason: "\(CompletionFact.timedOut)\(span)\(run.isKilled ? ", killed" : "")")
+            let end = run.isLeftAlone ? ", left to end by itself (KillMode=none)" : run.isKilled ? ", killed" : ""
+            return Verdict(result: .failed, reason: "\(CompletionFact.timedOut)\(span)\(end)")
         case .cancelled:
             let when = run.isEndedUnbegun && exit == nil ? "before it ran" : "while it ran"
             return Verdict(result: .cancelled, reason: "cancelled \(when)")
