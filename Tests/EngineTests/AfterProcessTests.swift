@@ -127,6 +127,9 @@ import WatchFile
         #expect(names(fixture) == ["db"])
         let web = fixture.engine.sourceViews.first { $0.id.name == "web" }
         #expect(web?.condition == .waiting("process/app, which is not ready (After=process/app)"))
+        let why = fixture.engine.explain(process: "web")
+        #expect(why?.map(\.code) == [.dependency])
+        #expect(why?.first?.sentence == "process/app, which is not ready (After=process/app)")
         ready(fixture, "db")
         #expect(names(fixture) == ["db", "app"])
         ready(fixture, "app")

@@ -155,7 +155,10 @@ extension Engine {
                 Explanation(time: view.lastEndTime, code: .ended, sentence: "before: \($0)", section: section)
             }
             let who = supervision.copies.count > 1 ? "copy \(view.copy): " : ""
-            let now = Explanation(code: view.code, sentence: who + sentence(view), section: section)
+            let isFirst = view.stage == .down && view.isWanted && view.lastEnd == nil
+            let wait = isFirst ? supervisor.firstWait(of: source) : nil
+            let now = Explanation(
+                code: wait == nil ? view.code : .dependency, sentence: who + (wait ?? sentence(view)), section: section)
             return [end, now].compactMap { $0 }
         }
     }

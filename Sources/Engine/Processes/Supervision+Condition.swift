@@ -48,10 +48,14 @@ extension Supervisor {
     /// The condition of a source, or what its first start waits for.
     func condition(of source: Int, _ supervision: Supervision, at now: Moment) -> SourceCondition {
         let condition = supervision.condition(at: now)
-        guard delayed.contains(source), case .opening = condition, let name = unready(before: source) else {
-            return condition
-        }
-        return .waiting("process/\(name), which is not ready (After=process/\(name))")
+        guard case .opening = condition, let wait = firstWait(of: source) else { return condition }
+        return .waiting(wait)
+    }
+
+    /// The process that its first start waits for, as a sentence; `nil`: none.
+    func firstWait(of source: Int) -> String? {
+        guard delayed.contains(source), let name = unready(before: source) else { return nil }
+        return "process/\(name), which is not ready (After=process/\(name))"
     }
 }
 
