@@ -68,6 +68,15 @@ struct SuspensionTests {
         #expect(fixture.running == ["h: line:2"])
     }
 
+    @Test func howLongItIsSuspendedIsExplained() {
+        let fixture = fixture()
+        suspend(fixture, "q", forSeconds: 3600)
+        fixture.advance(seconds: 60)
+        suspend(fixture, "q")
+        let steps = fixture.engine.explain(queue: "q") ?? []
+        #expect(steps.map(\.sentence) == ["suspended by me, “test”, 59min more", "suspended by me, “test”"])
+    }
+
     @Test func suspensionsAreCounted() {
         let fixture = fixture(isQueueSuspended: true)
         suspend(fixture, "queue/q")

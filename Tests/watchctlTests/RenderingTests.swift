@@ -170,6 +170,14 @@ struct RenderingTests {
                 """)
     }
 
+    @Test func untilWhenASourceIsSuspendedIsShown() throws {
+        var source = Samples.plainSource
+        (source.state, source.suspended, source.suspendedBy) = (.suspended, 1, [Samples.suspension])
+        #expect(try text(Lists(screen: screen()).sources([source])).contains("  suspended until 11:00  "))
+        source.suspended = 2
+        #expect(try text(Lists(screen: screen()).sources([source])).contains("  suspended 2x  "))
+    }
+
     @Test func aTimerThatNeverElapsesSaysSo() throws {
         var timer = ListSources.Source(
             name: "timer/a", kind: "timer", state: .armed, required: false, handlers: ["a"], counters: Samples.counters)

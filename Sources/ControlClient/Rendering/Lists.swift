@@ -202,9 +202,15 @@ struct Lists {
         switch source.state {
         case .armed: Styled("armed", .green)
         case .failed: Styled("FAILED", .red)
-        case .suspended: Styled(source.suspended > 1 ? "suspended \(source.suspended)x" : "suspended", .yellow)
+        case .suspended: suspended(source)
         case .waiting, .held, .closed: Styled(source.state.rawValue, .yellow)
         }
+    }
+
+    private func suspended(_ source: ListSources.Source) -> Styled {
+        if source.suspended > 1 { return Styled("suspended \(source.suspended)x", .yellow) }
+        let until = source.suspendedBy.last?.until.map { " until \(screen.until($0))" } ?? ""
+        return Styled("suspended\(until)", .yellow)
     }
 
     func state(of queue: ListQueues.Queue) -> Styled {

@@ -112,9 +112,7 @@ extension Engine {
         let section = "queue/\(state.definition.name)"
         var steps: [Explanation] = []
         for suspension in state.suspensions {
-            let reason = suspension.reason.map { ", “\($0)”" } ?? ""
-            steps.append(
-                Explanation(code: .suspended, sentence: "suspended by \(suspension.by)\(reason)", section: section))
+            steps.append(Explanation(code: .suspended, sentence: sentence(suspension), section: section))
         }
         if let measure = state.fullness {
             let sentence =
@@ -126,6 +124,13 @@ extension Engine {
         steps += rest(of: state.waiting + state.running, named: live.count, section) + orphans
         if steps.isEmpty { steps.append(Explanation(code: .idle, sentence: "nothing waits or runs", section: section)) }
         return steps
+    }
+
+    /// `suspended by root, “a new disk”, 59min more`.
+    package func sentence(_ suspension: Suspension) -> String {
+        let reason = suspension.reason.map { ", “\($0)”" } ?? ""
+        let left = suspension.resumesAt.map { ", \(SpanText.remaining($0 - now.boottime)) more" } ?? ""
+        return "suspended by \(suspension.by)\(reason)\(left)"
     }
 
     /// An explanation names only the oldest operations; one step counts the others.

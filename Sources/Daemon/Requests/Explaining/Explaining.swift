@@ -95,10 +95,8 @@ extension Runtime {
     }
 
     func suspended(_ id: SourceID) -> [Explanation] {
-        (engine.sourceViews(of: [id]).first?.suspensions ?? []).map { suspension in
-            let reason = suspension.reason.map { ", “\($0)”" } ?? ""
-            let sentence = "suspended by \(suspension.by)\(reason)"
-            return Explanation(code: .suspended, sentence: sentence, section: id.description)
+        (engine.sourceViews(of: [id]).first?.suspensions ?? []).map {
+            Explanation(code: .suspended, sentence: engine.sentence($0), section: id.description)
         }
     }
 
