@@ -351,6 +351,18 @@ import WatchFile
         #expect(fixture.story.last == "@command: more")
     }
 
+    @Test func oneWithATimeWhoseQueueIsGoneHasItsTimeStill() throws {
+        let fixture = EngineFixture(Self.configuration)
+        submit(fixture, "con", fact("later"), delay: 3_600_000_000)
+        let due = try #require(fixture.engine.operation(1)?.notBefore)
+        var without = Self.configuration
+        without.queues.removeAll { $0.name == "con" }
+        let state = DurableTests.state(fixture.writes, ended: fixture.ended)
+        let again = EngineFixture(without, restoring: state)
+        #expect(again.engine.operation(1)?.waitReason == .orphaned && again.engine.operation(1)?.notBefore == due)
+        #expect(again.engine.explain(operation: 1)?.last?.sentence.hasSuffix("; and for its time, 1h more") == true)
+    }
+
     @Test func aFailedOneRunsAgainAsItWas() throws {
         let fixture = EngineFixture(Self.configuration)
         submit(fixture, "con", fact("a") { ($0.retries, $0.key) = (1, [3]) })

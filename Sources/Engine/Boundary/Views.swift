@@ -534,6 +534,10 @@ extension Engine {
         view.trace = traces.trace(of: list.events)
         (view.isDurable, view.isStored) = (orphan.isDurable, true)
         view.isRedelivered = orphan.isRedelivered || list.events.contains(where: \.isRepeated)
+        if case .command(let fact) = orphan.events.last?.fact, let time = fact.notBefore, time > now.realtime {
+            view.notBefore = time
+            view.waitingFor? += "; and for its time, \(SpanText.remaining(time - now.realtime)) more"
+        }
         return view
     }
 }
