@@ -476,6 +476,8 @@ struct VerbTests: VerbTesting {
             ),
             (ManagerError.wouldDeadlock(chain: ["a"]).reply, .failed, "refused", "another queue"),
             (ManagerError.draining.reply, .failed, "is stopping", nil),
+            (ManagerError.refused(reason: "a NUL").reply, .failed, "a NUL", nil),
+            (ManagerError.notPermitted(reason: "only root").reply, .permissionDenied, "only root", nil),
         ] as [(ErrorReply, ExitCode, String, String?)])
     func errorsSayWhatHappenedAndWhatHelps(error: ErrorReply, code: ExitCode, message: String, help: String?) throws {
         let failure = try #require(try run(["reload"]) { _ in .error(error) }.failure)
