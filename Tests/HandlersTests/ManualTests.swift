@@ -25,7 +25,11 @@ struct ManualTests {
 
     @Test func everyVariableIsInIt() {
         let names = Self.names("Ev")
-        for (name, _) in ChildEnvironment.scalars { #expect(names.contains(name), "\(name)") }
+        for (name, specifier) in ChildEnvironment.scalars {
+            #expect(names.contains(name), "\(name)")
+            // The check of watch files proposes it.
+            #expect([nil, name].contains(specifier.foreignVariable))
+        }
         let acquired = SemaphoreDefinition.variable("name")
         #expect(names.contains(acquired))
         let others: Set<String> = ["WATCHD_PART", "WATCHD_INSTANCE", "WATCHD_WORKER", acquired]

@@ -153,10 +153,11 @@ extension Checker {
     mutating func checkScripts() {
         for handler in handlers {
             for command in handler.conditions + handler.commands {
-                for text in CodeCheck.foreignText(in: command.items) {
+                for (text, variable) in CodeCheck.foreignText(in: command.items) {
+                    let use = variable.map { "use \"$\($0)\", or " } ?? ""
                     problems.error(
-                        "\(text.shown) becomes part of a program text here, and a file name must never become code: "
-                            + "use \"$WATCHD_PATH\" or its like, or pass it as an argument after the text", at: text)
+                        "\(text.shown) becomes part of a program text here, and what others choose must never become "
+                            + "code: \(use)pass it as an argument after the text", at: text)
                 }
             }
         }

@@ -6,10 +6,12 @@
 enum CodeCheck {
     private typealias Item = CommandText.Item
 
-    /// The pieces of the command that are both chosen by others and code.
-    static func foreignText(in items: [CommandText.Item]) -> [SourceText] {
+    /// The pieces of the command that are both chosen by others and code, with the variables that hold the same.
+    static func foreignText(in items: [CommandText.Item]) -> [(text: SourceText, variable: String?)] {
         guard items.contains(where: { $0.foreignText != nil }) else { return [] }
-        return codeIndices(in: items).compactMap { items[$0].foreignText }
+        return codeIndices(in: items).compactMap { index in
+            items[index].foreignText.map { ($0, items[index].foreignSpecifier?.foreignVariable) }
+        }
     }
 
     /// The words that a program of the command reads as code, in their order.

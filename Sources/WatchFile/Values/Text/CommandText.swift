@@ -25,6 +25,9 @@ struct CommandText {
             case .template: specifiers.first { $0.specifier.isForeignText }?.text
             }
         }
+
+        /// The first of the word; of `%@` none.
+        var foreignSpecifier: Specifier? { specifiers.lazy.map(\.specifier).first(where: \.isForeignText) }
     }
 
     /// Never empty.

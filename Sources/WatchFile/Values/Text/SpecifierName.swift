@@ -38,6 +38,26 @@ extension Specifier {
 
     static let longestName = acquiredPrefix.utf8.count + 64
 
+    /// The variable of the environment with the same text, of those that must never be run as code; `nil`: none.
+    package var foreignVariable: String? {
+        switch self {
+        case .path: "WATCHD_PATH"
+        case .oldPath: "WATCHD_OLD_PATH"
+        case .line: "WATCHD_LINE"
+        case .peer: "WATCHD_PEER"
+        case .reason: "WATCHD_REASON"
+        case .outcome: "WATCHD_OUTCOME"
+        case .unit: "WATCHD_UNIT"
+        case .object: "WATCHD_OBJECT"
+        case .problem: "WATCHD_PROBLEM"
+        case .action: "WATCHD_ACTION"
+        case .lastComponent, .relativePath, .capture, .folder, .source, .handler, .queue, .operation, .kind, .event,
+            .data, .signal, .pid, .exitStatus, .result, .time, .scheduled, .attempt, .count, .ofHandler, .unitState,
+            .host, .acquired:
+            nil
+        }
+    }
+
     /// Text that whoever caused the event chose, or that may name a file: it must never be run as code.
     var isForeignText: Bool {
         switch self {
