@@ -24,7 +24,7 @@ extension WatchFile {
         _ texts: [WatchFileText], context: LoadContext, withDefaults: Bool
     ) -> [SectionListing] {
         var problems = Problems()
-        let sections = readSections(of: texts, zones: context.zoneNames, problems: &problems)
+        let sections = readSections(of: texts, context: context, problems: &problems)
         let merged = SectionMerger.merge(sections, problems: &problems)
         let following = withDefaults ? FollowingDefaults(merged, context) : nil
         return merged.sections.map { section in

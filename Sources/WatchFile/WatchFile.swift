@@ -1,5 +1,3 @@
-import Schedule
-
 /// Watch files: text → lines → sections of typed entries → one checked `Configuration`.
 ///
 /// Each step goes on after a mistake, so that all mistakes are told at once, each at its place:
@@ -24,7 +22,7 @@ package enum WatchFile {
     /// Reads the texts, in this order, as one configuration. Pure; never fails but by diagnostics.
     package static func load(_ texts: [WatchFileText], context: LoadContext) -> LoadResult {
         var problems = Problems()
-        let sections = readSections(of: texts, zones: context.zoneNames, problems: &problems)
+        let sections = readSections(of: texts, context: context, problems: &problems)
         let merged = SectionMerger.merge(sections, problems: &problems)
         var checker = Checker(merged, context: context, problems: problems)
         let configuration = checker.check()
@@ -45,7 +43,7 @@ package enum WatchFile {
     }
 
     static func readSections(
-        of texts: [WatchFileText], zones: CalendarExpression.ZoneNames, problems: inout Problems
+        of texts: [WatchFileText], context: LoadContext, problems: inout Problems
     ) -> [SectionText] {
         var sections: [SectionText] = []
         var bases: Set<String> = []
@@ -62,7 +60,7 @@ package enum WatchFile {
             }
             let file = SourceFile(name: text.file, bytes: text.bytes, index: index)
             var reader = SectionReader(
-                file: file, dropInOf: text.dropInOf, budget: maximumSections - sections.count, zones: zones)
+                file: file, dropInOf: text.dropInOf, budget: maximumSections - sections.count, context: context)
             reader.read(into: &problems)
             sections += reader.sections
         }

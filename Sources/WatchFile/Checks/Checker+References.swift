@@ -12,7 +12,7 @@ extension Checker {
             case "Handler", "Members", "After", "Requires", "Finalizer", "OnSuccess", "OnFailure", "OnRetry",
                 "OnChange", "OnFinished", "OnLate", "OnSlow", "OnSilence", "OnSound", "OnProblem", "OnSolved":
                 for name in entry.value?.names ?? [] where !name.string.hasPrefix(HandlerDraft.processPrefix) {
-                    check(name, "handler", among: handlerNames)
+                    checkHandler(name, entry, among: handlerNames)
                 }
             case "Queue", "Target":
                 for name in entry.value?.names ?? [] { check(name, "queue", among: queuesAndAliases) }
@@ -24,6 +24,23 @@ extension Checker {
             }
         }
     }
+
+    /// A process of that name may be what is meant: it is waited for by another word, or not at all.
+    private mutating func checkHandler(_ name: Value.Name, _ entry: Entry, among names: Set<String>) {
+        let process = HandlerDraft.processPrefix + name.string
+        guard !names.contains(name.string),
+            sections.contains(where: { $0.fullName == process && isSupervised($0, allEntries($0)) })
+        else { return check(name, "handler", among: names) }
+        let message = "there is no handler \(name.string)"
+        switch entry.key.name {
+        case "After": problems.error(message, at: name.text, suggestion: process)
+        case "Requires":
+            problems.error("\(message), but a [Process \(name.string)]: write After=\(process)", at: name.text)
+        default: check(name, "handler", among: names)
+        }
+    }
+
+    private func allEntries(_ section: Section) -> Entries { Entries(defaultEntries(section.kind), section.entries) }
 
     private mutating func check(_ name: Value.Name, _ what: String, among names: Set<String>) {
         guard !names.contains(name.string) else { return }

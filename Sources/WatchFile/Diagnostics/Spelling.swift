@@ -9,12 +9,15 @@ package enum Spelling {
     package static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
         let word = Array(word.lowercased().utf8)
         guard !word.isEmpty, word.count <= maximumLength else { return nil }
-        var best: (candidate: String, distance: Int)?
+        var best: (candidate: String, distance: Int, isBegun: Bool)?
         for candidate in candidates {
             let other = Array(candidate.lowercased().utf8)
             guard other.count <= maximumLength, abs(other.count - word.count) <= tolerance(word.count) else { continue }
-            let limit = min(tolerance(min(word.count, other.count)), (best?.distance ?? .max) - 1)
-            if let distance = distance(word, other, upTo: limit) { best = (candidate, distance) }
+            // Of those that are equally far away, the first that begins so, else the first.
+            let isBegun = other.starts(with: word)
+            let mayTie = isBegun && best?.isBegun == false
+            let limit = min(tolerance(min(word.count, other.count)), (best?.distance ?? .max) - (mayTie ? 0 : 1))
+            if let distance = distance(word, other, upTo: limit) { best = (candidate, distance, isBegun) }
         }
         if let best { return best.candidate }
         // A word that was left off half way.

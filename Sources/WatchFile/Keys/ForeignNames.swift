@@ -53,25 +53,48 @@ enum ForeignNames {
         "rpcinterface": "watchd speaks Varlink without a setting", "include": "name the folder when watchd is started",
     ]
 
-    /// Those that mean something else for a process that stays.
-    private static let ofProcess: [String: Translation] = [
-        "ExecStart": .init(key: "Command", text: "Command="), "command": .init(key: "Command", text: "Command="),
-        "Exec": .init(key: "Command", text: "Command="),
-        "Type": .init(key: nil, text: "leave it out: it is up when its program has been executed"),
-        "RestartSteps": .init(key: nil, text: "leave it out: the pause doubles up to RestartMaxDelaySec="),
-        "autostart": .init(key: "Suspended", text: "Suspended=no, or Suspended=yes for autostart=false"),
-        "startretries": .init(key: "RestartMaxDelaySec", text: "RestartMaxDelaySec=, the longest pause"),
-    ]
+    private static let ofProcess = table(process)
+    private static let keys = table(units + timers + runs + others + supervisor + crontab)
 
-    private static let keys: [String: Translation] = {
+    private static func table(_ rows: [Row]) -> [String: Translation] {
         var keys: [String: Translation] = [:]
-        for (names, key, text) in units + timers + runs + others + supervisor + crontab {
+        for (names, key, text) in rows {
             for name in names { keys[name] = Translation(key: key, text: text) }
         }
         return keys
-    }()
+    }
 
     private typealias Row = (names: [String], key: String?, text: String)
+
+    /// Those that mean something else for a process that stays.
+    private static let process: [Row] = [
+        (["ExecStart", "command", "Exec"], "Command", "Command="),
+        (["Type"], nil, "leave it out: it is up when its program has been executed"),
+        (["RestartSteps"], nil, "leave it out: the pause doubles up to RestartMaxDelaySec="),
+        (["autostart"], "Suspended", "Suspended=no, or Suspended=yes for autostart=false"),
+        (["startretries"], "RestartMaxDelaySec", "RestartMaxDelaySec=, the longest pause"),
+        (["Wants", "Requisite", "BindsTo", "PartOf", "Upholds"], "After", "After=process/NAME"),
+        (["Before", "priority"], "After", "After=process/NAME in the [Process] that comes later"),
+        (["ExecStartPre"], "Command", "Command=/bin/sh -c 'BEFORE && exec COMMAND'"),
+        (["ExecStartPost"], nil, "leave it out: a [Handler] with After=process/NAME starts when it is ready"),
+        (["ExecStopPost"], "Handler", "Handler=NAME, which is started at each end"),
+        (["RestartPreventExitStatus"], "SuccessExitStatus", "SuccessExitStatus= beside Restart=on-failure"),
+        (
+            ["TimeoutStartSec", "RuntimeMaxSec", "JobTimeoutSec", "WatchdogSec"], nil,
+            "leave it out: a process that stays has no limit of time"
+        ),
+        (
+            [
+                "AssertPathExists", "ConditionPathIsDirectory", "ConditionFileNotEmpty", "ConditionFileIsExecutable",
+                "ConditionPathExistsGlob", "ConditionDirectoryNotEmpty",
+            ], "Command", "Command=/bin/sh -c 'test … && exec COMMAND'"
+        ),
+        (["RootDirectory", "ChrootDirectory"], "Command", "Command=/usr/sbin/chroot FOLDER COMMAND"),
+        (["CPUAffinity"], "Command", "Command=/usr/bin/taskset -c LIST COMMAND"),
+        (["StandardInputText", "StandardInputData"], nil, "leave it out: Command=/bin/sh -c 'echo TEXT | COMMAND'"),
+        (["MAILTO", "MAILFROM"], "Handler", "Handler=NAME, and Mail=ADDRESS in that [Handler]"),
+        (["SHELL"], nil, "Command=/bin/sh -c '…' where a command needs a shell"),
+    ]
 
     /// systemd.timer(5)
     private static let timers: [Row] = [
@@ -117,7 +140,7 @@ enum ForeignNames {
         (["RestartSteps"], "RetryMaxSec", "leave it out: the pause doubles up to RetryMaxSec="),
         (["RestartPreventExitStatus"], "RetryPreventExitStatus", "RetryPreventExitStatus="),
         (["TimeoutStartSec", "RuntimeMaxSec", "JobTimeoutSec"], "TimeoutSec", "TimeoutSec="),
-        (["TimeoutAbortSec"], "TimeoutStopSec", "TimeoutStopSec="),
+        (["TimeoutAbortSec", "StopTimeoutSec", "StopTimeout"], "TimeoutStopSec", "TimeoutStopSec="),
         (["SendSIGKILL"], "TimeoutStopSec", "TimeoutStopSec=infinity for SendSIGKILL=no"),
         (["WatchdogSec"], "TimeoutSec", "TimeoutSec=, or SilenceSec= of a source"),
         (["OOMPolicy", "KeyringMode"], nil, "leave it out: watchd leaves it as it is"),
@@ -145,7 +168,7 @@ enum ForeignNames {
         (["environment"], "Environment", "Environment=NAME=VALUE, with blanks between two"),
         (["user"], "User", "User="),
         (["autostart"], nil, "leave it out: a handler runs when a source starts it"),
-        (["autorestart"], "Restart", "Restart=always or on-failure, in a [Process]"),
+        (["autorestart"], "Restart", "Restart=always or on-failure"),
         (["startretries"], "Retry", "Retry="), (["exitcodes"], "SuccessExitStatus", "SuccessExitStatus="),
         (["startsecs", "process_name", "redirect_stderr"], nil, "leave it out"),
         (["stopsignal"], "KillSignal", "KillSignal="), (["stopwaitsecs"], "TimeoutStopSec", "TimeoutStopSec="),

@@ -331,6 +331,11 @@ enum KeyTable {
             "CPUSchedulingPriority", "OOMScoreAdjust", "NoNewPrivileges",
         ] + limits.map(\.name))
 
+    /// The keys of a `[Process]` without an action of its own.
+    static let namesBesideCommand = keys(of: .process).map(\.name).filter {
+        !isHandlerKey($0, in: .process) || processNames.contains($0)
+    }
+
     /// Keys of a handler that are about the cgroup of its runs.
     static let containmentNames: Set = ["MemoryMax", "CPUQuota", "TasksMax", "CPUWeight", "IOWeight"]
 

@@ -1,44 +1,92 @@
 import Schedule
 
 /// A line of crontab(5) in a watch file: when, and what.
-enum CrontabLine {
-    /// The sections and keys that mean the same; `nil`: it is no such line.
-    static func translation(_ line: SourceText) -> String? {
-        let words = line.words
-        guard let first = words.first, words.count > 1 else { return nil }
-        if let key = macros[first.string] { return timer(key, command(words, after: 1, in: line)) }
-        guard words.count > 5, first.bytes.first.map({ $0.isDigit || $0 == UInt8(ascii: "*") }) ?? false else {
+struct CrontabLine {
+    /// `OnCron=30 2 * * *`
+    private let time: String
+    /// The words behind the time; never empty.
+    private let words: [SourceText]
+    private let line: SourceText
+
+    /// `nil`: it is no such line.
+    init?(_ line: SourceText) {
+        let all = line.words
+        guard let first = all.first, all.count > 1, String(validating: line.bytes, as: UTF8.self) != nil else {
             return nil
         }
-        let fields = words.prefix(5).map(\.string).joined(separator: " ")
+        self.line = line
+        if let key = Self.macros[first.string] {
+            (time, words) = (key, Array(all.dropFirst()))
+            return
+        }
+        guard all.count > 5, first.bytes.first.map({ $0.isDigit || $0 == UInt8(ascii: "*") }) ?? false else {
+            return nil
+        }
+        let fields = all.prefix(5).map(\.string).joined(separator: " ")
         guard (try? CronExpression(parsing: fields)) != nil else { return nil }
-        return timer("OnCron=\(fields)", command(words, after: 5, in: line))
+        (time, words) = ("OnCron=\(fields)", Array(all.dropFirst(5)))
     }
 
-    private static func timer(_ key: String, _ keys: [String]) -> String {
-        "[Timer NAME], and below it \(([key] + keys.dropLast()).joined(separator: ", ")) and \(keys.last ?? "")"
+    /// The name that stands where a line of `/etc/crontab` has a user, and more behind it.
+    var possibleUser: String? {
+        guard words.count > 1, let first = words[1].bytes.first, !"-<>|&;".utf8.contains(first) else { return nil }
+        return words[0].string
     }
 
-    /// `Exec=`, behind the `User=` that a line of `/etc/crontab` has. Cron gives each line to a shell.
-    private static func command(_ words: [SourceText], after count: Int, in line: SourceText) -> [String] {
-        let user = words[count].string
-        let hasUser = users.contains(user) && words.count > count + 1
-        let rest = line[words[count + (hasUser ? 1 : 0)].bytes.startIndex..<line.bytes.endIndex]
-        let needsShell = rest.bytes.contains { shellCharacters.contains($0) } && !rest.bytes.contains(UInt8(ascii: "'"))
-        let text = rest.shown.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%")
-        return (hasUser && user != "root" ? ["User=\(user)"] : [])
-            + ["Exec=" + (needsShell ? "/bin/sh -c '\(text)'" : text)]
+    /// The section and keys that mean the same.
+    func translation(hasUser: Bool) -> String {
+        let start = words[hasUser ? 1 : 0].bytes.startIndex
+        let command = ShellCommand(line[start..<line.bytes.endIndex].string)
+        let user = hasUser && words[0].string != "root" ? ["User=\(words[0].string)"] : []
+        let keys = [time] + user
+        return "[Timer NAME], and below it \(keys.joined(separator: ", ")) and Exec=\(command.exec)"
     }
-
-    /// Accounts of Debian that crontabs name.
-    private static let users: Set<String> = [
-        "root", "www-data", "nobody", "daemon", "backup", "mail", "postgres", "mysql", "git",
-    ]
-    private static let shellCharacters = Set("|&;<>$*`".utf8)
 
     private static let macros = [
         "@reboot": "OnBootSec=0", "@hourly": "OnCalendar=hourly", "@daily": "OnCalendar=daily",
         "@midnight": "OnCalendar=daily", "@weekly": "OnCalendar=weekly", "@monthly": "OnCalendar=monthly",
         "@yearly": "OnCalendar=yearly", "@annually": "OnCalendar=yearly",
     ]
+}
+
+/// A command of cron, which gives each one to a shell.
+private struct ShellCommand {
+    /// As the shell gets it.
+    private let text: String
+
+    /// Before a percent sign cron takes a backslash away.
+    init(_ text: String) { self.text = text.replacing("\\%", with: "%") }
+
+    /// The value of `Exec=`: with a shell only where the command needs one.
+    var exec: String {
+        guard needsShell else { return text.replacing("%", with: "%%") }
+        let quoted = text.replacing("\\", with: "\\\\").replacing("'", with: "\\'").replacing("%", with: "%%")
+        return "/bin/sh -c '\(quoted)'"
+    }
+
+    private var needsShell: Bool {
+        let program = String(text.prefix { $0 != " " && $0 != "\t" })
+        let isPath = program.utf8.contains(UInt8(ascii: "/"))
+        if isPath != program.hasPrefix("/") || program.hasSuffix("/") || ShellSyntax.isShell(program) { return true }
+        return "-@:+!'\"".contains(program.first ?? "-") || hasSyntax
+    }
+
+    /// More than words, and quotes around them.
+    private var hasSyntax: Bool {
+        var quote: UInt8?
+        var isAtStart = true
+        for byte in text.utf8 {
+            switch (byte, quote) {
+            case (UInt8(ascii: "'"), UInt8(ascii: "'")), (UInt8(ascii: "\""), UInt8(ascii: "\"")): quote = nil
+            case (UInt8(ascii: "'"), nil), (UInt8(ascii: "\""), nil): quote = byte
+            case (_, UInt8(ascii: "'")): if byte == UInt8(ascii: "\\") { return true }
+            case (_, nil): if Self.signs.contains(byte) || isAtStart && "#~".utf8.contains(byte) { return true }
+            default: if "$`\\".utf8.contains(byte) { return true }
+            }
+            isAtStart = byte.isWhiteSpace
+        }
+        return quote != nil
+    }
+
+    private static let signs = Set("|&;<>()$`\\*?[".utf8)
 }

@@ -12,6 +12,10 @@ struct SectionReader {
     private var state = State.beforeFirst
     /// The single-valued keys given so far in this section, and where.
     private var given: [String: SourceText] = [:]
+    /// A key before the first section has been told of, of those that no translation follows.
+    private var hasToldOfBeginning = false
+    /// Of a table of cron; read once there is a line of one.
+    private var crontabUsers: CrontabUsers?
 
     private enum State {
         case beforeFirst
@@ -23,11 +27,12 @@ struct SectionReader {
         case stopped
     }
 
+    private let context: LoadContext
     /// Of calendar expressions.
     private let zones: CalendarExpression.ZoneNames
 
-    init(file: SourceFile, dropInOf base: String?, budget: Int, zones: CalendarExpression.ZoneNames) {
-        self.zones = zones
+    init(file: SourceFile, dropInOf base: String?, budget: Int, context: LoadContext) {
+        (self.context, zones) = (context, context.zoneNames)
         self.file = file
         owner = base ?? file.name
         isDropIn = base != nil
@@ -58,11 +63,7 @@ struct SectionReader {
         }
         budget -= 1
         guard TextCheck.isText(line, &problems) else { return }
-        guard line.bytes.last == UInt8(ascii: "]") else {
-            problems.error("a section is written [Kind name]: the ] is missing", at: line)
-            return
-        }
-        let words = line[line.bytes.startIndex + 1..<line.bytes.endIndex - 1].words
+        guard let words = headerWords(line, &problems) else { return }
         guard let first = words.first else {
             problems.error("a section is written [Kind name]", at: line)
             return
@@ -78,6 +79,24 @@ struct SectionReader {
             return
         }
         open(kind, name: Array(words.dropFirst()), header: line, &problems)
+    }
+
+    /// The words in the brackets, also where something is wrong about those; `nil`: what stands in them is not known.
+    private func headerWords(_ line: SourceText, _ problems: inout Problems) -> [SourceText]? {
+        let start = line.bytes.startIndex + 1
+        guard let end = line.bytes.firstIndex(of: UInt8(ascii: "]")) else {
+            problems.error("a section is written [Kind name]: the ] is missing", at: line)
+            let words = line[start..<line.bytes.endIndex].words
+            return words.count == 2 ? words : nil
+        }
+        let rest = line[end + 1..<line.bytes.endIndex].trimmed
+        if let first = rest.bytes.first {
+            let isComment = "#;".utf8.contains(first)
+            problems.error(
+                isComment ? "a comment stands on a line of its own" : "nothing may stand behind the ] of a section",
+                at: rest)
+        }
+        return line[start..<end].words
     }
 
     private mutating func open(
@@ -114,12 +133,14 @@ struct SectionReader {
         switch state {
         case .stopped, .skipping: return
         case .beforeFirst:
-            if let (key, _) = split(line, &problems) {
-                let translation = ForeignNames.key(key.string, in: .handler).map { "; \($0.sentence)" }
-                problems.error("\(key.shown)= stands before the first section\(translation ?? "")", at: key)
-                // Once is enough.
-                state = .skipping
+            guard let (key, _) = split(line, &problems) else { return }
+            let translation = ForeignNames.key(key.string, in: .handler).map { "; \($0.sentence)" }
+            // Of keys that are right, but for their place, once is enough.
+            if translation == nil {
+                guard !hasToldOfBeginning else { return }
+                hasToldOfBeginning = true
             }
+            problems.error("\(key.shown)= stands before the first section\(translation ?? "")", at: key)
         case .open:
             guard let (keyText, text) = split(line, &problems), let section = sections.indices.last else { return }
             if let entry = entry(keyText, text, in: sections[section].kind, &problems) {
@@ -129,12 +150,22 @@ struct SectionReader {
     }
 
     /// `nil` where the line is no assignment, or one of the user's own.
-    private func split(_ line: SourceText, _ problems: inout Problems) -> (key: SourceText, value: SourceText)? {
-        if let translation = CrontabLine.translation(line) {
+    private mutating func split(
+        _ line: SourceText, _ problems: inout Problems
+    ) -> (key: SourceText, value: SourceText)? {
+        if let crontab = CrontabLine(line) {
+            let users = crontabUsers ?? CrontabUsers(file, context)
+            crontabUsers = users
+            let translation = crontab.translation(hasUser: users.stands(in: crontab))
             problems.error("a line of crontab(5): write \(translation)", at: line)
             return nil
         }
-        guard let equals = line.bytes.firstIndex(of: UInt8(ascii: "=")) else {
+        if let translation = IncrontabLine.translation(line) {
+            problems.error("a line of incrontab(5): write \(translation)", at: line)
+            return nil
+        }
+        // A path and a command that has a = are no key.
+        guard line.bytes.first != UInt8(ascii: "/"), let equals = line.bytes.firstIndex(of: UInt8(ascii: "=")) else {
             problems.error("neither [Kind name] nor Key=Value", at: line)
             return nil
         }
@@ -185,15 +216,18 @@ struct SectionReader {
             return nil
         }
         if let translation = ForeignNames.key(name, in: kind) {
-            problems.error("\(message); \(translation.sentence)", at: keyText)
-            return translation.key.flatMap { KeyTable.key($0, in: kind) }
+            let key = translation.key.flatMap { KeyTable.key($0, in: kind) }
+            let other = translation.key.flatMap { key == nil ? otherPlace(of: $0) : nil }
+            problems.error("\(message); \(translation.sentence)\(other.map { ", in \($0)" } ?? "")", at: keyText)
+            return key
         }
-        let others = SectionKind.allCases.filter { KeyTable.key(name, in: $0) != nil }
-        if let other = others.first {
-            problems.error("\(message); it belongs in \(place(of: others, other))", at: keyText)
+        if let other = otherPlace(of: name) {
+            problems.error("\(message); it belongs in \(other)", at: keyText)
             return nil
         }
-        let nearest = problems.nearest(to: name, among: KeyTable.names(in: kind))
+        // Of those that are equally near the first, which means something beside Command= of a process.
+        let first = kind == .process ? KeyTable.namesBesideCommand : []
+        let nearest = problems.nearest(to: name, among: first + KeyTable.names(in: kind))
         problems.error(message, at: keyText, suggestion: nearest.map { "\($0)=" })
         return nearest.flatMap { KeyTable.key($0, in: kind) }
     }
@@ -206,6 +240,12 @@ struct SectionReader {
         problems.error(
             "\(message): neither systemd.exec(5) nor systemd.resource-control(5) has it", at: place,
             suggestion: nearest.map { "\($0)=" })
+    }
+
+    /// Where a key stands that this kind of section has not; `nil`: nowhere.
+    private func otherPlace(of name: String) -> String? {
+        let kinds = SectionKind.allCases.filter { KeyTable.key(name, in: $0) != nil }
+        return kinds.first.map { place(of: kinds, $0) }
     }
 
     private func place(of kinds: [SectionKind], _ first: SectionKind) -> String {

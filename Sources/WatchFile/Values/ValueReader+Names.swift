@@ -22,6 +22,10 @@ extension ValueReader {
     }
 
     func name(_ word: SourceText, _ problems: inout Problems) -> Value.Name? {
+        if key.name == "Requires", word.bytes.starts(with: HandlerDraft.processPrefix.utf8) {
+            problems.error("Requires= starts handlers, and \(word.shown) is none: write After=\(word.shown)", at: word)
+            return nil
+        }
         guard TextCheck.isName(word.bytes) else {
             problems.error(
                 "\(word.shown) is not a name: 1 to \(TextCheck.maximumNameLength) characters of A-Za-z0-9_.-", at: word)

@@ -6,7 +6,9 @@ extension Checker {
         let commands = handlers.flatMap { $0.conditions + $0.commands }
         let others = sources.compactMap { $0.entries["Command"]?.command }
         for command in commands + others {
-            guard let program = command.items.first, program.isLiteral, !ShellSyntax.isShell(program) else { continue }
+            guard let program = command.items.first, program.isLiteral,
+                !ShellSyntax.isShell(program.text.string)
+            else { continue }
             // A name is looked for in a `PATH` that is not known here.
             if !program.prefix.contains(UInt8(ascii: "/")), setsPath { continue }
             if let flaw = flaw(program.prefix) { problems.warning("\(program.text.shown) \(flaw)", at: program.text) }

@@ -25,9 +25,7 @@ struct ShellSyntax {
     }
 
     /// It is told of as a word of shells, or as an assignment.
-    static func isShell(_ program: CommandText.Item) -> Bool {
-        builtins.contains(program.text.string) || assigned(program.text.string) != nil
-    }
+    static func isShell(_ program: String) -> Bool { builtins.contains(program) || assigned(program) != nil }
 
     // MARK: The first word
 
@@ -72,8 +70,20 @@ struct ShellSyntax {
         else { return nil }
         let rest = items[3...]
         guard rest.indices.allSatisfy({ finding(at: $0) == nil }), let first = rest.first else { return nil }
-        let command = text[first.text.bytes.startIndex..<text.bytes.endIndex].string
-        return "WorkingDirectory=\(items[1].text.string) and \(key)=\(command)"
+        let folder = items[1].text.string
+        guard !folder.contains(where: { "'\"\\".contains($0) }),
+            let program = Self.program(first.text.string, in: folder)
+        else { return nil }
+        let arguments = text[first.text.bytes.endIndex..<text.bytes.endIndex].string
+        return "WorkingDirectory=\(folder) and \(key)=\(program)\(arguments)"
+    }
+
+    /// `./refresh.sh` of a folder with its whole path; `nil`: only a shell finds it.
+    private static func program(_ word: String, in folder: String) -> String? {
+        guard word.contains("/"), !word.hasPrefix("/") else { return word }
+        let parts = word.split(separator: "/").filter { $0 != "." }
+        guard !parts.contains(".."), !"'\"\\".contains(where: word.contains), !parts.isEmpty else { return nil }
+        return (folder.hasSuffix("/") ? String(folder.dropLast()) : folder) + "/" + parts.joined(separator: "/")
     }
 
     // MARK: The other words
