@@ -45,6 +45,15 @@ import WatchFile
         }
     }
 
+    @Test func aFileToFollowMayComeLaterButNotItsFolder() throws {
+        try withTemporaryFolder { folder in
+            let gone = "\(folder)/gone does not exist: watchd waits until somebody makes it"
+            #expect(warnings("[Descriptor d]\nTail=\(folder)/gone/x.log\nLog=x\n") == [gone])
+            #expect(warnings("[Descriptor d]\nTail=\(folder)/x.log\nLog=x\n") == [])
+            #expect(warnings("[Descriptor d]\nTail=/no-such-log\nLog=x\n") == [])
+        }
+    }
+
     @Test func aUserOrGroupThatIsMissingIsAnErrorWithTheNearestName() {
         func found(_ text: String, refuses: Bool = true) -> [String] {
             var context = LoadContext(processors: 1)

@@ -133,4 +133,13 @@ import Testing
                 "5:7: there is no handler db; did you mean process/db?"
             ])
     }
+
+    @Test func whatStandsInPlaceOfAPatternInTailIsTaken() {
+        let told = problems(in: "[Descriptor d]\nTail=/var/log/*.log\nLog=x\n")
+        #expect(told.count == 1 && told[0].hasPrefix("2:15: Tail= follows one file, and * makes no pattern there: "))
+        let command = "Command=/bin/sh -c 'exec tail -qn0 -F /var/log/*.log'"
+        #expect(told[0].contains(command.replacing("/var/log/*.log", with: "PATTERN")))
+        #expect(problems(in: "[Descriptor d]\n\(command)\nLog=x\n") == [])
+        #expect(problems(in: "[Descriptor d]\nTail=/var/log/\\x2a.log\nLog=x\n") == [])
+    }
 }

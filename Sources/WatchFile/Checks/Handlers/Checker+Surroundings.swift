@@ -73,6 +73,7 @@ extension Checker {
     mutating func checkMissingPaths() {
         guard let isMissing = context.isMissing else { return }
         for source in sources {
+            checkTail(source, isMissing)
             guard case .path(let trigger)? = source.trigger, trigger.directoryMode == nil else { continue }
             for entry in ["Path", "PathChanged", "PathModified"].flatMap({ source.entries.list($0) }) {
                 let paths = (entry.value?.paths.map(\.base) ?? []) + (entry.value?.path.map { [$0] } ?? [])
@@ -83,5 +84,15 @@ extension Checker {
                 }
             }
         }
+    }
+
+    /// The file may come later, in a folder that is there.
+    private mutating func checkTail(_ source: SourceDraft, _ isMissing: ([UInt8]) -> Bool) {
+        guard let entry = source.entries.entry("Tail"), let path = entry.value?.path,
+            let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > 0, isMissing(Array(path[..<slash]))
+        else { return }
+        problems.warning(
+            "\(String(decoding: path[..<slash], as: UTF8.self)) does not exist: watchd waits until somebody makes it",
+            at: entry.text)
     }
 }

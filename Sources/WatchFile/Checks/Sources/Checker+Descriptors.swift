@@ -47,7 +47,7 @@ extension Checker {
         case "ListenMessageQueue": messageQueue(value, entry)
         case "FileDescriptorName": value.names.first.map { .passed($0.string) }
         case "Command": command(value)
-        case "Tail": value.path.map { .tail($0) }
+        case "Tail": tail(value, entry)
         default: value.pressure.map { .pressure($0) }
         }
     }
@@ -70,6 +70,20 @@ extension Checker {
             return nil
         }
         return .messageQueue(path)
+    }
+
+    /// One file: a pattern would be the name of one that never comes.
+    private mutating func tail(_ value: Value, _ entry: Entry) -> DescriptorTrigger.Listener? {
+        guard let path = value.path else { return nil }
+        if let sign = entry.text.bytes.firstIndex(where: { "*?[".utf8.contains($0) }) {
+            let character = Unicode.Scalar(entry.text.bytes[sign])
+            problems.error(
+                "Tail= follows one file, and \(character) makes no pattern there: write a [Descriptor] for each file, "
+                    + "or Command=/bin/sh -c 'exec tail -qn0 -F PATTERN' in place of Tail=; as part of a name it is "
+                    + "\\x\(String(entry.text.bytes[sign], radix: 16))", at: entry.text[sign..<sign + 1])
+            return nil
+        }
+        return .tail(path)
     }
 
     /// There is no event yet that a specifier could speak of.
