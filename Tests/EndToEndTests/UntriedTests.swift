@@ -47,4 +47,23 @@ import Testing
             try wait(for: "the retry to fail") { try failed(lives) == [last] }
         }
     }
+
+    @Test func whatOnceHasFulfilledIsRefused() throws {
+        try Watchd.run("[Custom job]\nOnce=boot\nExec=/usr/bin/test -e @/ok\n") { watchd in
+            try watchd.emit("job")
+            try watchd.waitForEnded(1, of: "job")
+            try watchd.folder.write("ok", "")
+            try watchd.emit("job")
+            try watchd.waitForEnded(2, of: "job")
+            let error = try #require(try watchd.error(Retry.self, .init(id: 1)))
+            guard case .refused(let reason)? = ManagerError(error) else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(reason.hasPrefix("handler job has run, and Once= lets no event start it again"))
+            let problem = try watchd.status().problems.first { $0.object == "handler/job" }
+            #expect(problem?.action == "no event starts it again (Once=)")
+            #expect(problem?.help == "watchctl output 1 · watchctl forget 1")
+        }
+    }
 }

@@ -92,10 +92,11 @@ extension Runtime {
         let one = isLast ? "its last run failed" : "a run failed"
         let what = failed.count == 1 ? one : "\(failed.count) runs failed, the last"
         let verb = retryObstacle(last) == nil ? "retry" : "forget"
+        let again = engine.isOnceDone(name) ? "no event starts it again (Once=)" : "runs again with the next event"
         return GetStatus.Problem(
             object: "handler/\(name)", since: wireTime(last.ended),
             problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),
-            action: view == nil ? "it is in no watch file any more" : "runs again with the next event",
+            action: view == nil ? "it is in no watch file any more" : again,
             help: failed.count == 1
                 ? "watchctl output \(last.id) · watchctl \(verb) \(last.id)"
                 : "watchctl failed \(name) · watchctl \(verb) \(name)")
