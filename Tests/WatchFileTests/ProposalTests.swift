@@ -1,3 +1,4 @@
+import SeedKit
 import Testing
 
 @testable import WatchFile
@@ -41,6 +42,35 @@ import Testing
         let text = try #require(proposal(line), "\(line)")
         #expect(text.hasSuffix("\nExec=\(exec)\n"), "\(text)")
         #expect(problems(in: text.replacing("NAME", with: "n")) == [], "\(text)")
+    }
+
+    /// Also what the shell is given is what cron would give it.
+    @Test func anyLineOfCronIsTakenAndMeansTheSame() throws {
+        let parts = [
+            "/bin/echo", "echo", "'x y'", "\"q r\"", "$HOME", "`date`", "$(date +\\%F)", "%d", "\\%", "\\", "\\;", "{}",
+            "*.o", "?", "[a-z]", "~/x", "~", ">", "2>&1", "|", "&&", "&", ";", "# c", "#", "it's", "'", "\"", "\\'",
+            "%{line}", "%p", "%@", "%%", "sh -c", "LANG=C", "cd", "./x", "/bin/", "!", "-x", "@", "+x", ":", "(", "é",
+            "\t", "<", "\\\\", "\\x41", "root", "mail",
+        ]
+        for seed in Seeds.range(500, long: 50_000) {
+            var random = SplitMix(state: seed)
+            let words = (1...Int.random(in: 1...7, using: &random)).map { _ in
+                (parts.randomElement(using: &random) ?? "") + (Bool.random(using: &random) ? " " : "")
+            }
+            let command = "echo " + words.joined() + "."
+            let text = try #require(proposal("@daily \(command)"), "seed \(seed): \(command)")
+            let result = load(text.replacing("NAME", with: "n"))
+            #expect(result.diagnostics.isEmpty, "seed \(seed): \(text)")
+            guard case .exec(let commands) = result.configuration?.handlers.first?.action else {
+                Issue.record("seed \(seed): \(text)")
+                continue
+            }
+            guard let last = commands.first?.words.last, commands.first?.words.count == 3,
+                text.contains("=/bin/sh -c '")
+            else { continue }
+            let script = Template(literal: command.replacing("\\%", with: "%"))
+            #expect(last == .template(script), "seed \(seed): \(text)")
+        }
     }
 
     @Test func eachLineOfATableIsToldWhateverStandsBeforeIt() {
