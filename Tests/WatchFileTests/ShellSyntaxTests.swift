@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeedKit
 import Testing
 
 @testable import WatchFile
@@ -25,6 +26,31 @@ import Testing
         // A lone & at the end is one that is.
         let isBackground = command.hasSuffix(" &")
         #expect(warnings(command).count == (isBackground ? 1 : 0), "\(warnings(command))")
+    }
+
+    /// Whatever shells understand of it, the line that is proposed needs no other.
+    @Test func whatIsProposedForAnyLineIsRight() {
+        let beginnings = ["", "cd /srv/app && ", "LANG=C ", "A='b c' ", "A=%% ", "if ", "export X=1; ", "umask 077; "]
+        let parts = [
+            "/bin/echo", "echo", "'x y'", "\"q r\"", "$HOME", "`date`", "$(date +%%F)", "%%", ";", "{}", "*.o", "~/x",
+            ">", "/tmp/o", "2>&1", "|", "&&", "&", "# c", "\\'", "\\\\", "\\x41", "LANG=C", "cd", "./x", "../y", "x/y",
+            "/bin/", "export", "!", "'$HOME'", "\"$HOME/x y\"", "cat", "rm", "tar", "%p", "%f", "%@", ">%p", "'%f'",
+        ]
+        for seed in Seeds.range(500, long: 50_000) {
+            var random = SplitMix(state: seed)
+            let words = (1...Int.random(in: 1...6, using: &random)).compactMap { _ in
+                parts.randomElement(using: &random)
+            }
+            let command = (beginnings.randomElement(using: &random) ?? "") + words.joined(separator: " ")
+            for warning in warnings(command) {
+                guard let start = warning.firstRange(of: "; write ")?.upperBound, !warning.contains("…") else {
+                    continue
+                }
+                let line = warning[start...].replacing(" and Exec=", with: "\nExec=")
+                let found = problems(in: "[Path p]\nPath=/p\nKey=%p\n\(line)\n")
+                #expect(found.isEmpty, "seed \(seed): \(command) → \(line): \(found)")
+            }
+        }
     }
 
     /// Each line that a warning of `Diagnostics/shell.watch` tells to write is taken without a word.

@@ -36,7 +36,9 @@ struct ShellSyntax {
         {
             let assignments = items[..<program].map(\.text.string).joined(separator: " ")
             let rest = text[items[program].text.bytes.startIndex..<text.bytes.endIndex].string
-            let needsShell = key == "Command" || ofWords != nil
+            let isFound = items[program].isLiteral && Self.isFound(items[program].text.string)
+            let isExpanded = items[..<program].contains { QuotedText($0.text.bytes).expansion != nil }
+            let needsShell = key == "Command" || isExpanded || !isFound || hasSyntax(from: program)
             let line = needsShell ? shellLine : "Environment=\(assignments) and \(key)=\(rest)"
             return Finding(place: first, sentence: "\(name)= is taken for the name of a program; write \(line)")
         }
@@ -68,11 +70,10 @@ struct ShellSyntax {
         guard key == "Exec", items[0].text.string == "cd", items.count > 3, items[1].isLiteral,
             items[1].text.bytes.first == UInt8(ascii: "/"), items[2].text.string == "&&"
         else { return nil }
-        let rest = items[3...]
-        guard rest.indices.allSatisfy({ finding(at: $0) == nil }), let first = rest.first else { return nil }
-        let folder = items[1].text.string
+        let (first, folder) = (items[3], items[1].text.string)
         guard !folder.contains(where: { "'\"\\".contains($0) }),
-            let program = Self.program(first.text.string, in: folder)
+            first.isLiteral, let program = Self.program(first.text.string, in: folder), Self.isFound(program),
+            !hasSyntax(from: 3)
         else { return nil }
         let arguments = text[first.text.bytes.endIndex..<text.bytes.endIndex].string
         return "WorkingDirectory=\(folder) and \(key)=\(program)\(arguments)"
@@ -84,6 +85,20 @@ struct ShellSyntax {
         let parts = word.split(separator: "/").filter { $0 != "." }
         guard !parts.contains(".."), !"'\"\\".contains(where: word.contains), !parts.isEmpty else { return nil }
         return (folder.hasSuffix("/") ? String(folder.dropLast()) : folder) + "/" + parts.joined(separator: "/")
+    }
+
+    /// Whether the command that begins with this word needs a shell.
+    private func hasSyntax(from index: Int) -> Bool {
+        let rest = Array(items[index...])
+        let command = text[rest[0].text.bytes.startIndex..<text.bytes.endIndex]
+        let code = Set(CodeCheck.codeIndices(in: rest))
+        return ShellSyntax(text: command, items: rest, key: key, code: code).ofWords != nil
+    }
+
+    /// Whether such a program is found without a shell.
+    private static func isFound(_ program: String) -> Bool {
+        guard let first = program.first, !"-@:+!|<>&;#'\"\\".contains(first) else { return false }
+        return program.contains("/") == program.hasPrefix("/") && !program.hasSuffix("/") && !isShell(program)
     }
 
     // MARK: The other words
