@@ -83,6 +83,14 @@ extension Session {
         return String(decoding: group, as: UTF8.self).contains("/run-")
     }
 
+    /// Why an operation does not start; `nil`: it runs, or nobody says.
+    private func obstacle(before id: Int) -> String? {
+        guard let operation = try? reply(GetOperation.self, .init(id: id)).operation.summary,
+            let reason = operation.waitingFor
+        else { return nil }
+        return "operation \(id) waits for \(reason); watchctl explain \(id)"
+    }
+
     /// `nil`: the daemon has gone.
     private func wait(for id: Int, hasReturned: Bool) throws(Failure) -> OperationSummary? {
         do throws(ClientError) {
@@ -92,7 +100,8 @@ extension Session {
             let parameters = Wait.Parameters(id: id, timeoutUsec: span.map { Int(clamping: Int64($0) &* 1000) })
             try client.start(Wait.fullName, parameters, timeout: timeout(taking: 0))
             let most = span.map { $0.addingReportingOverflow(patience).partialValue }
-            let reply = try client.nextReply(timeout: most).parameters(as: Wait.Reply.self)
+            let reply = try nextReply(of: client, within: most) { hasReturned ? nil : obstacle(before: id) }
+                .parameters(as: Wait.Reply.self)
             guard let operation = reply.operation else { throw ClientError.unexpectedReply("no operation") }
             return operation
         } catch {

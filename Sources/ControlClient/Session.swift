@@ -110,15 +110,23 @@ struct Session: Sendable {
         let (timeout, begun) = (timeout(taking: span), Linux.now(.monotonic))
         return try attempt(Method.name) { () throws(ClientError) in
             try client.begin(Method.fullName, parameters, timeout: timeout)
-            do throws(ClientError) {
-                return try client.nextReply(timeout: min(Self.slowness, timeout ?? .max))
-            } catch {
-                guard case .timedOut = error, timeout ?? .max > Self.slowness else { throw error }
-                if let reason = reason() {
-                    remark(Styled("watchctl: " + reason).rendered(coloured: false) + "\n")
-                }
-                return try Self.rest(of: timeout, since: begun, client)
+            return try nextReply(of: client, within: timeout, since: begun, whenSlow: reason)
+        }
+    }
+
+    /// - Parameter begun: the monotonic microsecond from which `timeout` counts.
+    func nextReply(
+        of client: Client, within timeout: Int?, since begun: Int64 = Linux.now(.monotonic),
+        whenSlow reason: () -> String?
+    ) throws(ClientError) -> Reply {
+        do throws(ClientError) {
+            return try client.nextReply(timeout: min(Self.slowness, timeout ?? .max))
+        } catch {
+            guard case .timedOut = error, timeout ?? .max > Self.slowness else { throw error }
+            if let reason = reason() {
+                remark(Styled("watchctl: " + reason).rendered(coloured: false) + "\n")
             }
+            return try Self.rest(of: timeout, since: begun, client)
         }
     }
 

@@ -104,6 +104,21 @@ import WatchFile
         }
     }
 
+    /// Where neither is a tree.
+    @Test(arguments: [false, true]) func ofAFolderAndAFileInItTheFirstTells(isFolderFirst: Bool) throws {
+        try with([""]) { setup in
+            let (folder, file) = (setup.root, setup.root + "/x".pathBytes)
+            try setup.live { life in
+                life.reopen {
+                    ($0.paths, $0.scopes) = (isFolderFirst ? [folder, file] : [file, folder], [:])
+                }
+                try expect(["written x", "written y"], after: "echo >x; echo >y", life)
+                let root = life.rim.paths.first { $0.path.ends(with: "/x") }?.root
+                #expect(root == (isFolderFirst ? folder : file))
+            }
+        }
+    }
+
     // MARK: Lives
 
     @Test func whatChangedMeanwhileIsTold() throws {

@@ -85,7 +85,7 @@ package final class PathSource: EventSource {
     /// A change that several of its paths see is told by the first of them.
     private func findRanks() {
         ranks = [:]
-        guard trigger.isRecursive || !trigger.scopes.isEmpty, roots.count > 1 else { return }
+        guard roots.count > 1 else { return }
         let found = Dictionary(roots.enumerated().map { ($1.path, $0) }, uniquingKeysWith: min)
         let doOverlap = roots.contains { root in
             root.path.foldersAbove.contains { found[$0] != nil }
@@ -248,6 +248,7 @@ package final class PathSource: EventSource {
         let own = fact.isFolder && fact.change != .attributes ? [] : [fact.path]
         return (own + fact.path.foldersAbove).contains { other in
             ranks[other].map { $0 < rank } ?? false && trigger.reaches(fact.path, from: other)
+                && trigger.events(of: other).contains(PathEvents(fact.change))
                 && !(ignoring[other]?.ignores(anyOf: fact.path) ?? false)
         }
     }
