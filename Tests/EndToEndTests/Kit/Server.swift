@@ -24,7 +24,12 @@ struct Server {
             let words = [
                 "redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder.path,
             ]
-            return try Server(words, ("redis-cli", "redis-cli -s \(socket)"), socket)
+            let server = try Server(words, ("redis-cli", "redis-cli -s \(socket)"), socket)
+            // It listens before it has loaded its data, and refuses commands until then.
+            try wait(for: "redis-server to answer") {
+                try Program.run(["redis-cli", "-s", socket, "ping"]).text == "PONG\n"
+            }
+            return server
         }
         return nil
     }
