@@ -163,7 +163,8 @@ import Testing
             """
         try Lives.run(text, settings: Self.settings) { lives in
             for _ in 1...2 { try lives.watchd.emit("job") }
-            try wait(for: "the note") { try storedMark("waiting", lives).contains("job") }
+            // Behind the name stands how many there are, as `ByteWriter` has it; the first note may be of one alone.
+            try wait(for: "the note of both") { try storedMark("waiting", lives).contains("job\u{4}") }
             try wait(for: "one to run") {
                 try lives.operations(of: "job").filter { $0.state == .executing }.count == 1
             }
