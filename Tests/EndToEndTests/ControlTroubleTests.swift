@@ -32,7 +32,7 @@ import Varlink
 
     @Test func aSocketFileThatIsRemovedIsMadeAgain() throws {
         try Watchd.run("[Custom poke]\nExec=/bin/true\n") { watchd in
-            // Who has a connection keeps it.
+            // A client that has a connection keeps it.
             let client = try watchd.connect()
             for round in 1...2 {
                 try Linux.unlink(watchd.socket)

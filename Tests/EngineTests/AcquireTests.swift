@@ -138,7 +138,7 @@ import WatchFile
         let waiting = acquire(fixture)
         fixture.send(.drain)
         #expect(fixture.engine.phase == .drained)
-        // Who holds units goes on; who waits for them is told.
+        // The holder of units goes on; a client that waits for them is told.
         #expect(fixture.results == ["@acquire s:1 cancelled"] && fixture.engine.setAsideCount == 1)
         #expect(fixture.reply(waiting) != nil)
     }

@@ -41,6 +41,19 @@ final class LinkAnchors {
         return status.kind == .symbolicLink
     }
 
+    /// The anchors of a path that needs them: those it has, or new ones. `nil`: it needs none, and has none any more.
+    static func needed(for path: [UInt8], _ old: LinkAnchors?, _ make: () -> LinkAnchors) -> LinkAnchors? {
+        if isNeeded(for: path) { return old ?? make() }
+        old?.disarm()
+        return nil
+    }
+
+    /// Throws where a place on the way is left without a watch.
+    func followAll() throws(SystemError) {
+        follow()
+        if let failure, failure.leavesUnwatched { throw failure }
+    }
+
     var watches: Set<Int32> { anchors.values.reduce(into: []) { $0.formUnion($1.watches) } }
 
     /// Why one of them is not watched.

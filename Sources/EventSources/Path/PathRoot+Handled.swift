@@ -75,7 +75,7 @@ extension PathRoot: RecordedPath {
         hub.whenCaughtUp { [weak self] in self?.list() }
     }
 
-    /// What was known is of a file, and a folder stands there now; or the reverse.
+    /// The known state is that of a file, and a folder stands there now; or the reverse.
     private func tellReplaced(wasFile: Bool) {
         guard exists, isFolder == wasFile else { return }
         isFolder.toggle()

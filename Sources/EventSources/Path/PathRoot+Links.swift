@@ -27,22 +27,15 @@ extension PathRoot {
 
     /// To be called before what it leads to is watched.
     func followRoot() throws(SystemError) {
-        guard LinkAnchors.isNeeded(for: path) else {
-            rootLink?.disarm()
-            rootLink = nil
-            return
-        }
-        let link =
-            rootLink
-            ?? LinkAnchors(path, hub: hub, mask: maskOfEnds, beside: { [weak self] in self?.whenAnswered([], $0) }) {
+        rootLink = LinkAnchors.needed(for: path, rootLink) {
+            LinkAnchors(path, hub: hub, mask: maskOfEnds, beside: { [weak self] in self?.whenAnswered([], $0) }) {
                 [weak self] change in
                 guard let self, !isOver else { return }
                 if case .modified = change { return endModified([]) }
                 rearmWhenAnswered()
             }
-        rootLink = link
-        link.follow()
-        if let failure = link.failure, failure.leavesUnwatched { throw failure }
+        }
+        try rootLink?.followAll()
     }
 
     // MARK: Entries

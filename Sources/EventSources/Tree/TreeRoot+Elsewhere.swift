@@ -5,19 +5,12 @@ import LinuxSystem
 extension TreeRoot {
     func watchElsewhere() throws(SystemError) {
         watchMountedFile()
-        guard LinkAnchors.isNeeded(for: path) else {
-            rootLink?.disarm()
-            rootLink = nil
-            return
-        }
-        let link =
-            rootLink
-            ?? LinkAnchors(path, hub: hub, mask: maskElsewhere, beside: { [weak self] in self?.whenAnswered($0) }) {
+        rootLink = LinkAnchors.needed(for: path, rootLink) {
+            LinkAnchors(path, hub: hub, mask: maskElsewhere, beside: { [weak self] in self?.whenAnswered($0) }) {
                 [weak self] in self?.changedElsewhere($0)
             }
-        rootLink = link
-        link.follow()
-        if let failure = link.failure, failure.leavesUnwatched { throw failure }
+        }
+        try rootLink?.followAll()
     }
 
     func leaveElsewhere() {

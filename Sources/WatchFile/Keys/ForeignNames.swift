@@ -66,7 +66,7 @@ enum ForeignNames {
 
     private typealias Row = (names: [String], key: String?, text: String)
 
-    /// Those that mean something else for a process that stays.
+    /// The names that mean something else for a process that stays.
     private static let process: [Row] = [
         (["ExecStart", "command", "Exec"], "Command", "Command="),
         (["Type"], nil, "leave it out: it is up when its program has been executed"),

@@ -38,6 +38,6 @@ struct CrontabUsers {
     private static let accounts: Set<String> = [
         "root", "www-data", "nobody", "daemon", "backup", "mail", "postgres", "mysql", "git",
     ]
-    /// Those of them that are names of programs too.
+    /// The users whose names are names of programs too.
     private static let programs: Set<String> = ["backup", "mail", "mysql", "git", "daemon"]
 }
