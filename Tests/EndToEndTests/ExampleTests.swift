@@ -72,8 +72,8 @@ import Testing
             if let place = server?.place { try folder.write("place", "\(place.words)\n\(place.meant)\n") }
             let parts = Self.parts(of: moved(text, to: folder))
             let watchd = try Watchd(
-                folder, "\(parts.rest)\n[Handler]\nEnvironment=\(Sleepers.path(in: folder))\n", settings: parts.settings
-            )
+                folder, "\(parts.rest)\n[Handler]\nEnvironment=\(Sleepers.path(ofHandlersIn: folder))\n",
+                settings: parts.settings)
             do {
                 try watchd.waitUntilReady()
                 try body(watchd, sleepers)
@@ -88,7 +88,7 @@ import Testing
     @discardableResult static func type(_ command: String, _ watchd: Watchd) throws -> Finished {
         let end = try Program.run(
             ["/bin/sh", "-euc", moved(command, to: watchd.folder)],
-            environment: [Sleepers.path(in: watchd.folder), "LANG=C.UTF-8"], folder: watchd.folder.path)
+            environment: [Sleepers.path(ofStepsIn: watchd.folder), "LANG=C.UTF-8"], folder: watchd.folder.path)
         #expect(end.code == 0, "\(command): \(end)")
         return end
     }
@@ -133,6 +133,10 @@ import Testing
     @Test func theExamplesAreFound() {
         #expect(Self.files.count { $0.hasPrefix("dispatch/") } >= 40)
         #expect(Self.files.count { $0.hasPrefix("examples/") } >= 5)
+    }
+
+    @Test func aStepSleepsForItself() throws {
+        try Self.run("examples/stream.watch") { watchd, _ in try Self.type("sleep 0.01", watchd) }
     }
 
     @Test func aTranscriptKnowsWhatIsRight() {

@@ -5,7 +5,7 @@ import ProgramKit
 import Testing
 import Varlink
 
-/// A `sleep` for handlers that sleeps until the test says so.
+/// A `sleep` for handlers that sleeps until the test says so. A person's steps have the real one: nobody wakes them.
 struct Sleepers {
     let folder: Folder
 
@@ -20,17 +20,21 @@ struct Sleepers {
 
         """
 
-    /// `bin`: programs that handlers and steps find first.
+    /// `bin`: programs that handlers and steps find first. `asleep`: the one that only handlers find.
     static func install(in folder: Folder) throws -> Sleepers {
-        try folder.makeFolder("bin")
-        try folder.write("bin/sleep", program, mode: 0o755)
+        for name in ["bin", "asleep"] { try folder.makeFolder(name) }
+        try folder.write("asleep/sleep", program, mode: 0o755)
         let control = "#!/bin/sh\nexec \(try Products.path("watchctl")) --socket \(folder["socket"]) \"$@\"\n"
         try folder.write("bin/watchctl", control, mode: 0o755)
         try folder.write("bin/sendmail", "#!/bin/sh\ncat >>\"${0%/*}/../mail\"\n", mode: 0o755)
         return Sleepers(folder: folder)
     }
 
-    static func path(in folder: Folder) -> String { "PATH=\(folder["bin"]):/usr/sbin:/usr/bin:/sbin:/bin" }
+    static func path(ofStepsIn folder: Folder) -> String { "PATH=\(folder["bin"]):/usr/sbin:/usr/bin:/sbin:/bin" }
+
+    static func path(ofHandlersIn folder: Folder) -> String {
+        "PATH=\(folder["asleep"]):\(path(ofStepsIn: folder).dropFirst("PATH=".count))"
+    }
 
     private func gates() throws -> [String] {
         try Linux.readFolder(folder.path).map { String(decoding: $0.name, as: UTF8.self) }
