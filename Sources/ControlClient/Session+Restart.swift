@@ -76,6 +76,13 @@ extension Session {
         }
     }
 
+    /// Waits for the ends of these operations, one after the other, also over a restart of the daemon.
+    func ends(of ids: [Int]) throws(Failure) -> [OperationSummary] {
+        var ends: [OperationSummary] = []
+        for id in ids { ends.append(try end(of: id)) }
+        return ends
+    }
+
     /// Part of a handler's run: a wait that could only end after that run is refused before anything is started.
     static var isInsideRun: Bool {
         if Linux.environment("WATCHD_OPERATION") != nil { return true }
@@ -124,9 +131,18 @@ extension OperationSummary {
     }
 }
 
+extension [OperationSummary] {
+    /// The first of those that ended worst.
+    var worst: OperationSummary? {
+        reduce(nil) { worst, end in
+            (worst?.result?.severity ?? -1) < (end.result?.severity ?? -1) ? end : worst
+        }
+    }
+}
+
 extension OperationSummary.Result {
     /// How bad it is for one who waits for several, as the daemon has it.
-    var severity: Int {
+    fileprivate var severity: Int {
         switch self {
         case .done: 0
         case .annulled: 1

@@ -33,7 +33,10 @@ extension Manager {
           # With wait: why it was not done.
           reason: ?string,
           # With wait: the store does not know that end yet, and why. After a crash of watchd the operation runs again.
-          unsaved: ?string
+          unsaved: ?string,
+          # With wait, where watchd stops before all has ended, and there is no result: the operations that have not ended, and
+          # the worst of those that have. None: the event has not come to its handlers.
+          unfinished: ?[]int
         )
 
         # Fire custom sources; all of the events are accepted, or none.

@@ -92,6 +92,35 @@ import Testing
         }
     }
 
+    @Test func anEmitWaitsOverAStopForWhatTheQueueKeeps() throws {
+        try Lives.run(Self.text, settings: "DrainSec=0\n") { lives in
+            try lives.watchd.suspend("kept")
+            try client(lives, "emit", "--wait", "job")
+            try wait(for: "its operation") { try lives.watchd.status().operationsPending == 1 }
+            lives.stop()
+            try wait(for: "watchctl to say so") { lives.folder.text("err").contains("waiting for it to come back") }
+            try lives.start()
+            try lives.watchd.resume("kept")
+            try lives.folder.write("go", "")
+            try waitForCode(lives, 7)
+            #expect(lives.folder.text("out") == "event 1, operation 1: FAILED exit 7\n", "\(lives.folder.text("out"))")
+        }
+    }
+
+    @Test func anEmitOfASuspendedSourceIsToldWhatAStopMakesOfIt() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.watchd.suspend("custom/short")
+            try client(lives, "emit", "--wait", "short")
+            try wait(for: "the hint") {
+                lives.folder.text("err").contains("custom/short is suspended and keeps 1 event (")
+            }
+            lives.stop()
+            try waitForCode(lives, 1)
+            let said = lives.folder.text("err")
+            #expect(said.contains("event 1 was accepted, but watchd stops before its handlers have it"), "\(said)")
+        }
+    }
+
     @Test func aRunThatIsLostIsNamedAndWhereToLook() throws {
         try Lives.run(Self.text, settings: "DrainSec=0\n") { lives in
             try client(lives, "run", "--wait", "short")

@@ -37,4 +37,24 @@ import Testing
             #expect(Watchd.processes(of: watchd.folder).isEmpty)
         }
     }
+
+    @Test func oneThatOutlivesAKillEndsBeforeTheNextIsStarted() throws {
+        // bash says on standard error, which nobody reads any more, that its sleep was ended.
+        let text = """
+            [Descriptor lines]
+            Command=/bin/bash -c 'trap "" PIPE; trap "echo end $$ >>@/lives; exit" TERM; echo begin $$ >>@/lives; while :; do sleep 0.1; done'
+            Log=%{line}
+
+            """
+        try Lives.run(text) { lives in
+            try wait(for: "the command") { !lives.folder.lines("lives").isEmpty }
+            lives.kill()
+            try lives.start()
+            try wait(for: "the next command") { lives.folder.lines("lives").count >= 3 }
+            let said = lives.folder.lines("lives").map { $0.split(separator: " ").map(String.init) }
+            #expect(said.map { $0[0] } == ["begin", "end", "begin"] && said[0][1] == said[1][1], "\(said)")
+            try lives.watchd.waitForLog(
+                "descriptor/lines: its command of an earlier watchd still ran, process \(said[0][1]), and was ended")
+        }
+    }
 }

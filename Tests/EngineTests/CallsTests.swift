@@ -57,7 +57,12 @@ struct CallsTests {
         calls.wait(Calls.Wait(subject: .group(0), name: "g"), Token(1))
         calls.run([1], caller: nil, Token(3))
         calls.run([1], caller: nil, Token(2))
+        calls.run([2, 1, 3], caller: nil, event: 9, Token(4))
+        _ = calls.came(.operation(2), view(2, .failed))
         let callers = calls.takeCallers()
-        #expect(callers.map(\.value) == [2, 3, 1] && calls.isEmpty)
+        #expect(callers.map(\.token.value) == [2, 3, 4, 1] && calls.isEmpty)
+        guard case .emitted(9, .unfinished([1, 2, 3])) = callers[2].reply else {
+            return #expect(Bool(false), "\(callers[2].reply)")
+        }
     }
 }

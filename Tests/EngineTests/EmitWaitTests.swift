@@ -28,6 +28,7 @@ import WatchFile
         case .ended(let view): return "\(event) \(view.handler) \(view.result?.rawValue ?? "")"
         case .refused(let result, _): return "\(event) \(result.rawValue)"
         case .nothing: return "\(event) nothing"
+        case .unfinished(let operations): return "\(event) unfinished \(operations)"
         }
     }
 
@@ -80,9 +81,23 @@ import WatchFile
         fixture.suspend("two")
         let held = emit(fixture, "two")
         fixture.send(.drain)
-        #expect(fixture.error(held) == .draining)
+        #expect(end(fixture, held) == "2 unfinished []")
         fixture.endAll()
         #expect(fixture.reply(gone) == nil)
+    }
+
+    @Test func whatAStopKeepsIsNamedWithTheWorstOfTheOthers() {
+        let fixture = EngineFixture(
+            .of(
+                queues: [QueueDefinition.serial("kept").with { $0.isDurable = true }],
+                handlers: [.exec("first"), .exec("second"), .exec("third")],
+                sources: [.custom("all", to: "first", "second", "third", on: "kept")]))
+        let token = emit(fixture, "all")
+        fixture.endFirst(.exited(1))
+        fixture.send(.drain)
+        #expect(end(fixture, token) == nil)
+        fixture.endAll()
+        #expect(end(fixture, token) == "1 unfinished [1, 3]" && fixture.drained != nil)
     }
 
     @Test func aRunCannotWaitForWhatComesAfterIt() {

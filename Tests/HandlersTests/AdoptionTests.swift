@@ -1,4 +1,5 @@
 import Dispatch
+import EventSources
 import LinuxSystem
 import ProgramKit
 import Testing

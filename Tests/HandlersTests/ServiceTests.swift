@@ -1,3 +1,4 @@
+import EventSources
 import LinuxSystem
 import ProgramKit
 import Schedule

@@ -149,7 +149,9 @@ extension Runtime {
     private var livingProcesses: [AdoptableProcess] {
         let services = LivingServices(instance.names).processes
         let known = Set(services.map(\.run))
-        let others = (try? AdoptableProcess.all(instance: instance.names, parts.containment)) ?? []
+        let all = (try? AdoptableProcess.all(instance: instance.names, parts.containment)) ?? []
+        end(commands: all.filter(\.isCommand))
+        let others = all.filter { !$0.isCommand }
         // A condition of a service has gone before it.
         let found = services + others.filter { !known.contains($0.run) }
         let configuration = parts.configuration
@@ -160,6 +162,17 @@ extension Runtime {
                 ? configuration.sources.first { $0.id == id }?.command?.process
                 : configuration.handlers.first { $0.name == process.handler }
             return process.mayBe(of: definition?.contract)
+        }
+    }
+
+    private func end(commands: [AdoptableProcess]) {
+        let killed = LeftCommands.end(commands, instance: instance.names)
+        for command in commands {
+            let end = killed.contains(command) ? "did not end by SIGTERM and was killed" : "was ended"
+            logger.log(
+                .notice,
+                "\(command.source): its command of an earlier watchd still ran, process \(command.pid), and \(end)",
+                [("WATCHD_SOURCE", command.source)])
         }
     }
 

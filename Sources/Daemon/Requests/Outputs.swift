@@ -49,7 +49,7 @@ extension Runtime {
         ended(id) { [unowned self] result in
             switch result {
             case .failure(let error): done(.of(.storeFailing(reason: error.description)))
-            case .success(nil): done(.of(.noSuchOperation(id: Int(id))))
+            case .success(nil): done(.of(missing(id)))
             case .success(let operation?):
                 let summary = OperationSummary(operation, .administrator)
                 let wanted = attempt ?? summary.attempt

@@ -160,7 +160,7 @@ final class Runtime {
                 core: core, slow: slow, probes: probes, epoll: epoll, inotify: inotify,
                 whenSafe: { [unowned self] in whenSafe($0) }, keep: keep, forget: forget,
                 keepsConnections: manager.isManaged ? KeptConnections.limit : 0, handovers: handovers,
-                position: { [unowned self] in positions[$0] },
+                instance: { [unowned self] in instance.names }, position: { [unowned self] in positions[$0] },
                 positionsMissing: { [unowned self] in positionsMissing },
                 snapshots: snapshots, handled: handled, ownPaths: ownPaths,
                 comparing: { [unowned self] in compares($0, $1) },

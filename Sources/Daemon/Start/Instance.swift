@@ -1,4 +1,4 @@
-import Handlers
+import EventSources
 import LinuxSystem
 import Store
 

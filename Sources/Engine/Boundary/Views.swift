@@ -514,7 +514,10 @@ extension Engine {
     package var orphanHolds: [StoredHold] { journal.orphans.holds }
 
     /// Durable operations that the stop left for the next start.
-    package var setAsideCount: Int { journal.setAside.count }
+    package var setAsideCount: Int { journal.setAside.ids.count }
+
+    /// An operation that this stop leaves to the next start.
+    package func isSetAside(_ id: UInt64) -> Bool { journal.setAside.ids.contains(id) }
 
     /// Stored operations whose handler or queue does not exist, oldest first.
     package var orphanViews: [OperationView] { journal.orphans.byAge.map { view($0) } }

@@ -96,10 +96,19 @@ struct Calls: Sendable {
         return tokens
     }
 
-    /// All callers: they are answered otherwise.
-    mutating func takeCallers() -> [Token] {
+    /// All callers, as watchd stops before the ends that they wait for.
+    mutating func takeCallers() -> [Answer] {
         defer { self = Calls() }
-        return runs.keys.sorted() + waits.keys.sorted()
+        var unfinished: [Token: [UInt64]] = [:]
+        for case (.operation(let id), let tokens) in waiters {
+            for token in tokens where runs[token]?.event != nil { unfinished[token, default: []].append(id) }
+        }
+        let ofRuns = runs.sorted { $0.key < $1.key }.map { token, run -> Answer in
+            guard let event = run.event else { return (token, .failure(.draining)) }
+            let operations = (unfinished[token] ?? []) + [run.worst?.id].compactMap(\.self)
+            return (token, .emitted(event, .unfinished(operations.sorted())))
+        }
+        return ofRuns + waits.keys.sorted().map { ($0, .failure(.draining)) }
     }
 
     // MARK: Ends

@@ -18,6 +18,9 @@ package enum EmitEnd: Sendable {
     case refused(Result, reason: String)
     /// No handler wants it.
     case nothing
+    /// watchd stops before. The operations that have not ended, and the worst of those that have; none: the event has
+    /// not come to its handlers.
+    case unfinished([UInt64])
 }
 
 extension Engine {

@@ -51,7 +51,7 @@ extension Engine {
             terminate(ref, .stopped)
         }
         closeWorkers()
-        for wait in emitWaits { actions.append(.reply(wait.token, .failure(.draining))) }
+        for wait in emitWaits { actions.append(.reply(wait.token, .emitted(wait.event, .unfinished([])))) }
         emitWaits = []
         for call in door.takeCalls() { actions.append(.reply(call.token, .failure(.draining))) }
         if let reload { actions.append(.reply(reload.token, .failure(.draining))) }
@@ -155,9 +155,8 @@ extension Engine {
     mutating func finishDrain(leftBehind: [UInt64]) {
         let leftRunning = leaveRunning()
         life = .drained(life.drain ?? Life.Drain())
-        for token in calls.takeCallers() + supervisor.takeCallers() {
-            actions.append(.reply(token, .failure(.draining)))
-        }
+        for (token, reply) in calls.takeCallers() { actions.append(.reply(token, reply)) }
+        for token in supervisor.takeCallers() { actions.append(.reply(token, .failure(.draining))) }
         // Ids go on where they are.
         reserve(0)
         actions.append(.drained(leftBehind: leftBehind, leftRunning: leftRunning))

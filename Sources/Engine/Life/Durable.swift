@@ -262,7 +262,7 @@ extension Engine {
         leave(ref, operation, to: .pending)
         handlers[operation.handler].operations -= 1
         sources[operation.source].operations -= 1
-        journal.setAside.add()
+        journal.setAside.add(ref.id)
         releaseUnused(operation)
     }
 

@@ -1,13 +1,13 @@
 /// Operations that a stop has left to the next start, and those of them that wait for others: by then nobody may
 /// remember how those ended.
 struct SetAside: Sendable {
-    private(set) var count = 0
+    private(set) var ids: Set<UInt64> = []
     /// Operations that wait for others, as the store has them.
     private var left: [UInt64: StoredOperation] = [:]
     /// By the operation that they wait for.
     private var waiting: [UInt64: [UInt64]] = [:]
 
-    mutating func add() { count += 1 }
+    mutating func add(_ id: UInt64) { ids.insert(id) }
 
     mutating func add(_ operation: StoredOperation, waitingFor id: UInt64) {
         left[operation.id] = operation

@@ -17,21 +17,30 @@ struct CommandStart: Sendable {
         var warnings: [String]
     }
 
+    private let id: SourceID
     private let words: [[UInt8]]
     private let launch: CommandLaunch
 
-    init(_ command: Command, _ launch: CommandLaunch) {
+    init(_ command: Command, of id: SourceID, _ launch: CommandLaunch) {
+        self.id = id
         self.launch = launch
-        // Without specifiers, as the file was checked.
-        words = command.words.map { word -> [UInt8] in
+        words = Self.words(command)
+    }
+
+    /// Without specifiers, as the file was checked.
+    private static func words(_ command: Command) -> [[UInt8]] {
+        command.words.map { word -> [UInt8] in
             if case .template(let template) = word { template.expanded { _ in [] } } else { [] }
         }
     }
 
     /// Its file; `nil`: it is looked for in `PATH`.
-    var program: [UInt8]? { words.first.flatMap { $0.first == UInt8(ascii: "/") ? $0 : nil } }
+    static func program(_ command: Command) -> [UInt8]? {
+        words(command).first.flatMap { $0.first == UInt8(ascii: "/") ? $0 : nil }
+    }
 
-    func run() throws(Failure) -> Started {
+    /// - Parameter instance: by it a later watchd finds the process and ends it.
+    func run(_ instance: InstanceName) throws(Failure) -> Started {
         let surroundings: LaunchSurroundings
         do throws(LaunchFailure) {
             surroundings = try LaunchSurroundings(launch.contract)
@@ -47,7 +56,7 @@ struct CommandStart: Sendable {
                 input.close()
                 throw error
             }
-            return try start(surroundings, input, ends.output, ends.errors).get()
+            return try start(surroundings, instance, input, ends.output, ends.errors).get()
         } catch let error as Failure {
             throw error
         } catch {
@@ -71,8 +80,8 @@ struct CommandStart: Sendable {
     }
 
     private func start(
-        _ surroundings: LaunchSurroundings, _ input: consuming FileDescriptor, _ output: (read: Int32, write: Int32),
-        _ errors: (read: Int32, write: Int32)
+        _ surroundings: LaunchSurroundings, _ instance: InstanceName, _ input: consuming FileDescriptor,
+        _ output: (read: Int32, write: Int32), _ errors: (read: Int32, write: Int32)
     ) -> Swift.Result<Started, Failure> {
         let number = input.rawValue
         defer { for end in [output.write, errors.write] { FileDescriptor(owning: end).close() } }
@@ -81,7 +90,7 @@ struct CommandStart: Sendable {
             guard let identity = surroundings.identity else { break }
             try? Linux.fchown(end, user: identity.user, group: identity.group)
         }
-        let environment = environment(surroundings)
+        let environment = environment(surroundings, instance)
         var specification = SpawnSpecification(
             path: path(environment), arguments: words,
             environment: environment.map { Array($0.name.utf8) + [UInt8(ascii: "=")] + $0.value },
@@ -104,7 +113,9 @@ struct CommandStart: Sendable {
         }
     }
 
-    private func environment(_ surroundings: LaunchSurroundings) -> [EnvironmentVariable] {
+    private func environment(
+        _ surroundings: LaunchSurroundings, _ instance: InstanceName
+    ) -> [EnvironmentVariable] {
         var values = [
             EnvironmentVariable(name: "PATH", value: Array(Command.searchPath.utf8)),
             EnvironmentVariable(name: "LANG", value: Linux.environment("LANG") ?? Array("C.UTF-8".utf8)),
@@ -112,6 +123,11 @@ struct CommandStart: Sendable {
         for variable in surroundings.inherited + launch.environment + surroundings.files {
             values.removeAll { $0.name == variable.name }
             values.append(variable)
+        }
+        if instance != .none {
+            let name = instance.of(user: surroundings.identity?.user ?? Linux.effectiveUserID)
+            values.append(EnvironmentVariable(name: "WATCHD_INSTANCE", value: Array(name.utf8)))
+            values.append(EnvironmentVariable(name: "WATCHD_COMMAND", value: Array(id.description.utf8)))
         }
         return values
     }

@@ -44,7 +44,7 @@ package final class CommandSource: EventSource {
         isDurable: Bool = false, spare: SpareDescriptors = SpareDescriptors()
     ) {
         self.id = id
-        start = CommandStart(command, trigger.launch)
+        start = CommandStart(command, of: id, trigger.launch)
         self.environment = environment
         self.spare = spare
         maker = LineMaker(id, trigger, environment)
@@ -76,8 +76,9 @@ package final class CommandSource: EventSource {
         let bound = QueueBound(self, to: environment.core)
         environment.commands.add(self)
         // Reading the program's file may block.
-        environment.slow.submit(id.description, inOrder: true) { [core = environment.core, start] in
-            let result = Swift.Result { () throws(CommandStart.Failure) in try start.run() }
+        environment.slow.submit(id.description, inOrder: true) {
+            [core = environment.core, start, instance = environment.instance()] in
+            let result = Swift.Result { () throws(CommandStart.Failure) in try start.run(instance) }
             core.async { bound.value.took(result) }
         }
     }

@@ -19,7 +19,7 @@ extension DescriptorTrigger {
         case .fifo(let path), .special(let path), .tail(let path): [path]
         case .datagram(.unix(let path)), .stream(.unix(let path)), .sequentialPacket(.unix(let path)): [path]
         case .datagram, .stream, .sequentialPacket, .netlink, .messageQueue, .passed, .pressure: []
-        case .command(let command): CommandStart(command, CommandLaunch()).program.map { [$0] } ?? []
+        case .command(let command): CommandStart.program(command).map { [$0] } ?? []
         }
     }
 }

@@ -81,6 +81,8 @@ package struct SourceEnvironment {
     let ownFolders: Set<[UInt8]>
     /// Descriptors on their way to a handler.
     package let handovers: Handovers
+    /// By it a later watchd finds processes of sources.
+    let instance: () -> InstanceName
     /// Processes of sources.
     let commands = RunningCommands()
     /// Connections that would outlive the daemon.
@@ -101,7 +103,7 @@ package struct SourceEnvironment {
         whenSafe: @escaping (@escaping () -> Void) -> Void = { $0() },
         keep: @escaping (KeptDescriptor, Int32) -> Void = { _, _ in },
         forget: @escaping (KeptDescriptor) -> Void = { _ in }, keepsConnections: Int = KeptConnections.limit,
-        handovers: Handovers = Handovers(),
+        handovers: Handovers = Handovers(), instance: @escaping () -> InstanceName = { .none },
         position: @escaping (SourceID) -> [UInt8]? = { _ in nil },
         positionsMissing: @escaping () -> String? = { nil },
         snapshots: (any PathSnapshotStore)? = nil, handled: HandledPaths? = nil, ownPaths: [[UInt8]] = [],
@@ -123,6 +125,7 @@ package struct SourceEnvironment {
         self.forget = forget
         connections = KeptConnections(limit: keepsConnections)
         self.handovers = handovers
+        self.instance = instance
         self.position = position
         self.positionsMissing = positionsMissing
         self.snapshots = snapshots

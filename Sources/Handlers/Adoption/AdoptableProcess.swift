@@ -1,4 +1,5 @@
 package import Engine
+package import EventSources
 package import LinuxSystem
 package import WatchFile
 
@@ -11,6 +12,8 @@ package struct AdoptableProcess: Equatable, Sendable {
     package var isSupervised: Bool
     /// It is a worker of a `Stream=` handler, whose run is no operation's.
     package var isWorker = false
+    /// It is the `Command=` of a `[Descriptor]`, and no run.
+    package var isCommand = false
     /// Name of the event's source, and its kind; other ends of a run than events of a source have one too.
     package var source: String
     package var kind: String
@@ -162,6 +165,15 @@ package struct AdoptableProcess: Equatable, Sendable {
             return variables.first { $0.starts(with: prefix) }
                 .map { String(decoding: $0.dropFirst(prefix.count), as: UTF8.self) }
         }
+        self.pid = pid
+        userID = user
+        started = Linux.now(.realtime) - Linux.now(.boottime) + place.started
+        if let command = value("COMMAND") {
+            run = RunID(operation: 0, attempt: 1)
+            (handler, queue, source, kind) = ("", "", command, SourceKind.descriptor.rawValue)
+            (isSupervised, isCommand) = (false, true)
+            return
+        }
         let worker = value("WORKER")
         guard let operation = (worker ?? value("OPERATION")).flatMap({ UInt64($0) }),
             Self.operations.contains(operation),
@@ -182,8 +194,5 @@ package struct AdoptableProcess: Equatable, Sendable {
             let parts = String(decoding: variable, as: UTF8.self).split(separator: "=", maxSplits: 1)
             if parts.count == 2 { acquired[String(parts[0])] = String(parts[1]) }
         }
-        self.pid = pid
-        userID = user
-        started = Linux.now(.realtime) - Linux.now(.boottime) + place.started
     }
 }

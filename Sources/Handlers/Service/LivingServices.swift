@@ -1,4 +1,5 @@
 import Engine
+package import EventSources
 import LinuxSystem
 import Schedule
 import Systemd

@@ -1,4 +1,5 @@
 import Engine
+import EventSources
 import LinuxSystem
 import Systemd
 

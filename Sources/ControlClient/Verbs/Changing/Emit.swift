@@ -40,21 +40,50 @@ extension Verb {
     ) throws(Failure) -> ExitCode {
         var parameters = parameters
         parameters.wait = true
-        let reply = try session.show(Emit.self, parameters, taking: nil) { reply in
-            guard reply.event > 0 else { return [Styled("no event: data 0 is none")] }
-            guard let result = reply.result else { return [Styled("event \(reply.event): no handler wants it")] }
-            let operation = reply.operation.map { ", operation \($0)" } ?? ""
-            return [
-                Styled("event \(reply.event)\(operation): ")
-                    + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
-                    + Styled(Phrases.unsaved(reply.unsaved, crash: "it runs again"))
-            ]
+        let answer = try session.call(Emit.self, parameters, taking: nil) { trouble(parameters.name, session) }
+        var reply = try session.decoded(Emit.self, answer)
+        if let operations = reply.unfinished { try wait(for: operations, &reply, session) }
+        if session.isJSON {
+            if let text = try? JSON.encode(reply) { session.print(json: text) }
+        } else {
+            session.print([sentence(reply)])
         }
         return reply.result.map { code($0, reply.exitStatus) } ?? .done
     }
 
+    private static func sentence(_ reply: Emit.Reply) -> Styled {
+        guard reply.event > 0 else { return Styled("no event: data 0 is none") }
+        guard let result = reply.result else { return Styled("event \(reply.event): no handler wants it") }
+        let operation = reply.operation.map { ", operation \($0)" } ?? ""
+        return Styled("event \(reply.event)\(operation): ")
+            + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+            + Styled(Phrases.unsaved(reply.unsaved, crash: "it runs again"))
+    }
+
+    /// Waits for what the event has started, over the stop of watchd that has ended the call; the worst end counts.
+    private static func wait(
+        for operations: [Int], _ reply: inout Emit.Reply, _ session: Session
+    ) throws(Failure) {
+        guard let worst = try session.ends(of: operations).worst else {
+            throw Failure(
+                message: "event \(reply.event) was accepted, but watchd stops before its handlers have it",
+                help: "a durable queue keeps it; after the next start watchctl history tells what became of it",
+                exitCode: .failed)
+        }
+        (reply.operation, reply.result, reply.exitStatus) = (worst.id, worst.result, worst.exitStatus)
+        (reply.reason, reply.unsaved, reply.unfinished) = (worst.endReason, worst.unsaved, nil)
+    }
+
     /// Why an event is not accepted yet.
     private static func obstacle(_ name: String, _ session: Session) -> String {
+        trouble(name, session, whereKept: ", as many as it can")
+            ?? "the event is not accepted yet: its queue may be full (watchctl queues)"
+    }
+
+    /// Why an event does not come to its handlers; `nil`: nothing is known to be in its way.
+    private static func trouble(
+        _ name: String, _ session: Session, whereKept reason: String = ""
+    ) -> String? {
         guard let status = session.statusSoon() else { return "watchd does not answer" }
         if let store = status.store, store.state == .failing {
             return "watchd's store cannot be used now: \(store.reason ?? "nobody knows why")"
@@ -62,9 +91,9 @@ extension Verb {
         let source = name.contains("/") ? name : "custom/\(name)"
         if let pause = status.pauses.first(where: { $0.object == source }) {
             let kept = Phrases.count(pause.kept, "event")
-            return "\(source) is suspended and keeps \(kept), as many as it can (watchctl resume \(source))"
+            return "\(source) is suspended and keeps \(kept)\(reason) (watchctl resume \(source))"
         }
-        return "the event is not accepted yet: its queue may be full (watchctl queues)"
+        return nil
     }
 
     private static func payload(_ invocation: Invocation) throws(Failure) -> JSONValue? {

@@ -92,15 +92,11 @@ extension Verb {
         return code(reply)
     }
 
-    /// Waits for the ends, one after the other, also over a restart of the daemon; the worst of them counts.
+    /// Waits for the ends, also over a restart of the daemon; the worst of them counts.
     private static func wait(for reply: inout Run.Reply, _ session: Session) throws(Failure) {
-        var worst: OperationSummary?
-        for index in reply.operations.indices {
-            let end = try session.end(of: reply.operations[index])
-            reply.operations[index] = end.id
-            if (worst?.result?.severity ?? -1) < (end.result?.severity ?? -1) { worst = end }
-        }
-        guard let worst else { return }
+        let ends = try session.ends(of: reply.operations)
+        reply.operations = ends.map(\.id)
+        guard let worst = ends.worst else { return }
         (reply.result, reply.exitStatus, reply.unsaved) = (worst.result, worst.exitStatus, worst.unsaved)
         reply.reason = worst.endReason
     }

@@ -47,7 +47,7 @@ package enum Emit: ControlMethod {
 
     package struct Reply: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
-            case event, operation, result, reason, unsaved
+            case event, operation, result, reason, unsaved, unfinished
             case exitStatus = "exit_status"
         }
 
@@ -59,6 +59,9 @@ package enum Emit: ControlMethod {
         package var reason: String?
         /// With `wait`: why the store does not know its end, and a crash of watchd would make it run again.
         package var unsaved: String?
+        /// With `wait`, where watchd stops before all has ended: the operations that have not, and the worst of those that
+        /// have; none: the event has not come to its handlers.
+        package var unfinished: [Int]?
 
         package init(
             event: Int, operation: Int? = nil, result: OperationSummary.Result? = nil, exitStatus: Int? = nil,

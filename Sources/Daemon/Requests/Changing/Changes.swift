@@ -36,6 +36,10 @@ extension Runtime {
             case .emitted(let event, .refused(let result, let reason)):
                 done(.of(Emit.Reply(event: Int(event), result: OperationSummary.Result(result), reason: reason)))
             case .emitted(let event, .nothing): done(.of(Emit.Reply(event: Int(event))))
+            case .emitted(let event, .unfinished(let operations)):
+                var reply = Emit.Reply(event: Int(event))
+                reply.unfinished = operations.map { Int($0) }
+                done(.of(reply))
             case .events(let ids): done(.of(Emit.Reply(event: Int(ids.first ?? 0))))
             default: done(Self.failure(answer))
             }
@@ -147,8 +151,8 @@ extension Runtime {
 
     /// It may have ended just now.
     private func isTooLate(_ id: UInt64, _ done: @escaping Request.Completion) {
-        ended(id) { result in
-            guard case .success(let operation?) = result else { return done(.of(.noSuchOperation(id: Int(id)))) }
+        ended(id) { [unowned self] result in
+            guard case .success(let operation?) = result else { return done(.of(missing(id))) }
             let (result, ended) = (operation.result.rawValue, wireTime(operation.ended))
             done(.of(.hasEnded(id: Int(id), result: result, ended: ended)))
         }

@@ -113,10 +113,10 @@ extension Runtime {
     ) {
         guard let number = UInt64(exactly: id) else { return done(.of(.noSuchOperation(id: id))) }
         if let view = engine.operation(number) { return done(.of(.notFailed(id: id, state: view.state.rawValue))) }
-        ended(number) { result in
+        ended(number) { [unowned self] result in
             switch result {
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, .administrator))))
-            case .success(nil): done(.of(.noSuchOperation(id: id)))
+            case .success(nil): done(.of(missing(number)))
             case .success(let operation?):
                 if let refusal = operation.refusal { return done(.of(refusal)) }
                 then(operation)

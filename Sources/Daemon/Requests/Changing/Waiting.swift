@@ -37,7 +37,7 @@ extension Runtime {
                 tellWhenSafe { [unowned self] in
                     done(.of(Wait.Reply(operation: ended(OperationSummary(operation, role), role))))
                 }
-            case .success(nil): done(.of(.noSuchOperation(id: Int(id))))
+            case .success(nil): done(.of(missing(id)))
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             }
         }

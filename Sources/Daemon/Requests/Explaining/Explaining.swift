@@ -138,7 +138,7 @@ extension Runtime {
             switch result {
             case .success(let operation?):
                 done(explanation(of: OperationSummary(operation, role), remembered(operation), role))
-            case .success(nil): done(.of(.noSuchOperation(id: id)))
+            case .success(nil): done(.of(missing(number)))
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             }
         }

@@ -103,6 +103,11 @@ extension Runtime {
 
     // MARK: GetOperation
 
+    /// Why nobody knows an operation: one that a stop leaves to the next start is in the store alone.
+    func missing(_ id: UInt64) -> ManagerError {
+        engine.isSetAside(id) ? .draining : .noSuchOperation(id: Int(id))
+    }
+
     func operation(_ parameters: GetOperation.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         guard let id = UInt64(exactly: parameters.id) else { return done(.of(.noSuchOperation(id: parameters.id))) }
         if let view = engine.operation(id) {
@@ -117,7 +122,7 @@ extension Runtime {
                 detail.summary.retryObstacle = retryObstacle(operation, areEventsKnown: true)
                 if role == .administrator { detail.outputBytes = runs?.bytesWritten(by: id) }
                 done(.of(reply(detail, role)))
-            case .success(nil): done(.of(.noSuchOperation(id: parameters.id)))
+            case .success(nil): done(.of(missing(id)))
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             }
         }

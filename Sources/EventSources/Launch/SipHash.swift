@@ -1,7 +1,7 @@
 /// SipHash-2-4 (Aumasson, Bernstein, 2012): without the key nobody can tell a hash, however many others are known.
-enum SipHash {
+package enum SipHash {
     /// - Parameter key: 16 bytes; what is missing is 0.
-    static func hash(_ bytes: [UInt8], key: [UInt8]) -> UInt64 {
+    package static func hash(_ bytes: [UInt8], key: [UInt8]) -> UInt64 {
         let key = key.prefix(16) + Array(repeating: 0, count: max(0, 16 - key.count))
         var state = State(word(key.prefix(8)), word(key.dropFirst(8)))
         var rest = bytes[...]

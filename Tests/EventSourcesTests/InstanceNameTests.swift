@@ -2,7 +2,7 @@ import LinuxSystem
 import ProgramKit
 import Testing
 
-@testable import Handlers
+@testable import EventSources
 
 @Suite("Names of an instance", .ownThread) struct InstanceNameTests {
     /// The vectors of the reference implementation: key 00…0F, messages of 0 to 15 bytes 00, 01, ….

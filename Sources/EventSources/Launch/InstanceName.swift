@@ -6,7 +6,7 @@ import LinuxSystem
 package struct InstanceName: Equatable, Sendable {
     /// Of processes of watchd's own user; empty: they need not be found again.
     package let own: String
-    let folder: String
+    package let folder: String
     private let key: [UInt8]
 
     /// - Parameters:
