@@ -99,11 +99,18 @@ import WatchFile
     @Test func membersAreWrittenWhenTheyHaveChanged() throws {
         let (a, b) = (SourceID(.group, "a"), SourceID(.group, "b"))
         var members = WrittenMembers(try configuration("[Timer t]\nOnStartupSec=1h\nExec=true\n"))
-        var changes = members.changes(to: [a: 2, b: 1])
-        #expect(changes.map(\.0) == [a, b] && changes.map(\.1) == [2, 1])
-        changes = members.changes(to: [a: 2])
-        #expect(changes.map(\.0) == [b] && changes.map(\.1) == [0])
-        changes = members.changes(to: [a: 2])
-        #expect(changes.isEmpty)
+        func told(_ counts: [SourceID: Int], _ tallies: [SourceID: GroupFact] = [:]) -> [String] {
+            members.writes(counts, tallies).map { write in
+                switch write {
+                case .members(let id, let count): "\(id.name) \(count)"
+                case .tally(let id, let tally): "\(id.name) ran \(tally.ran)"
+                default: "\(write)"
+                }
+            }
+        }
+        #expect(told([a: 2, b: 1]) == ["a 2", "b 1"])
+        #expect(told([a: 2], [b: GroupFact(ran: 1)]) == ["b 0", "b ran 1"])
+        #expect(told([a: 2], [b: GroupFact(ran: 1)]) == [])
+        #expect(told([a: 2]) == ["b ran 0"])
     }
 }

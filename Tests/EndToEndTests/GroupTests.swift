@@ -192,4 +192,33 @@ import Varlink
             #expect(told.contains("\"cancelled\":1") && !told.contains("lost"), "\(told)")
         }
     }
+
+    @Test(arguments: [true, false]) func whatHadEndedBeforeARestartIsToldWithTheRest(isKilled: Bool) throws {
+        let text = """
+            [Queue kept]
+            Durable=yes
+            [Custom part]
+            Queue=kept
+            Key=none
+            Coalesce=no
+            Exec=/bin/sh -c 'echo $WATCHD_DATA >>@/begun; [ $WATCHD_DATA = 1 ] && exit 3; until [ -e @/go ]; do sleep 0.02; done'
+            [Group all]
+            Members=part
+            Queue=kept
+            Exec=/bin/sh -c 'cat >>@/told'
+
+            """
+        try Lives.run(text, settings: "DrainSec=0\n") { lives in
+            try lives.watchd.suspend("kept")
+            for data in 1...3 { try lives.watchd.emit("part", data: data) }
+            try lives.watchd.resume("kept")
+            try wait(for: "the second to run") { lives.folder.lines("begun").contains("2") }
+            if isKilled { lives.kill() } else { lives.stop() }
+            try lives.start()
+            try lives.folder.write("go", "")
+            try wait(for: "the group to fire") { lives.folder.text("told").contains("ran") }
+            let told = lives.folder.text("told")
+            #expect(told.contains("\"ran\":3") && told.contains("\"failed\":1,") && told.contains("exit 3"), "\(told)")
+        }
+    }
 }

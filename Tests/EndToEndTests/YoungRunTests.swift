@@ -60,4 +60,21 @@ import Testing
             #expect(folder.lines("begun").count == 3)
         }
     }
+
+    /// Without the store of a long run and without a service manager nobody knows how it ended.
+    @Test func oneThatHasEndedMeanwhileHasFailedAndThatIsTold() throws {
+        try Lives.run(Self.text) { lives in
+            let folder = lives.folder
+            try lives.watchd.emit("job", data: 6)
+            try wait(for: "it to run") { folder.lines("begun").count == 1 }
+            lives.kill()
+            try folder.write("go.6", "")
+            let pid = try #require(Int32(folder.lines("begun")[0]))
+            try wait(for: "its end") { Linux.isGone(process: pid) }
+            try lives.start()
+            try wait(for: "it to be told") { folder.lines("out").contains("told 6") }
+            let told = try lives.watchd.control("history").text
+            #expect(told.contains("how it ended is not known") && !told.contains("lost"), "\(told)")
+        }
+    }
 }

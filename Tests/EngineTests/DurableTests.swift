@@ -38,6 +38,7 @@ import WatchFile
                 state.held.removeAll { $0.source == id }
                 if !(before + events).isEmpty { state.held.append(StoredHold(source: id, events: before + events)) }
             case .members(let id, let count): state.groups[id] = count
+            case .tally(let id, let tally): state.tallies[id] = tally == GroupFact() ? nil : tally
             case .ended, .retrying, .retried, .untried, .forgotten, .process, .cancelledByStop, .snapshot, .waiting,
                 .lost:
                 break

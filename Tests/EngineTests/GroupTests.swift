@@ -248,6 +248,44 @@ struct GroupTests {
         #expect(again.engine.membersAtRisk.isEmpty)
     }
 
+    private func tallies(_ fixture: EngineFixture) -> [GroupFact] {
+        fixture.writes.compactMap { if case .tally(_, let tally) = $0 { tally } else { nil } }
+    }
+
+    @Test(arguments: [true, false]) func whatHasEndedBeforeARestartCounts(isStopped: Bool) {
+        var configuration = configuration()
+        configuration.queues = configuration.queues.map { queue in queue.with { $0.isDurable = true } }
+        let fixture = EngineFixture(configuration)
+        fixture.line("b", "1")
+        fixture.end("b", .exited(3))
+        fixture.line("a", "2")
+        fixture.line("b", "3")
+        fixture.line("b", "4")
+        fixture.line("b", "5")
+        #expect(told(fixture).count == 1, "the first alone")
+        fixture.end("b", .exited(4))
+        let failure = GroupFact.Failure(handler: "b", operation: 4, reason: "exit 4")
+        #expect(tallies(fixture).last == GroupFact(ran: 1, failed: 1, failures: [failure]))
+        if isStopped {
+            fixture.send(.drain)
+            fixture.end("a")
+            fixture.end("b")
+        }
+        var state = StoredState()
+        state.tallies = [Self.group: tallies(fixture).last ?? GroupFact()]
+        let again = EngineFixture(configuration, restoring: state)
+        #expect(facts(again) == [GroupFact(ran: isStopped ? 3 : 1, failed: 1, failures: [failure])])
+        #expect(tallies(again) == [GroupFact()], "it is told once")
+    }
+
+    @Test func whatWasLostBeforeIsNotCountedTwice() {
+        var state = StoredState()
+        state.groups = [Self.group: 5]
+        state.tallies = [Self.group: GroupFact(ran: 2, lost: 3)]
+        let again = EngineFixture(configuration(), restoring: state)
+        #expect(facts(again) == [GroupFact(ran: 2, lost: 5)])
+    }
+
     @Test func whichOfItsOperationsFailedAndWhyIsTold() {
         let fixture = EngineFixture(
             .of(

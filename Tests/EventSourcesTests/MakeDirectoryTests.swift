@@ -33,6 +33,20 @@ import WatchFile
         }
     }
 
+    @Test func aFolderThatIsAskedToBeFilledIsMadeAndAPathThatIsToExistIsNot() throws {
+        try Folder.with { folder in
+            var trigger = PathTrigger(paths: [])
+            trigger.directoryMode = 0o755
+            trigger.levels = PathLevels([.notEmpty(Array(folder["full"].utf8)), .exists(Array(folder["there"].utf8))])
+            try Rim.with {
+                PathSource($0, trigger, $1)
+            } then: { _, _ in
+                try wait(for: "the folder") { (try? Linux.lstat(folder["full"])) != nil }
+                #expect((try? Linux.lstat(folder["there"])) == nil)
+            }
+        }
+    }
+
     @Test func whatStandsThereAlreadyIsWatchedAsItIs() throws {
         try Folder.with { folder in
             try folder.write("file", "1")

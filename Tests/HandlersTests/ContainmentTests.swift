@@ -257,8 +257,8 @@ extension Containment {
             #expect(containment.set(limits, on: group, of: "h").isEmpty)
             #expect(containment.set(limits, on: group, of: "other").count == 2)
             let run = request(1, "true") { $0.contract.resources = limits }
-            let warning = "MemoryMax=, IOWeight= without effect: its unit has no Delegate=yes"
-            let without = Containment(reason: "its unit has no Delegate=yes")
+            let warning = "MemoryMax=, IOWeight= without effect: systemd does not say that its unit has Delegate=yes"
+            let without = Containment(reason: "systemd does not say that its unit has Delegate=yes")
             let (first, second) = (try without.enter(run), try without.enter(run))
             #expect(first.warnings == [warning] && second.warnings.isEmpty)
         }

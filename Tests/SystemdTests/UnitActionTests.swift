@@ -13,6 +13,9 @@ import Testing
         [Handler stop]
         Unit=one two
         UnitAction=stop
+        [Handler stop-failed]
+        Unit=dies
+        UnitAction=stop
         [Handler whole]
         Unit=oneshot
         UnitWait=yes
@@ -98,6 +101,8 @@ import Testing
             let told = try reason(machine, handler)
             #expect(told.contains(part), "\(told)")
         }
+        #expect(try ctl(machine, "is-failed", "dies") == "failed ")
+        #expect(try machine.run("watchctl", "run", "--wait", "stop-failed").code == 0)
         let jobs = try ctl(machine, "list-jobs")
         #expect(!jobs.contains("endless"), "\(jobs)")
         _ = try ctl(machine, "kill", "endless")

@@ -30,6 +30,9 @@ import Testing
         Exec=/bin/sh -c 'trap "echo asked; exit 9" USR1; setsid sleep 1000 & while :; do sleep 0.1; done'
         KillSignal=USR1
         TimeoutSec=1s
+        [Handler asked]
+        Exec=/bin/sh -c 'trap "echo asked; exit 9" TERM; while :; do sleep 0.1; done'
+        TimeoutStopSec=1d
         [Handler stubborn]
         Exec=/bin/sh -c 'trap "" TERM; while :; do sleep 0.1; done'
         TimeoutStopSec=500ms
@@ -398,6 +401,7 @@ import Testing
             _ = try ctl(machine, "start", "dbus.socket", "dbus.service")
             try wait(for: "the end after the bus") { try reason(machine, "waits").contains("\"exit_status\":3") }
             #expect(try output(machine, "waits") == "begin\nend\n")
+            try cancelWithoutBus(machine)
             _ = try machine.run("rm", "/run/go")
             try begin(machine, "waits")
             _ = try ctl(machine, "daemon-reexec")
@@ -406,6 +410,24 @@ import Testing
             try vanish(machine)
             try meet(machine)
         }
+    }
+
+    /// It goes on, and is asked to end when the bus is there again.
+    private func cancelWithoutBus(_ machine: Machine) throws {
+        for handler in ["asked", "stubborn"] { try begin(machine, handler) }
+        _ = try ctl(machine, "stop", "dbus.socket", "dbus.service")
+        for handler in ["asked", "stubborn"] { try cancel(machine, handler) }
+        for handler in ["asked", "stubborn"] {
+            let told = try machine.run("watchctl", "--json", "operations", "--handler", handler).text
+            #expect(told.contains("executing"), "\(told)")
+        }
+        _ = try ctl(machine, "start", "dbus.socket", "dbus.service")
+        for handler in ["asked", "stubborn"] {
+            try wait(for: "the end of \(handler)") { try reason(machine, handler).contains("\"result\":\"cancelled\"") }
+        }
+        let text = try output(machine, "asked")
+        #expect(text.hasSuffix("asked\n"), "\(text)")
+        try wait(for: "their units to go") { try units(machine) == "" }
     }
 
     /// Somebody stops the unit while no watchd looks.

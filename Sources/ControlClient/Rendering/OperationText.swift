@@ -28,6 +28,13 @@ enum OperationText {
         return result(operation)
     }
 
+    /// For where nothing else says why: `FAILED exit 9, timed out after 2s`.
+    static func whole(_ result: OperationSummary.Result, exitStatus: Int?, reason: String?) -> Styled {
+        let isToldByStatus = result == .failed && exitStatus.map { $0 != 0 } ?? false
+        return self.result(result, exitStatus: exitStatus, reason: reason)
+            + Styled(isToldByStatus ? reason.map { ", \(short($0))" } ?? "" : "")
+    }
+
     static func result(
         _ result: OperationSummary.Result, exitStatus: Int? = nil, signal: String? = nil, reason: String? = nil
     ) -> Styled {

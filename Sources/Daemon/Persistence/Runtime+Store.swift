@@ -217,7 +217,7 @@ extension Runtime {
             let record = recordReader()
             tellUncleanEnd(contents, state) { record($0) != nil }
             recordLost()
-            members.restore(state.groups)
+            members.restore(state)
             // Sources that are let go by this look for them.
             takePositions(state)
             snapshots.take(contents)

@@ -29,6 +29,14 @@ enum StateCoding {
         decode(bytes) { reader throws(DamagedBytes) in try reader.events() }
     }
 
+    /// As the event that it becomes.
+    static func encode(tally: GroupFact) -> [UInt8] { encode([Event(id: 0, time: 0, fact: .group(tally))]) }
+
+    static func tally(_ bytes: [UInt8]) -> GroupFact? {
+        guard let events = events(bytes), events.count == 1, case .group(let tally) = events[0].fact else { return nil }
+        return tally
+    }
+
     /// Everything but its events.
     static func encode(_ operation: StoredOperation) -> [UInt8] {
         var writer = ByteWriter(capacity: 128 + operation.keys.reduce(0) { $0 + $1.count })

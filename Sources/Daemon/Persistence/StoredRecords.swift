@@ -15,7 +15,7 @@ extension StoreWrite {
         case .ended(let view): view.isDurable || view.isStored || view.result?.isFailure == true
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
-        case .retrying, .position, .members, .waiting, .cancelledByStop, .snapshot: false
+        case .retrying, .position, .members, .tally, .waiting, .cancelledByStop, .snapshot: false
         }
     }
 
@@ -23,10 +23,9 @@ extension StoreWrite {
     var isHistory: Bool {
         switch self {
         case .ended(let view): !view.isStored
-        case .retrying, .timer, .members, .waiting, .lost, .cancelledByStop: true
+        case .retrying, .timer, .members, .tally, .waiting, .lost, .cancelledByStop: true
         case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .untried, .forgotten,
-            .process,
-            .booted, .snapshot:
+            .process, .booted, .snapshot:
             false
         }
     }
@@ -39,6 +38,7 @@ extension StoreWrite {
         case .ended(let view), .retrying(let view): view.events.reduce(view.output.count) { $0 + $1.load.bytes }
         case .held(_, let events, _): events.reduce(0) { $0 + $1.load.bytes }
         case .waiting(let note): note.count
+        case .tally(_, let tally): tally.failures.reduce(Event.cost) { $0 + $1.reason.utf8.count + 64 }
         case .snapshot(_, _, .entries(let entries)): entries.reduce(Event.cost) { $0 + $1.path.count + 64 }
         case .snapshot, .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried,
             .untried, .forgotten, .lost, .cancelledByStop:
@@ -80,6 +80,8 @@ extension StoreWrite {
             [.mark(name: "process/\(source.name)/\(copy)", value: process.map(StateCoding.mark))]
         case .members(let group, let count):
             [.mark(name: "\(group)", value: count == 0 ? nil : Array("\(count)".utf8))]
+        case .tally(let group, let tally):
+            [.mark(name: "tally/\(group.name)", value: tally == GroupFact() ? nil : StateCoding.encode(tally: tally))]
         case .cancelledByStop(let text): [.mark(name: "cancelled", value: text.isEmpty ? nil : Array(text.utf8))]
         case .waiting(let note): [.mark(name: "waiting", value: note.isEmpty ? nil : note)]
         case .lost(let operation): [.record(HistoryRow(lost: operation))]
@@ -251,6 +253,8 @@ extension StoredState {
         case ("group", let name):
             let count = Int(String(decoding: value, as: UTF8.self)) ?? 0
             if (1...StateCoding.largestCount).contains(count) { groups[SourceID(.group, name)] = count }
+        case ("tally", let name):
+            if let tally = StateCoding.tally(value) { tallies[SourceID(.group, name)] = tally }
         case ("waiting", _): waiting = value
         case ("cancelled", _): cancelledByStop = String(decoding: value, as: UTF8.self)
         case ("position", let name): if let source = SourceID(description: name) { positions[source] = value }

@@ -18,6 +18,6 @@ extension Runtime {
     }
 
     func writeMembers() {
-        persistence?.write(members.changes(to: engine.membersAtRisk).map { .members($0, $1) })
+        persistence?.write(members.writes(engine.membersAtRisk, engine.tallies))
     }
 }

@@ -192,7 +192,7 @@ final class Runtime {
     /// Before `start`, or when nothing is on its way.
     func restore(_ state: StoredState) {
         takePositions(state)
-        members.restore(state.groups)
+        members.restore(state)
         engine.restore(state)
     }
     /// Asks the engine in its place. A function of the engine that only reads is called with a copy of the whole, if it

@@ -39,6 +39,29 @@ struct Adoption {
             known.insert(process.run.operation)
             state.operations.append(operation(process))
         }
+        state.operations += gone(known)
+    }
+
+    /// Those that had begun and of which nothing is found: a job of a unit, or a process that has ended meanwhile. Nobody
+    /// can say how they ended, and they fail by that.
+    private func gone(_ known: Set<UInt64>) -> [StoredOperation] {
+        begun.values.sorted { $0.id < $1.id }.compactMap { operation in
+            guard !known.contains(operation.id), operation.stride == nil, !operation.isDurable,
+                isDoneOutside(operation), !hasEnded(operation.id)
+            else { return nil }
+            var operation = operation
+            operation.isYoung = true
+            operation.runs = [StoredRun(part: 0, pid: 0, started: operation.submitted)]
+            return operation
+        }
+    }
+
+    /// By a process, or by the service manager.
+    private func isDoneOutside(_ operation: StoredOperation) -> Bool {
+        if case .command? = operation.events.first?.fact { return true }
+        guard let handler = configuration.handlers.first(where: { $0.name == operation.handler }), handler.stream == nil
+        else { return false }
+        return if case .unit = handler.action { true } else { handler.isCommand }
     }
 
     private func runs(of operation: StoredOperation) -> [StoredRun] {

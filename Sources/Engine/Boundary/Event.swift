@@ -397,6 +397,15 @@ package struct GroupFact: Equatable, Sendable {
         self.lost = lost
         self.failures = failures
     }
+
+    /// What an earlier watchd has counted comes first.
+    mutating func add(earlier: GroupFact) {
+        ran += earlier.ran
+        failed += earlier.failed
+        cancelled += earlier.cancelled
+        lost += earlier.lost
+        failures = Array((earlier.failures + failures).prefix(Self.failureLimit))
+    }
 }
 
 /// How a process ended.

@@ -27,6 +27,8 @@ package struct StoredState: Sendable {
     package var waiting: [UInt8] = []
     /// Of groups, how many operations a crash would have lost when it was last written (`Engine.membersAtRisk`).
     package var groups: [SourceID: Int] = [:]
+    /// Of groups, what has ended since they fired last (`Engine.tallies`).
+    package var tallies: [SourceID: GroupFact] = [:]
     /// No event or operation up to these ids is new.
     package var lastEventID: UInt64 = 0
     package var lastOperationID: UInt64 = 0
@@ -208,6 +210,9 @@ package enum StoreWrite: Sendable {
     case process(SourceID, copy: Int, StoredProcess?)
     /// The part of a group that a crash would lose. (It is the runtime who writes it, now and then.)
     case members(SourceID, Int)
+    /// What has ended of a group since it fired last; nothing: it has fired. (The runtime writes it too, now and then:
+    /// what a crash would lose.)
+    case tally(SourceID, GroupFact)
     /// The operations that this stop cancelled; empty: none, or they are told. (The runtime writes it.)
     case cancelledByStop(String)
     /// Work that a kill of watchd would lose; empty: none. (The runtime writes it, now and then.)

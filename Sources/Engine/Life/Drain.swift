@@ -155,6 +155,7 @@ extension Engine {
     mutating func finishDrain(leftBehind: [UInt64]) {
         let leftRunning = leaveRunning()
         life = .drained(life.drain ?? Life.Drain())
+        saveTallies()
         for (token, reply) in calls.takeCallers() { actions.append(.reply(token, reply)) }
         for token in supervisor.takeCallers() { actions.append(.reply(token, .failure(.draining))) }
         // Ids go on where they are.

@@ -229,6 +229,7 @@ extension Engine {
             if sources[source].holds { saveHolds(source) }
             if !sources[source].suspensions.isEmpty { saveSuspensions(id.description, sources[source].suspensions) }
         }
+        saveTallies()
         saveStamps()
         for id in clocks.booted.sorted(by: { $0.description < $1.description }) { actions.append(.store(.booted(id))) }
         for queue in queues.indices where !queues[queue].suspensions.isEmpty {

@@ -23,9 +23,9 @@ extension Engine {
         for hold in state.held { restore(hold) }
         restore(state.processes)
         restore(state.workers)
-        noteLostMembers(state)
+        restoreTallies(state)
         restore(state.operations, state.results)
-        tellLostMembers(state)
+        tellTallies(state)
         stopRestoredDelays()
         catchUp(state)
     }

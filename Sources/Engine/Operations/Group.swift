@@ -3,8 +3,9 @@ package import WatchFile
 /// `[Group]`: fires when the last operation of its members has ended.
 ///
 /// After a crash it is what was restored and adopted that is outstanding. How many operations of queues that are not
-/// durable there were is written now and then (`membersAtRisk`): those that are not found again were lost. The number
-/// is as old as the last write; what is to be exact is for `Durable=yes`.
+/// durable there were is written now and then (`membersAtRisk`), with what has ended since the group fired last
+/// (`tallies`): those that are not found again were lost. The numbers are as old as the last write; what is to be exact
+/// is for `Durable=yes`: such an end is written together with what it changes of the tally.
 extension Engine {
     mutating func leaveGroups(_ operation: Operation, _ view: OperationView) {
         for group in handlers[operation.handler].groups where sources.isInUse(group) {
@@ -19,6 +20,7 @@ extension Engine {
             case .skipped, .dropped, .annulled, .superseded, nil: break
             }
             sources[group].group.depth = max(sources[group].group.depth, Int(operation.descent.depth))
+            if operation.record.isDurable { saveTally(group) }
             groupMayBeEmpty(group)
         }
     }
@@ -35,6 +37,7 @@ extension Engine {
         let (fact, depth) = (sources[source].group.tally, sources[source].group.depth)
         sources[source].group.tally = GroupFact()
         sources[source].group.depth = 0
+        if fact != GroupFact() { saveTally(source) }
         guard !sources[source].isRemoved, !life.isDrained else { return }
         // At a stop its handlers wait for the next start.
         life.drain?.keepsAll = true
@@ -42,7 +45,28 @@ extension Engine {
         accept(.group(fact), from: source, depth: depth + 1)
     }
 
-    // MARK: After a crash
+    // MARK: After a stop or a crash
+
+    private mutating func saveTally(_ source: Int) {
+        guard case .source(let id) = sources[source].origin else { return }
+        actions.append(.store(.tally(id, sources[source].group.tally)))
+    }
+
+    /// Of each group of which something has ended since it fired last, that.
+    package var tallies: [SourceID: GroupFact] {
+        var tallies: [SourceID: GroupFact] = [:]
+        for source in sources.indices where isGroup(source) && sources[source].group.tally != GroupFact() {
+            if case .source(let id) = sources[source].origin { tallies[id] = sources[source].group.tally }
+        }
+        return tallies
+    }
+
+    /// The next start goes on with them.
+    mutating func saveTallies() {
+        for (id, tally) in tallies.sorted(by: { $0.key.name < $1.key.name }) {
+            actions.append(.store(.tally(id, tally)))
+        }
+    }
 
     /// Whether there are groups, for which `membersAtRisk` is to be written.
     package var hasGroups: Bool { sources.indices.contains { isGroup($0) } }
@@ -65,21 +89,28 @@ extension Engine {
     }
 
     /// To be called before what is stored takes its place: that may empty a group.
-    mutating func noteLostMembers(_ state: StoredState) {
+    mutating func restoreTallies(_ state: StoredState) {
+        for (id, tally) in state.tallies {
+            guard let source = sources.index(of: .source(id)), isGroup(source) else { continue }
+            sources[source].group.tally.add(earlier: tally)
+        }
         for (id, count) in state.groups {
             guard let source = sources.index(of: .source(id)), isGroup(source) else { continue }
             let found = state.operations.count { operation in
                 !operation.isDurable
                     && handlers.index(of: operation.handler).map { handlers[$0].groups.contains(source) } ?? false
             }
-            sources[source].group.tally.lost += max(0, count - found)
+            // The count has those in it that were lost before.
+            sources[source].group.tally.lost += max(0, count - found - (state.tallies[id]?.lost ?? 0))
         }
     }
 
-    /// Groups of which nothing is left but what was lost.
-    mutating func tellLostMembers(_ state: StoredState) {
-        for id in state.groups.keys.sorted(by: { $0.name < $1.name }) {
-            guard let source = sources.index(of: .source(id)), sources[source].group.tally.lost > 0 else { continue }
+    /// Groups of which nothing is left that has not ended, or was lost.
+    mutating func tellTallies(_ state: StoredState) {
+        for id in Set(state.groups.keys).union(state.tallies.keys).sorted(by: { $0.name < $1.name }) {
+            guard let source = sources.index(of: .source(id)), isGroup(source),
+                sources[source].group.tally != GroupFact()
+            else { continue }
             groupMayBeEmpty(source)
         }
     }

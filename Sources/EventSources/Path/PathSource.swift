@@ -105,10 +105,13 @@ package final class PathSource: EventSource {
         armed()
     }
 
-    /// `MakeDirectory=`
+    /// `MakeDirectory=`: what is to come to exist by itself is not made, as systemd has it.
     private func makeFolders() {
         guard let mode = trigger.directoryMode else { return }
-        for path in trigger.paths {
+        let folders = (trigger.levels?.conditions ?? []).compactMap { condition in
+            if case .notEmpty(let folder) = condition { folder } else { nil }
+        }
+        for path in trigger.paths + folders {
             arming { () throws(SystemError) in try Linux.makeFolders(path, permissions: mode) }
         }
     }

@@ -33,7 +33,9 @@ package final class Containment: Sendable, CustomStringConvertible {
         guard let own = ControlGroup.own else { return Containment(reason: "no cgroup v2 is mounted") }
         // With DelegateSubgroup= the manager has done it.
         let base = own.name == daemonName && own.parent.isDelegated ? own.parent : own
-        guard base.isDelegated else { return Containment(reason: "its unit has no Delegate=yes") }
+        guard base.isDelegated else {
+            return Containment(reason: "systemd does not say that its unit has Delegate=yes")
+        }
         do throws(SystemError) {
             let daemon = base.child(daemonName)
             _ = try daemon.make()

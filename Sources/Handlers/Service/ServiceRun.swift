@@ -53,6 +53,8 @@ final class ServiceRun: StartedRun, UnitListener {
     private var processID: Int32?
     private var invocation: String?
     private var ending: (signal: Int32, mode: KillMode)?
+    /// Of `ending`, where the manager has not taken it: the bus was not there.
+    private var unsent: (signal: Int32, mode: KillMode)?
     private var hasGivenUp = false
     /// The loss of the connection has been told.
     private var isLossTold = false
@@ -142,7 +144,7 @@ final class ServiceRun: StartedRun, UnitListener {
         }
         self.job = (job, nil)
         phase = .going
-        if let ending { send(ending.signal, ending.mode) }
+        sendUnsent()
         look()
     }
 
@@ -157,6 +159,8 @@ final class ServiceRun: StartedRun, UnitListener {
             // What happened meanwhile was told nobody.
             phase = .going
             client.hold(unit.text)
+            sendUnsent()
+            if ending?.signal == SIGKILL { expectEnd() }
             look()
         case .stopping(let end): stop(client, end, isActive: true)
         case .preparing, .reading, .over: break
@@ -340,23 +344,28 @@ final class ServiceRun: StartedRun, UnitListener {
 
     func signal(_ number: Int32, _ mode: KillMode) {
         ending = (number, mode)
+        if mode != .none { unsent = ending }
         switch phase {
         case .planned(let plan):
             plan.close()
             finish(.notStarted("it got \(LinuxSignal.name(number)) before its unit was started"))
-        case .going, .stopping: send(number, mode)
+        case .going, .stopping: sendUnsent()
         // It is sent when there is a process.
         case .preparing, .requested: break
         case .reading, .over: break
         }
     }
 
-    private func send(_ number: Int32, _ mode: KillMode) {
-        guard mode != .none else { return }
-        if number == SIGKILL { expectEnd() }
-        guard let client else { return }
-        client.kill(unit.text, all: mode == .tree, signal: number)
+    /// Without a connection it is sent when there is one: until then the run goes on.
+    private func sendUnsent() {
+        guard let client, let (number, mode) = unsent else { return }
+        unsent = nil
+        client.kill(unit.text, all: mode == .tree, signal: number) { [weak self, weak client] failure in
+            // The bus has gone before it was taken.
+            if failure != nil, let self, self.client !== client, unsent == nil { unsent = (number, mode) }
+        }
         environment.units.flush()
+        if number == SIGKILL { expectEnd() }
     }
 
     private func expectEnd() {
@@ -368,10 +377,8 @@ final class ServiceRun: StartedRun, UnitListener {
         case .requested, .going, .stopping: break
         case .preparing, .planned, .reading, .over: return
         }
-        let reason =
-            client == nil
-            ? "systemd cannot be asked to end \(unit.text), and what becomes of it is not known"
-            : "\(unit.text) does not end after SIGKILL; it is left behind"
-        finish(.ended(nil, reason: reason))
+        // It is looked at when systemd answers again.
+        guard client != nil else { return }
+        finish(.ended(nil, reason: "\(unit.text) does not end after SIGKILL; it is left behind"))
     }
 }

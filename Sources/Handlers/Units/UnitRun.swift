@@ -172,7 +172,9 @@ final class UnitRun: StartedRun, UnitListener {
 
     private func judge(_ index: Int) {
         let part = parts[index]
-        let hasFailed = part.state == "failed" || action.waits && !["success", nil].contains(part.result)
+        // To be stopped is all that is asked of one that has failed before.
+        let hasFailed =
+            action.verb.mayStart && part.state == "failed" || action.waits && !["success", nil].contains(part.result)
         end(index, failure: hasFailed ? "it has failed\(part.result.map { " (\($0))" } ?? "")" : nil)
     }
 

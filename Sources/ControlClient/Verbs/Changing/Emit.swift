@@ -56,7 +56,7 @@ extension Verb {
         guard let result = reply.result else { return Styled("event \(reply.event): no handler wants it") }
         let operation = reply.operation.map { ", operation \($0)" } ?? ""
         return Styled("event \(reply.event)\(operation): ")
-            + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+            + OperationText.whole(result, exitStatus: reply.exitStatus, reason: reply.reason)
             + Styled(Phrases.unsaved(reply.unsaved, crash: "it runs again"))
     }
 

@@ -1,4 +1,5 @@
 import ControlInterface
+import JSON
 
 extension Verb {
     static let retry = Verb(
@@ -36,7 +37,11 @@ extension Verb {
         }
         if invocation.has(.all) { invocation.operands = try handlersWithFailures(session) }
         guard !invocation.operands.isEmpty else {
-            session.print([Styled("nothing to forget", .yellow)])
+            if session.isJSON {
+                if let text = try? JSON.encode(Forget.Reply(operations: [], more: false)) { session.print(json: text) }
+            } else {
+                session.print([Styled("nothing to forget", .yellow)])
+            }
             return .failed
         }
         return try forEachFailure(invocation, session) { target, name throws(Failure) in

@@ -138,7 +138,7 @@ extension Verb {
         let ids = reply.operations.map(String.init).joined(separator: ", ")
         let text = Styled("\(name): \(reply.operations.count == 1 ? "operation" : "operations") \(ids)")
         guard let result = reply.result else { return text }
-        return text + Styled(": ") + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+        return text + Styled(": ") + OperationText.whole(result, exitStatus: reply.exitStatus, reason: reply.reason)
             + Styled(Phrases.unsaved(reply.unsaved, crash: "it runs again"))
     }
 

@@ -77,7 +77,7 @@ extension Verb {
             return Styled("\(name): ") + OperationText.result(result) + Styled(reply.reason.map { ", \($0)" } ?? "")
         }
         return Styled("\(name): ")
-            + OperationText.result(result, exitStatus: reply.exitStatus, reason: reply.reason)
+            + OperationText.whole(result, exitStatus: reply.exitStatus, reason: reply.reason)
     }
 
     // MARK: The request

@@ -92,7 +92,10 @@ extension Runtime {
         let one = isLast ? "its last run failed" : "a run failed"
         let what = failed.count == 1 ? one : "\(failed.count) runs failed, the last"
         let verb = retryObstacle(last) == nil ? "retry" : "forget"
-        let again = engine.isOnceDone(name) ? "no event starts it again (Once=)" : "runs again with the next event"
+        let again =
+            engine.isOnceDone(name)
+            ? "no event starts it again (Once=)"
+            : isLast ? "runs again with the next event" : "shown until it is tried again or forgotten"
         return GetStatus.Problem(
             object: "handler/\(name)", since: wireTime(last.ended),
             problem: what + (how.isEmpty ? "" : failed.count == 1 ? ", \(how)" : " \(how)"),
