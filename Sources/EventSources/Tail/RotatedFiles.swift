@@ -12,6 +12,8 @@ final class RotatedFiles {
     static let patience = 3_600_000_000
 
     private static let turnsAtEnd = 64
+    /// Those that an earlier daemon followed are looked for so many times.
+    private static let looks = 3
 
     private let trigger: DescriptorTrigger
     private let environment: SourceEnvironment
@@ -71,15 +73,32 @@ final class RotatedFiles {
         guard !isRestored, !places.isEmpty else { return }
         isRestored = true
         files = places.suffix(Self.limit).map { make(nil, $0) }
+        look(for: places, tries: Self.looks)
+    }
+
+    private func look(for places: [RotatedPlace], tries: Int) {
         let bound = QueueBound(WeakFiles(files: self), to: environment.core)
         environment.slow.submit(maker.id.description, inOrder: true) { [core = environment.core] in
             let found = places.map { place in place.find().map { RotatedPlace(path: $0, position: place.position) } }
-            core.async {
-                guard let files = bound.value.files else { return }
-                for (place, found) in zip(places, found) where found == nil { files.hasGone(place) }
-                files.follow(found.compactMap(\.self))
-            }
+            core.async { bound.value.files?.took(found, of: places, tries: tries) }
         }
+    }
+
+    /// A rotation between the look and now gives each file another name: those are looked for again.
+    private func took(_ found: [RotatedPlace?], of places: [RotatedPlace], tries: Int) {
+        follow(found.compactMap(\.self))
+        let missing = zip(places, found).filter { place, found in
+            files.contains { !$0.isOpen && $0.place.position == place.position && (found == nil || isElsewhere(found)) }
+        }
+        if tries > 1, !missing.isEmpty { return look(for: missing.map(\.0), tries: tries - 1) }
+        for (place, found) in missing where found == nil { hasGone(place) }
+    }
+
+    /// Another file has the name by now, or none.
+    private func isElsewhere(_ place: RotatedPlace?) -> Bool {
+        guard let place, let (number, status) = try? TailFile.open(place.path) else { return true }
+        defer { FileDescriptor(owning: number).close() }
+        return !place.position.fitsLater(number, status)
     }
 
     /// Some of the files were found: there, with the positions that are known.
