@@ -42,8 +42,8 @@ struct Adoption {
         state.operations += gone(known)
     }
 
-    /// Those that had begun and of which nothing is found: a job of a unit, or a process that has ended meanwhile. Nobody
-    /// can say how they ended, and they fail by that.
+    /// Operations that had begun and of which nothing is found: a job of a unit, or a process that has ended meanwhile.
+    /// Nobody can say how they ended, and they fail by that.
     private func gone(_ known: Set<UInt64>) -> [StoredOperation] {
         begun.values.sorted { $0.id < $1.id }.compactMap { operation in
             guard !known.contains(operation.id), operation.stride == nil, !operation.isDurable,

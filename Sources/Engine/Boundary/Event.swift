@@ -398,7 +398,7 @@ package struct GroupFact: Equatable, Sendable {
         self.failures = failures
     }
 
-    /// What an earlier watchd has counted comes first.
+    /// The failures that an earlier watchd has counted come first.
     mutating func add(earlier: GroupFact) {
         ran += earlier.ran
         failed += earlier.failed

@@ -210,8 +210,8 @@ package enum StoreWrite: Sendable {
     case process(SourceID, copy: Int, StoredProcess?)
     /// The part of a group that a crash would lose. (It is the runtime who writes it, now and then.)
     case members(SourceID, Int)
-    /// What has ended of a group since it fired last; nothing: it has fired. (The runtime writes it too, now and then:
-    /// what a crash would lose.)
+    /// The tally of a group since it fired last; empty: it has fired. (The runtime writes it too, now and then: the part
+    /// that a crash would lose.)
     case tally(SourceID, GroupFact)
     /// The operations that this stop cancelled; empty: none, or they are told. (The runtime writes it.)
     case cancelledByStop(String)

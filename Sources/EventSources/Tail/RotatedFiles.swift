@@ -12,7 +12,7 @@ final class RotatedFiles {
     static let patience = 3_600_000_000
 
     private static let turnsAtEnd = 64
-    /// Those that an earlier daemon followed are looked for so many times.
+    /// The files that an earlier daemon followed are looked for so many times.
     private static let looks = 3
 
     private let trigger: DescriptorTrigger
