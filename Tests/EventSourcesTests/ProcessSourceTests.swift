@@ -69,10 +69,19 @@ import Testing
             try wait(for: "it to be watched") { rim.condition == .armed }
             program.send(SIGTERM)
             try wait(for: "its end") { !rim.facts.isEmpty }
-            let ends = rim.facts.compactMap { if case .process(let fact) = $0 { fact } else { nil } }
-            #expect(ends.map(\.pid) == [program.processID])
-            #expect(ends.map(\.exit) == [.signaled(SIGTERM)])
+            #expect(rim.facts.map { $0.process?.pid } == [program.processID])
+            #expect(rim.facts.map { $0.process?.exit } == [.signaled(SIGTERM)])
             #expect(Linux.place(of: program.processID)?.isZombie == true)
+
+            // The pid file names it once more, then another one.
+            try folder.write("pid", "\(program.processID)\n")
+            let other = try start()
+            try folder.write("new", "\(other.processID)\n")
+            try Linux.rename(folder["new"], to: folder["pid"])
+            try wait(for: "the other to be watched") { rim.condition == .armed }
+            other.send(SIGTERM)
+            try wait(for: "its end") { rim.facts.contains { $0.process?.pid == other.processID } }
+            #expect(rim.facts.map { $0.process?.pid } == [program.processID, other.processID])
         }
     }
 
@@ -171,4 +180,8 @@ import Testing
             rim.core.queue.sync { anchor.value.disarm() }
         }
     }
+}
+
+extension Fact {
+    fileprivate var process: ProcessFact? { if case .process(let fact) = self { fact } else { nil } }
 }

@@ -17,6 +17,8 @@ package final class ProcessSource: EventSource {
     private let environment: SourceEnvironment
     private var anchor: PathAnchor?
     private var watched: [Int32: WatchedProcess] = [:]
+    /// Processes whose end was told, with their start, until nothing is left of them: a pid file may still name them.
+    private var told: [Int32: Int64] = [:]
     private var retry = Retry()
 
     package init(_ id: SourceID, pidFile: [UInt8], _ environment: SourceEnvironment) {
@@ -117,6 +119,10 @@ package final class ProcessSource: EventSource {
             let process = try WatchedProcess(pid, on: environment.core, epoll: environment.epoll) { [weak self] in
                 self?.ended(pid, $0)
             }
+            if let started = told[pid], started == process.started {
+                process.cancel()
+                return waiting(Self.end(of: pid, path))
+            }
             guard !isRecycled(process) else {
                 process.cancel()
                 return waiting("process \(pid) is younger than \(path.printable); waiting for it to change")
@@ -172,7 +178,14 @@ package final class ProcessSource: EventSource {
         process.cancel()
         let runTime = process.started.map { Linux.now(.boottime) - $0 }
         environment.send(.event(id, .process(ProcessFact(pid: pid, exit: exit, runTime: runTime))))
-        waiting("process \(pid) has ended; waiting for \(path.printable) to change")
+        // Another one that has the number by now has another start.
+        told = told.filter { Linux.place(of: $0.key)?.started == $0.value }
+        told[pid] = process.started
+        waiting(Self.end(of: pid, path))
+    }
+
+    private static func end(of pid: Int32, _ path: [UInt8]) -> String {
+        "process \(pid) has ended; waiting for \(path.printable) to change"
     }
 }
 
