@@ -47,6 +47,8 @@ package final class InotifyHub {
     private let context: Context
     /// `nil`: none could be had yet.
     private var inotify: Int32?
+    /// As long as work beside the context has it.
+    private weak var copy: WatchAdder.Copy?
     private let made: (Int32) -> Void
     /// Until it is read, where it was adopted.
     private var adopted: FileDescriptor?
@@ -112,6 +114,7 @@ package final class InotifyHub {
 
     /// Made now, where there is none yet.
     private func descriptor() throws(SystemError) -> Int32 {
+        if isOver { throw SystemError(call: "inotify_add_watch", detail: "", errno: .badDescriptor) }
         if let inotify { return inotify }
         let new = try Linux.inotifyCreate()
         let number = new.rawValue
@@ -190,33 +193,53 @@ package final class InotifyHub {
     /// Whether an earlier watchd had this watch already, and so nothing that happened in its folder is missing.
     func wasWatched(_ number: Int32) -> Bool { adoptedWatches.contains(number) }
 
+    /// For work on the context.
+    var adder: WatchAdder {
+        do throws(SystemError) {
+            return WatchAdder(.own(try descriptor()), room)
+        } catch {
+            return WatchAdder(.failed(error), room)
+        }
+    }
+
+    /// For work beside the context.
+    var adderBeside: WatchAdder {
+        do throws(SystemError) {
+            if let copy { return WatchAdder(.copy(copy), room) }
+            let new = WatchAdder.Copy(try Linux.duplicate(try descriptor()))
+            copy = new
+            return WatchAdder(.copy(new), room)
+        } catch {
+            return WatchAdder(.failed(error), room)
+        }
+    }
+
     /// Watches a folder; the watch number is the inode's, the same for every path and observer of it.
     ///
     /// - Parameter name: the entry of the folder that matters; `nil`: each of them.
     package func watch(
         _ folder: [UInt8], _ mask: InotifyMask, name: [UInt8]? = nil, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
-        if isOver { throw SystemError(call: "inotify_add_watch", detail: folder.printable, errno: .badDescriptor) }
-        let number: Int32
-        do throws(SystemError) {
-            let inotify = try descriptor()
-            number = try room.add(inotify) { () throws(SystemError) in
-                try Linux.inotifyAdd(inotify, folder, mask.union([.adding, .onlyFolders, .excludesUnlinked]))
-            }
-        } catch  where error.errno == .accessDenied {
-            let detail = "\(folder.printable), which takes read permission on that folder"
-            throw SystemError(call: error.call, detail: detail, errno: error.errno)
-        }
+        let number = try adder.add(folder, mask)
+        observe(number, mask, name: name, for: owner)
+        return number
+    }
+
+    /// A watch that was added has one more observer.
+    func observe(_ number: Int32, _ mask: InotifyMask, name: [UInt8]?, for owner: any FolderObserver) {
         // A file that was made meanwhile matters to the observer that would watch for it only where it is missing.
         watches[number, default: FolderObservers()].add(owner, isReplaying ? mask.union(.created) : mask, of: name)
-        return number
+    }
+
+    /// Watches that were added, and that nobody may want.
+    func discard(_ numbers: [Int32]) {
+        if !isReplaying { for number in numbers { removeUnused(number) } }
     }
 
     /// Watches an open file itself, by whichever of its names it is written, moved or deleted.
     package func watch(
         file: Int32, _ mask: InotifyMask, for owner: any FolderObserver
     ) throws(SystemError) -> Int32 {
-        if isOver { throw SystemError(call: "inotify_add_watch", detail: "a file", errno: .badDescriptor) }
         let inotify = try descriptor()
         let number = try room.add(inotify) { () throws(SystemError) in
             try Linux.inotifyAdd(inotify, open: file, mask.union(.adding))
@@ -262,7 +285,6 @@ package final class InotifyHub {
     /// - Throws: there is no inotify descriptor; the scan may go on without, and ends all the same.
     func beginScan() throws(SystemError) -> FileDescriptor {
         trees.beginScan()
-        if isOver { throw SystemError(call: "inotify_add_watch", detail: "a folder", errno: .badDescriptor) }
         return try Linux.duplicate(try descriptor())
     }
 

@@ -28,7 +28,7 @@ extension PathRoot {
     /// To be called before what it leads to is watched.
     func followRoot() throws(SystemError) {
         rootLink = LinkAnchors.needed(for: path, rootLink) {
-            LinkAnchors(path, hub: hub, mask: maskOfEnds, beside: { [weak self] in self?.whenAnswered([], $0) }) {
+            LinkAnchors(path, hub: hub, mask: maskOfEnds, beside: { [owner] in owner.makeWays($0, then: $1) }) {
                 [weak self] change in
                 guard let self, !isOver else { return }
                 if case .modified = change { return endModified([]) }
@@ -56,7 +56,7 @@ extension PathRoot {
         let link =
             links[name]
             ?? LinkAnchors(
-                fullPath(name), hub: hub, mask: maskOfEnds, beside: { [weak self] in self?.whenAnswered(name, $0) }
+                fullPath(name), hub: hub, mask: maskOfEnds, beside: { [owner] in owner.makeWays($0, then: $1) }
             ) { [weak self] change in
                 guard let self, !isOver else { return }
                 if case .modified = change { return endModified(name) }

@@ -205,6 +205,15 @@ package final class PathSource: EventSource {
         }
     }
 
+    /// Makes the ways of links beside the core.
+    func makeWays(_ work: @escaping @Sendable () -> LinkWays, then: @escaping (LinkWays) -> Void) {
+        beside { () throws(SystemError) in
+            work()
+        } then: { ways in
+            if case .success(let ways) = ways { then(ways) }
+        }
+    }
+
     /// Tells what is asked for, and what else may change what that comes to while it waits. False: it is none of its
     /// events.
     ///

@@ -52,6 +52,8 @@ struct LinkLook: Sendable {
     private(set) var refusal: Refusal?
     /// The end of the link is on a file system where the kernel does not tell of every change.
     private(set) var isSilent = false
+    /// What is watched of where it leads; `nil`: that was not asked for.
+    private(set) var ways: LinkWays?
 
     /// The status of the end of the link, or of the link where it stands for itself.
     var status: FileStatus { end ?? own }
@@ -88,6 +90,15 @@ struct LinkLook: Sendable {
         let here = way?.path == folder ? way ?? LinkWay(to: folder, below: root) : LinkWay(to: folder, below: root)
         way = here
         return LinkLook(Array(path[(end + 1)...]), own, here, ownPaths: ownPaths)
+    }
+
+    /// The link as it is looked at when it is watched where it leads.
+    ///
+    /// - Parameter mask: what happens to the end, besides its coming and going.
+    func watched(_ mask: InotifyMask, _ adder: WatchAdder) -> LinkLook {
+        var look = self
+        look.ways = LinkWays(place, mask, adder)
+        return look
     }
 
     /// The link, which is not followed.

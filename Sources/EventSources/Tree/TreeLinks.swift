@@ -58,6 +58,8 @@ struct TreeLinks {
 
     var isEmpty: Bool { all.isEmpty }
     var isBusy: Bool { isLooking || !waiting.isEmpty }
+    /// Whether one is not watched yet where it leads.
+    var areStale: Bool { all.values.contains { $0.isStale } }
     var hasRoom: Bool { all.count < Self.limit }
 
     subscript(reference: FileTree.Reference) -> Link? { all[reference] }

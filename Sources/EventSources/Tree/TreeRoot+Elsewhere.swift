@@ -6,7 +6,7 @@ extension TreeRoot {
     func watchElsewhere() throws(SystemError) {
         watchMountedFile()
         rootLink = LinkAnchors.needed(for: path, rootLink) {
-            LinkAnchors(path, hub: hub, mask: maskElsewhere, beside: { [weak self] in self?.whenAnswered($0) }) {
+            LinkAnchors(path, hub: hub, mask: maskElsewhere, beside: { [owner] in owner.makeWays($0, then: $1) }) {
                 [weak self] in self?.changedElsewhere($0)
             }
         }
@@ -39,13 +39,5 @@ extension TreeRoot {
                 FolderEvent(change: change, watch: 0, name: [], isFolder: false), in: FileTree.holder, from: nil)
         }
         lookBeside()
-    }
-
-    private func whenAnswered(_ then: @escaping () -> Void) {
-        owner.beside { [path] () throws(SystemError) in
-            _ = try? Linux.stat(path)
-        } then: { [weak self] _ in
-            if let self, !isOver { then() }
-        }
     }
 }

@@ -118,16 +118,19 @@ extension TreeRoot {
         let asked = links.takeWaiting(Self.linksPerTurn).compactMap { reference in
             tree.id(reference).map { (reference, fullPath($0)) }
         }
-        let number = treeNumber
-        owner.beside { [path, ownPaths = owner.ownRealPaths] () throws(SystemError) in
+        let (number, mask) = (treeNumber, maskOfEnds)
+        owner.beside { [path, ownPaths = owner.ownRealPaths, adder = hub.adderBeside] () throws(SystemError) in
             var way: LinkWay?
-            return asked.map { LinkLook.at($0.1, below: path, ownPaths: ownPaths, &way) }
+            return asked.map { LinkLook.at($0.1, below: path, ownPaths: ownPaths, &way)?.watched(mask, adder) }
         } then: { [weak self, hub] result in
+            let looks = (try? result.get()) ?? []
             // Changes reported before are told first.
             hub.whenCaughtUp {
+                // Of the ways that nobody has taken over.
+                defer { for look in looks { look?.ways?.discard(hub) } }
                 guard let self, !self.isOver else { return }
                 self.links.isLooking = false
-                if let looks = try? result.get(), number == self.treeNumber { self.take(looks, of: asked) }
+                if number == self.treeNumber { self.take(looks, of: asked) }
                 self.lookAtLinks()
                 self.pump()
             }
@@ -157,7 +160,7 @@ extension TreeRoot {
     }
 
     private func take(_ look: LinkLook, at node: FileTree.ID) {
-        let look = admitted(look, at: node)
+        let (look, ways) = (admitted(look, at: node), look.ways)
         let (folder, name) = (tree.parent(of: node), tree.name(of: node))
         hub.trail?("link \(fullPath(node).printable) \(look.real?.printable ?? "") \(look.status.inode)")
         let isSwitched = isSwitched(node, look)
@@ -166,7 +169,7 @@ extension TreeRoot {
         compare(node, with: look.status, isDue: isSwitched || hasLeftOut)
         guard let now = tree.child(of: folder, named: name) else { return }
         note(look, at: now)
-        arm(now)
+        if let ways { arm(now, ways) }
     }
 
     /// What is told of the end of a link, or of what is read through one that was switched, is found by comparing.
@@ -251,16 +254,13 @@ extension TreeRoot {
         if link.isStale { lookAtLink(node) }
     }
 
-    /// Watches where it leads. Something may have changed before that: it is looked at once more.
-    private func arm(_ node: FileTree.ID) {
+    /// Takes over what is watched of where it leads. Something may have changed before that: it is looked at once more.
+    private func arm(_ node: FileTree.ID, _ ways: LinkWays) {
         let reference = tree.reference(node)
         guard let link = links[reference] else { return }
         let anchors = link.anchors ?? anchors(of: link, reference)
-        if link.isStale || anchors.isBehind {
-            links.setAnchors(anchors, of: reference)
-            anchors.follow()
-            lookAtLink(node)
-        }
+        links.setAnchors(anchors, of: reference)
+        if anchors.take(ways) { lookAtLink(node) }
         noteFailure(of: anchors, reference)
     }
 
@@ -355,10 +355,7 @@ extension TreeRoot {
     }
 
     private func lookAgainAtEnd(_ reference: FileTree.Reference) {
-        guard let id = tree.id(reference) else { return }
-        // Where it leads may hang: it is followed when that has been looked at.
-        links[reference]?.anchors?.doubt()
-        lookAtLink(id)
+        if let id = tree.id(reference) { lookAtLink(id) }
     }
 
     /// Something else may stand at these places, and below.

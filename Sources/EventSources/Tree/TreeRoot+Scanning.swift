@@ -52,7 +52,8 @@ extension TreeRoot {
 
     /// Nothing is left to be listed.
     private func settle() {
-        if isArming { armed() }
+        // What happens where a link leads is told as what happens in the tree.
+        if isArming, owner.polls || !links.areStale { armed() }
         tellGone()
         formerPrunes = []
         letInSince = nil

@@ -3,9 +3,9 @@ package import LinuxSystem
 /// Keeps sight of a path that may not exist yet, may be replaced, or whose folders may be moved.
 ///
 /// The folder the path stands in is watched for its name; every folder above it for the going, and the replacement, of
-/// the next one; where one is missing, the last one there for its coming. Check, arm, check again: what appears between
-/// two steps is found. A folder that may be passed but not read cannot be watched (`inotify(7)`): the way goes on
-/// behind it without, and where it leads is looked at from time to time. Confined to its context.
+/// the next one; where one is missing, the last one there for its coming (`AnchoredWay`). A folder that may be passed but
+/// not read cannot be watched (`inotify(7)`): the way goes on behind it without, and where it leads is looked at from
+/// time to time. Confined to its context.
 package final class PathAnchor: FolderObserver {
     package let path: [UInt8]
     private let hub: InotifyHub
@@ -44,8 +44,10 @@ package final class PathAnchor: FolderObserver {
         self.interval = interval
         self.hub = hub
         self.handler = handler
-        components = path.split(separator: UInt8(ascii: "/")).map(Array.init)
+        components = Self.components(of: path)
     }
+
+    static func components(of path: [UInt8]) -> [[UInt8]] { path.split(separator: UInt8(ascii: "/")).map(Array.init) }
 
     /// The path's last component; empty for `/`.
     package var name: [UInt8] { components.last ?? [] }
@@ -63,24 +65,29 @@ package final class PathAnchor: FolderObserver {
     ///
     /// - Parameter entryMask: what to be told of the path's own entry, besides its coming and going.
     package func arm(_ entryMask: InotifyMask) throws(SystemError) -> Bool {
-        // A folder that is watched still keeps its number, and so what is unread of it.
-        var old = levels
-        levels = []
-        defer {
-            unwatch(old)
-            lookLater()
-        }
-        for _ in 0..<100 {
+        var way = way(entryMask)
+        if way.failure?.errno == .noSpace, !levels.isEmpty {
+            hub.discard(way.added)
             disarm()
-            do throws(SystemError) {
-                if try climb(entryMask) { return parent != nil }
-            } catch  where error.errno == .noSpace && !old.isEmpty {
-                unwatch(old)
-                old = []
-            }
+            way = self.way(entryMask)
         }
-        // The folders change faster than they can be followed; what was armed last tells of the next change.
+        take(way)
+        if let failure = way.failure { throw failure }
         return parent != nil
+    }
+
+    private func way(_ entryMask: InotifyMask) -> AnchoredWay { AnchoredWay(components, entryMask, hub.adder) }
+
+    /// Takes over what was watched on the way. False: it had that already.
+    @discardableResult func take(_ way: AnchoredWay) -> Bool {
+        let old = levels
+        (levels, parent, unreadable, parentSeen) = (way.levels, way.parent, way.unreadable, way.parentSeen)
+        for (level, mask) in zip(levels, way.masks) { hub.observe(level.watch, mask, name: level.name, for: self) }
+        // A folder that is watched still keeps its number, and so what is unread of it.
+        unwatch(old)
+        hub.discard(way.left)
+        if unreadable != nil { planLook() }
+        return levels != old
     }
 
     package func disarm() {
@@ -94,46 +101,7 @@ package final class PathAnchor: FolderObserver {
         for level in levels { hub.unwatch(level.watch, name: level.name, for: self) }
     }
 
-    /// Down from the root. False: something changed on the way.
-    private func climb(_ entryMask: InotifyMask) throws(SystemError) -> Bool {
-        let replacing: InotifyMask = [.movedTo, .movedFrom, .deleted, .selfMoved, .selfDeleted, .unmounted]
-        var folder: [UInt8] = [UInt8(ascii: "/")]
-        for (depth, component) in components.enumerated() {
-            let isParent = depth == components.count - 1
-            let next = folder.count == 1 ? folder + component : folder + [UInt8(ascii: "/")] + component
-            let isMissing = !isParent && !isFolder(next)
-            var mask = replacing
-            if isParent { mask.formUnion(entryMask.union(.created)) }
-            if isMissing { mask.formUnion([.created, .attributes]) }
-            do throws(SystemError) {
-                let watch = try hub.watch(folder, mask, name: component, for: self)
-                levels.append(Level(watch: watch, name: component))
-                if isParent { parent = watch }
-            } catch  where error.errno == .noSuchFile || error.errno == .notFolder {
-                return false
-            } catch  where error.errno == .accessDenied && !isParent && !isMissing {
-                unreadable = unreadable ?? folder
-            }
-            if isMissing { return !isFolder(next) }
-            folder = next
-        }
-        return true
-    }
-
     // MARK: Behind what may not be watched
-
-    /// The folder the path stands in; empty: there is none.
-    private static func parentFolder(_ components: [[UInt8]]) -> [UInt64] {
-        let folder = components.dropLast().flatMap { [UInt8(ascii: "/")] + $0 }
-        guard let status = try? Linux.stat(folder) else { return [] }
-        return [status.device, status.inode]
-    }
-
-    private func lookLater() {
-        guard unreadable != nil else { return }
-        parentSeen = Self.parentFolder(components)
-        planLook()
-    }
 
     private func planLook() {
         guard !isLooking else { return }
@@ -145,7 +113,7 @@ package final class PathAnchor: FolderObserver {
     private func lookAgain() {
         let seen = parentSeen
         hub.beside { [components] in
-            Self.parentFolder(components)
+            AnchoredWay.parentFolder(components)
         } then: { [weak self] now in
             guard let self else { return }
             isLooking = false
@@ -157,8 +125,6 @@ package final class PathAnchor: FolderObserver {
             handler(.moved)
         }
     }
-
-    private func isFolder(_ path: [UInt8]) -> Bool { (try? Linux.stat(path))?.kind == .folder }
 
     package func observe(_ event: FolderEvent) {
         switch event.change {
