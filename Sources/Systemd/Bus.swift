@@ -69,6 +69,12 @@ package final class Bus {
         return result > 0
     }
 
+    /// Blocks until there is something to process, or these microseconds have passed.
+    func wait(atMost span: Int64) throws(SystemError) {
+        let result = sd_bus_wait(bus, UInt64(span))
+        guard result >= 0 else { throw SystemError(call: "sd_bus_wait", errno: Errno(-result)) }
+    }
+
     // MARK: Calls
 
     /// Calls a method. The answer comes from `process`, in the order of what the other side has sent; none comes when

@@ -158,6 +158,15 @@ package final class UnitClient {
         }
     }
 
+    /// Whether a service has the cgroup below its own (`Delegate=yes`); false too where nobody says so.
+    func isDelegated(to unit: String, _ done: @escaping (Bool) -> Void) {
+        property("Delegate", of: unit, "Service") { reply in
+            guard case .message(let message) = reply else { return done(false) }
+            let read = { () throws(BusMessage.Unexpected) in try message.boolean() }
+            done((try? message.inside(BusType.variant, "b", read)) ?? false)
+        }
+    }
+
     func property(
         _ name: String, of unit: String, _ interface: String = "Unit", _ reply: @escaping (Bus.Reply) -> Void
     ) {

@@ -66,6 +66,8 @@ import Testing
             let end = try alice(script)
             #expect(end.code == 0 && end.text.contains("watchd.db"), "\(end)")
             #expect(try alice("ls ~/.config/watchd").text == "mine.watch\n")
+            let containment = try alice("watchctl --json status").text
+            #expect(containment.contains(#""containment":"cgroups below "#), "\(containment)")
             try expectQuietThreads(machine)
             #expect(try alice("systemctl --user stop watchd").code == 0)
             #expect(try alice("ls /run/user/4711/watchd").code != 0)

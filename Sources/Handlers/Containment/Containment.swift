@@ -2,6 +2,7 @@ package import Engine
 import EventSources
 package import LinuxSystem
 import Synchronization
+import Systemd
 import WatchFile
 
 /// The cgroups of runs, below the one that the service manager has given to watchd's unit (`Delegate=yes`):
@@ -33,7 +34,7 @@ package final class Containment: Sendable, CustomStringConvertible {
         guard let own = ControlGroup.own else { return Containment(reason: "no cgroup v2 is mounted") }
         // With DelegateSubgroup= the manager has done it.
         let base = own.name == daemonName && own.parent.isDelegated ? own.parent : own
-        guard base.isDelegated else {
+        guard base.isDelegated || base.isOfUserManager && UserManager.delegates(to: base.name) else {
             return Containment(reason: "systemd does not say that its unit has Delegate=yes")
         }
         do throws(SystemError) {

@@ -46,13 +46,20 @@ package struct ControlGroup: Hashable, Sendable {
 
     package func file(_ name: String) -> [UInt8] { path + [Self.slash] + Array(name.utf8) }
 
-    /// The service manager has given it to its unit (`Delegate=yes`), and says so by an extended attribute.
+    /// The service manager has given it to its unit (`Delegate=yes`), and says so by an extended attribute, as the
+    /// manager of the system does.
     package var isDelegated: Bool {
         var bytes = path + [0]
         return bytes.withUnsafeMutableBytes { buffer in
             guard let base = buffer.baseAddress?.assumingMemoryBound(to: CChar.self) else { return false }
             return clinux_is_delegated(base) == 1
         }
+    }
+
+    /// That of a service which the service manager of a user has started, and so belongs to that user in any case.
+    package var isOfUserManager: Bool {
+        let names = path.split(separator: Self.slash).map { String(decoding: $0, as: UTF8.self) }
+        return names.dropLast().contains { $0.hasPrefix("user@") && $0.hasSuffix(".service") }
     }
 
     /// `mkdir(2)`: true: it was not there before.
