@@ -37,8 +37,8 @@ extension TreeRoot {
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
         // The node is not what was moved: that stood there before it, and was never seen.
-        if status?.inode != inodeOfName(node), !tree.has(.isUnseen, node),
-            look(oldPath)?.inode == inodeOfName(node), stands(oldFolder)
+        if status?.inode != inodeOfName(node), !tree.has(.isUnseen, node), let old = look(oldPath),
+            old.inode == inodeOfName(node), isLink || tree.isOfKind(old.kind, node), stands(oldFolder)
         {
             return cameFromUnknown(folder, name, isFolder: isFolder)
         }
