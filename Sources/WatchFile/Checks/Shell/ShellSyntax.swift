@@ -12,11 +12,23 @@ struct ShellSyntax {
     /// Words that a program of the command reads as code.
     private let code: Set<Int>
 
+    private init(text: SourceText, items: [CommandText.Item], key: String, code: Set<Int>) {
+        (self.text, self.items, self.key, self.code) = (text, items, key, code)
+    }
+
+    private init(_ text: SourceText, _ items: [CommandText.Item], _ key: Key) {
+        self.init(text: text, items: items, key: key.name, code: Set(CodeCheck.codeIndices(in: items)))
+    }
+
     static func warn(_ text: SourceText, _ items: [CommandText.Item], key: Key, _ problems: inout Problems) {
-        let syntax = ShellSyntax(
-            text: text, items: items, key: key.name, code: Set(CodeCheck.codeIndices(in: items)))
+        let syntax = ShellSyntax(text, items, key)
         guard let finding = syntax.ofProgram ?? syntax.ofWords else { return }
         problems.warning(finding.sentence, at: finding.place)
+    }
+
+    /// What to write in place of a command that begins with an assignment: a sentence.
+    static func assignment(_ text: SourceText, _ items: [CommandText.Item], key: Key) -> String? {
+        ShellSyntax(text, items, key).ofAssignment?.sentence
     }
 
     private struct Finding {
@@ -29,19 +41,23 @@ struct ShellSyntax {
 
     // MARK: The first word
 
-    private var ofProgram: Finding? {
+    private var ofAssignment: Finding? {
         let first = items[0].text
-        if let name = Self.assigned(first.string),
+        guard let name = Self.assigned(first.string),
             let program = items.firstIndex(where: { Self.assigned($0.text.string) == nil })
-        {
-            let assignments = items[..<program].map(\.text.string).joined(separator: " ")
-            let rest = text[items[program].text.bytes.startIndex..<text.bytes.endIndex].string
-            let isFound = items[program].isLiteral && Self.isFound(items[program].text.string)
-            let isExpanded = items[..<program].contains { QuotedText($0.text.bytes).expansion != nil }
-            let needsShell = key == "Command" || isExpanded || !isFound || hasSyntax(from: program)
-            let line = needsShell ? shellLine : "Environment=\(assignments) and \(key)=\(rest)"
-            return Finding(place: first, sentence: "\(name)= is taken for the name of a program; write \(line)")
-        }
+        else { return nil }
+        let assignments = items[..<program].map(\.text.string).joined(separator: " ")
+        let rest = text[items[program].text.bytes.startIndex..<text.bytes.endIndex].string
+        let isFound = items[program].isLiteral && Self.isFound(items[program].text.string)
+        let isExpanded = items[..<program].contains { QuotedText($0.text.bytes).expansion != nil }
+        let needsShell = key == "Command" || isExpanded || !isFound || hasSyntax(from: program)
+        let line = needsShell ? shellLine : "Environment=\(assignments) and \(key)=\(rest)"
+        return Finding(place: first, sentence: "\(name)= is taken for the name of a program; write \(line)")
+    }
+
+    private var ofProgram: Finding? {
+        if let assignment = ofAssignment { return assignment }
+        let first = items[0].text
         guard Self.builtins.contains(first.string) else { return nil }
         return Finding(
             place: first,

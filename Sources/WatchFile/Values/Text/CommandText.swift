@@ -55,12 +55,12 @@ struct CommandText {
                 isValid = false
             }
         }
-        guard isValid, checkProgram(key, &problems) else { return nil }
+        guard isValid, checkProgram(text, key, &problems) else { return nil }
         ShellSyntax.warn(text, items, key: key, &problems)
     }
 
     /// The first word: an absolute path, or a name for `PATH`, and nothing that the event brings.
-    private func checkProgram(_ key: Key, _ problems: inout Problems) -> Bool {
+    private func checkProgram(_ text: SourceText, _ key: Key, _ problems: inout Problems) -> Bool {
         guard let first = items.first else { return false }
         if let foreign = first.foreignText {
             problems.error(
@@ -76,7 +76,12 @@ struct CommandText {
             let sign = Unicode.Scalar(letter)
             problems.error("the prefix \(sign) of \(key.name)= is not supported by this version", at: first.text)
         } else if hasSlash, prefix.first != slash {
-            problems.error("\(first.text.shown) is neither an absolute path nor a name for PATH", at: first.text)
+            let reason =
+                ShellSyntax.assignment(text, items, key: key)
+                ?? (prefix.first == UInt8(ascii: "~")
+                    ? "no shell reads this line, so ~ stays as it is: give the path in full"
+                    : "\(first.text.shown) is neither an absolute path nor a name for PATH")
+            problems.error(reason, at: first.text)
         } else if prefix.last == slash, first.isLiteral {
             problems.error("\(first.text.shown) is a folder, not a program", at: first.text)
         } else {
