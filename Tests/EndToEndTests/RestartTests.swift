@@ -327,6 +327,40 @@ import Varlink
         }
     }
 
+    // MARK: Runs of other users
+
+    /// A command of a user, and a run of a handler that has another `User=` by now.
+    @Test(.enabled(if: Linux.effectiveUserID == 0, "needs root for other users"))
+    func aDurableRunOfAnotherUserIsFoundAgain() throws {
+        let text = """
+            [Queue kept]
+            Type=concurrent
+            Durable=yes
+            [Handler other]
+            Queue=kept
+            User=nobody
+            Exec=/bin/sleep 1000
+
+            """
+        try Lives.run(text) { lives in
+            for words in [["other"], ["--queue", "kept", "--user", "nobody", "--", "/bin/sleep", "1000"]] {
+                #expect(try lives.watchd.control(["run"] + words).code == 0)
+            }
+            func processes() throws -> [Int] { try lives.operations().compactMap(\.pid).sorted() }
+            try wait(for: "both to run") { try processes().count == 2 }
+            let begun = try processes()
+            // From one second on the processes are stored, and nothing else tells when.
+            let end = Linux.now(.monotonic) + 3_000_000
+            try wait(for: "the runs to be stored") { Linux.now(.monotonic) >= end }
+            lives.kill()
+            try lives.start(text.replacing("User=nobody\n", with: ""))
+            #expect(try processes() == begun)
+            #expect(!lives.watchd.logText.contains("starts again"))
+            #expect(try lives.watchd.control("cancel", "kept").code == 0)
+            try lives.watchd.waitUntilIdle()
+        }
+    }
+
     // MARK: Runs that are not durable
 
     private static let plain = "[Custom plain]\nExec=@/job\n\n"

@@ -50,7 +50,7 @@ extension Runtime {
     /// It is opened later. Runs that can be found without it take their places.
     private func startWithoutStore(_ error: StoreError) {
         var state = StoredState()
-        SupervisedAdoption.apply(to: &state, kept, livingProcesses)
+        SupervisedAdoption.apply(to: &state, kept, livingProcesses(of: state, [:]))
         restore(state)
         setStore(.failing("\(error)"))
     }
@@ -129,10 +129,10 @@ extension Runtime {
         // The folder may only now be there.
         instance = instance.kept()
         let isPossible = Adoption.isPossible(state, wasClosed: contents.wasClosed)
-        let found = isPossible ? livingProcesses : []
+        let begun = isPossible ? BegunRuns.read(folder: StateDirectory.path(engine.settings)) : [:]
+        let found = isPossible ? livingProcesses(of: state, begun) : []
         SupervisedAdoption.apply(to: &state, kept, found)
         guard isPossible else { return state }
-        let begun = BegunRuns.read(folder: StateDirectory.path(engine.settings))
         Adoption(kept: kept, found: found, begun: begun, configuration: parts.configuration) {
             record($0) != nil
         }.apply(to: &state)
@@ -145,8 +145,10 @@ extension Runtime {
         return { id in (try? history?.record(id))?.row }
     }
 
-    /// Processes that an earlier watchd left, of a user that their section still names.
-    private var livingProcesses: [AdoptableProcess] {
+    /// Processes that an earlier watchd left, of a user that their section or command names, or that were noted.
+    ///
+    /// - Parameter begun: operations that were too young to be stored.
+    private func livingProcesses(of state: StoredState, _ begun: [UInt64: StoredOperation]) -> [AdoptableProcess] {
         let services = LivingServices(instance.names).processes
         let known = Set(services.map(\.run))
         let all = (try? AdoptableProcess.all(instance: instance.names, parts.containment)) ?? []
@@ -154,15 +156,25 @@ extension Runtime {
         let others = all.filter { !$0.isCommand }
         // A condition of a service has gone before it.
         let found = services + others.filter { !known.contains($0.run) }
-        let configuration = parts.configuration
+        let stored = state.operations.filter(\.isExecuting).reduce(into: begun) { $0[$1.id] = $1 }
         return found.filter { process in
-            let id = SourceID(.process, process.source)
-            let definition =
-                process.isSupervised
-                ? configuration.sources.first { $0.id == id }?.command?.process
-                : configuration.handlers.first { $0.name == process.handler }
-            return process.mayBe(of: definition?.contract)
+            let operation = process.isSupervised || process.isWorker ? nil : stored[process.run.operation]
+            if let operation, operation.attempt == process.run.attempt,
+                operation.runs.contains(where: process.isProcess)
+            {
+                return true
+            }
+            return process.mayBe(of: definition(of: process, operation)?.contract)
         }
+    }
+
+    private func definition(of process: AdoptableProcess, _ operation: StoredOperation?) -> HandlerDefinition? {
+        if case .command(let command)? = operation?.events.first?.fact { return command.definition }
+        if process.isSupervised {
+            let id = SourceID(.process, process.source)
+            return parts.configuration.sources.first { $0.id == id }?.command?.process
+        }
+        return parts.configuration.handlers.first { $0.name == process.handler }
     }
 
     private func end(commands: [AdoptableProcess]) {

@@ -92,7 +92,7 @@ package struct CommandFact: Equatable, Sendable {
     }
 
     /// As if a watch file had it.
-    var definition: HandlerDefinition {
+    package var definition: HandlerDefinition {
         var definition = HandlerDefinition(name: Self.handlerName, action: .exec(literally: arguments))
         definition.workingDirectory = folder
         definition.environment = environment

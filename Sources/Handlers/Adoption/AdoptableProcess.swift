@@ -116,9 +116,15 @@ package struct AdoptableProcess: Equatable, Sendable {
     /// is believed only what concerns a `User=` of its own.
     package func mayBe(of contract: ProcessContract?) -> Bool {
         if isContained || userID == Linux.effectiveUserID { return true }
+        if let credentials = contract?.credentials { return credentials.user == userID }
         guard let user = contract?.user else { return false }
         if let number = UInt32(user) { return number == userID }
         return (try? Linux.userID(named: user)) == userID
+    }
+
+    /// Whether it is the process that was started for a run, as was noted then: of whatever user.
+    package func isProcess(of run: StoredRun) -> Bool {
+        run.part == self.run.part && run.pid == pid && Self.delays.contains(started - run.started)
     }
 
     /// Whether a process that has ended, and that its parent has not waited for, is of a run that was started then (wall
@@ -132,10 +138,12 @@ package struct AdoptableProcess: Equatable, Sendable {
     /// its user and the time of its start. Where the clock was set since, it is not known again.
     static func isLeader(_ pid: Int32, _ place: ProcessPlace, startedAt started: Int64) -> Bool {
         guard place.groupID == pid, Linux.isEntirely(pid, of: Linux.effectiveUserID) else { return false }
-        // Ticks of a hundredth of a second; and a start may have waited for its turn.
-        let delay = Linux.now(.realtime) - Linux.now(.boottime) + place.started - started
-        return (-1_000_000...10_000_000).contains(delay)
+        return delays.contains(Linux.now(.realtime) - Linux.now(.boottime) + place.started - started)
     }
+
+    /// Microseconds between the start of a process, in ticks of a hundredth of a second, and what was noted: a start may
+    /// have waited for its turn.
+    private static let delays: ClosedRange<Int64> = -1_000_000...10_000_000
 
     /// Whether its memory may be looked at. One that starts another (`vfork(2)`) sleeps uninterruptibly for a moment;
     /// one that hangs on a disk does so for ever, and who looks at it may hang with it.
