@@ -34,7 +34,9 @@ struct Adoption {
         var known = Set(state.operations.map(\.id))
         let durable = Set(configuration.queues.filter(\.isDurable).map(\.name))
         for process in found where !known.contains(process.run.operation) && !durable.contains(process.queue) {
-            if process.isSupervised || process.isWorker || process.handler.isEmpty { continue }
+            if process.isSupervised || process.isWorker { continue }
+            // In the cgroup of its run a process need not say more than that.
+            if process.handler.isEmpty, noted(process)?.isDurable ?? true { continue }
             guard !hasEnded(process.run.operation) else { continue }
             known.insert(process.run.operation)
             state.operations.append(operation(process))
@@ -117,12 +119,14 @@ struct Adoption {
 
     /// Where nothing was noted of it, nothing is known but what its environment says.
     private func operation(_ process: AdoptableProcess) -> StoredOperation {
-        var operation =
-            begun[process.run.operation].flatMap { $0.attempt == process.run.attempt ? $0 : nil }
-            ?? unknown(process)
+        var operation = noted(process) ?? unknown(process)
         operation.isYoung = true
         operation.runs = runs(of: operation)
         return operation
+    }
+
+    private func noted(_ process: AdoptableProcess) -> StoredOperation? {
+        begun[process.run.operation].flatMap { $0.attempt == process.run.attempt ? $0 : nil }
     }
 
     private func unknown(_ process: AdoptableProcess) -> StoredOperation {

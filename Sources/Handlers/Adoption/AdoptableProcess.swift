@@ -88,7 +88,7 @@ package struct AdoptableProcess: Equatable, Sendable {
         }
     }
 
-    private init(_ pid: Int32, _ place: ProcessPlace, contained run: RunID) {
+    init(_ pid: Int32, _ place: ProcessPlace, contained run: RunID) {
         self.run = run
         (handler, queue, source, kind, isSupervised) = ("", "", "", "", false)
         (self.pid, userID, isContained) = (pid, Linux.effectiveUserID, true)
