@@ -32,7 +32,7 @@ import WatchFile
             case .suspensions(let name, let suspensions): state.suspensions[name] = suspensions
             case .timer(let id, let stamp): state.timers[id] = stamp
             case .booted(let id): state.booted.insert(id)
-            case .position(let id, let position): state.positions[id] = position
+            case .position(let id, let position, _): state.positions[id] = position
             case .held(let id, let events, let replacing):
                 let before = replacing ? [] : state.held.first { $0.source == id }?.events ?? []
                 state.held.removeAll { $0.source == id }

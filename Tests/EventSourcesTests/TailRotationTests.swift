@@ -241,6 +241,29 @@ import WatchFile
         }
     }
 
+    /// Of the log no line was told before it was held.
+    @Test(arguments: ["", "old\n"]) func whatIsCopiedAndTruncatedWhileItIsHeldIsRead(before: String) throws {
+        try Folder.with { folder in
+            try folder.write("log", before)
+            let rim = try Rim()
+            let source = open(rim, folder)
+            try rim.waitUntilArmed()
+            rim.on(source) { $0.hold() }
+            try folder.append("log", "one\n")
+            try wait(for: "its beginning to be known") {
+                var length = 0
+                rim.on(source) { length = ($0 as? TailSource)?.file?.position.markLength ?? 0 }
+                return length == before.utf8.count + 4
+            }
+            let copied = try Program.run(["sh", "-ec", "cp log log.1; : >log; echo two >>log"], folder: folder.path)
+            #expect(copied.code == 0)
+            rim.on(source) { $0.release() }
+            try wait(for: "both, got \(rim.texts)") { rim.texts == ["one", "two"] }
+            #expect(rim.gap == 0)
+            rim.on(source) { $0.close() }
+        }
+    }
+
     /// Files come while the events of their coming wait to be read.
     @Test(arguments: [1, 2, 5]) func whatIsOverwrittenWhileNobodyLooksIsCountedAndLogged(rounds: Int) throws {
         try Folder.with { folder in

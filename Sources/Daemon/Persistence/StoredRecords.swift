@@ -15,7 +15,8 @@ extension StoreWrite {
         case .ended(let view): view.isDurable || view.isStored || view.result?.isFailure == true
         // Else a kill would repeat what was told, or forget what was missed.
         case .timer(_, let stamp): stamp.seen != nil || stamp.isTold
-        case .retrying, .position, .members, .tally, .waiting, .cancelledByStop, .snapshot: false
+        case .position(_, _, let isUrgent): isUrgent
+        case .retrying, .members, .tally, .waiting, .cancelledByStop, .snapshot: false
         }
     }
 
@@ -85,7 +86,7 @@ extension StoreWrite {
         case .cancelledByStop(let text): [.mark(name: "cancelled", value: text.isEmpty ? nil : Array(text.utf8))]
         case .waiting(let note): [.mark(name: "waiting", value: note.isEmpty ? nil : note)]
         case .lost(let operation): [.record(HistoryRow(lost: operation))]
-        case .position(let source, let position): [.mark(name: "position/\(source)", value: position)]
+        case .position(let source, let position, _): [.mark(name: "position/\(source)", value: position)]
         case .snapshot(let source, let root, let write):
             [.snapshot(SnapshotChange(source.description, root, write))]
         case .reserved(let event, let operation):

@@ -75,7 +75,7 @@ extension Runtime {
         case .arm(.realtime, let time): arm(.realtime, at: time)
         case .arm(.boottime, let time): arm(.boottime, at: time)
         case .arm(.monotonic, let time): arm(.monotonic, at: time)
-        case .store(.position(let id, let position)): positions[id] = position
+        case .store(.position(let id, let position, _)): positions[id] = position
         case .start, .store: break
         case .began(let operation): begun?.began(operation)
         case .handled(let id, let moments, _): handled?.note(id, moments)

@@ -219,8 +219,8 @@ package enum StoreWrite: Sendable {
     case waiting([UInt8])
     /// An operation that the end of the watchd before has lost. (The runtime writes it.)
     indirect case lost(WaitingOperation)
-    /// How far a source has read.
-    case position(SourceID, [UInt8])
+    /// How far a source has read; `isUrgent`: it is the first place that it has, or that of another file.
+    case position(SourceID, [UInt8], isUrgent: Bool = false)
     /// The handled state below a root of a path source. (It is the runtime who writes it.)
     indirect case snapshot(SourceID, root: [UInt8], SnapshotWrite)
     /// Ids up to these may be given out; after a restart those behind them are.

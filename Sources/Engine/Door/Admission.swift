@@ -49,7 +49,8 @@ extension Engine {
             accept(.line(fact), from: source)
             settle()
         }
-        if let position { actions.append(.store(.position(id, position))) }
+        // A first place, or that of the next file: what comes in behind it is read even after a kill.
+        if let position { actions.append(.store(.position(id, position, isUrgent: facts.isEmpty))) }
     }
 
     mutating func makeEvent(_ fact: Fact, count: Int = 1) -> Event {

@@ -8,6 +8,7 @@ package final class DatagramSource: EventSource {
     private let id: SourceID
     private let trigger: DescriptorTrigger
     private let environment: SourceEnvironment
+    private let address: SocketAddress
     private let opening: SocketOpening
     private let maker: LineMaker
     private var guardian: FileGuard?
@@ -19,6 +20,8 @@ package final class DatagramSource: EventSource {
     /// The file of the socket.
     private var file: (device: UInt64, inode: UInt64)?
     private var isHeld = false
+    /// Datagrams that the kernel has dropped, as far as they are counted; `nil`: it drops none.
+    private var drops: UInt32?
 
     /// - Parameters:
     ///   - isDurable: what it tells is stored.
@@ -28,6 +31,7 @@ package final class DatagramSource: EventSource {
         isDurable: Bool = false, spare: SpareDescriptors = SpareDescriptors()
     ) {
         self.id = id
+        self.address = address
         self.trigger = trigger
         self.environment = environment
         opening = SocketOpening(id: id, address: address, type: .datagram, environment: environment, spare: spare)
@@ -104,7 +108,27 @@ package final class DatagramSource: EventSource {
         }
         isLost = false
         file = fileAtPath
+        drops = isOfNetwork ? Linux.drops(new.rawValue) : nil
         try socket.open(new)
+    }
+
+    private var isOfNetwork: Bool {
+        switch address {
+        case .ipv4, .ipv6: true
+        case .unix, .abstract: false
+        }
+    }
+
+    /// All that waited was read: what there was no room for is counted.
+    private func countDrops(_ number: Int32) {
+        guard let drops else { return }
+        let now = Linux.drops(number)
+        guard now != drops else { return }
+        self.drops = now
+        let count = Int(now &- drops)
+        let what = count == 1 ? "1 datagram" : "\(count) datagrams"
+        environment.warn(id, "the kernel has dropped \(what), for which its socket had no room")
+        environment.send(.gap(id, count))
     }
 
     private var fileAtPath: (device: UInt64, inode: UInt64)? {
@@ -187,7 +211,10 @@ package final class DatagramSource: EventSource {
 
     private func read(_ number: Int32) throws(SystemError) -> HeldDescriptor<LineFact>.Reading {
         // An error that waits on the socket (an ICMP answer to nobody) is taken by the read, and is no event.
-        guard let datagram = try? Linux.receiveDatagram(number, limit: trigger.maxLength) else { return .empty }
+        guard let datagram = try? Linux.receiveDatagram(number, limit: trigger.maxLength) else {
+            countDrops(number)
+            return .empty
+        }
         return .items(maker.facts(datagram), bytes: datagram.bytes.count)
     }
 
@@ -211,6 +238,7 @@ package final class DatagramSource: EventSource {
                 errors += 1
             }
         }
+        countDrops(number)
         return .init()
     }
 }

@@ -72,7 +72,7 @@ final class TailFile {
         let limit = max(Self.bytesPerTurn, trigger.maxLength + 1)
         let bytes = try Linux.read(number, atMost: limit, from: position.offset)
         if bytes.isEmpty { return .nothing }
-        defer { remark(number) }
+        defer { remark(number, upTo: position.offset) }
         if trigger.framing == .chunk {
             let chunk = Array(bytes.prefix(trigger.maxLength))
             position.offset += Int64(chunk.count)
@@ -101,9 +101,17 @@ final class TailFile {
         return size == 0 ? nil : cutter.lines.map { maker.fact($0.line) }
     }
 
+    /// The beginning of a file that nobody is told of for long is known by what is there, not by what was told.
+    func remember() {
+        guard position.markLength < TailPosition.markSize, let number = file.number,
+            let status = try? Linux.fstat(number), position.fits(number, status)
+        else { return }
+        remark(number, upTo: status.size)
+    }
+
     /// The beginning of a file that grows is known better and better.
-    private func remark(_ number: Int32) {
-        let length = Int(min(position.offset, Int64(TailPosition.markSize)))
+    private func remark(_ number: Int32, upTo size: Int64) {
+        let length = Int(min(size, Int64(TailPosition.markSize)))
         guard length > position.markLength,
             let bytes = try? Linux.read(number, atMost: length, from: 0), bytes.count == length
         else { return }

@@ -12,7 +12,7 @@ struct TailPosition: Equatable {
     var offset: Int64
     /// The next bytes belong to a line that was cut.
     var isSkipping = false
-    /// Bytes of the beginning that `mark` is of; at most `offset`.
+    /// Bytes of the beginning that `mark` is of.
     var markLength = 0
     var mark: UInt64 = Self.mark([])
     /// When it was written to last and when it was made, as of the last look; nanoseconds since the epoch, 0: not

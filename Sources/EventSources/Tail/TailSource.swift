@@ -139,6 +139,7 @@ package final class TailSource: EventSource {
     private func look() {
         lookAtRotated()
         if isSearching { isLookDue = true }
+        if isHeld { file?.remember() }
         guard anchor != nil, !isHeld, !isSearching, !isContinuing else { return }
         do throws(SystemError) {
             if file == nil { try openFirst() }
@@ -200,6 +201,7 @@ package final class TailSource: EventSource {
                 arrivals.losesSight()
             }
             take(TailFile(owning: opened, position))
+            file?.remember()
             return tell([])
         }
         // Of what was truncated before anything was read of it nobody sees that it was.

@@ -17,11 +17,8 @@ extension Linux {
     /// there, or the writer is in another network namespace).
     package static func unreadShare(_ socket: Int32) -> UnreadShare? {
         guard option(socket, SO_DOMAIN) == AF_UNIX else {
-            var memory = [UInt32](repeating: 0, count: 9)
-            var size = socklen_t(4 * memory.count)
-            guard getsockopt(socket, SOL_SOCKET, SO_MEMINFO, &memory, &size) == 0 else { return nil }
             // SK_MEMINFO_RMEM_ALLOC, SK_MEMINFO_RCVBUF.
-            return UnreadShare(used: Int(memory[0]), limit: Int(memory[1]))
+            return memory(of: socket).map { UnreadShare(used: Int($0[0]), limit: Int($0[1])) }
         }
         // It counts as sent by the peer.
         guard let inode = (try? fstat(socket))?.inode,
@@ -31,6 +28,20 @@ extension Linux {
             let used = memory.unsigned(at: 8), let limit = memory.unsigned(at: 12)
         else { return nil }
         return UnreadShare(used: Int(used), limit: Int(limit))
+    }
+
+    /// Datagrams that the kernel has dropped in all since the socket was made, modulo 2³²: there was no room for them,
+    /// mostly. Those of Unix sockets wait at the sender.
+    package static func drops(_ socket: Int32) -> UInt32 {
+        // SK_MEMINFO_DROPS, Linux 4.12.
+        memory(of: socket)?[8] ?? 0
+    }
+
+    /// `SO_MEMINFO`: what `linux/sock_diag.h` names, in its order.
+    private static func memory(of socket: Int32) -> [UInt32]? {
+        var memory = [UInt32](repeating: 0, count: 9)
+        var size = socklen_t(4 * memory.count)
+        return getsockopt(socket, SOL_SOCKET, SO_MEMINFO, &memory, &size) == 0 ? memory : nil
     }
 
     /// `linux/unix_diag.h`: what is asked for (UDIAG_SHOW_…), and the attribute that answers.

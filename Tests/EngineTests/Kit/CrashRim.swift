@@ -142,7 +142,7 @@ struct CrashRim {
         case .suspensions(let name, let suspensions): disk.suspensions[name] = suspensions
         case .timer(let id, let stamp): disk.timers[id] = stamp
         case .booted(let id): disk.booted.insert(id)
-        case .position(let id, let position): disk.positions[id] = position
+        case .position(let id, let position, _): disk.positions[id] = position
         case .reserved(let event, let operation): (disk.lastEventID, disk.lastOperationID) = (event, operation)
         case .retrying, .retried, .untried, .forgotten, .process, .members, .tally, .cancelledByStop, .snapshot,
             .waiting, .lost:

@@ -208,7 +208,17 @@ extension Runtime {
             ? "the store works" : view.rateWait != nil ? "its rate allows it" : "the backlog is below 7/8"
         return GetStatus.Problem(
             object: view.id.description, since: failed ?? since, problem: "held back: \(why)",
-            action: "goes on when \(until)" + (view.refusedWhileHeld == 0 ? "; nothing is lost" : ""))
+            action: "goes on when \(until)" + (view.refusedWhileHeld == 0 ? "; \(keeping(view.id))" : ""))
+    }
+
+    /// Where what happens is kept while a source is held back.
+    private func keeping(_ id: SourceID) -> String {
+        guard case .descriptor(let trigger)? = engine.definition(of: id)?.trigger else { return "nothing is lost" }
+        return switch trigger.listener {
+        case .datagram(.ipv4), .datagram(.ipv6): "what its socket has no room for is lost, and counted then"
+        case .tail: "nothing is lost that is not compressed or deleted meanwhile"
+        default: "nothing is lost"
+        }
     }
 
     /// Changes from before the start may not be told yet.
