@@ -133,6 +133,24 @@ import Varlink
         }
     }
 
+    /// As at a boot that mounts its disks for reading first. Somebody has read the store meanwhile.
+    @Test func aDiskThatLetsNobodyWriteAtTheStartHealsByItself() throws {
+        try withDisk { lives, disk in
+            try lives.watchd.emit("poke", data: 1)
+            try lives.watchd.waitForEnded(1, of: "poke")
+            lives.kill()
+            try disk.remount("ro")
+            try lives.start()
+            try waitForProblem(lives.watchd, "read-only")
+            #expect(try lives.watchd.control("history").text.contains("poke"))
+            let emit = PatientEmit(lives.watchd.socket, "poke", data: 2)
+            try disk.remount("rw")
+            try waitForNoProblem(lives.watchd)
+            try wait(for: "the emit to be accepted") { emit.now == .accepted }
+            try lives.watchd.waitForEnded(1, of: "poke")
+        }
+    }
+
     @Test func aRunWhoseOnceIsNotStoredSaysSo() throws {
         try withDisk { lives, disk in
             try disk.fill()

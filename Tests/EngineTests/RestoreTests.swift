@@ -102,6 +102,27 @@ import WatchFile
         #expect(again.starts.map(\.definition.value.name) == ["b"])
     }
 
+    /// The queue of the first is gone, and the second requires it on one that is there.
+    @Test(arguments: [true, false]) func anOperationThatWaitsForAnOrphanGoesOnWhenThatIsCancelled(byQueue: Bool) {
+        let fixture = EngineFixture(both)
+        fixture.emit("c")
+        var state = stored(fixture)
+        for index in state.operations.indices where state.operations[index].handler == "a" {
+            state.operations[index].queue = "gone"
+        }
+        let again = EngineFixture(both, restoring: state)
+        #expect(
+            again.engine.orphanViews.map(\.waitingFor) == [
+                "queue/gone, which does not exist any more", "operation 1, which waits for queue/gone",
+            ])
+        #expect(again.engine.missingSections.map { "\($0.key) \($0.value.count)" } == ["queue/gone 1"])
+        #expect(again.error(again.command(.wait(.named("kept"), after: nil, caller: nil))) == nil)
+        if byQueue { again.command(.cancelQueue(name: "gone")) } else { again.cancel(1) }
+        #expect(again.results == ["a cancelled", "b cancelled"])
+        #expect(again.ended.last?.reason?.hasSuffix("operation 1 cancelled") == true)
+        #expect(again.engine.orphanViews.isEmpty && again.starts.isEmpty)
+    }
+
     // MARK: A store that opens late
 
     @Test func aMarkThatComesLateSkipsWhatWaits() {

@@ -55,12 +55,14 @@ final class Persistence {
 
         func close() { reader = nil }
 
+        /// - Parameter isKept: for the next one. Of a store that the writer could not open yet it is not: what SQLite
+        ///   has open of a file that nobody may write is shared with the writer's next try.
         func read<Answer>(
-            _ folder: [UInt8], _ work: (HistoryReader) throws(StoreError) -> Answer
+            _ folder: [UInt8], isKept: Bool, _ work: (HistoryReader) throws(StoreError) -> Answer
         ) throws(StoreError) -> Answer {
             var isDone = false
             // Perhaps it was removed, or set aside: the next one looks anew.
-            defer { if !isDone { reader = nil } }
+            defer { if !isDone || !isKept { reader = nil } }
             let open: HistoryReader
             if let reader { open = reader } else { open = try HistoryReader(folder: folder) }
             reader = open
@@ -257,8 +259,10 @@ final class Persistence {
         then: @escaping (Swift.Result<Answer, StoreError>) -> Void
     ) {
         let then = QueueBound(then, to: core)
-        reading.async { [core, folder, reader, bound] in
-            let result = Swift.Result { () throws(StoreError) in try reader.value.read(folder, work) }
+        reading.async { [core, folder, reader, bound, hasOpened] in
+            let result = Swift.Result { () throws(StoreError) in
+                try reader.value.read(folder, isKept: hasOpened, work)
+            }
             core.async {
                 let persistence = bound.value
                 then.value(result.mapError { persistence.failedToRead($0) })

@@ -522,17 +522,38 @@ extension Engine {
     /// Stored operations whose handler or queue does not exist, oldest first.
     package var orphanViews: [OperationView] { journal.orphans.byAge.map { view($0) } }
 
+    /// How many of them wait for each handler or queue, by its full name, and since when the oldest does.
+    package var missingSections: [String: (count: Int, since: Int64)] {
+        journal.orphans.byAge.reduce(into: [:]) { all, orphan in
+            guard let name = missing(orphan) else { return }
+            let (count, since) = all[name] ?? (0, orphan.submitted)
+            all[name] = (count + 1, min(since, orphan.submitted))
+        }
+    }
+
+    /// The section without which an orphan has no place; `nil`: it has both, and waits for another orphan.
+    private func missing(_ orphan: StoredOperation) -> String? {
+        if handlers.index(of: orphan.handler).map({ handlers[$0].isRemoved && !isOfClient($0) }) ?? true {
+            return "handler/\(orphan.handler)"
+        }
+        return queues.index(of: orphan.queue).map { queues[$0].isRemoved } ?? true ? "queue/\(orphan.queue)" : nil
+    }
+
+    private func wait(of orphan: StoredOperation) -> String {
+        if let missing = missing(orphan) { return "\(missing), which does not exist any more" }
+        let other = orphan.dependencies.lazy.compactMap { journal.orphans[$0.operation] }.first
+        let place = other.flatMap(missing).map { ", which waits for \($0)" } ?? ""
+        return "operation \(other?.id ?? 0)\(place)"
+    }
+
     func view(_ orphan: StoredOperation) -> OperationView {
         let list = EntryList(orphan.events + orphan.appended)
-        let missing =
-            handlers.index(of: orphan.handler).map { handlers[$0].isRemoved } ?? true
-            ? "handler/\(orphan.handler)" : "queue/\(orphan.queue)"
         var view = OperationView(
             id: orphan.id, handler: orphan.handler, queue: orphan.queue, origin: orphan.origin,
             key: orphan.keys.first, state: .pending, events: list.events, entries: list.count,
             deliveries: list.deliveries, depth: orphan.depth, submitted: orphan.submitted, attempt: orphan.attempt)
         let living = orphan.runs.isEmpty ? "" : "; \(orphan.processes) may still run"
-        view.waitingFor = "\(missing), which does not exist any more\(living)"
+        view.waitingFor = wait(of: orphan) + living
         view.waitReason = .orphaned
         view.trace = traces.trace(of: list.events)
         (view.isDurable, view.isStored) = (orphan.isDurable, true)

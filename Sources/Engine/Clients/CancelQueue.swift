@@ -51,8 +51,11 @@ extension Engine {
     /// Newest first, and the queue starts nothing until it is done: none is started by the end of an older one.
     mutating func cancelNextOfQueue() {
         guard var cancellation = queueCancellations.first else { return }
-        for id in cancellation.orphans.suffix(Self.cancelledAtOnce).reversed() { _ = cancelOrphan(id) }
-        cancellation.orphans = cancellation.orphans.dropLast(Self.cancelledAtOnce)
+        if !cancellation.orphans.isEmpty {
+            for id in cancellation.orphans.suffix(Self.cancelledAtOnce).reversed() { _ = cancelOrphan(id) }
+            cancellation.orphans = cancellation.orphans.dropLast(Self.cancelledAtOnce)
+            if cancellation.orphans.isEmpty { placeFollowers() }
+        }
         for ref in cancellation.left.suffix(Self.cancelledAtOnce).reversed() where operations.isAlive(ref) {
             cancel(ref)
         }

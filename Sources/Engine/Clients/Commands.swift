@@ -27,7 +27,9 @@ extension Engine {
             case .cancel(let operation):
                 if let ref = operations.ref(id: operation) {
                     cancel(ref)
-                } else if !cancelOrphan(operation) {
+                } else if cancelOrphan(operation) {
+                    placeFollowers()
+                } else {
                     throw .noSuchOperation(operation)
                 }
                 reply(token, .cancelled(1), isSafe: false)

@@ -45,7 +45,7 @@ extension Engine {
     }
 
     /// An operation without a place waits for a queue or a handler that may never come.
-    private func refusal(orphan id: UInt64) -> CommandError? {
+    func refusal(orphan id: UInt64) -> CommandError? {
         journal.orphans[id].map { .refused("operation \(id) waits for \(view($0).waitingFor ?? "its handler")") }
     }
 

@@ -35,6 +35,13 @@ struct Orphans: Sendable {
         self.results = operations.isEmpty ? [:] : self.results.merging(results) { $1 }
     }
 
+    /// One was cancelled: others that wait for it need to know.
+    mutating func noteCancelled(_ id: UInt64) {
+        if operations.values.contains(where: { $0.dependencies.contains { $0.operation == id } }) {
+            results[id] = .cancelled
+        }
+    }
+
     mutating func add(_ hold: StoredHold) { holds.append(hold) }
 
     mutating func add(_ suspensions: [Suspension], of name: String) {

@@ -286,7 +286,13 @@ extension Engine {
         }
         retired.enter(view.deliveries, at: .cancelled)
         actions.append(.report(.ended(view)))
+        journal.orphans.noteCancelled(id)
         return true
+    }
+
+    /// Orphans were cancelled: those that have waited for them alone take their places.
+    mutating func placeFollowers() {
+        if !journal.orphans.isEmpty { restore(journal.orphans.byAge, journal.orphans.results) }
     }
 
     /// Processes that an earlier watchd has started for it, and whose `KillSignal=` nobody knows any more.

@@ -15,6 +15,12 @@ struct SmallDisk {
 
     func unmount() { _ = try? Program.run(["umount", "--lazy", path]) }
 
+    /// Lets nobody write, or everybody again.
+    func remount(_ option: String) throws {
+        let end = try Program.run(["mount", "-o", "remount,\(option)", path])
+        guard end.code == 0 else { throw TimedOut(description: "\(end)") }
+    }
+
     private var filler: String { "\(path)/filler" }
 
     var isFull: Bool { (try? Linux.lstat(filler)) != nil }

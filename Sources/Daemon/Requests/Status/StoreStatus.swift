@@ -43,27 +43,17 @@ extension Runtime {
 
     private static let namesShown = 5
 
-    /// Operations that wait for a handler or queue which is in no watch file any more.
+    /// Handlers and queues that operations wait for, and that are in no watch file any more.
     var orphans: [GetStatus.Problem] {
-        let all = engine.orphanViews
-        guard !all.isEmpty else { return [] }
-        let handlers = Set(engine.handlerViews.filter { !$0.isRemoved }.map(\.definition.name))
-        let groups = Dictionary(grouping: all) { view in
-            handlers.contains(view.handler) ? "queue/\(view.queue)" : "handler/\(view.handler)"
+        engine.missingSections.sorted { $0.key < $1.key }.map { name, waiting in
+            let parts = name.split(separator: "/", maxSplits: 1)
+            return GetStatus.Problem(
+                object: name, since: wireTime(waiting.since),
+                problem: "\(counted(waiting.count, "operation")) kept, but it is in no watch file any more",
+                action: "kept until it is there again",
+                help: "watchctl operations --\(parts[0]) \(parts[1]) · "
+                    + (parts[0] == "queue" ? "watchctl cancel \(parts[1])" : "watchctl cancel ID"))
         }
-        return groups.sorted { $0.key < $1.key }.map { orphans($0.key, $0.value) }
-    }
-
-    private func orphans(_ object: String, _ waiting: [OperationView]) -> GetStatus.Problem {
-        let oldest = waiting.map(\.submitted).min() ?? engine.started.realtime
-        let parts = object.split(separator: "/", maxSplits: 1)
-        return GetStatus.Problem(
-            object: object, since: wireTime(oldest),
-            problem:
-                "\(counted(waiting.count, "operation")) kept, but it is in no watch file any more",
-            action: "kept until it is there again",
-            help: "watchctl operations --\(parts[0]) \(parts[1]) · "
-                + (parts[0] == "queue" ? "watchctl cancel \(parts[1])" : "watchctl cancel ID"))
     }
 }
 
