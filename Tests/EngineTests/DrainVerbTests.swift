@@ -136,6 +136,23 @@ import WatchFile
         #expect(fixture.running == [])
     }
 
+    /// A kill before its end leaves no queue suspended, and one behind it all of them.
+    @Test func itIsStoredWhenAllAreDrained() {
+        let fixture = fixture()
+        func stored() -> [String] {
+            var stored: [String: Int] = [:]
+            for case .suspensions(let name, let suspensions) in fixture.writes { stored[name] = suspensions.count }
+            return stored.filter { $0.value > 0 }.keys.sorted()
+        }
+        fixture.line("f-q", "1")
+        let token = drain(fixture, nil)
+        #expect(suspended(fixture).count > 1 && stored() == [] && drained(fixture, token) == nil)
+        fixture.suspend("queue/wide")
+        #expect(stored() == ["queue/wide"], "another one is")
+        fixture.endFirst()
+        #expect(drained(fixture, token)?.map { "queue/\($0)" } == stored())
+    }
+
     @Test func afterItsTimeEverythingGoesOn() {
         let fixture = fixture()
         fixture.line("f-child", "1")

@@ -22,6 +22,9 @@ struct Drains: Sendable {
 
     var byToken: [Token: Drain] = [:]
 
+    /// Whether it is of one that goes on.
+    func suspends(_ suspension: Suspension) -> Bool { byToken.values.contains { $0.suspension == suspension } }
+
     func token(of mark: UInt64) -> Token? { byToken.first { $0.value.marks[mark] != nil }?.key }
 
     /// The marks of other drains on these queues, the oldest first.
@@ -159,6 +162,7 @@ extension Engine {
                 continue
             }
             drains.byToken[token] = nil
+            for queue in drain.suspended.sorted() { saveSuspensions(ofQueue: queue) }
             let names = drain.suspended.map { queues[$0].name }.sorted()
             reply(token, .drained(names, waiting: drain.waiting), isSafe: false)
         }

@@ -29,8 +29,8 @@ struct SilenceClock: Sendable {
     /// Time that is left of it by the store, or would be taken to be; less than 0: by the store it is silent.
     private var stored: Int64 = 0
 
-    /// How much of it may be forgotten by a crash: a quarter, or 10 s.
-    private var storedStep: Int64 { max(span / 4, 10_000_000) }
+    /// How much of it may be forgotten by a crash: a quarter, or 1 s.
+    private var storedStep: Int64 { max(span / 4, 1_000_000) }
 
     /// Goes on with a new span.
     mutating func define(span: Int64) {

@@ -46,9 +46,11 @@ extension Engine {
         if isDurable(source: source) || sources[source].isHoldStored { journal.noteHolds(source) }
     }
 
-    /// The suspensions that people made; those of the file are in the file.
+    /// The suspensions that people made; those of the file are in the file, and those of a drain that goes on would be
+    /// half of one after a kill.
     mutating func saveSuspensions(_ name: String, _ suspensions: [Suspension]) {
-        actions.append(.store(.suspensions(name, suspensions.filter { $0.by != "file" })))
+        let made = suspensions.filter { $0.by != "file" && !drains.suspends($0) }
+        actions.append(.store(.suspensions(name, made)))
     }
 
     // MARK: Effects that wait for the store

@@ -54,6 +54,8 @@ extension Engine {
 
     private func isAtRisk(_ operation: Operation) -> Bool {
         let record = operation.record
+        // The mark of a drain is no work.
+        if case .client(.suspend) = handlers[operation.handler].definition.value.action { return false }
         return !record.isDurable && !record.isLong && !comesAgain(operation.source)
             && !(operation.progress.isRunning && operation.runs.contains(where: isFoundAgain))
     }

@@ -79,7 +79,7 @@ extension Engine {
         saveSuspensions(sources[source].origin.description, sources[source].suspensions)
     }
 
-    private mutating func saveSuspensions(ofQueue queue: Int) {
+    mutating func saveSuspensions(ofQueue queue: Int) {
         saveSuspensions("queue/\(queues[queue].definition.name)", queues[queue].suspensions)
     }
 

@@ -151,7 +151,8 @@ extension Runtime {
             sources + overdueProblems + failureProblems(role) + workerProblems(role)
             + queues.compactMap { problem($0) }
         let told = [cancelledProblem, lostProblem].compactMap(\.self)
-        return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + limits(role)
+        return configurationProblems(role) + storeProblems(role) + all + told + losses + orphans + orphanHolds
+            + limits(role)
     }
 
     /// A source goes on after it; that something is missing stays true.

@@ -43,6 +43,17 @@ extension Runtime {
 
     private static let namesShown = 5
 
+    /// Sources that hold events, and are in no watch file any more.
+    var orphanHolds: [GetStatus.Problem] {
+        engine.orphanHolds.map { hold in
+            let count = hold.events.reduce(0) { $0 + $1.count }
+            return GetStatus.Problem(
+                object: hold.source.description, since: wireTime(hold.events.first?.time ?? engine.started.realtime),
+                problem: "\(counted(count, "event")) kept, but it is in no watch file any more",
+                action: "kept until it is there again")
+        }
+    }
+
     /// Handlers and queues that operations wait for, and that are in no watch file any more.
     var orphans: [GetStatus.Problem] {
         engine.missingSections.sorted { $0.key < $1.key }.map { name, waiting in
