@@ -192,6 +192,26 @@ import Varlink
         }
     }
 
+    /// Of an operation that has not ended yet.
+    @Test func attemptsOfAnEarlierWatchdAreShown() throws {
+        let text = "[Queue kept]\nDurable=yes\n[Custom c]\nQueue=kept\nExec=/bin/sh -c 'exit 3'\nRetry=1\nRetrySec=1h\n"
+        try Lives.run(text) { lives in
+            func runs() throws -> [String] {
+                try lives.watchd.call(GetOperation.self, .init(id: 1)).operation.runs.map {
+                    "\($0.attempt) \($0.started) \($0.exitStatus ?? 0)"
+                }
+            }
+            try lives.watchd.emit("c")
+            try wait(for: "its first attempt") { try runs().count == 1 && lives.operations().first?.pid == nil }
+            let before = try runs()
+            #expect(before.count == 1 && before.first?.hasSuffix(" 3") == true, "\(before)")
+            lives.stop()
+            try lives.start()
+            #expect(try lives.operations().count == 1)
+            #expect(try runs() == before)
+        }
+    }
+
     @Test(arguments: [SIGKILL, SIGTERM]) func onceMeansOnceInAllLives(_ signal: Int32) throws {
         let text = "[Custom first]\nExec=@/job\nOnce=ever\nKey=none\nCoalesce=no\nOverlap=parallel\n"
         try Lives.run(text) { lives in

@@ -30,12 +30,24 @@ package final class HistoryReader {
             guard var row = try HistoryRow.with(id, database) else { return nil }
             try row.readEvents(database)
             try row.readOutput(database)
-            var attempts = try AttemptRow.all(of: id, database)
-            let usages = try UsageRow.all(of: id, database)
-            row.usage = usages[UsageRow.last]
-            for index in attempts.indices { attempts[index].usage = usages[attempts[index].attempt] }
+            let (attempts, last) = try Self.attempts(of: id, database)
+            row.usage = last
             return (row, attempts)
         }
+    }
+
+    /// The failed attempts of an operation that may not have ended, as above.
+    package func attempts(of id: UInt64) throws(StoreError) -> [AttemptRow] {
+        try read { database throws(StoreError) in try Self.attempts(of: id, database).attempts }
+    }
+
+    private static func attempts(
+        of id: UInt64, _ database: Database
+    ) throws(StoreError) -> (attempts: [AttemptRow], last: UsageRow?) {
+        var attempts = try AttemptRow.all(of: id, database)
+        let usages = try UsageRow.all(of: id, database)
+        for index in attempts.indices { attempts[index].usage = usages[attempts[index].attempt] }
+        return (attempts, usages[UsageRow.last])
     }
 
     /// The end of what an attempt before the last one wrote; `nil`: it is not known, or kept no more.

@@ -48,6 +48,15 @@ extension EndedOperation {
 }
 
 extension OperationDetail {
+    /// With attempts of an earlier watchd, the first one first.
+    func adding(_ attempts: [EndedOperation.Attempt], _ role: Peer.Role) -> OperationDetail {
+        var detail = self
+        let known = Set(runs.map(\.attempt))
+        let more = attempts.compactMap { OperationRun($0, of: UInt64(summary.id), role) }
+        detail.runs = more.filter { !known.contains($0.attempt) } + runs
+        return detail
+    }
+
     init(_ operation: EndedOperation, _ role: Peer.Role) {
         self.init(summary: OperationSummary(operation, role), events: [], eventsOmitted: operation.entries)
         runs = operation.attempts.compactMap { OperationRun($0, of: operation.id, role) }

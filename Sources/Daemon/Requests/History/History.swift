@@ -110,11 +110,7 @@ extension Runtime {
 
     func operation(_ parameters: GetOperation.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
         guard let id = UInt64(exactly: parameters.id) else { return done(.of(.noSuchOperation(id: parameters.id))) }
-        if let view = engine.operation(id) {
-            var detail = OperationDetail(view, attempts: attempts.of(id), role)
-            if role == .administrator { detail.tell(outputSoFar: view, runs, attempts) }
-            return done(.of(reply(detail, role)))
-        }
+        if let view = engine.operation(id) { return living(view, role, done) }
         ended(id) { [unowned self] result in
             switch result {
             case .success(let operation?):
@@ -125,6 +121,20 @@ extension Runtime {
             case .success(nil): done(.of(missing(id)))
             case .failure(let error): done(.of(.storeFailing(reason: Self.reason(error, role))))
             }
+        }
+    }
+
+    /// One that has not ended. Attempts of an earlier watchd are in the store.
+    private func living(_ view: OperationView, _ role: Peer.Role, _ done: @escaping Request.Completion) {
+        var known = OperationDetail(view, attempts: attempts.of(view.id), role)
+        if role == .administrator { known.tell(outputSoFar: view, runs, attempts) }
+        guard known.runs.count < view.attempt - 1, let persistence else { return done(.of(reply(known, role))) }
+        let (id, detail) = (view.id, known)
+        persistence.read { reader throws(StoreError) -> [AttemptRow] in
+            try reader.attempts(of: id)
+        } then: { [unowned self] result in
+            let stored = ((try? result.get()) ?? []).map(EndedOperation.Attempt.init)
+            done(.of(reply(detail.adding(stored, role), role)))
         }
     }
 
