@@ -381,7 +381,9 @@ import WatchFile
         again.endFirst()
         #expect(again.results == ["@command done"])
         stored.queue = "gone"
-        #expect(again.error(again.command(.retry([stored]))) == .noSuchName("gone", nearest: nil))
+        #expect(
+            again.error(again.command(.retry([stored])))
+                == .refused("operation 1 cannot run again: queue gone is in no watch file any more"))
     }
 
     @Test func whatTheStoreHasDamagedCannotRunButDoesNoHarm() {

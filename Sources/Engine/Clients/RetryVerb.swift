@@ -12,8 +12,8 @@ extension Engine {
                 _ = needCommandHandler()
                 if stored.queue == Self.clientQueue { _ = needClientQueue() }
                 // Nowhere else, where other limits may hold.
-                guard let queue = queues.index(of: stored.queue), !queues[queue].isRemoved else {
-                    throw .noSuchName(stored.queue, nearest: nil)
+                if let obstacle = retryObstacle(handler: stored.handler, queue: stored.queue) {
+                    throw .refused("operation \(stored.id) cannot run again: \(obstacle)")
                 }
             }
             guard var target = target(handler: stored.handler) else { throw .noSuchName(stored.handler, nearest: nil) }
