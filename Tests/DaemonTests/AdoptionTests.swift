@@ -19,7 +19,8 @@ import WatchFile
         noted.events = [Event(id: 1, time: 5, fact: .custom(CustomFact(data: 1)))]
         var state = StoredState()
         Adoption(
-            kept: KeptDescriptors([]), found: [process], begun: [7: noted], configuration: Configuration(settings: DaemonSettings())
+            kept: KeptDescriptors([]), found: [process], begun: [7: noted],
+            configuration: Configuration(settings: DaemonSettings())
         ) { _ in false }.apply(to: &state)
         #expect(state.operations.flatMap(\.runs).map(\.pid) == (attempt == 1 ? [4711] : []))
     }
