@@ -123,6 +123,25 @@ import WatchFile
         #expect(again.engine.orphanViews.isEmpty && again.starts.isEmpty)
     }
 
+    /// The queue of a living run has another name by now.
+    @Test func aRunWhoseQueueIsGoneHoldsItsPlaceOnThatOfItsHandler() {
+        let fixture = EngineFixture(requiring(["a"]))
+        fixture.emit("c")
+        var state = stored(fixture)
+        state.operations[0].queue = "former"
+        state.operations[0].runs = [StoredRun(part: 0, pid: 77, started: fixture.now.realtime)]
+        let again = EngineFixture(requiring(["a"]), restoring: state)
+        #expect(again.adopted.map(\.pid) == [77] && again.engine.orphanViews.isEmpty)
+        #expect(again.engine.operation(1)?.queue == "kept")
+        again.emit("c")
+        #expect(again.starts.isEmpty, "the queue is serial")
+        let saved = again.writes.compactMap { if case .update(let operation) = $0 { operation.queue } else { nil } }
+        #expect(saved.first == "kept")
+        again.end(RunID(operation: 1, attempt: 1))
+        #expect(again.results == ["a done"])
+        #expect(again.starts.count == 1)
+    }
+
     // MARK: A store that opens late
 
     @Test func aMarkThatComesLateSkipsWhatWaits() {

@@ -63,7 +63,7 @@ extension Engine {
         needHoldHandler(stored.handler)
         // An operation that depends on one without a place waits with it.
         guard let handler = handlers.index(of: stored.handler), !handlers[handler].isRemoved || isOfClient(handler),
-            let queue = queues.index(of: stored.queue), !queues[queue].isRemoved,
+            let queue = place(of: stored, handler),
             !stored.dependencies.contains(where: { journal.orphans[$0.operation] != nil })
         else {
             journal.orphans.add(stored)
@@ -74,6 +74,7 @@ extension Engine {
         // By itself: as an argument it would copy the engine.
         let source = restoredSource(stored.origin)
         if let priority = stored.priority { priorities[stored.id] = priority }
+        let isMoved = queues[queue].name != stored.queue
         let draft = draft(stored, handler: handler, queue: queue, source: source)
         let names = stored.keys.map { KeyTable.Name(handler: handler, bytes: $0) }
         let ref = insertRestored(draft, names)
@@ -85,7 +86,7 @@ extension Engine {
         }
         if !operations[ref].progress.hasStarted { expectStart(ref) }
         if stored.place != 0 || !stored.runs.isEmpty {
-            if stored.place != 0, keepsPlace {
+            if stored.place != 0, keepsPlace, !isMoved {
                 operations.restore(ref, place: stored.place)
             } else {
                 _ = operations.submit(ref)
@@ -96,6 +97,17 @@ extension Engine {
         }
         if operations[ref].progress.hasStarted { restoreAttempt(ref, stored) }
         return ref
+    }
+
+    /// The queue of an operation; of one that runs, and whose queue is gone, the one on which its events come now: its
+    /// place there is not given to others.
+    private func place(of stored: StoredOperation, _ handler: Int) -> Int? {
+        if let queue = queues.index(of: stored.queue), !queues[queue].isRemoved { return queue }
+        guard !stored.runs.isEmpty, stored.handler != CommandFact.handlerName, !isOfClient(handler) else { return nil }
+        let own = sources.index(of: stored.origin).flatMap { source in
+            sources[source].targets.first { $0.handler == handler }
+        }
+        return (own ?? target(handler: stored.handler))?.queue
     }
 
     /// It comes from a source that may not exist any more.
