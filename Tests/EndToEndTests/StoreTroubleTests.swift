@@ -138,16 +138,23 @@ import Varlink
         try withDisk { lives, disk in
             try lives.watchd.emit("poke", data: 1)
             try lives.watchd.waitForEnded(1, of: "poke")
+            #expect(try lives.watchd.control("suspend", "kept").code == 0)
+            try lives.watchd.emit("poke", data: 2)
             lives.kill()
             try disk.remount("ro")
             try lives.start()
             try waitForProblem(lives.watchd, "read-only")
             #expect(try lives.watchd.control("history").text.contains("poke"))
-            let emit = PatientEmit(lives.watchd.socket, "poke", data: 2)
+            for verb in ["show", "explain", "wait", "cancel"] {
+                let answer = try lives.watchd.control(verb, "2")
+                #expect(answer.code != 0 && answer.errorText.contains("operation 2 may be in it"), "\(answer)")
+            }
+            let emit = PatientEmit(lives.watchd.socket, "poke", data: 3)
             try disk.remount("rw")
             try waitForNoProblem(lives.watchd)
             try wait(for: "the emit to be accepted") { emit.now == .accepted }
-            try lives.watchd.waitForEnded(1, of: "poke")
+            #expect(try lives.watchd.control("resume", "kept").code == 0)
+            try lives.watchd.waitForEnded(2, of: "poke")
         }
     }
 

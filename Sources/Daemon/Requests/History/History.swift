@@ -103,9 +103,13 @@ extension Runtime {
 
     // MARK: GetOperation
 
-    /// Why nobody knows an operation: one that a stop leaves to the next start is in the store alone.
+    /// Why nobody knows an operation: one that a stop leaves to the next start is in the store alone, and what a store
+    /// has that could not be opened yet is not known.
     func missing(_ id: UInt64) -> ManagerError {
-        engine.isSetAside(id) ? .draining : .noSuchOperation(id: Int(id))
+        if engine.isSetAside(id) { return .draining }
+        guard let persistence, !persistence.hasOpened else { return .noSuchOperation(id: Int(id)) }
+        let reason = persistence.failure?.error.kind ?? "it is being opened"
+        return .storeFailing(reason: "\(reason); operation \(id) may be in it")
     }
 
     func operation(_ parameters: GetOperation.Parameters, _ role: Peer.Role, _ done: @escaping Request.Completion) {
