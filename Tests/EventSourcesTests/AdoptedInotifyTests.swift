@@ -47,7 +47,10 @@ import WatchFile
             #expect(after.paths.isEmpty)
             after.on(next) { $0.release() }
         }
-        try wait(for: "what was missed, and not \(names(after, folder).suffix(10))") { until(after) }
+        func stand() -> String {
+            "\(names(after, folder).suffix(10)), gap \(after.gap), \(after.trail.suffix(30).map(\.text))"
+        }
+        try wait(for: "what was missed, and not \(stand())") { until(after) }
         after.on(next) { $0.close() }
         before.on(source) { $0.close() }
         return (after.paths, after)
