@@ -393,7 +393,7 @@ import WatchFile
             try setup.live { life in
                 try life.handleAll()
                 try setup.folder.write("in/new", "")
-                try wait(for: "it") { life.told == ["written new"] }
+                try wait(for: "it, not \(life.told) \(life.rim.trail.suffix(30).map(\.text))") { life.told == ["written new"] }
                 guard case .change(_, let fact, let state) = life.rim.inputs.last else { return }
                 let handled = try #require(life.rim.core.queue.sync { life.rim.parts.value.environment.handled })
                 let bound = QueueBound(handled, to: life.rim.core)
