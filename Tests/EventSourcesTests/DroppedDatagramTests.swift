@@ -6,7 +6,7 @@ import WatchFile
 @testable import EventSources
 
 @Suite("Dropped datagrams", .ownThread) struct DroppedDatagramTests {
-    /// Those for which the kernel has no room while nobody reads.
+    /// Datagrams for which the kernel has no room while nobody reads.
     @Test(arguments: [false, true]) func areCountedWhenTheOthersWereRead(isDurable: Bool) throws {
         let loopback: [UInt8] = [127, 0, 0, 1]
         let free = try Linux.socket(for: .ipv4(address: loopback, port: 0), .datagram)

@@ -8,7 +8,7 @@ import LinuxSystem
 struct AnchoredWay: Sendable {
     /// From the root down.
     private(set) var levels: [PathAnchor.Level] = []
-    /// What each level is to be told.
+    /// The events that each level is to be told.
     private(set) var masks: [InotifyMask] = []
     /// The watch of the folder the path stands in.
     private(set) var parent: Int32?

@@ -1,7 +1,7 @@
 import LinuxSystem
 
-/// What is watched of where the symbolic links on the way to a path lead: what `LinkAnchors` take over. It may lead to a
-/// file system that hangs, so it is made beside the context where one is possible.
+/// The watches of where the symbolic links on the way to a path lead, which `LinkAnchors` take over. One of them may
+/// lead to a file system that hangs, so they are made beside the context where one is possible.
 struct LinkWays: Sendable {
     /// By the place that each leads to.
     private(set) var all: [[UInt8]: AnchoredWay] = [:]

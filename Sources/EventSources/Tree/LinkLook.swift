@@ -52,7 +52,7 @@ struct LinkLook: Sendable {
     private(set) var refusal: Refusal?
     /// The end of the link is on a file system where the kernel does not tell of every change.
     private(set) var isSilent = false
-    /// What is watched of where it leads; `nil`: that was not asked for.
+    /// The watches of where it leads; `nil`: they were not asked for.
     private(set) var ways: LinkWays?
 
     /// The status of the end of the link, or of the link where it stands for itself.

@@ -52,7 +52,7 @@ extension TreeRoot {
 
     /// Nothing is left to be listed.
     private func settle() {
-        // What happens where a link leads is told as what happens in the tree.
+        // An event where a link leads is told as one in the tree.
         if isArming, owner.polls || !links.areStale { armed() }
         tellGone()
         formerPrunes = []

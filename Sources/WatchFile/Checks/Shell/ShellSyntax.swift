@@ -26,7 +26,7 @@ struct ShellSyntax {
         problems.warning(finding.sentence, at: finding.place)
     }
 
-    /// What to write in place of a command that begins with an assignment: a sentence.
+    /// The sentence with the line to write in place of a command that begins with an assignment.
     static func assignment(_ text: SourceText, _ items: [CommandText.Item], key: Key) -> String? {
         ShellSyntax(text, items, key).ofAssignment?.sentence
     }
