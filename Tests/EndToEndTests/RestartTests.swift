@@ -198,13 +198,13 @@ import Varlink
         try Lives.run(text) { lives in
             func runs() throws -> [String] {
                 try lives.watchd.call(GetOperation.self, .init(id: 1)).operation.runs.map {
-                    "\($0.attempt) \($0.started) \($0.exitStatus ?? 0)"
+                    "\($0.attempt) \($0.started) \($0.exitStatus.map { "exit \($0)" } ?? "running")"
                 }
             }
             try lives.watchd.emit("c")
-            try wait(for: "its first attempt") { try runs().count == 1 && lives.operations().first?.pid == nil }
+            try wait(for: "the end of its first attempt") { try runs().first?.hasSuffix("exit 3") == true }
             let before = try runs()
-            #expect(before.count == 1 && before.first?.hasSuffix(" 3") == true, "\(before)")
+            #expect(before.count == 1, "\(before)")
             lives.stop()
             try lives.start()
             #expect(try lives.operations().count == 1)

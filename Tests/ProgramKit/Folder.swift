@@ -20,15 +20,17 @@ package struct Folder: Sendable {
     package subscript(name: [UInt8]) -> [UInt8] { Array(path.utf8) + [UInt8(ascii: "/")] + name }
 
     /// Makes a file, or replaces what it says.
-    /// The last that happens to the file is its close.
+    /// The last that happens to the file is its close, and nobody has it open afterwards.
     package func write(_ name: String, _ text: String, mode: UInt32 = 0o644) throws {
         try write(Array(name.utf8), Array(text.utf8), mode: mode)
     }
 
     package func write(_ name: [UInt8], _ bytes: [UInt8], mode: UInt32? = nil) throws {
-        try Linux.open(self[name], [.writing, .creating, .truncating]).use { descriptor throws(SystemError) in
-            try Linux.writeAll(descriptor, bytes)
-            if let mode { try Linux.fchmod(descriptor, mode) }
+        try withOwnDescriptors { () throws(SystemError) in
+            try Linux.open(self[name], [.writing, .creating, .truncating]).use { descriptor throws(SystemError) in
+                try Linux.writeAll(descriptor, bytes)
+                if let mode { try Linux.fchmod(descriptor, mode) }
+            }
         }
     }
 
@@ -40,8 +42,10 @@ package struct Folder: Sendable {
     }
 
     package func append(_ name: String, _ text: String) throws {
-        try Linux.open(self[name], [.writing, .creating, .appending]).use { descriptor throws(SystemError) in
-            try Linux.writeAll(descriptor, text.utf8)
+        try withOwnDescriptors { () throws(SystemError) in
+            try Linux.open(self[name], [.writing, .creating, .appending]).use { descriptor throws(SystemError) in
+                try Linux.writeAll(descriptor, text.utf8)
+            }
         }
     }
 

@@ -27,8 +27,11 @@ func removeTree(_ path: [UInt8]) {
 extension Linux {
     /// Makes a file, or replaces what it says.
     package static func writeFile(_ path: some SystemPath, _ text: String) throws {
-        try open(path, [.writing, .creating, .truncating]).use { descriptor throws(SystemError) in
-            try writeAll(descriptor, text.utf8)
+        let path = path.pathBytes
+        try withOwnDescriptors { () throws(SystemError) in
+            try open(path, [.writing, .creating, .truncating]).use { descriptor throws(SystemError) in
+                try writeAll(descriptor, text.utf8)
+            }
         }
     }
 }

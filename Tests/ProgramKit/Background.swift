@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread of its own, for what goes on while a test does something else.
-final class Background {
+package final class Background {
     private final class Work: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -10,7 +10,7 @@ final class Background {
     private var thread = pthread_t()
     private var hasJoined = false
 
-    init(_ body: @escaping @Sendable () -> Void) {
+    package init(_ body: @escaping @Sendable () -> Void) {
         let work = Unmanaged.passRetained(Work(body))
         let code = pthread_create(
             &thread, nil,
@@ -25,7 +25,7 @@ final class Background {
     deinit { join() }
 
     /// Waits for its end; the body has to see to it that there is one.
-    func join() {
+    package func join() {
         if !hasJoined { pthread_join(thread, nil) }
         hasJoined = true
     }
