@@ -42,8 +42,9 @@ import WatchFile
             try wait(for: "it to be told") { said.withLock { $0 } == [silent] }
             #expect(done.withLock { $0 } == 10)
             gate.signal()
-            try wait(for: "it to work again") { said.withLock { $0 } == [silent, "working"] }
-            #expect(done.withLock { $0 } == 11)
+            try wait(for: "it to work again") {
+                said.withLock { $0 } == [silent, "working"] && done.withLock { $0 } == 11
+            }
             let isClosed = Mutex(false)
             core.queue.sync { persistence.value.close { _ in isClosed.withLock { $0 = true } } }
             try wait(for: "its end") { isClosed.withLock { $0 } }

@@ -89,7 +89,7 @@ import Testing
                 }
                 #expect(entries == ["deep"])
             }
-            #expect(watchd.logText.contains("is left there"))
+            try watchd.waitForLog("is left there")
             #expect(source.text("db") == "secret\n")
             try Self.openGate(watchd.folder)
             try watchd.waitUntilIdle()

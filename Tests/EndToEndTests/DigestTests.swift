@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func allOfASpanIsOneMailAlsoOverAStopAndAKill() throws {
-        try Lives.run(Self.text("4s"), prepare: Self.prepare) { lives in
+        try Lives.run(Self.text("15s"), prepare: Self.prepare) { lives in
             try report(lives.watchd, "backup", "sync")
             try lives.watchd.emit("news", data: 41)
             #expect(try lives.watchd.status().waiting.first?.waitingFor?.hasPrefix("DigestSec=") == true)

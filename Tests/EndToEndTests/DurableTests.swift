@@ -54,7 +54,7 @@ import Varlink
             let begun = try lives.begun()
             #expect(Set(begun.flatMap(\.told.tokens)) == Set(1...8))
             for (operation, runs) in Dictionary(grouping: begun, by: \.operation) {
-                #expect(runs.dropFirst().allSatisfy { $0.told.isRedelivered }, "operation \(operation)")
+                #expect(runs.count { !$0.told.isRedelivered } <= 1, "operation \(operation)")
                 #expect(Set(runs.map(\.told.tokens)).count == 1, "operation \(operation)")
             }
             #expect(Set(begun.map(\.operation)).count == 8, "each event is one operation, however often it ran")
@@ -219,7 +219,7 @@ import Varlink
     }
 
     @Test func theAttemptAndThePauseBetweenTwoOutliveAKill() throws {
-        try Lives.run(Self.jobs("Exec=@/job 1\nRetry=3\nRetrySec=1s")) { lives in
+        try Lives.run(Self.jobs("Exec=@/job 1\nRetry=3\nRetrySec=10s")) { lives in
             try lives.folder.write("go", "")
             try lives.watchd.emit("poke")
             try wait(for: "the pause") {

@@ -31,6 +31,8 @@ import Testing
         let text = place.count == 2 ? text.replacing(place[0], with: place[1]) : text
         return text.replacing("/srv/", with: folder["srv/"]).replacing("/run/", with: folder["run/"])
             .replacing("/var/backups/", with: folder["backups/"])
+            // For as long as two commands may take here.
+            .replacing("DelaySec=1s", with: "DelaySec=5s")
     }
 
     /// The lines of its `[Watchd]`, which the daemon of a test has already, and everything else.

@@ -70,7 +70,7 @@ import Testing
             try ip("address", "add", "192.0.2.2/24", "dev", "d0")
             #expect(watchd.folder.lines("ran").isEmpty)
             try ip("route", "add", "default", "via", "192.0.2.1")
-            try wait(for: "its run", seconds: 5) { watchd.folder.lines("ran") == ["ran"] }
+            try wait(for: "its run", seconds: 8) { watchd.folder.lines("ran") == ["ran"] }
         }
     }
 }

@@ -202,10 +202,11 @@ import Testing
         try Watchd.run(text) { watchd in
             try wait(for: "the trigger") { try watchd.source("pressure").state == .armed }
             // More that want a processor than there are.
-            let spin =
-                "for i in $(seq \(2 * Linux.processorCount + 1)); do timeout 5 sh -c 'while :; do :; done' & done"
-            _ = try Program.run(["sh", "-c", spin])
+            let spin = "timeout 5 sh -c 'until [ -e \(watchd.folder["enough"]) ]; do :; done'"
+            let script = "for i in $(seq \(2 * Linux.processorCount + 1)); do \(spin) & done"
+            _ = try Program.run(["sh", "-c", script])
             _ = try watchd.waitForRuns(1)
+            try watchd.folder.write("enough", "")
         }
     }
 
@@ -226,9 +227,13 @@ import Testing
             """
         try Watchd.run(text, launcher: Self.ownBoot) { watchd in
             let folder = watchd.folder
-            try folder.write("start", "sleep 2 >/dev/null 2>&1 & echo $! >'\(folder["new"])'")
+            try folder.write("start", "sleep 1000 >/dev/null 2>&1 & echo $! >'\(folder["new"])'")
             _ = try Program.run(["/bin/sh", folder["start"]])
             try Linux.rename(folder["new"], to: folder["pid"])
+            try wait(for: "it to be watched") { try watchd.source("other").state == .armed }
+            let end = Linux.now(.monotonic) + 1_500_000
+            try wait(for: "a while") { Linux.now(.monotonic) >= end }
+            try Linux.kill(process: #require(Int32(folder.lines("pid").first ?? "")), signal: SIGKILL)
             let runs = try watchd.waitForRuns(2)
             #expect(Set(arguments(runs)) == ["boot", "process"])
             #expect(Linux.now(.boottime) / 1_000_000 >= due - 100_000)

@@ -17,7 +17,7 @@ import Testing
     /// A service that ends by itself.
     private func start(_ folder: Folder, _ words: String..., isService: Bool = true) throws -> Finished {
         let environment = isService ? ["env", "STATE_DIRECTORY=/nowhere"] : []
-        return try Program.run(environment + [Products.path("watchd")] + words + [folder["watch"]], seconds: 20)
+        return try Program.run(environment + [Products.path("watchd")] + words + [folder["watch"]])
     }
 
     private func refusal(_ watchd: Watchd) throws -> GetStatus.Problem? {

@@ -70,10 +70,15 @@ import Varlink
         let handler = "[Handler copy]\nExec=/bin/cat\nStandardInput=lines\nStandardOutput=append:@/lines\n"
         let launcher = ["prlimit", "--nofile=44:44", "--"]
         try Watchd.run(text + handler, launcher: launcher) { watchd in
-            let refused = try watchd.status().problems.filter { $0.problem.contains("kept for handlers") }
-            #expect(refused.allSatisfy { $0.problem.contains("raise LimitNOFILE=") })
-            let armed = try names.filter { try watchd.source($0).state == .armed }
-            #expect(!armed.isEmpty && armed.count + refused.count == names.count, "\(armed.count) + \(refused.count)")
+            var (armed, refused) = ([String](), [String]())
+            for source in try watchd.call(ListSources.self, .init()).sources {
+                let name = String(source.name.dropFirst("descriptor/".count))
+                if source.state == .armed { armed.append(name) }
+                guard let reason = source.reason, reason.contains("kept for handlers") else { continue }
+                refused.append(name)
+                #expect(reason.contains("raise LimitNOFILE="))
+            }
+            #expect(!armed.isEmpty && armed.count + refused.count == names.count, "\(armed) \(refused)")
             for round in 1...3 {
                 for name in armed { try watchd.folder.append(name, "\(name) \(round)\n") }
             }

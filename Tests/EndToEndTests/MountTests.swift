@@ -50,7 +50,7 @@ import Testing
             try wait(for: "the file on it, not \(told(watchd))") { told(watchd).contains("written in/n") }
             try inside("echo > \(folder)/in/m")
             try wait(for: "it to be watched") { told(watchd).contains("written in/m") }
-            try inside("umount \(folder)/in; echo > \(folder)/in/f")
+            try inside("until umount \(folder)/in; do sleep 0.02; done; echo > \(folder)/in/f")
             try wait(for: "what stood there before, not \(told(watchd))") { told(watchd).contains("written in/f") }
             try inside("echo > \(folder)/in/g")
             try wait(for: "it to be watched again") { told(watchd).contains("written in/g") }
@@ -66,7 +66,7 @@ import Testing
             try inside("mount -t tmpfs none \(folder)/in; cd \(folder)/in; \(fill)")
             let files = Set((1...20).map { "written in/\($0)/x" })
             try wait(for: "all, not \(told(watchd))") { files.isSubset(of: told(watchd)) }
-            try inside("umount \(folder)/in; echo > \(folder)/in/f")
+            try inside("until umount \(folder)/in; do sleep 0.02; done; echo > \(folder)/in/f")
             try wait(for: "what stood there before, not \(told(watchd))") { told(watchd).contains("written in/f") }
             try inside("echo > \(folder)/in/g")
             try wait(for: "it to be watched again") { told(watchd).contains("written in/g") }
@@ -84,7 +84,7 @@ import Testing
             }
             try inside("echo > \(folder)/in/d/m")
             try wait(for: "it to be watched") { told(watchd).contains("written in/d/m") }
-            try inside("umount \(folder)/in/d")
+            try inside("until umount \(folder)/in/d; do sleep 0.02; done")
             try wait(for: "what stood there before, not \(told(watchd))") {
                 Set(["written in/d/a", "deleted in/d/n", "deleted in/d/m"]).isSubset(of: told(watchd))
             }
@@ -112,7 +112,7 @@ import Testing
             try wait(until: 2, "what is written by this name")
             try inside("echo more >> \(folder)/other/n")
             try wait(until: 3, "what is written by its own name")
-            try inside("umount \(folder)/in/f")
+            try inside("until umount \(folder)/in/f; do sleep 0.02; done")
             try wait(until: 4, "the former file")
             try inside("echo > \(folder)/other/n; echo > \(folder)/in/f")
             try wait(until: 5, "the former file alone")

@@ -114,7 +114,7 @@ import Varlink
             #expect(try watchd.queue("small").entries == 10)
             try watchd.resume("small")
             let wanted = Set((1...100).map { watchd.folder["in/\($0)"] })
-            try wait(for: "all files") {
+            try wait(for: "all files", seconds: 120) {
                 _ = try watchd.source("in")
                 return Set(watchd.folder.lines("copy")) == wanted
             }
@@ -150,7 +150,7 @@ import Varlink
             try watchd.resume("small")
             let names = (0..<3).flatMap { round in (1...50).map { "\(round) \($0)" } } + ["last"]
             let wanted = Set(names.map { watchd.folder["in/\($0)"] })
-            try wait(for: "all files") { Set(watchd.folder.lines("copy")) == wanted }
+            try wait(for: "all files", seconds: 120) { Set(watchd.folder.lines("copy")) == wanted }
             let totals = try watch(watchd, "in")
             #expect(totals.dropped == 0 && totals.gap == 0)
             #expect(totals.done == totals.accepted)

@@ -100,9 +100,9 @@ import Varlink
         try Lives.run(Self.text) { lives in
             let folder = lives.folder
             for number in 1...5 {
-                _ = try planned(control(lives.watchd, "emit", "poke", "--data", "\(number * 10)", "--in", "2s"))
+                _ = try planned(control(lives.watchd, "emit", "poke", "--data", "\(number * 10)", "--in", "10s"))
             }
-            _ = try planned(control(lives.watchd, "run", "note", "/of a run", "--in", "2s"))
+            _ = try planned(control(lives.watchd, "run", "note", "/of a run", "--in", "10s"))
             let far = try planned(control(lives.watchd, "run", "note", "--in", "1h"))
             lives.kill()
             try lives.start()

@@ -140,7 +140,7 @@ import Testing
             let began = Linux.now(.monotonic)
             watchd.send(15)
             watchd.waitForEnd()
-            #expect(Linux.now(.monotonic) - began < 10_000_000, "it waits for nothing that hangs")
+            #expect(Linux.now(.monotonic) - began < 25_000_000, "it waits for nothing that hangs")
             try Linux.unlink(watchd.folder["hang"])
         }
     }

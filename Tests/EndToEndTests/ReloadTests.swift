@@ -83,6 +83,10 @@ import Varlink
             #expect(
                 ManagerError(error).map { if case .invalidWatchFile(let all) = $0 { all.count } else { 0 } } ?? 0 >= 2)
 
+            try wait(for: "the start and two reloads to be told") {
+                watchd.readNotifications()
+                return watchd.notifications.count { $0 == "READY=1" } == 3
+            }
             watchd.forgetNotifications()
             watchd.send(SIGHUP)
             try watchd.waitForNotification("READY=1")
@@ -270,10 +274,12 @@ import Varlink
                 asker.endOfInput()
                 return asker
             }
-            try Watchd.write(text + "[Custom more]\nLog=more\n", to: watchd.folder)
+            // Long enough that all have asked before the first is answered.
+            let more = (1...2_000).map { "[Custom more\($0)]\nLog=more\n" }.joined()
+            try Watchd.write(text + more, to: watchd.folder)
             watchd.send(SIGCONT)
             let answers = try askers.map { String(decoding: try $0.readToEnd().dropLast(), as: UTF8.self) }
-            #expect(answers.count { $0.contains("custom/more") } == 1, "the first one's reload changes something")
+            #expect(answers.count { $0.contains("custom/more1\"") } == 1, "the first one's reload changes something")
             #expect(answers.allSatisfy { $0.hasPrefix(#"{"parameters":{"#) }, "\(answers)")
             try wait(for: "both to be logged") { watchd.logText.occurrences(of: "reloaded: ") >= 2 }
             #expect(watchd.logText.occurrences(of: "reloaded: ") == 2, "\(watchd.logText)")

@@ -86,7 +86,7 @@ import Varlink
                 try lives.start()
             }
             let wanted = (1...count).map(String.init)
-            try wait(for: "all lines") { Set(lives.folder.lines("copy")).count == count }
+            try wait(for: "all lines", seconds: 120) { Set(lives.folder.lines("copy")).count == count }
             try lives.watchd.waitUntilIdle()
             #expect(firsts(lives.folder.lines("copy")) == wanted)
         }
@@ -99,7 +99,7 @@ import Varlink
             for number in 1...200 { try Linux.writeAll(writer, "\(number)\n".utf8) }
             lives.stop()
             try lives.start()
-            try wait(for: "all lines") { Set(lives.folder.lines("copy")).count == 200 }
+            try wait(for: "all lines", seconds: 120) { Set(lives.folder.lines("copy")).count == 200 }
             try lives.watchd.waitUntilIdle()
             #expect(lives.folder.lines("copy") == (1...200).map(String.init))
         }
@@ -372,6 +372,9 @@ import Varlink
             // From one second on the processes are stored, and nothing else tells when.
             let end = Linux.now(.monotonic) + 3_000_000
             try wait(for: "the runs to be stored") { Linux.now(.monotonic) >= end }
+            // Its reply comes after everything that was written before.
+            try lives.watchd.suspend("main")
+            try lives.watchd.resume("main")
             lives.kill()
             try lives.start(text.replacing("User=nobody\n", with: ""))
             #expect(try processes() == begun)
@@ -406,6 +409,9 @@ import Varlink
             // From one second on it is stored, and nothing else tells when.
             let end = Linux.now(.monotonic) + 3_000_000
             try wait(for: "the run to be stored") { Linux.now(.monotonic) >= end }
+            // Its reply comes after everything that was written before.
+            try lives.watchd.suspend("main")
+            try lives.watchd.resume("main")
             try lives.killAll()
             try lives.start()
             try lives.watchd.waitForEnded(1, of: "plain")

@@ -173,7 +173,7 @@ import Varlink
         let text = """
             [Custom poke]
             Exec=/bin/sh -c '(trap "sleep 1; echo graceful >@/done; exit 0" TERM; while :; do sleep 0.1; done) & wait'
-            TimeoutSec=500ms
+            TimeoutSec=5s
             TimeoutStopSec=20s
             Queue=main
 

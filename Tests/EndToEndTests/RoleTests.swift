@@ -82,9 +82,13 @@ struct RoleTests {
                 #expect(!answer.text.contains(Self.secret), "\(words): \(answer)")
                 #expect(!answer.text.contains(watchd.folder.path), "\(words): \(answer)")
             }
+            let file = watchd.folder["followed"]
+            let follow = """
+                "$@" >'\(file)' & until grep -q '"kind":"path"' '\(file)'; do sleep 0.05; done; kill $!; cat '\(file)'
+                """
             let followed = try Program.run(
                 [
-                    "sh", "-c", "timeout 2 \"$@\" || true", "-", "setpriv", "--reuid=65534", "--regid=65534",
+                    "sh", "-c", follow, "-", "setpriv", "--reuid=65534", "--regid=65534",
                     "--clear-groups", "--", watchd.folder["watchctl"], "--socket", watchd.socket, "--json", "follow",
                     "--since", "0",
                 ])

@@ -203,7 +203,7 @@ import Testing
             let loss = "4 operations that waited on queues that are not durable: job (3), held"
             let problem = "watchd: the last watchd ended without a stop and lost \(loss)"
             #expect(try problems(lives) == [problem])
-            #expect(lives.watchd.logText.contains("cleanly last time and lost \(loss)"))
+            try lives.watchd.waitForLog("cleanly last time and lost \(loss)")
             #expect(try lives.watchd.control("status").text.contains("after an end without a stop"))
             // Each is found by its number, and by its handler.
             let why = "lost: watchd ended without a stop before it was done"

@@ -242,22 +242,33 @@ import Varlink
     }
 
     @Test func theEnvironmentIsNobodysConcern() throws {
-        try Watchd.run(Self.queues) { watchd in
-            let id = try submit(watchd, "con", "--env", "TOKEN=very-secret", "--", "true")
-            try watchd.waitUntilIdle()
-            for words in [["--json", "show", "\(id)"], ["--json", "history"], ["--json", "explain", "\(id)"]] {
-                #expect(try !control(watchd, words).text.contains("very-secret"), "\(words)")
-            }
-            #expect(!watchd.logText.contains("very-secret"))
-            // What has succeeded is remembered without it.
-            try watchd.stop()
-            for entry in try Linux.readFolder(watchd.folder["state"]) {
-                let name = "state/" + String(decoding: entry.name, as: UTF8.self)
-                let bytes = String(decoding: watchd.folder.bytes(name), as: UTF8.self)
-                #expect(!bytes.contains("very-secret"), "\(name)")
-                if name.hasSuffix(".db") { #expect(bytes.contains("@command")) }
-            }
+        // That of a run of more than a second is in the store, for the next watchd.
+        try wait(for: "a short run", seconds: 120) {
+            var isShort = false
+            try Watchd.run(Self.queues) { isShort = try expectNoSecret($0) }
+            return isShort
         }
+    }
+
+    /// - Returns: `false` without a look into the store, where the run was too long.
+    private func expectNoSecret(_ watchd: Watchd) throws -> Bool {
+        let id = try submit(watchd, "con", "--env", "TOKEN=very-secret", "--", "true")
+        try watchd.waitUntilIdle()
+        for words in [["--json", "show", "\(id)"], ["--json", "history"], ["--json", "explain", "\(id)"]] {
+            #expect(try !control(watchd, words).text.contains("very-secret"), "\(words)")
+        }
+        #expect(!watchd.logText.contains("very-secret"))
+        let took = try #require(try watchd.operation(id).summary.tookUsec)
+        // What has succeeded is remembered without it.
+        try watchd.stop()
+        guard took < 900_000 else { return false }
+        for entry in try Linux.readFolder(watchd.folder["state"]) {
+            let name = "state/" + String(decoding: entry.name, as: UTF8.self)
+            let bytes = String(decoding: watchd.folder.bytes(name), as: UTF8.self)
+            #expect(!bytes.contains("very-secret"), "\(name)")
+            if name.hasSuffix(".db") { #expect(bytes.contains("@command")) }
+        }
+        return true
     }
 
     // MARK: When
@@ -325,7 +336,7 @@ import Varlink
             _ = try control(lives.watchd, ["run", "--queue", "con", "--in", "3s", "--"] + note("timed"), folder: "/")
             lives.kill()
             try lives.start()
-            #expect(try lives.operations(of: "@command").count == 21)
+            #expect(try lives.operations(of: "@command").count { $0.queue == "kept" } == 20)
             try lives.watchd.resume("kept")
             let expected = (1...20).map { "own \(folder.path) \($0)" }
             try wait(for: "all of them") { folder.lines("noted").filter { $0.hasPrefix("own") }.count >= 20 }
@@ -388,7 +399,7 @@ import Varlink
                 try watchd.error(Submit.self, .init(queue: "many", command: ["true"]))?.name.hasSuffix("QueueFull")
                     == true)
             #expect(try watchd.status().totals.pending == 10_000)
-            #expect(try watchd.control("cancel", "many").code == 0)
+            _ = try watchd.call(Cancel.self, .init(queue: "many"), timeout: 120_000)
             try watchd.resume("many")
             for number in 1...200 {
                 _ = try watchd.call(Submit.self, .init(queue: "many", command: ["true", "\(number)"]))

@@ -140,7 +140,7 @@ import Varlink
             try lives.start(text + "Suspended=yes\n")
             try wait(for: "it to be full") { try lives.watchd.source("in").state == .held }
             try lives.watchd.resume("queue/narrow")
-            try wait(for: "all") { told(lives).count == 202 }
+            try wait(for: "all", seconds: 120) { told(lives).count == 202 }
             try waitForLast(lives)
             #expect(Set(told(lives)).count == 203 && told(lives).count == 203)
         }

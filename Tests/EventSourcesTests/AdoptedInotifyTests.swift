@@ -201,9 +201,10 @@ import WatchFile
             try folder.makeFolder("in")
             var isLastWritten = false
             let (facts, rim) = try told(folder, path: "in", events: [.created, .written]) {
-                // Opened and closed only: a file that is truncated again and again would have to reach the disk.
-                for index in 0...limit + 10 {
-                    try Linux.open(folder["in/\(index % 2)"], [.writing, .creating]).close()
+                // The kernel merges what comes twice in a row: nothing is opened, which would be closed at any time.
+                for _ in 0...limit / 2 + 5 {
+                    try Linux.mkfifo(folder["in/fifo"])
+                    try Linux.unlink(folder["in/fifo"])
                 }
             } until: { rim in
                 guard rim.inputs.contains(where: { if case .gap = $0 { true } else { false } }) else { return false }
@@ -214,8 +215,12 @@ import WatchFile
             #expect(rim.inputs.count { if case .gap = $0 { true } else { false } } == 1)
             // The others are of folders above.
             #expect(facts.count > limit / 2)
-            let last = folder["in/last"].pathBytes
-            #expect(facts.allSatisfy { !$0.isRecovered || $0.path == last }, "nothing is made up")
+            // Whether the kernel has kept its last removal is a matter of what else it had to keep.
+            let real: [[UInt8]: Set<PathChange>] = [
+                folder["in/last"].pathBytes: [.created, .written], folder["in/fifo"].pathBytes: [.deleted],
+            ]
+            let madeUp = facts.filter { $0.isRecovered && real[$0.path]?.contains($0.change) != true }
+            #expect(madeUp.isEmpty)
         }
     }
 

@@ -256,11 +256,11 @@ import WatchFile
                 rim.on(source) { $0.release() }
                 try wait(for: "both") { rim.lines.count == 2 * round }
                 #expect(rim.lines.last?.isIncomplete == true)
-                let writer = try Linux.open(path, [.writing, .nonBlocking]).release()
-                #expect(try Linux.bytesAvailable(writer) == 12)
-                rim.commit()
-                #expect(try Linux.bytesAvailable(writer) == 0)
-                FileDescriptor(owning: writer).close()
+                try Linux.open(path, [.reading, .nonBlocking]).use { reader throws in
+                    #expect(try Linux.bytesAvailable(reader) == 12)
+                    rim.commit()
+                    #expect(try Linux.bytesAvailable(reader) == 0)
+                }
             }
             #expect(rim.texts == ["whole", "half 1", "whole", "half 2", "whole", "half 3"])
             // Any end of the pipe keeps what is in it.

@@ -9,12 +9,13 @@ import Testing
 @Suite("Paths that may hang are asked before they are touched", .ownThread) struct PathProbeTests {
     /// Runs `body` with one that asks on two lanes, which are replaced soon.
     private func with(
-        _ hung: [String], _ body: (HungFolders, Context, QueueBound<PathProbes>, QueueBound<Lanes>) throws -> Void
+        _ hung: [String], patience: Int64 = 1_000_000,
+        _ body: (HungFolders, Context, QueueBound<PathProbes>, QueueBound<Lanes>) throws -> Void
     ) throws {
         let (core, folders) = (Context("test.core"), HungFolders(hung))
         let (probes, lanes) = core.queue.sync {
             let lanes = Lanes(core: core, name: "test.slow", count: 2, replacement: 100_000)
-            let probes = PathProbes(core: core, lanes: lanes) { folders.probe($0) }
+            let probes = PathProbes(core: core, lanes: lanes, patience: patience) { folders.probe($0) }
             return (QueueBound(probes, to: core), QueueBound(lanes, to: core))
         }
         defer { folders.healAll() }
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test func oneThatIsSlowIsWaitedFor() throws {
-        try with(["/disk"]) { folders, core, probes, _ in
+        try with(["/disk"], patience: 60_000_000) { folders, core, probes, _ in
             let isOver = Mutex(false)
             core.queue.sync {
                 probes.value.ask([Array("/disk/log".utf8), Array("/ok".utf8)]) { isOver.withLock { $0 = true } }

@@ -58,7 +58,7 @@ import WatchFile
 
     @Test func executionForkAndEndOfAnyProcessAreToldWithItsExecutable() throws {
         try with([.exec, .fork, .exit]) { rim, program in
-            let finished = try Program.run([program, "-c", "(sleep 0.2; true) & sleep 0.3; wait; exit 7"])
+            let finished = try Program.run([program, "-c", "(sleep 1; true) & sleep 1; wait; exit 7"])
             #expect(finished.code == 7)
             try wait(for: "its end, got \(facts(rim))") {
                 facts(rim).contains { $0.event == .exit && $0.exit == .exited(7) }
@@ -74,7 +74,7 @@ import WatchFile
 
     @Test func aCoreDumpIsToldWithItsSignal() throws {
         try with([.coredump]) { rim, program in
-            _ = try Program.run([program, "-c", "sleep 0.2; kill -SEGV $$"])
+            _ = try Program.run([program, "-c", "sleep 1; kill -SEGV $$"])
             try wait(for: "its end") { !facts(rim).isEmpty }
             #expect(facts(rim).map(\.event) == [.coredump])
             #expect(facts(rim).first?.exit == .signaled(SIGSEGV))
@@ -84,7 +84,7 @@ import WatchFile
     @Test func onlyWhatIsAskedForIsTold() throws {
         try with([.exit]) { rim, program in
             _ = try Program.run(["/bin/true"])
-            _ = try Program.run([program, "-c", "sleep 0.2; kill -9 $$"])
+            _ = try Program.run([program, "-c", "sleep 1; kill -9 $$"])
             try wait(for: "its end") { !facts(rim).isEmpty }
             #expect(Set(facts(rim).map(\.event)) == [.exit])
             #expect(facts(rim).contains { $0.exit == .signaled(9) })
@@ -192,7 +192,7 @@ import WatchFile
             #expect(gaps(rim).count < 20, "\(gaps(rim))")
             #expect(rim.warnings.filter { $0.contains("before its executable could be read") }.count == 1)
             #expect(rim.condition == .armed && failures(rim).isEmpty, "it has not failed")
-            #expect(try Program.run([program, "-c", "sleep 0.3; exit 9"]).code == 9)
+            #expect(try Program.run([program, "-c", "sleep 1; exit 9"]).code == 9)
             try wait(for: "the next end") { facts(rim).contains { $0.exit == .exited(9) } }
         }
     }

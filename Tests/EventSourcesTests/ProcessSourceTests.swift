@@ -73,6 +73,7 @@ import Testing
             #expect(rim.facts.map { $0.process?.exit } == [.signaled(SIGTERM)])
             #expect(Linux.place(of: program.processID)?.isZombie == true)
 
+            try wait(for: "it to wait") { if case .waiting? = rim.condition { true } else { false } }
             // The pid file names it once more, then another one.
             try folder.write("pid", "\(program.processID)\n")
             let other = try start()

@@ -57,7 +57,7 @@ import WatchFile
             }
             func flaw() -> String? { after.flaw(facts(), since: before, changes, allowsFleeting: true, below: below) }
             do {
-                try wait(for: "all to be told", seconds: 10) {
+                try wait(for: "all to be told") {
                     flaw() == nil && after.untold(by: life.source, life.rim) == nil
                 }
                 try life.waitUntilCompared()

@@ -31,7 +31,7 @@ import WatchFile
             let told = setup.told.filter { !$0.contains(" tmp") && !$0.contains(" Cu") }
             return Set(told.map { $0.hasSuffix("*") ? String($0.dropLast()) : $0 })
         }
-        try wait(for: "\(expected), not \(setup.told)", seconds: 10, sourceLocation: sourceLocation) {
+        try wait(for: "\(expected), not \(setup.told)", sourceLocation: sourceLocation) {
             told() == Set(expected)
         }
         try setup.settle()
@@ -182,7 +182,7 @@ import WatchFile
                         }.map(String.init))
                 }
                 let gone: Set = round == 2 ? ["written c/gone"] : []
-                try wait(for: "the switch, not \(told())", seconds: 10) {
+                try wait(for: "the switch, not \(told())") {
                     told().isSuperset(of: gone.union(["written c/key", "written c/sub/deep"]))
                 }
                 try setup.settle()
@@ -325,18 +325,18 @@ import WatchFile
     @Test(arguments: [false, true]) func whatALinkLeadsToMayComeLaterAndGo(polls: Bool) throws {
         try with(polls: polls, before: "ln -s ../out/x/t in/l; ln -s ../out/x/f in/f") { setup in
             try setup.shell("mkdir x; echo > x/f; mkdir x/t; echo > x/t/g", in: "out")
-            try wait(for: "both, not \(setup.told)", seconds: 10) {
+            try wait(for: "both, not \(setup.told)") {
                 setup.told.contains { $0.hasPrefix("written f") } && setup.told.contains { $0.hasPrefix("written l/g") }
             }
             try setup.shell("echo > x/t/new", in: "out")
             try wait(for: "a file, not \(setup.told)") { setup.told.contains { $0.hasPrefix("written l/new") } }
             let told = setup.told.count
             try setup.shell("rm -r x", in: "out")
-            try wait(for: "the end, not \(setup.told)", seconds: 10) {
+            try wait(for: "the end, not \(setup.told)") {
                 setup.told.dropFirst(told).contains { $0.hasPrefix("deleted l/g") }
             }
             try setup.shell("mkdir -p x/t; echo > x/t/again", in: "out")
-            try wait(for: "it again, not \(setup.told)", seconds: 10) {
+            try wait(for: "it again, not \(setup.told)") {
                 setup.told.contains { $0.hasPrefix("written l/again") }
             }
         }

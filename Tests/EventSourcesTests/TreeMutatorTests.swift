@@ -65,7 +65,7 @@ import WatchFile
                         facts(), since: before, mutator, earlier: earlier, allowsFleeting: follows, below: setup.below)
                 }
                 do {
-                    try wait(for: "all to be told", seconds: 10) {
+                    try wait(for: "all to be told") {
                         flaw() == nil && after.untold(by: setup.source, setup.rim) == nil
                             && (!follows || after.unknown(by: setup.source, setup.rim) == nil)
                     }

@@ -204,7 +204,7 @@ import WatchFile
             let source = rim.open { PathSource($0, trigger, $1) }
             defer { rim.core.queue.sync { source.value.close() } }
             let life = HandledLife(setup: setup, rim: rim, source: source)
-            try wait(for: "both, not \(life.told.suffix(5))", seconds: 10) {
+            try wait(for: "both, not \(life.told.suffix(5))") {
                 let told = Set(life.told)
                 return told.contains("deleted a/x*") && told.contains("renamed a/y b/y")
             }

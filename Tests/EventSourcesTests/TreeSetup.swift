@@ -77,7 +77,7 @@ struct TreeSetup {
 
     /// Exactly these are told, in any order.
     func expect(_ expected: [String], sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
-        try wait(for: "\(expected.sorted()), not \(told.sorted())", seconds: 10, sourceLocation: sourceLocation) {
+        try wait(for: "\(expected.sorted()), not \(told.sorted())", sourceLocation: sourceLocation) {
             told.sorted() == expected.sorted()
         }
         try settle()

@@ -132,7 +132,8 @@ import WatchFile
             DispatchQueue(label: "test.gate").asyncAfter(deadline: .now() + .milliseconds(300)) {
                 try? Linux.open(gate, .writing).close()
             }
-            let found = try AdoptableProcess.all(instance: Rim.instanceName, .none)
+            let found = try AdoptableProcess.all(
+                instance: Rim.instanceName, .none, patience: 30_000_000)
             #expect(found.filter { $0.pid == pid }.map(\.run) == [run])
         }
     }

@@ -57,7 +57,7 @@ import Testing
 
     @Test func whatAChildHasUsedIsToldWithItsEnd() throws {
         // The kernel hides a peak below that of this process, and tests beside this one may have raised it.
-        try wait(for: "a child with more than this process") {
+        try wait(for: "a child with more than this process", seconds: 120) {
             let bytes = ownPeak + (64 << 20)
             // `tail` keeps them all, and the shell waits for it.
             let script = "[ $(head -c \(bytes) /dev/zero | tail -c \(bytes) | wc -c) = \(bytes) ]; exit"

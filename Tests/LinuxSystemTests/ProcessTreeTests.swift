@@ -73,13 +73,11 @@ import Testing
     }
 
     @Test func aNameMayHoldAnything() throws {
-        let program = "/tmp/watchd-\(Linux.processID) a) R 1 (b"
-        let bytes = try Linux.readFile("/bin/cat", limit: 1 << 26)
-        try Linux.open(program, [.writing, .creating], mode: 0o700).use { file throws in
-            try Linux.writeAll(file, bytes)
+        try Folder.with { folder in
+            let name = "a) R 1 (b"
+            try folder.write(Array(name.utf8), Linux.readFile("/bin/cat", limit: 1 << 26), mode: 0o700)
+            try withProcess(folder[name]) { id in #expect(Linux.place(of: id)?.parentID == Linux.processID) }
         }
-        defer { try? Linux.unlink(program) }
-        try withProcess(program) { id in #expect(Linux.place(of: id)?.parentID == Linux.processID) }
     }
 
     @Test func theEnvironmentAtItsStartIsRead() throws {

@@ -29,4 +29,10 @@ package final class Background {
         if !hasJoined { pthread_join(thread, nil) }
         hasJoined = true
     }
+
+    /// Nobody waits for its end.
+    package func detach() {
+        pthread_detach(thread)
+        hasJoined = true
+    }
 }

@@ -26,7 +26,7 @@ package struct Folder: Sendable {
     }
 
     package func write(_ name: [UInt8], _ bytes: [UInt8], mode: UInt32? = nil) throws {
-        try withOwnDescriptors { () throws(SystemError) in
+        try withOtherDescriptors { () throws(SystemError) in
             try Linux.open(self[name], [.writing, .creating, .truncating]).use { descriptor throws(SystemError) in
                 try Linux.writeAll(descriptor, bytes)
                 if let mode { try Linux.fchmod(descriptor, mode) }
@@ -42,7 +42,7 @@ package struct Folder: Sendable {
     }
 
     package func append(_ name: String, _ text: String) throws {
-        try withOwnDescriptors { () throws(SystemError) in
+        try withOtherDescriptors { () throws(SystemError) in
             try Linux.open(self[name], [.writing, .creating, .appending]).use { descriptor throws(SystemError) in
                 try Linux.writeAll(descriptor, text.utf8)
             }

@@ -28,7 +28,7 @@ extension Linux {
     /// Makes a file, or replaces what it says.
     package static func writeFile(_ path: some SystemPath, _ text: String) throws {
         let path = path.pathBytes
-        try withOwnDescriptors { () throws(SystemError) in
+        try withOtherDescriptors { () throws(SystemError) in
             try open(path, [.writing, .creating, .truncating]).use { descriptor throws(SystemError) in
                 try writeAll(descriptor, text.utf8)
             }

@@ -99,7 +99,7 @@ struct Machine {
     private func install(_ watchFile: String, _ settings: String) throws {
         try folder.write("watch", watchFile)
         // A hang is to be found out in a test's time.
-        try folder.write("settings", "[Service]\nWatchdogSec=2s\nTimeoutAbortSec=2s\n\(settings)\n")
+        try folder.write("settings", "[Service]\nWatchdogSec=10s\nTimeoutAbortSec=2s\n\(settings)\n")
         let files = [
             (try Products.path("watchd"), "/usr/bin/watchd"), (try Products.path("watchctl"), "/usr/bin/watchctl"),
             ("\(Repository.root)/systemd/watchd.service", "/etc/systemd/system/watchd.service"),

@@ -157,9 +157,11 @@ package final class InotifyHub {
 
     /// Whether everything that has happened until now was told; the last of it may be what is being told.
     var isCaughtUp: Bool {
-        guard !isOver, let inotify else { return !isOver }
-        return !isReplaying && untold == 0 && (try? Linux.isReadable(inotify)) == false
+        guard !isOver, inotify != nil else { return !isOver }
+        return !isReplaying && untold == 0 && !hasUnread
     }
+
+    private var hasUnread: Bool { inotify.map { (try? Linux.isReadable($0)) != false } ?? false }
 
     /// Calls back when everything that has happened until now was told; at once where that is so.
     func whenCaughtUp(_ work: @escaping () -> Void) {
@@ -384,7 +386,8 @@ package final class InotifyHub {
         }
         guard let first = moved else { return tellCaughtUp() }
         context.after(Self.renamePatience) { [bound] in
-            if bound.value.moved == first { bound.value.flushMoved() }
+            // Where watchd itself stood still, the other half may wait to be read.
+            if bound.value.moved == first, !bound.value.hasUnread { bound.value.flushMoved() }
             bound.value.tellCaughtUp()
         }
     }

@@ -7,15 +7,14 @@ package import LinuxSystem
 /// not asked before it has answered. A path that hangs later, when a source is armed and looks at it, is not noticed
 /// here. Confined to the core.
 package final class PathProbes {
-    /// Microseconds after which what has not answered is silent: nobody waits for it any longer.
-    package static let patience: Int64 = 1_000_000
-    /// Microseconds after which the others are asked beside it.
+    /// Microseconds after which the others are asked beside what has not answered.
     private static let pause: Int64 = 100_000
     /// Microseconds after which it is looked whether something else is mounted where a path is silent.
     private static let remountPause = 5_000_000
 
     private let core: Context
     private let lanes: Lanes
+    private let patience: Int64
     private let probe: @Sendable ([UInt8]) -> Void
     private let mounts: () -> MountTable
     private var walks: [Int: Walk] = [:]
@@ -60,13 +59,17 @@ package final class PathProbes {
         let then: () -> Void
     }
 
-    /// - Parameter probe: returns when the path has answered; called on a lane.
+    /// - Parameters:
+    ///   - patience: microseconds after which what has not answered is silent: nobody waits for it any longer.
+    ///   - probe: returns when the path has answered; called on a lane.
     package init(
-        core: Context, lanes: Lanes, probe: @escaping @Sendable ([UInt8]) -> Void = { Linux.waitForAnswer(of: $0) },
+        core: Context, lanes: Lanes, patience: Int64 = 1_000_000,
+        probe: @escaping @Sendable ([UInt8]) -> Void = { Linux.waitForAnswer(of: $0) },
         mounts: @escaping () -> MountTable = { .current }
     ) {
         self.core = core
         self.lanes = lanes
+        self.patience = patience
         self.probe = probe
         self.mounts = mounts
     }
@@ -180,7 +183,8 @@ package final class PathProbes {
         for (number, walk) in walks where !walk.isSilent {
             guard let (step, since) = walk.steps.current else { continue }
             if now - since >= Self.pause { isStuck(number, at: step) }
-            if now - since >= Self.patience { isSilent(number, at: step) }
+            // Where watchd itself stood still, the lane tells its answer before the next look.
+            if walk.stuckAt != nil, now - since >= patience { isSilent(number, at: step) }
         }
         while lanes.starving > 0, let (number, first) = untouched {
             // Nobody knows of it whether it hangs.

@@ -15,7 +15,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
     /// Names kept while a scan goes on; beyond, it is made once more.
     static let touchedLimit = 65_536
     /// Microseconds in which a folder that came and goes again is nobody's news, where its coming is not.
-    private static let fleeting = 2_000_000
+    var fleeting: Int64 = 2_000_000
     /// Microseconds between two looks at how old they are.
     private static let fleetingPause = 100_000
 
@@ -329,7 +329,7 @@ final class TreeRoot: WatchedPath, TreeObserver {
         tell(.created, folder, isRecovered: isRecovered)
         guard !events.contains(.created) else { return }
         tree.set(.isNew, folder)
-        fleetingFolders.append((tree.reference(folder), Linux.now(.monotonic) + Int64(Self.fleeting)))
+        fleetingFolders.append((tree.reference(folder), Linux.now(.monotonic) + fleeting))
         planFleetingFolders()
     }
 

@@ -37,8 +37,12 @@ package struct AdoptableProcess: Equatable, Sendable {
 
     /// The process groups of runs of the watchd with this `WATCHD_INSTANCE` whose leader is not our child. One pass
     /// over `/proc`, which takes as long as there are processes: not on `watchd.core`.
+    ///
+    /// - Parameter patience: microseconds for which processes in an uninterruptible sleep are looked at again, all
+    ///   together: one that starts another (`vfork(2)`), or that waits for a disk, wakes up soon, and to overlook it is
+    ///   to run it twice.
     package static func all(
-        instance: InstanceName, _ containment: Containment
+        instance: InstanceName, _ containment: Containment, patience: Int64 = 2_000_000
     ) throws(SystemError) -> [AdoptableProcess] {
         var found = containment.runs.flatMap { contained(in: $0.group, $0.run) }
         let known = Set(found.map(\.pid))
@@ -61,10 +65,6 @@ package struct AdoptableProcess: Equatable, Sendable {
         }
         return found.sorted { $0.pid < $1.pid }
     }
-
-    /// Microseconds for which processes in an uninterruptible sleep are looked at again, all together: one that starts
-    /// another (`vfork(2)`), or that waits for a disk, wakes up soon, and to overlook it is to run it twice.
-    private static let patience: Int64 = 2_000_000
 
     /// The place of a living process group's leader that is not our child. `nil`: it is none, or has a session of its
     /// own: then a handler has made it, not watchd.

@@ -73,6 +73,6 @@ enum ScenarioKit {
     }
 
     static func run(_ steps: String, in folder: Folder) throws -> Finished {
-        try Program.run(["/bin/sh", "-eu", "-c", head + steps], folder: folder.path)
+        try Program.run(["/bin/sh", "-eu", "-c", head + steps], folder: folder.path, seconds: 240)
     }
 }

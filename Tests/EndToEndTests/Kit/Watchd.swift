@@ -131,7 +131,7 @@ final class Watchd {
         }
     }
 
-    private func readNotifications() {
+    func readNotifications() {
         while let datagram = try? Linux.receiveDatagram(manager, limit: 8192) {
             notifications += String(decoding: datagram.bytes, as: UTF8.self).split(separator: "\n").map(String.init)
         }
