@@ -90,10 +90,10 @@ let package = Package(
         rim("Systemd", "CSystemd", "LinuxSystem"),
         library("Store", "CSQLite", "LinuxSystem"),
         library("Varlink", "JSON", "LinuxSystem"),
-        library("ControlInterface", "Varlink", "JSON"),
+        rim("ControlInterface", "Varlink", "JSON"),
         seldom("ConfigurationFiles", "WatchFile", "LinuxSystem"),
         seldom("TimeZoneFiles", "Schedule", "LinuxSystem"),
-        library("EventSources", "LinuxSystem", "Engine", "WatchFile", "Schedule"),
+        rim("EventSources", "LinuxSystem", "Engine", "WatchFile", "Schedule"),
         rim("Handlers", "EventSources", "JSON", "LinuxSystem", "Systemd", "Engine", "WatchFile", "Schedule"),
         rim(
             "Daemon", "Handlers", "EventSources", "ControlInterface", "Varlink", "ConfigurationFiles", "TimeZoneFiles",
