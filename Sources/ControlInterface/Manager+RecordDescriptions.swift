@@ -113,6 +113,8 @@ extension Manager {
           group: ?Group,
           # Of a process that watchd supervises: its copies.
           processes: ?[]SupervisedProcess,
+          # Of a process that its pid file names: those whose end it waits for.
+          pids: ?[]int,
           # Where its section stands.
           file: ?string,
           line: ?int

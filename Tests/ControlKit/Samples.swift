@@ -243,6 +243,7 @@ package enum Samples {
         source.detail = "/srv/uploads"
         source.group = group
         source.processes = [process]
+        source.pids = [4242]
         (source.file, source.line) = ("/etc/watchd/uploads.watch", 3)
         return source
     }()

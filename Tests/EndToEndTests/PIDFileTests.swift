@@ -53,6 +53,9 @@ import Testing
             try waitFor(.armed, watchd)
             try watchd.folder.write("pid", "\(second.processID)\n")
             try Linux.unlink(watchd.folder["pid"])
+            let status = try watchd.control("status", "other").text
+            let processes = status.split(separator: "\n").first { $0.hasPrefix("  process  ") }?.split(separator: " ")
+            #expect(processes?.contains("\(first.processID)") == true, "\(status)")
             first.send(SIGTERM)
             first.wait()
             #expect(try watchd.waitForRuns(1)[0]["WATCHD_PID"] == "\(first.processID)")

@@ -215,6 +215,7 @@ struct RenderingTests {
                   members     2 operations of them not ended, 1 ticket not given back
                   starts      thumbnail
                   process     restarts in 12min, 3 restarts; before: exit 3 after 2s
+                  process     4242
                   last event  09:44:10, 3min ago
                   next event  10:00:02, in 12min
                   events      1 615 accepted = 1 601 done + 1 failed + 3 skipped + 1

@@ -23,6 +23,7 @@ struct SourceScreen {
             let title = processes.count > 1 ? "copy \(process.copy)" : "process"
             facts.add(title, ProcessText.standing(process, screen))
         }
+        facts.add("process", source.pids.map { $0.map(String.init).joined(separator: " ") })
         facts.add("last event", source.lastEvent.map { screen.full($0) } ?? "none yet")
         let never = source.neverElapses == true ? "never" : nil
         facts.add("next event", source.nextElapse.map { "\(screen.planned($0)), \(screen.ahead($0))" } ?? never)

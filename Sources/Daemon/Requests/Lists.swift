@@ -102,6 +102,8 @@ extension Runtime {
         (source.file, source.line) = place(of: source.name, role: role)
         if role == .administrator {
             source.detail = view.definition.trigger.text
+            let pids = processIDs(view.id).map(Int.init)
+            source.pids = pids.isEmpty ? nil : pids
             switch view.condition {
             case .waiting(let reason), .failed(let reason, _): source.reason = reason
             case .armed:

@@ -342,6 +342,7 @@ final class Runtime {
 
     func watchCount(_ id: SourceID) -> Int { sources?.watchCount(id) ?? 0 }
     func descriptorCount(_ id: SourceID) -> Int { sources?.descriptorCount(id) ?? 0 }
+    func processIDs(_ id: SourceID) -> [Int32] { sources?.processIDs(id) ?? [] }
     func connectionLimit(_ id: SourceID) -> ConnectionLimit? { sources?.connectionLimit(id) }
     var hungLanes: [String] { lanes?.hung ?? [] }
     var lanesAreBusy: Bool { lanes?.isBusy ?? false }

@@ -31,6 +31,8 @@ package final class ProcessSource: EventSource {
 
     package var descriptorCount: Int { watched.count }
 
+    package var processIDs: [Int32] { watched.keys.sorted() }
+
     package func open() {
         anchor = PathAnchor(path, hub: environment.inotify) { [weak self] change in
             switch change {

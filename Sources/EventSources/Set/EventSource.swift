@@ -24,6 +24,8 @@ package protocol EventSource: AnyObject {
     var watchCount: Int { get }
     /// Descriptors that it keeps open for itself.
     var descriptorCount: Int { get }
+    /// Processes of others whose end it waits for.
+    var processIDs: [Int32] { get }
     /// All its connections are open; `nil`: there is room for more, or it is none that has any.
     var connectionLimit: ConnectionLimit? { get }
     /// The descriptor it takes out of the store when that can be opened, which may be later than `open`.
@@ -33,6 +35,7 @@ package protocol EventSource: AnyObject {
 extension EventSource {
     package var watchCount: Int { 0 }
     package var descriptorCount: Int { 0 }
+    package var processIDs: [Int32] { [] }
     package var connectionLimit: ConnectionLimit? { nil }
     package var keptName: KeptDescriptor? { nil }
 

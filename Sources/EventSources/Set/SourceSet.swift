@@ -67,6 +67,9 @@ package final class SourceSet {
     /// Descriptors that a source keeps open.
     package func descriptorCount(_ id: SourceID) -> Int { sources[id]?.descriptorCount ?? 0 }
 
+    /// Processes of others whose end a source waits for.
+    package func processIDs(_ id: SourceID) -> [Int32] { sources[id]?.processIDs ?? [] }
+
     /// All connections of a source are open.
     package func connectionLimit(_ id: SourceID) -> ConnectionLimit? { sources[id]?.connectionLimit }
 

@@ -23,7 +23,7 @@ package enum ListSources: ControlMethod {
 
         enum CodingKeys: String, CodingKey {
             case name, kind, description, state, reason, suspended, required, handlers, counters, watches, descriptors
-            case detail, group, processes, file, line
+            case detail, group, processes, pids, file, line
             case suspendedBy = "suspended_by"
             case lastEvent = "last_event"
             case nextElapse = "next_elapse"
@@ -58,6 +58,8 @@ package enum ListSources: ControlMethod {
         package var group: GroupState?
         /// Of a `[Process]` with `Command=`.
         package var processes: [SupervisedProcess]?
+        /// Of a `[Process]` with `PIDFile=`: the processes whose end it waits for; only for who may change things.
+        package var pids: [Int]?
         /// Where its section stands; only for who may change things.
         package var file: String?
         package var line: Int?
