@@ -75,6 +75,34 @@ import WatchFile
         #expect(told == expected)
     }
 
+    /// Its writer went on when the next file was there already, so that it looks newer than that.
+    @Test func whatWasReadAndThenCompressedIsNotTakenForLost() throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            defer { rim.on(source) { $0.close() } }
+            try rim.waitUntilArmed()
+            func expect(_ texts: [String]) throws {
+                try wait(for: "\(texts), not \(rim.texts)") { rim.texts == texts }
+            }
+            try folder.append("log", "one\n")
+            try expect(["one"])
+            try shift(folder)
+            try folder.write("log", "two\n")
+            try expect(["one", "two"])
+            try tick(folder)
+            try folder.append("log.1", "late\n")
+            try expect(["one", "two", "late"])
+            #expect(try Program.run(["/bin/gzip", folder["log.1"]]).code == 0)
+            try Linux.rename(folder["log.1.gz"], to: folder["log.2.gz"])
+            try shift(folder)
+            try folder.write("log", "three\n")
+            try expect(["one", "two", "late", "three"])
+            #expect(rim.gap == 0 && rim.warnings.isEmpty, "\(rim.warnings)")
+        }
+    }
+
     @Test func datedNamesAreOlderPartsToo() throws {
         let told = try told(4) { folder in
             for (index, name) in ["log-20261120", "log-20261121", "log.2026-11-22_07:00"].enumerated() {

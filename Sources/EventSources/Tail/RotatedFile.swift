@@ -47,6 +47,12 @@ final class RotatedFile {
     /// Deleted while it was open: nobody else can read it any more.
     var isDeleted: Bool { file?.number.flatMap { try? Linux.fstat($0) }?.links == 0 }
 
+    /// As it is now, where it was read to its end.
+    var readFile: FileStatus? {
+        guard let file, let status = file.number.flatMap({ try? Linux.fstat($0) }) else { return nil }
+        return status.size == file.position.offset ? status : nil
+    }
+
     /// Whether it has another name than before.
     func hasMoved() -> Bool {
         guard let path = file?.path, path != place.path else { return false }

@@ -22,6 +22,8 @@ final class RotatedFiles {
     private let owner: Owner
     /// The oldest first.
     private var files: [RotatedFile] = []
+    /// Those that were read to their end and deleted last.
+    private var deleted: [FileStatus] = []
     private var isTimed = false
     private var isRestored = false
 
@@ -51,6 +53,8 @@ final class RotatedFiles {
     }
 
     var places: [RotatedPlace] { files.map(\.place) }
+    /// Of which nothing is left to read: what stands beside the log may be one of them, compressed.
+    var readFiles: [FileStatus] { deleted + files.compactMap(\.readFile) }
     var watchCount: Int { files.reduce(0) { $0 + $1.watchCount } }
     var descriptorCount: Int { files.count(where: \.isOpen) }
 
@@ -154,7 +158,9 @@ final class RotatedFiles {
                     hasMore = true
                 // A program that empties it has no more lines for it.
                 case .begunAnew: remove(file)
-                case .nothing where isDeleted: remove(file)
+                case .nothing where isDeleted:
+                    deleted = deleted.suffix(Self.limit - 1) + [file.readFile].compactMap(\.self)
+                    remove(file)
                 case .nothing: hasMoved = file.hasMoved() || hasMoved
                 }
             } catch {

@@ -38,8 +38,10 @@ struct TailRotation: Sendable {
     ///   - isRead: it is open and was read to its end: only what was written between it and the file at the path is
     ///     looked for. Else its rest, too.
     ///   - known: files that were read before it. Who writes one still makes it look like the newest.
+    ///   - read: those of which nothing is left to read.
     init(
-        of path: [UInt8], after position: TailPosition, isRead: Bool, known: [RotatedPlace] = []
+        of path: [UInt8], after position: TailPosition, isRead: Bool, known: [RotatedPlace] = [],
+        read: [FileStatus] = []
     ) throws(SystemError) {
         var candidates: [Candidate] = []
         (current, candidates) = try Self.settled(path, position)
@@ -64,6 +66,7 @@ struct TailRotation: Sendable {
             guard candidate.status.size > place.position.offset else { continue }
             grown.append(RotatedPlace(path: candidate.path, position: place.position))
         }
+        candidates.removeAll { candidate in read.contains { Self.isWhole($0, in: candidate) } }
         if !isRead {
             // Or a copy that was made before it was truncated.
             old = old ?? Self.copy(position, candidates)
@@ -144,6 +147,12 @@ struct TailRotation: Sendable {
             }
             return candidate.status.modified == position.modified && position.offset > 0
         }
+    }
+
+    /// Whether it is that file, compressed since: that keeps the time of the last write.
+    private static func isWhole(_ file: FileStatus, in candidate: Candidate) -> Bool {
+        guard candidate.isCompressed, candidate.status.modified == file.modified else { return false }
+        return uncompressedSize(candidate.path).map { $0 == UInt32(truncatingIfNeeded: file.size) } ?? true
     }
 
     private mutating func findNext(_ old: Candidate?, _ position: TailPosition, _ candidates: [Candidate]) {

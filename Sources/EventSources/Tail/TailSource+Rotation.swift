@@ -8,10 +8,10 @@ extension TailSource {
     func search(after position: TailPosition, isRead: Bool) {
         (isSearching, isLookDue) = (true, false)
         let bound = QueueBound(self, to: environment.core)
-        let known = rotated?.places ?? []
+        let (known, read) = (rotated?.places ?? [], rotated?.readFiles ?? [])
         environment.slow.submit(id.description, inOrder: true) { [core = environment.core, path] in
             let result = Swift.Result { () throws(SystemError) in
-                try TailRotation(of: path, after: position, isRead: isRead, known: known)
+                try TailRotation(of: path, after: position, isRead: isRead, known: known, read: read)
             }
             core.async { bound.value.found(result, after: position, isRead: isRead) }
         }
