@@ -1,4 +1,5 @@
 import Dispatch
+import Engine
 import LinuxSystem
 import ProgramKit
 import SeedKit
@@ -9,10 +10,12 @@ import WatchFile
 
 /// What becomes of lines when the file is rotated while nobody reads it.
 @Suite("Rotation of a tail", .ownThread) struct TailRotationTests {
-    private func open(_ rim: Rim, _ folder: Folder) -> QueueBound<any EventSource> {
+    private func open(
+        _ rim: Rim, _ folder: Folder, linePatience: Int = 1_000_000
+    ) -> QueueBound<any EventSource> {
         let path = folder["log"].pathBytes
         let trigger = DescriptorTrigger(listener: .tail(path), framing: .line, maxLength: 65_536)
-        return rim.open { TailSource($0, path: path, trigger, $1) }
+        return rim.open { TailSource($0, path: path, trigger, $1, linePatience: linePatience) }
     }
 
     /// A log of which `read` has been read, and `body` says what happens while nobody does. The lines told after that.
@@ -73,6 +76,61 @@ import WatchFile
             }
         }
         #expect(told == expected)
+    }
+
+    /// The next file is written by another program, or another thread.
+    @Test(arguments: [false, true]) func aLineInWhichTheFileIsRotatedIsWhole(isRestarted: Bool) throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            var source = open(rim, folder, linePatience: 600_000_000)
+            defer { rim.on(source) { $0.close() } }
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\nha")
+            try wait(for: "the first") { rim.texts == ["one"] }
+            try shift(folder)
+            try folder.write("log", "next\n")
+            if isRestarted {
+                rim.on(source) { $0.close() }
+                source = open(rim, folder, linePatience: 600_000_000)
+                try rim.waitUntilArmed()
+            }
+            try folder.append("log.1", "lf\n")
+            try wait(for: "all, not \(rim.texts)") { rim.texts == ["one", "half", "next"] }
+            #expect(rim.gap == 0 && rim.lines.allSatisfy { !$0.isIncomplete })
+        }
+    }
+
+    @Test func aLineThatNobodyEndsHoldsUpTheNextFileForAMoment() throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder)
+            defer { rim.on(source) { $0.close() } }
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\nha")
+            try shift(folder)
+            try folder.write("log", "next\n")
+            try wait(for: "all, not \(rim.texts)") { rim.texts == ["one", "ha", "next"] }
+            #expect(rim.gap == 0 && rim.lines.map(\.isIncomplete) == [false, true, false])
+        }
+    }
+
+    @Test func aWriterThatNeverEndsALineHoldsUpTheNextFileNotForEver() throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder, linePatience: 200_000)
+            defer { rim.on(source) { $0.close() } }
+            try rim.waitUntilArmed()
+            try folder.append("log", "one\nha")
+            try shift(folder)
+            try folder.write("log", "next\n")
+            try wait(for: "the next file, not \(rim.texts)") {
+                try folder.append("log.1", ".")
+                return rim.texts.contains("next")
+            }
+        }
     }
 
     /// Its writer went on when the next file was there already, so that it looks newer than that.

@@ -25,7 +25,7 @@ import WatchFile
     ) -> QueueBound<any EventSource> {
         let path = folder[name].pathBytes
         let trigger = DescriptorTrigger(listener: .tail(path), framing: .line, maxLength: maxLength)
-        return rim.open { TailSource($0, path: path, trigger, $1) }
+        return rim.open { TailSource($0, path: path, trigger, $1, linePatience: 50_000) }
     }
 
     @Test func whatIsAppendedIsToldAndWhatStoodThereIsNot() throws {

@@ -101,6 +101,15 @@ final class TailFile {
         return size == 0 ? nil : cutter.lines.map { maker.fact($0.line) }
     }
 
+    /// Microseconds since the last write, where more is there than whole lines; `nil`: there is not, or the clock was set.
+    var stillInLine: Int? {
+        guard let status = file.number.flatMap({ try? Linux.fstat($0) }), status.size > position.offset else {
+            return nil
+        }
+        let still = Linux.now(.realtime) - status.modified / 1_000
+        return still < 0 ? nil : Int(still)
+    }
+
     /// The beginning of a file that nobody is told of for long is known by what is there, not by what was told.
     func remember() {
         guard position.markLength < TailPosition.markSize, let number = file.number,

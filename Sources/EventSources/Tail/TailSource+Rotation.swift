@@ -30,6 +30,10 @@ extension TailSource {
             rotated?.follow(rotation.grown)
             let hasSuccessor = try successor()
             let isOver = rotation.next != nil || hasSuccessor
+            if isRead, isOver, let file, waitsForLine(of: file) {
+                searched = nil
+                return restsHere()
+            }
             // A writer that has it open may have written more meanwhile.
             if isRead, let file, case .facts(let facts) = try file.next(trigger, maker, isOver: isOver) {
                 tell(facts)

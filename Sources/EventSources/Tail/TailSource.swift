@@ -39,18 +39,25 @@ package final class TailSource: EventSource {
     var isHeld = false
     private var isContinuing = false
     private var isContinuingRotated = false
+    /// Microseconds since the last write within which the rest of a line is waited for, though the next file is written.
+    private let linePatience: Int
+    private var isLineDue = false
+    /// Since when it is waited for: monotonic microseconds.
+    private var lineSince: Int64?
     var retry = Retry()
     /// The last condition that was told.
     private(set) var condition: SourceCondition?
     /// Their failure, as the log was told.
     var linkFailure: SystemError?
 
-    /// - Parameter patience: microseconds that a file which was rotated away may be still until it is not followed any
-    ///   longer.
+    /// - Parameters:
+    ///   - patience: microseconds that a file which was rotated away may be still until it is not followed any longer.
+    ///   - linePatience: microseconds that it may be still in the middle of a line until the next file is read.
     package init(
         _ id: SourceID, path: [UInt8], _ trigger: DescriptorTrigger, _ environment: SourceEnvironment,
-        patience: Int? = nil
+        patience: Int? = nil, linePatience: Int = 1_000_000
     ) {
+        self.linePatience = linePatience
         self.id = id
         self.path = path
         self.trigger = trigger
@@ -222,7 +229,7 @@ package final class TailSource: EventSource {
         if let old, isRead, !old.position.isOf(new.position) { rotated?.follow(old) } else { old?.close() }
         count()
         settle()
-        searched = nil
+        (searched, lineSince) = (nil, nil)
         hasSeenNone = true
         retry.reset()
         watchFile()
@@ -254,7 +261,8 @@ package final class TailSource: EventSource {
         guard let file else { return }
         let successor = try successor()
         file.isRotated = (try? Linux.stat(path)).map(file.position.isOf) != true
-        switch try file.next(trigger, maker, isOver: successor) {
+        let isInLine = successor && waitsForLine(of: file)
+        switch try file.next(trigger, maker, isOver: successor && !isInLine) {
         case .facts(let facts):
             wasRead = false
             tell(facts)
@@ -269,11 +277,31 @@ package final class TailSource: EventSource {
             file.isRotated = other == nil || isElsewhere
             if other != nil, !isElsewhere { tellOfArrivals() }
             watchFile()
+            if isInLine { return restsHere() }
             // Once for each file that comes, until something is written to it.
             guard successor || isElsewhere && other?.inode != searched else { return restsHere() }
             searched = other?.inode
             search(after: file.position, isRead: true)
         }
+    }
+
+    /// Whether its writer may be about to end its last line: then it is looked at again, before the next file is read.
+    /// A writer that never ends one holds up the next file for five times as long.
+    func waitsForLine(of file: TailFile) -> Bool {
+        guard let still = file.stillInLine, still < linePatience else { return false }
+        let now = Linux.now(.monotonic)
+        let since = lineSince ?? now
+        lineSince = since
+        guard now - since < 5 * Int64(linePatience) else { return false }
+        if !isLineDue {
+            isLineDue = true
+            let bound = QueueBound(self, to: environment.core)
+            environment.core.after(linePatience - still + 1_000) {
+                bound.value.isLineDue = false
+                bound.value.look()
+            }
+        }
+        return true
     }
 
     /// Whether another file stands at the path, with something in it: who wrote the old one writes there now.
