@@ -57,6 +57,24 @@ import Testing
         }
     }
 
+    /// The mount table is as before.
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["in", "in/d"], ["Recursive=yes", ""])
+    func whatIsMountedAgainAtOnceIsWatched(place: String, more: String) throws {
+        guard place == "in" || !more.isEmpty else { return }
+        try with(more) { watchd, inside in
+            let folder = "\(watchd.folder.path)/\(place)"
+            try inside("mount -t tmpfs none \(folder); echo > \(folder)/first")
+            try wait(for: "it to be watched, not \(told(watchd))") { told(watchd).contains("written \(place)/first") }
+            for round in 1...3 {
+                try inside("until umount \(folder); do :; done; mount -t tmpfs none \(folder)")
+                try inside("echo > \(folder)/\(round)")
+                try wait(for: "round \(round), not \(told(watchd))") {
+                    told(watchd).contains("written \(place)/\(round)")
+                }
+            }
+        }
+    }
+
     /// Its folders go with it, in any order: that says nothing of what stands in them.
     @Test(.enabled(if: canMount, "nothing can be mounted here"))
     func whatStandsOnAFileSystemThatIsUnmountedIsNotDeleted() throws {

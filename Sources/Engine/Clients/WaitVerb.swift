@@ -25,6 +25,8 @@ extension Engine {
             guard operations.ref(id: id) != nil else { throw refusal(orphan: id) ?? .noSuchOperation(id) }
             return Calls.Wait(subject: .operation(id), name: "\(id)")
         case .named(let name):
+            // What the next start goes on with is not seen here any more.
+            guard life.isOpen else { throw .draining }
             if let refusal = refusal(orphansOf: name) { throw refusal }
             switch try resolve(name, among: { isAwaitable($0) }) {
             case .queue(let queue): return isEmptyThrough(queue) ? nil : Calls.Wait(subject: .queue(queue), name: name)

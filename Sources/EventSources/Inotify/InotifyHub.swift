@@ -73,6 +73,8 @@ package final class InotifyHub {
     package var slow: Lanes?
     /// Told of what is read, listed and told, in that order: the trail of a change that nobody was told of.
     package var trail: ((String) -> Void)?
+    /// Told when the file system of a watched file or folder is unmounted.
+    var unmounted: (() -> Void)?
     /// Calls that wait until everything is told.
     private var whenTold: [() -> Void] = []
     /// The first half of a rename, whose second has not been seen.
@@ -340,6 +342,7 @@ package final class InotifyHub {
     private func selfChanged(_ event: InotifyEvent) {
         deliverToFolders(event, .selfChanged)
         guard event.mask.contains(.unmounted) else { return }
+        unmounted?()
         for place in trees.places(event.watch) where trees.contains(event.watch, place.tree, place.folder) {
             place.tree.watchEnded(event.watch, of: place.folder, isUnmounted: true)
         }

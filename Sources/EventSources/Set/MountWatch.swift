@@ -12,6 +12,7 @@ final class MountWatch {
     private var source: PrioritySource?
     private var table = MountTable([])
     private var isReading = false
+    private var isLookPlanned = false
 
     /// - Parameter changed: called with the places.
     init(_ environment: SourceEnvironment, changed: @escaping ([[UInt8]]) -> Void) {
@@ -27,6 +28,22 @@ final class MountWatch {
             self?.plan()
         }
         table = .current
+        environment.inotify.unmounted = { [weak self] in self?.planLook() }
+    }
+
+    /// What was watched has been unmounted. A mount that comes at once in its place has its number, and that of the same
+    /// file system all that is in the table: each place is compared.
+    private func planLook() {
+        guard !isLookPlanned else { return }
+        isLookPlanned = true
+        environment.inotify.after(2 * Self.moment) { [weak self] in
+            guard let self else { return }
+            isLookPlanned = false
+            let new = MountTable.current
+            let places = Set(new.changes(since: table)).union(new.places)
+            table = new
+            changed(Array(places))
+        }
     }
 
     private func plan() {

@@ -33,6 +33,9 @@ package struct MountTable {
         return found?.number
     }
 
+    /// Places where something lies over another file system, in no order.
+    package var places: [[UInt8]] { layers.keys.filter { $0 != [Self.slash] } }
+
     /// Places where something else lies than before, in no order.
     package func changes(since other: MountTable) -> [[UInt8]] {
         Set(layers.keys).union(other.layers.keys).filter { layers[$0] != other.layers[$0] }
