@@ -170,7 +170,8 @@ extension Failure {
         case "retried":
             let other = successor.map { "operation \($0)" } ?? "another operation"
             return ("operation \(id) was tried again already, as \(other)", successor.map { "watchctl show \($0)" })
-        case "forgotten": return ("operation \(id) was forgotten already", "watchctl failed shows what is not")
+        case "forgotten":
+            return ("operation \(id) was forgotten or tried again already", "watchctl failed shows what is not")
         case "pending", "ready", "executing":
             return ("operation \(id) has not ended (\(state))", "watchctl cancel \(id) ends it")
         default: return ("operation \(id) has not failed: \(state)", "watchctl failed shows those that have")

@@ -182,6 +182,7 @@ import Testing
         let text = Self.text("a", "Ack=yes", queue: "Durable=yes")
         try Lives.run(text, prepare: Self.install) { lives in
             try leaveAWorkerWithALine(lives)
+            try lives.watchd.waitForLog("handler/index: worker still runs, process ")
             try wait(for: "it to be known") { try worker(lives.watchd).state == .stopping }
             let id = try #require(try lives.watchd.call(ListOperations.self, .init()).operations.first?.id)
             let waits = try lives.watchd.control("explain", "\(id)").text

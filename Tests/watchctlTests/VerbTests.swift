@@ -459,7 +459,10 @@ struct VerbTests: VerbTesting {
                 ManagerError.notFailed(id: 7, state: "retried", successor: 9).reply, .failed, "already, as operation 9",
                 "show 9"
             ),
-            (ManagerError.notFailed(id: 7, state: "forgotten").reply, .failed, "forgotten already", "watchctl failed"),
+            (
+                ManagerError.notFailed(id: 7, state: "forgotten").reply, .failed,
+                "was forgotten or tried again already", "watchctl failed"
+            ),
             (ManagerError.storeFailing(reason: "disk full").reply, .failed, "now: disk full", "by itself"),
             (ManagerError.queueFull(queue: "q", backlog: 10).reply, .failed, "full (Backlog=10)", "--queue q"),
             (ManagerError.invalidWatchFile(diagnostics: ["x"]).reply, .badWatchFile, "nothing was changed", nil),

@@ -103,12 +103,12 @@ enum EventLog {
                 .notice, "process/\(handler): process \(request.pid) still runs\(what)",
                 [("WATCHD_SOURCE", "process/\(handler)"), ("OBJECT_PID", "\(request.pid)")])
         }
+        let who = request.isWorker ? "handler/\(handler): worker" : "\(handler) \(run.operation) "
+        let attempt = [("WATCHD_OPERATION", "\(run.operation)"), ("WATCHD_ATTEMPT", "\(run.attempt)")]
         logger.log(
-            .notice, "\(handler) \(run.operation)  still runs, process \(request.pid): watched again",
-            [
-                ("WATCHD_HANDLER", handler), ("WATCHD_OPERATION", "\(run.operation)"),
-                ("WATCHD_ATTEMPT", "\(run.attempt)"), ("OBJECT_PID", "\(request.pid)"),
-            ], id: .handlerAdopted)
+            .notice, "\(who) still runs, process \(request.pid): watched again",
+            [("WATCHD_HANDLER", handler), ("OBJECT_PID", "\(request.pid)")] + (request.isWorker ? [] : attempt),
+            id: .handlerAdopted)
     }
 
     /// At a stop: `OnStop=leave`.

@@ -90,6 +90,8 @@ package struct AdoptRequest: Sendable {
     package var born: Int64?
     /// A supervised process that nothing asks for any more: it is ended.
     package var isUnwanted = false
+    /// Of a worker: its run is that of no operation.
+    package var isWorker = false
 
     package init(
         run: RunID, definition: SharedDefinition, pid: Int32, started: Int64? = nil, seen: Int64? = nil

@@ -134,8 +134,9 @@ extension Engine {
         }
         let seat = Seat(crew: crew, copy: copy)
         scheduler.crews.note(stored.run, seat)
-        actions.append(
-            .adopt(AdoptRequest(run: stored.run, definition: definition, pid: stored.pid, started: stored.started)))
+        var request = AdoptRequest(run: stored.run, definition: definition, pid: stored.pid, started: stored.started)
+        request.isWorker = true
+        actions.append(.adopt(request))
         watch(seat)
     }
 
