@@ -259,7 +259,7 @@ import Varlink
         }
         #expect(!watchd.logText.contains("very-secret"))
         let took = try #require(try watchd.operation(id).summary.tookUsec)
-        // What has succeeded is remembered without it.
+        // The history of a success has no environment.
         try watchd.stop()
         guard took < 900_000 else { return false }
         for entry in try Linux.readFolder(watchd.folder["state"]) {

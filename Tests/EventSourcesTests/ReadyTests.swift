@@ -33,7 +33,7 @@ import WatchFile
             rim.core.queue.sync { rim.parts.value.environment.handovers.ended(number, hasFailed: hasFailed) }
         }
 
-        /// What it has waited for.
+        /// The reasons why it has waited, the first one first.
         var waits: [String] {
             rim.inputs.compactMap { if case .source(_, .waiting(let reason)) = $0 { reason } else { nil } }
         }

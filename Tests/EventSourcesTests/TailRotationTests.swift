@@ -18,6 +18,18 @@ import WatchFile
         return rim.open { TailSource($0, path: path, trigger, $1, linePatience: linePatience) }
     }
 
+    /// Runs `body` beside the source of an empty log.
+    private func with(linePatience: Int = 1_000_000, _ body: (Rim, Folder) throws -> Void) throws {
+        try Folder.with { folder in
+            try folder.write("log", "")
+            let rim = try Rim()
+            let source = open(rim, folder, linePatience: linePatience)
+            defer { rim.on(source) { $0.close() } }
+            try rim.waitUntilArmed()
+            try body(rim, folder)
+        }
+    }
+
     /// A log of which `read` has been read, and `body` says what happens while nobody does. The lines told after that.
     private func told(
         reading read: String = "begin\n", _ count: Int, _ body: (Folder) throws -> Void,
@@ -102,12 +114,7 @@ import WatchFile
     }
 
     @Test func aLineThatNobodyEndsHoldsUpTheNextFileForAMoment() throws {
-        try Folder.with { folder in
-            try folder.write("log", "")
-            let rim = try Rim()
-            let source = open(rim, folder)
-            defer { rim.on(source) { $0.close() } }
-            try rim.waitUntilArmed()
+        try with { rim, folder in
             try folder.append("log", "one\nha")
             try shift(folder)
             try folder.write("log", "next\n")
@@ -117,12 +124,7 @@ import WatchFile
     }
 
     @Test func aWriterThatNeverEndsALineHoldsUpTheNextFileNotForEver() throws {
-        try Folder.with { folder in
-            try folder.write("log", "")
-            let rim = try Rim()
-            let source = open(rim, folder, linePatience: 200_000)
-            defer { rim.on(source) { $0.close() } }
-            try rim.waitUntilArmed()
+        try with(linePatience: 200_000) { rim, folder in
             try folder.append("log", "one\nha")
             try shift(folder)
             try folder.write("log", "next\n")
@@ -135,12 +137,7 @@ import WatchFile
 
     /// Its writer went on when the next file was there already, so that it looks newer than that.
     @Test func whatWasReadAndThenCompressedIsNotTakenForLost() throws {
-        try Folder.with { folder in
-            try folder.write("log", "")
-            let rim = try Rim()
-            let source = open(rim, folder)
-            defer { rim.on(source) { $0.close() } }
-            try rim.waitUntilArmed()
+        try with { rim, folder in
             func expect(_ texts: [String]) throws {
                 try wait(for: "\(texts), not \(rim.texts)") { rim.texts == texts }
             }

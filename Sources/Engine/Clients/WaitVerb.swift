@@ -25,7 +25,7 @@ extension Engine {
             guard operations.ref(id: id) != nil else { throw refusal(orphan: id) ?? .noSuchOperation(id) }
             return Calls.Wait(subject: .operation(id), name: "\(id)")
         case .named(let name):
-            // What the next start goes on with is not seen here any more.
+            // Operations that a stop leaves to the next start are on no queue any more.
             guard life.isOpen else { throw .draining }
             if let refusal = refusal(orphansOf: name) { throw refusal }
             switch try resolve(name, among: { isAwaitable($0) }) {

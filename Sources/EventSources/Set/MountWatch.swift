@@ -31,8 +31,8 @@ final class MountWatch {
         environment.inotify.unmounted = { [weak self] in self?.planLook() }
     }
 
-    /// What was watched has been unmounted. A mount that comes at once in its place has its number, and that of the same
-    /// file system all that is in the table: each place is compared.
+    /// A watched file system has been unmounted. The mount that comes at once in its place gets its number, and one of
+    /// the same file system leaves the table as it was: each place is compared.
     private func planLook() {
         guard !isLookPlanned else { return }
         isLookPlanned = true

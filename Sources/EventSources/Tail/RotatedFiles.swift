@@ -22,7 +22,7 @@ final class RotatedFiles {
     private let owner: Owner
     /// The oldest first.
     private var files: [RotatedFile] = []
-    /// Those that were read to their end and deleted last.
+    /// Files that were deleted last, each read to its end.
     private var deleted: [FileStatus] = []
     private var isTimed = false
     private var isRestored = false
@@ -53,7 +53,7 @@ final class RotatedFiles {
     }
 
     var places: [RotatedPlace] { files.map(\.place) }
-    /// Of which nothing is left to read: what stands beside the log may be one of them, compressed.
+    /// Files of which nothing is left to read: one beside the log may be such a file, compressed.
     var readFiles: [FileStatus] { deleted + files.compactMap(\.readFile) }
     var watchCount: Int { files.reduce(0) { $0 + $1.watchCount } }
     var descriptorCount: Int { files.count(where: \.isOpen) }
