@@ -18,6 +18,14 @@ import Varlink
 
     private func entered(_ watchd: Watchd) throws -> Int { try watchd.source("work").group?.entered ?? -1 }
 
+    /// A process that waits for itself.
+    private func endless() throws -> Program {
+        let pipe = try Linux.pipe().ends()
+        defer { for end in [pipe.read, pipe.write] { FileDescriptor(owning: end).close() } }
+        return try Program(
+            ["cat".pathBytes], environment: Program.environment, descriptors: [pipe.read, pipe.write, pipe.write])
+    }
+
     @Test func aTicketLastsAsLongAsItsConnection() throws {
         try Watchd.run(Self.text) { watchd in
             var client: Client? = try watchd.connect()
@@ -41,10 +49,7 @@ import Varlink
 
     @Test func aTicketLastsAsLongAsItsProcess() throws {
         try Watchd.run(Self.text) { watchd in
-            let pipe = try Linux.pipe().ends()
-            let process = try Program(
-                ["cat".pathBytes], environment: Program.environment, descriptors: [pipe.read, pipe.write, pipe.write])
-            for end in [pipe.read, pipe.write] { FileDescriptor(owning: end).close() }
+            let process = try endless()
             let reply = try watchd.control("group", "enter", "work", "--pid", "\(process.processID)")
             #expect(Int(reply.text.dropLast()) != nil, "\(reply)")
             #expect(try entered(watchd) == 1)
@@ -74,14 +79,41 @@ import Varlink
 
     @Test func aTicketOfAWatchdThatWasKilledIsToldApart() throws {
         try Lives.run(Self.text) { lives in
-            let pid = "\(Linux.processID)"
-            let ticket = try lives.watchd.control("group", "enter", "work", "--pid", pid).text
+            // It lasts as long as its connection.
+            let client = try lives.watchd.connect()
+            let earlier: EnterGroup.Reply = try client.call(
+                EnterGroup.fullName, EnterGroup.Parameters(name: "work"), timeout: 30_000
+            ).parameters()
             lives.kill()
             try lives.start()
-            _ = try lives.watchd.control("group", "enter", "work", "--pid", pid)
-            let left = try lives.watchd.control("group", "leave", "work", String(ticket.dropLast()))
+            _ = try lives.watchd.control("group", "enter", "work", "--pid", "\(Linux.processID)")
+            let left = try lives.watchd.control("group", "leave", "work", "\(earlier.ticket)")
             #expect(left.errorText.contains("this watchd never gave it out"), "\(left)")
             #expect(try entered(lives.watchd) == 1, "nobody else has left")
+        }
+    }
+
+    /// Of two processes one ends while watchd is down.
+    @Test(arguments: [true, false]) func aTicketOfAProcessOutlivesWatchd(isKilled: Bool) throws {
+        try Lives.run(Self.text) { lives in
+            let processes = try (0..<2).map { _ in try endless() }
+            let tickets = try processes.map {
+                try lives.watchd.control("group", "enter", "work", "--pid", "\($0.processID)").text.dropLast()
+            }
+            if isKilled { lives.kill() } else { lives.stop() }
+            processes[0].send(9)
+            processes[0].wait()
+            try lives.start()
+            try lives.watchd.waitForLog(
+                "ticket \(tickets[0]): left, process \(processes[0].processID) has ended while watchd was down")
+            #expect(try entered(lives.watchd) == 1)
+            #expect(!lives.watchd.logText.contains("all have left"))
+            if isKilled {
+                processes[1].send(9)
+            } else {
+                #expect(try lives.watchd.control("group", "leave", "work", String(tickets[1])).code == 0)
+            }
+            try lives.watchd.waitForLog("all have left")
         }
     }
 

@@ -39,6 +39,7 @@ import WatchFile
                 if !(before + events).isEmpty { state.held.append(StoredHold(source: id, events: before + events)) }
             case .members(let id, let count): state.groups[id] = count
             case .tally(let id, let tally): state.tallies[id] = tally == GroupFact() ? nil : tally
+            case .tickets(let id, let tickets): state.tickets[id] = tickets
             case .ended, .retrying, .retried, .untried, .forgotten, .process, .cancelledByStop, .snapshot, .waiting,
                 .lost:
                 break

@@ -278,6 +278,32 @@ struct GroupTests {
         #expect(tallies(again) == [GroupFact()], "it is told once")
     }
 
+    @Test func aTicketOfAProcessOutlivesARestartAndOneOfAConnectionDoesNot() {
+        let fixture = EngineFixture(configuration())
+        let holder = CommandFact.Holder(process: 4711, started: 17)
+        let tickets = [holder, nil].map { holder in
+            let token = fixture.command(.enterGroup(name: "g", for: holder))
+            if case .ticket(let ticket) = fixture.reply(token) { return ticket } else { return 0 }
+        }
+        let state = DurableTests.state(fixture.writes, ended: fixture.ended)
+        #expect(state.tickets == [Self.group: [GroupTicket(number: tickets[0], holder: holder)]])
+        let again = EngineFixture(configuration(), restoring: state)
+        #expect(again.group("g")?.entered == 1)
+        #expect(facts(again).isEmpty, "somebody is in it")
+        again.command(.leaveGroup(name: "g", ticket: tickets[0]))
+        #expect(facts(again) == [GroupFact()])
+        let last = DurableTests.state(fixture.writes + again.writes, ended: [])
+        #expect(last.tickets == [Self.group: []])
+    }
+
+    @Test func ticketsOfAGroupThatIsGoneAreForgotten() {
+        var state = StoredState()
+        let gone = SourceID(.group, "gone")
+        state.tickets = [gone: [GroupTicket(number: 5, holder: CommandFact.Holder(process: 4711, started: 17))]]
+        let fixture = EngineFixture(configuration(), restoring: state)
+        #expect(DurableTests.state(fixture.writes, ended: []).tickets == [gone: []])
+    }
+
     @Test func whatWasLostBeforeIsNotCountedTwice() {
         var state = StoredState()
         state.groups = [Self.group: 5]

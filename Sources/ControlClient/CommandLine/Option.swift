@@ -108,7 +108,7 @@ enum Option: String, CaseIterable {
         case .copy: "of this copy of a process, from 1; without it of the first one"
         case .output:
             "also what runs and processes write, line by line; (with run) what the command writes"
-        case .key: "commands of one key never run at the same time, and keep their order"
+        case .key: "commands of one key run one at a time, in the order in which --after and --at let them"
         case .after:
             "(run --queue) wait for the end of this operation; may be given several times; else as --in"
         case .requires: "with --after: it runs only if those have succeeded"

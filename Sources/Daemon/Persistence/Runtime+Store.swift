@@ -234,6 +234,7 @@ extension Runtime {
             takePositions(state)
             snapshots.take(contents)
             handle(.restored(state))
+            watchTickets(state)
             snapshots.begin(parts.configuration)
             sources?.positionsCame()
             forgetKept()

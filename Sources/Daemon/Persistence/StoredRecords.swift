@@ -9,7 +9,7 @@ extension StoreWrite {
     var isUrgent: Bool {
         switch self {
         case .insert, .update, .held, .once, .suspensions, .reserved, .retried, .untried, .forgotten, .process, .booted,
-            .lost:
+            .lost, .tickets:
             true
         // An operation that the store has as running would have failed, after a crash, though its end was told.
         case .ended(let view): view.isDurable || view.isStored || view.result?.isFailure == true
@@ -26,7 +26,7 @@ extension StoreWrite {
         case .ended(let view): !view.isStored
         case .retrying, .timer, .members, .tally, .waiting, .lost, .cancelledByStop: true
         case .insert, .update, .held, .once, .suspensions, .position, .reserved, .retried, .untried, .forgotten,
-            .process, .booted, .snapshot:
+            .process, .booted, .snapshot, .tickets:
             false
         }
     }
@@ -40,6 +40,7 @@ extension StoreWrite {
         case .held(_, let events, _): events.reduce(0) { $0 + $1.load.bytes }
         case .waiting(let note): note.count
         case .tally(_, let tally): tally.failures.reduce(Event.cost) { $0 + $1.reason.utf8.count + 64 }
+        case .tickets(_, let tickets): tickets.reduce(Event.cost) { bytes, _ in bytes + 32 }
         case .snapshot(_, _, .entries(let entries)): entries.reduce(Event.cost) { $0 + $1.path.count + 64 }
         case .snapshot, .once, .suspensions, .timer, .booted, .process, .members, .position, .reserved, .retried,
             .untried, .forgotten, .lost, .cancelledByStop:
@@ -83,6 +84,8 @@ extension StoreWrite {
             [.mark(name: "\(group)", value: count == 0 ? nil : Array("\(count)".utf8))]
         case .tally(let group, let tally):
             [.mark(name: "tally/\(group.name)", value: tally == GroupFact() ? nil : StateCoding.encode(tally: tally))]
+        case .tickets(let group, let tickets):
+            [.mark(name: "tickets/\(group.name)", value: tickets.isEmpty ? nil : StateCoding.mark(tickets))]
         case .cancelledByStop(let text): [.mark(name: "cancelled", value: text.isEmpty ? nil : Array(text.utf8))]
         case .waiting(let note): [.mark(name: "waiting", value: note.isEmpty ? nil : note)]
         case .lost(let operation): [.record(HistoryRow(lost: operation))]
@@ -256,6 +259,7 @@ extension StoredState {
             if (1...StateCoding.largestCount).contains(count) { groups[SourceID(.group, name)] = count }
         case ("tally", let name):
             if let tally = StateCoding.tally(value) { tallies[SourceID(.group, name)] = tally }
+        case ("tickets", let name): tickets[SourceID(.group, name)] = StateCoding.tickets(value)
         case ("waiting", _): waiting = value
         case ("cancelled", _): cancelledByStop = String(decoding: value, as: UTF8.self)
         case ("position", let name): if let source = SourceID(description: name) { positions[source] = value }

@@ -194,7 +194,9 @@ final class Runtime {
         takePositions(state)
         members.restore(state)
         engine.restore(state)
+        watchTickets(state)
     }
+
     /// Asks the engine in its place. A function of the engine that only reads is called with a copy of the whole, if it
     /// is called of the property.
     func askEngine<Answer>(_ question: (inout Engine) -> Answer) -> Answer { question(&engine) }

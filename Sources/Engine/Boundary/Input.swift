@@ -131,8 +131,8 @@ package enum Command: Sendable {
     case retry([StoredOperation])
     /// Gives to a semaphore.
     case signal(semaphore: String, count: Int)
-    /// Answered with a ticket. The rim leaves for clients that go without leaving.
-    case enterGroup(name: String)
+    /// Answered with a ticket. The rim leaves for clients that go without leaving, and for holders that end.
+    case enterGroup(name: String, for: CommandFact.Holder? = nil)
     case leaveGroup(name: String, ticket: UInt64)
     /// Steers the processes of a `[Process]` with `Command=`: answered when they are up, or gone.
     case process(ProcessVerb, name: String)

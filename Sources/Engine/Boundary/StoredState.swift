@@ -29,6 +29,8 @@ package struct StoredState: Sendable {
     package var groups: [SourceID: Int] = [:]
     /// Of groups, what has ended since they fired last (`Engine.tallies`).
     package var tallies: [SourceID: GroupFact] = [:]
+    /// Of groups, the tickets that last as long as a process, by their numbers.
+    package var tickets: [SourceID: [GroupTicket]] = [:]
     /// No event or operation up to these ids is new.
     package var lastEventID: UInt64 = 0
     package var lastOperationID: UInt64 = 0
@@ -148,6 +150,15 @@ package struct StoredRun: Equatable, Sendable {
     }
 }
 
+/// A place in a group, taken by a client.
+package struct GroupTicket: Equatable, Sendable {
+    package var number: UInt64
+    /// It lasts as long as this one; `nil`: as long as the client's connection.
+    package var holder: CommandFact.Holder?
+
+    package init(number: UInt64, holder: CommandFact.Holder?) { (self.number, self.holder) = (number, holder) }
+}
+
 package struct StoredHold: Equatable, Sendable {
     package var source: SourceID
     package var events: [Event]
@@ -213,6 +224,8 @@ package enum StoreWrite: Sendable {
     /// The tally of a group since it fired last; empty: it has fired. (The runtime writes it too, now and then: the part
     /// that a crash would lose.)
     case tally(SourceID, GroupFact)
+    /// The tickets of a group that last as long as a process: all of them.
+    case tickets(SourceID, [GroupTicket])
     /// The operations that this stop cancelled; empty: none, or they are told. (The runtime writes it.)
     case cancelledByStop(String)
     /// Work that a kill of watchd would lose; empty: none. (The runtime writes it, now and then.)

@@ -41,7 +41,7 @@ extension Engine {
             case .retry(let failed): try retry(failed, token)
             case .signal(let name, let count):
                 actions.append(.reply(token, .signaled(available: try signal(semaphore: name, count: count))))
-            case .enterGroup(let name): actions.append(.reply(token, .ticket(try enterGroup(name))))
+            case .enterGroup(let name, let holder): try enterGroup(name, holder, token)
             case .leaveGroup(let name, let ticket):
                 try leaveGroup(name, ticket)
                 actions.append(.reply(token, .done))

@@ -23,7 +23,7 @@ extension Engine {
         for hold in state.held { restore(hold) }
         restore(state.processes)
         restore(state.workers)
-        restoreTallies(state)
+        restoreGroups(state)
         restore(state.operations, state.results)
         tellTallies(state)
         stopRestoredDelays()

@@ -6,6 +6,8 @@ package import WatchFile
 /// durable there were is written now and then (`membersAtRisk`), with what has ended since the group fired last
 /// (`tallies`): those that are not found again were lost. The numbers are as old as the last write; what is to be exact
 /// is for `Durable=yes`: such an end is written together with what it changes of the tally.
+///
+/// A ticket that lasts as long as a process outlives watchd with it: the next one watches the process.
 extension Engine {
     mutating func leaveGroups(_ operation: Operation, _ view: OperationView) {
         for group in handlers[operation.handler].groups where sources.isInUse(group) {
@@ -89,7 +91,14 @@ extension Engine {
     }
 
     /// To be called before what is stored takes its place: that may empty a group.
-    mutating func restoreTallies(_ state: StoredState) {
+    mutating func restoreGroups(_ state: StoredState) {
+        for (id, tickets) in state.tickets.sorted(by: { $0.key.name < $1.key.name }) {
+            guard let source = sources.index(of: .source(id)), isGroup(source) else {
+                actions.append(.store(.tickets(id, [])))
+                continue
+            }
+            for ticket in tickets { sources[source].group.tickets[ticket.number] = ticket }
+        }
         for (id, tally) in state.tallies {
             guard let source = sources.index(of: .source(id)), isGroup(source) else { continue }
             sources[source].group.tally.add(earlier: tally)
@@ -115,21 +124,29 @@ extension Engine {
         }
     }
 
-    mutating func enterGroup(_ name: String) throws(CommandError) -> UInt64 {
+    mutating func enterGroup(_ name: String, _ holder: CommandFact.Holder?, _ token: Token) throws(CommandError) {
         let source = try group(name)
-        let ticket = journal.ids.takeTicket()
-        sources[source].group.tickets.insert(ticket)
-        return ticket
+        let ticket = GroupTicket(number: journal.ids.takeTicket(), holder: holder)
+        sources[source].group.tickets[ticket.number] = ticket
+        if holder != nil { saveTickets(source) }
+        reply(token, .ticket(ticket.number), isSafe: holder == nil)
     }
 
     mutating func leaveGroup(_ name: String, _ ticket: UInt64) throws(CommandError) {
         // A group that was removed stays until its last client has left.
         let source = if let removed = removedGroup(name) { removed } else { try group(name) }
-        guard sources[source].group.tickets.remove(ticket) != nil else {
+        guard let left = sources[source].group.tickets.removeValue(forKey: ticket) else {
             throw .noSuchTicket(group: name, ticket: ticket, isEarlier: !journal.ids.hasGivenOut(ticket: ticket))
         }
+        if left.holder != nil { saveTickets(source) }
         groupMayBeEmpty(source)
         releaseSourceIfUnused(source)
+    }
+
+    private mutating func saveTickets(_ source: Int) {
+        guard case .source(let id) = sources[source].origin else { return }
+        let kept = sources[source].group.tickets.values.filter { $0.holder != nil }
+        actions.append(.store(.tickets(id, kept.sorted { $0.number < $1.number })))
     }
 
     private func removedGroup(_ name: String) -> Int? {

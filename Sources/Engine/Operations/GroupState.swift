@@ -3,7 +3,7 @@ struct GroupState: Sendable {
     /// Operations of its members that have not ended.
     var outstanding = 0
     /// Clients that entered and have not left.
-    var tickets: Set<UInt64> = []
+    var tickets: [UInt64: GroupTicket] = [:]
     /// Since it fired last.
     var tally = GroupFact()
     /// The deepest chain among the operations that ended since.

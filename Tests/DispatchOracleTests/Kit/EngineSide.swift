@@ -68,7 +68,7 @@ struct EngineSide {
     private mutating func send(_ command: ClientCommand) {
         lastToken += 1
         handle(.command(command, Token(lastToken)))
-        if case .enterGroup(let name) = command, let group = Int(name.dropFirst()), let ticket = lastTicket {
+        if case .enterGroup(let name, _) = command, let group = Int(name.dropFirst()), let ticket = lastTicket {
             tickets[group].append(ticket)
         }
     }

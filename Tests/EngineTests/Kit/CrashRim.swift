@@ -144,8 +144,8 @@ struct CrashRim {
         case .booted(let id): disk.booted.insert(id)
         case .position(let id, let position, _): disk.positions[id] = position
         case .reserved(let event, let operation): (disk.lastEventID, disk.lastOperationID) = (event, operation)
-        case .retrying, .retried, .untried, .forgotten, .process, .members, .tally, .cancelledByStop, .snapshot,
-            .waiting, .lost:
+        case .retrying, .retried, .untried, .forgotten, .process, .members, .tally, .tickets, .cancelledByStop,
+            .snapshot, .waiting, .lost:
             break
         }
     }

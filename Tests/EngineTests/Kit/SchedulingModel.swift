@@ -190,7 +190,7 @@ struct SchedulingModel {
                 }
             }
         case .command(.signal(let name, let count), _): given = (name, count)
-        case .command(.enterGroup(let name), _): group = (name, true)
+        case .command(.enterGroup(let name, _), _): group = (name, true)
         case .command(.leaveGroup(let name, _), _): group = (name, false)
         default: break
         }

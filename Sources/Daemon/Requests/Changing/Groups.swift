@@ -1,5 +1,6 @@
 import ControlInterface
 import Engine
+import EventSources
 import Handlers
 import Varlink
 import WatchFile
@@ -16,16 +17,14 @@ extension Runtime {
             }
         }
         let group = Self.fullGroupName(parameters.name)
-        command(.enterGroup(name: group)) { [unowned self] answer in
+        command(.enterGroup(name: group, for: process?.holder)) { [unowned self] answer in
             guard case .ticket(let number) = answer else {
                 process?.cancel()
                 return done(Self.failure(answer))
             }
             let ticket = Tickets.Ticket(group: group, number: number)
             if let process {
-                tickets.add(ticket, process) { [unowned self] in
-                    leave(ticket, because: "process \(parameters.pid ?? 0) has ended")
-                }
+                watch(ticket, process)
             } else {
                 tickets.add(ticket, of: peer)
             }
@@ -53,6 +52,33 @@ extension Runtime {
     func clientHasGone(_ connection: Int, abandoning isWaiting: Bool) {
         if isWaiting { abandonCall(of: connection) }
         for ticket in tickets.removeAll(of: connection) { leave(ticket, because: "its connection is closed") }
+    }
+
+    private func watch(_ ticket: Tickets.Ticket, _ process: Tickets.ProcessEnd) {
+        tickets.add(ticket, process) { [unowned self] in
+            leave(ticket, because: "process \(process.process) has ended")
+        }
+    }
+
+    /// Tickets that an earlier watchd has given out; to be called when the engine has them.
+    func watchTickets(_ state: StoredState) {
+        for (group, stored) in state.tickets {
+            for stored in stored {
+                guard let holder = stored.holder else { continue }
+                let ticket = Tickets.Ticket(group: group.description, number: stored.number)
+                if case .success(let end) = end(of: Int(holder.process)) {
+                    if end.holder == holder {
+                        watch(ticket, end)
+                        continue
+                    }
+                    end.cancel()
+                }
+                // When all are there that are told of an end.
+                core.async { [bound] in
+                    bound.value.leave(ticket, because: "process \(holder.process) has ended while watchd was down")
+                }
+            }
+        }
     }
 
     private func leave(_ ticket: Tickets.Ticket, because reason: String) {
