@@ -22,6 +22,21 @@ extension Session {
         }
     }
 
+    /// `nil`: the daemon has gone, or is about to.
+    func replyUnlessGone<Method: ControlMethod>(
+        _ method: Method.Type, _ parameters: Method.Parameters
+    ) throws(Failure) -> Method.Reply? {
+        do throws(ClientError) {
+            let client = try Client(connectingTo: socketPath)
+            let timeout = timeout(taking: 0)
+            try client.begin(Method.fullName, parameters, timeout: timeout)
+            return try nextReply(of: client, within: timeout) { storeTrouble() }.parameters()
+        } catch {
+            if Self.isGone(error) { return nil }
+            throw Failure(error, socketPath: socketPath, Method.name, screen)
+        }
+    }
+
     /// Waits until a daemon answers that is not about to end, at most `absence` after one has answered last.
     ///
     /// - Parameters:

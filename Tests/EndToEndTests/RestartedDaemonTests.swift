@@ -92,6 +92,26 @@ import Testing
         }
     }
 
+    @Test func theOutputOfWhatTheQueueKeepsIsWaitedForOverAStop() throws {
+        try Lives.run(Self.text) { lives in
+            try lives.watchd.suspend("kept")
+            try client(lives, "run", "--queue", "kept", "--output", "--", "echo", "hello")
+            try wait(for: "its operation") { lives.folder.text("err").contains("operation 1") }
+            try lives.watchd.emit("short")
+            try waitForRun(lives, "short")
+            // The stop waits for the other one, and the socket answers that it stops.
+            lives.watchd.send(SIGTERM)
+            try wait(for: "watchctl to say so") { lives.folder.text("err").contains("waiting for it to come back") }
+            #expect(try lives.watchd.status().state == .draining)
+            try lives.folder.write("go", "")
+            lives.watchd.waitForEnd()
+            try lives.start()
+            try lives.watchd.resume("kept")
+            try waitForCode(lives, 0)
+            #expect(lives.folder.text("out") == "hello\n", "\(lives.folder.text("err"))")
+        }
+    }
+
     @Test func anEmitWaitsOverAStopForWhatTheQueueKeeps() throws {
         try Lives.run(Self.text, settings: "DrainSec=0\n") { lives in
             try lives.watchd.suspend("kept")

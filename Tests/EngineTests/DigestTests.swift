@@ -85,6 +85,19 @@ import WatchFile
         next.endAll()
     }
 
+    @Test func aSpanThatIsShorterNowCounts() throws {
+        let fixture = EngineFixture(configuration())
+        fail(fixture, "a")
+        var shorter = configuration()
+        let index = try #require(shorter.handlers.firstIndex { $0.name == "tell" })
+        shorter.handlers[index].constraints.digest = .seconds(5)
+        let state = DurableTests.state(fixture.writes, ended: fixture.ended)
+        let next = EngineFixture(shorter, at: fixture.now, restoring: state)
+        next.advance(seconds: 6)
+        #expect(mails(next).count == 1)
+        next.endAll()
+    }
+
     /// The disk may be what it tells of.
     @Test func itGoesOutWhileTheStoreFailsUnlessItsQueueIsDurable() {
         for isDurable in [false, true] {

@@ -141,20 +141,25 @@ extension Engine {
         (draft.descent.isRerun, draft.progress.hasConsumed) = (stored.isRerun, stored.hasConsumed)
         draft.record = Record(isDurable: stored.isDurable, isYoung: stored.isYoung)
         if let left = stored.left ?? stored.notBefore.map({ $0 - now.realtime }) {
-            draft.times.wakeUp = now.monotonic + pause(left, stored, handler: handler, source: source)
+            let longest = longestPause(of: draft, settles: stored.settleLeft != nil)
+            draft.times.wakeUp = now.monotonic + min(max(0, left), longest / 10 * 11)
         }
         draft.times.latest = latestSubmission(stored.settleLeft, source: source)
         return draft
     }
 
-    /// Microseconds left; not longer than it can be by its handler and source, which may be others now.
-    private func pause(_ left: Int64, _ stored: StoredOperation, handler: Int, source: Int) -> Int64 {
-        let definition = handlers[handler].definition.value
-        let longest = max(
-            max(definition.constraints.delay.microseconds, definition.constraints.digest.microseconds),
-            stored.settleLeft == nil
-                ? definition.retry.maxDelay.microseconds : sources[source].settle?.longest.microseconds ?? 0)
-        return min(max(0, left), Int64(clamping: min(longest, UInt64(Int64.max / 8))) / 10 * 11)
+    /// Microseconds that an operation can have left to wait, by its handler and source, which may be others now.
+    private func longestPause(of draft: Operation, settles: Bool) -> Int64 {
+        let definition = handlers[draft.handler].definition.value
+        let span =
+            if draft.progress.hasStarted {
+                definition.retry.maxDelay
+            } else if settles, let settle = sources[draft.source].settle {
+                max(definition.constraints.delay, settle.longest)
+            } else {
+                max(definition.constraints.delay, definition.constraints.digest)
+            }
+        return Int64(clamping: min(span.microseconds, UInt64(Int64.max / 8)))
     }
 
     private mutating func insertRestored(_ draft: consuming Operation, _ names: [KeyTable.Name]) -> OperationRef {

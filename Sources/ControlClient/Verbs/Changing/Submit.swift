@@ -93,7 +93,7 @@ extension Verb {
                 "the command and its environment have \(size) bytes, and watchd takes \(Submit.sizeLimit)",
                 help: "a file can hold what is larger")
         }
-        let isText = (command + variables + [folder]).allSatisfy { String(validating: $0, as: UTF8.self) != nil }
+        let isText = (command + variables + [folder]).allSatisfy(isPlainText)
         func text(_ bytes: [UInt8]) -> String {
             isText ? String(decoding: bytes, as: UTF8.self) : Base64.encode(bytes)
         }
@@ -117,6 +117,12 @@ extension Verb {
         parameters.traceparent = traceparent
         if parameters.at != nil, parameters.inUsec != nil { throw .usage("--at and --in exclude each other") }
         return parameters
+    }
+
+    /// UTF-8 without the control characters that take six bytes each in JSON.
+    private static func isPlainText(_ bytes: [UInt8]) -> Bool {
+        String(validating: bytes, as: UTF8.self) != nil
+            && bytes.allSatisfy { $0 >= 0x20 || [UInt8(ascii: "\n"), UInt8(ascii: "\t")].contains($0) }
     }
 
     /// `--env NAME=VALUE`, `--env NAME`; and the `PATH` by which the command would be found here.

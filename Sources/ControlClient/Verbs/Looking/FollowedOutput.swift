@@ -47,17 +47,14 @@ struct FollowedOutput {
 
     /// `nil`: the daemon has gone, and is back.
     private mutating func reply(_ session: Session) throws(Failure) -> GetOutput.Reply? {
-        do throws(Failure) {
-            return try session.reply(GetOutput.self, target)
-        } catch {
-            guard passed != nil, error.exitCode == .unreachable else { throw error }
-            let name = target.id.map { "operation \($0)" } ?? target.name ?? ""
-            let words = name.split(separator: " ").last ?? ""
-            _ = try session.waitForReturn(
-                of: "the output of \(name)", help: "when it runs again: watchctl output -f \(words)")
-            hasReturned = true
-            return nil
-        }
+        guard passed != nil else { return try session.reply(GetOutput.self, target) }
+        if let reply = try session.replyUnlessGone(GetOutput.self, target) { return reply }
+        let name = target.id.map { "operation \($0)" } ?? target.name ?? ""
+        let words = name.split(separator: " ").last ?? ""
+        _ = try session.waitForReturn(
+            of: "the output of \(name)", help: "when it runs again: watchctl output -f \(words)")
+        hasReturned = true
+        return nil
     }
 
     /// The operation has ended, or the attempt that was asked for.
