@@ -76,13 +76,14 @@ import Testing
     }
 
     /// Its folders go with it, in any order: that says nothing of what stands in them.
-    @Test(.enabled(if: canMount, "nothing can be mounted here"))
-    func whatStandsOnAFileSystemThatIsUnmountedIsNotDeleted() throws {
-        try with("Recursive=yes") { watchd, inside in
+    @Test(.enabled(if: canMount, "nothing can be mounted here"), arguments: ["Recursive=yes", ""])
+    func whatStandsOnAFileSystemThatIsUnmountedIsNotDeleted(more: String) throws {
+        try with(more) { watchd, inside in
             let folder = watchd.folder.path
-            let fill = "for n in $(seq 20); do mkdir $n; echo > $n/x; done"
+            let fill = "for n in $(seq 20); do mkdir $n; echo > $n/x; echo > x$n; done"
             try inside("mount -t tmpfs none \(folder)/in; cd \(folder)/in; \(fill)")
-            let files = Set((1...20).map { "written in/\($0)/x" })
+            let names = (1...20).flatMap { more.isEmpty ? ["x\($0)"] : ["x\($0)", "\($0)/x"] }
+            let files = Set(names.map { "written in/\($0)" })
             try wait(for: "all, not \(told(watchd))") { files.isSubset(of: told(watchd)) }
             try inside("until umount \(folder)/in; do sleep 0.02; done; echo > \(folder)/in/f")
             try wait(for: "what stood there before, not \(told(watchd))") { told(watchd).contains("written in/f") }

@@ -9,7 +9,7 @@ extension PathRoot: RecordedPath {
     var scope: SnapshotScope { SnapshotScope() }
 
     /// Whether what is told is recorded when it is handled.
-    var isRecording: Bool { record.state == .kept && record.beginning == .over }
+    var isRecording: Bool { record.state == .kept && record.beginning == .over && mounts.isRecorded }
 
     /// The state of a name, as it was told.
     func state(_ name: [UInt8]) -> PathState? { isRecording ? snapshot.entries[name]?.state ?? .nothing : nil }
@@ -108,7 +108,9 @@ extension PathRoot: RecordedPath {
     // MARK: Another way to watch
 
     func handOver() -> Handover? {
-        guard hasBegun, record.beginning == .over, !record.isComparing, !record.isStoring else { return nil }
+        guard hasBegun, record.beginning == .over, !record.isComparing, !record.isStoring, mounts.isRecorded else {
+            return nil
+        }
         var told = FolderSnapshot()
         told.entries = snapshot.entries.filter { !$1.isOpen }
         return Handover(record: record, snapshot: told, isFolder: isFolder)

@@ -47,6 +47,8 @@ final class PathRoot: FolderObserver, WatchedPath {
     private var hasTakenWhole = false
     /// Everything that happened before its first listing is told: a stamp shows what was told by now.
     var isSettled = false
+    /// Another file system may stand there for a while (`PathRoot+Mounts.swift`).
+    var mounts = SnapshotOfMounts()
     /// How its snapshot of what was handled stands (`PathRoot+Handled.swift`).
     var record = HandledRecord()
     /// Differences that are being told, in turns.
@@ -84,6 +86,8 @@ final class PathRoot: FolderObserver, WatchedPath {
         /// Of the first one, to be stored.
         var rows: [(path: [UInt8], state: PathState)] = []
         var look: PathLook
+        /// Another file system stands there than the one that it is compared with.
+        var isOfAnother = false
     }
 
     /// The needs of a lane for a listing.
@@ -94,6 +98,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         /// Watching it does not tell its content.
         var looksItself: Bool
         var old: FolderSnapshot?
+        var mounts: SnapshotOfMounts
         var trustsFresh: Bool
         var isStored: Bool
 
@@ -105,8 +110,11 @@ final class PathRoot: FolderObserver, WatchedPath {
                 ? FolderSnapshot(listing: path, isGenerated: look.isGenerated, follows: follows)
                 : FolderSnapshot(of: path, isGenerated: look.isGenerated)
             var listed = Listed(newer: newer, look: look)
+            listed.isOfAnother = self.isFolder && mounts.isOther(look)
             // Nothing of a file is comparable with a folder.
-            if let old = isFolder == self.isFolder ? old : old.map({ _ in FolderSnapshot() }) {
+            let other = listed.isOfAnother ? mounts.former(at: look) : FolderSnapshot()
+            let isComparable = isFolder == self.isFolder && !listed.isOfAnother
+            if let old = isComparable ? old : old.map({ _ in other }) {
                 if look.fileSystem?.hasLastingNumbers == false { listed.newer.takeNumbers(of: old) }
                 let follows = follows || !isFolder
                 listed.found = old.found(to: listed.newer, trustsFresh: trustsFresh, follows: follows) {
@@ -274,16 +282,6 @@ final class PathRoot: FolderObserver, WatchedPath {
         if comparison != nil { goOnComparing() } else if isDirty { list() }
     }
 
-    func mountsChanged(isOver: Bool, below: [[UInt8]]) {
-        guard isOver else { return }
-        // What was mounted may hang.
-        owner.beside { [path] () throws(SystemError) in
-            _ = try PathLook(path)
-        } then: { [weak self] _ in
-            if let self, anchor != nil { rearm() }
-        }
-    }
-
     func compare(then: @escaping (Int) -> Void) {
         calls.append(then)
         // One that goes on may have seen less.
@@ -313,7 +311,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         let number = lastListing
         let request = Request(
             path: path, isFolder: isFolder, follows: owner.followsLinks, looksItself: isUnwatched,
-            old: hasBegun ? snapshot : nil,
+            old: hasBegun ? snapshot : nil, mounts: mounts,
             trustsFresh: !record.isComparing, isStored: !hasBegun && record.state == .kept)
         owner.beside { () throws(SystemError) in
             try request.list()
@@ -332,6 +330,8 @@ final class PathRoot: FolderObserver, WatchedPath {
             return owner.failed(error)
         case .success(let listed) where !take(listed.look): break
         case .success(let listed) where hasBegun:
+            if listed.isOfAnother { changeFileSystem(listed.look) }
+            mounts.note(listed.look)
             followEntries(listed.newer.links)
             comparison = Comparison(newer: listed.newer, found: listed.found)
             // It is armed, however long the telling takes.
@@ -340,6 +340,7 @@ final class PathRoot: FolderObserver, WatchedPath {
         case .success(let listed):
             hasBegun = true
             snapshot = listed.newer
+            mounts.note(listed.look)
             followEntries(listed.newer.links)
             hub.whenCaughtUp { [weak self] in self?.isSettled = true }
             if record.state == .kept { storeAll(listed.rows) }
