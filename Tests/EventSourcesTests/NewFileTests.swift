@@ -9,13 +9,13 @@ import WatchFile
 /// When a path source takes a file to be written (Semantics.md, "Complete files").
 @Suite("Files that come and change", .ownThread) struct NewFileTests {
     private func with(
-        _ events: PathEvents = .written, files: [String] = [],
+        _ events: PathEvents = .written, isRecursive: Bool = false, files: [String] = [],
         _ body: (Folder, Rim, QueueBound<any EventSource>) throws -> Void
     ) throws {
         try Folder.with { folder in
             try folder.makeFolder("in")
             for name in files { try folder.write(name, "old") }
-            let trigger = PathTrigger(paths: [folder["in"].pathBytes], events: events)
+            let trigger = PathTrigger(paths: [folder["in"].pathBytes], events: events, isRecursive: isRecursive)
             try Rim.with {
                 PathSource($0, trigger, $1)
             } then: { rim, source in
@@ -62,6 +62,20 @@ import WatchFile
             FileDescriptor(owning: file).close()
             try wait(for: "it") { told(rim) == ["written h"] }
             try wait(for: "its watch to go") { rim.on(source) { $0.watchCount } == 2 + folder.depth }
+        }
+    }
+
+    @Test(arguments: [true, false], [[], ["in/h"]])
+    func aFileThatIsMovedInWhileItIsWrittenIsWrittenAtItsClose(isRecursive: Bool, before: [String]) throws {
+        guard isRecursive || before.isEmpty else { return }
+        try with(isRecursive: isRecursive, files: ["half"] + before) { folder, rim, _ in
+            let file = try Linux.open(folder["half"], .writing).release()
+            try Linux.rename(folder["half"], to: folder["in/h"])
+            try waitForLast(folder, rim)
+            #expect(told(rim) == ["written last"])
+            try Linux.writeAll(file, "x".utf8)
+            FileDescriptor(owning: file).close()
+            try wait(for: "it") { told(rim) == ["written last", "written h"] }
         }
     }
 

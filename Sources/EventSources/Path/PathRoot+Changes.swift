@@ -95,7 +95,12 @@ extension PathRoot {
             gone.remove(name)
             guard !stands(name) else { return }
             let isNew = snapshot.entries[name] == nil
-            _ = remember(name)
+            let status = remember(name)
+            // One that somebody writes is complete at its close.
+            if isNew, status?.kind == .regular, Linux.writers(of: fullPath(name)) == .some {
+                snapshot.entries[name]?.isOpen = true
+                return newFiles.add(name)
+            }
             tell(.written, name, isNew: isNew)
         case .renamed(_, let fromName): renamed(name, from: fromName)
         case .selfChanged, .overflowed: break

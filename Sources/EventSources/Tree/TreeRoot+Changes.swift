@@ -104,7 +104,13 @@ extension TreeRoot {
         if status.kind == .folder || tree.isFolder(node) { return take(status, at: node, isRecovered: false) }
         let isKnown = hasBegun && tree[node].inode == status.inode && tree.stamp(of: node).changed == status.changed
         tree.setStamp(status, isFresh: status.isFresh, of: node)
-        if !isKnown || tree.has(.isDue, node) { tellWritten(node) }
+        if isKnown, !tree.has(.isDue, node) { return }
+        if isBeingWritten(node, status) { addDue(node) } else { tellWritten(node) }
+    }
+
+    /// A file that was moved here while somebody writes it is complete at its close.
+    private func isBeingWritten(_ node: FileTree.ID, _ status: FileStatus) -> Bool {
+        status.kind == .regular && Linux.writers(of: fullPath(node)) == .some
     }
 
     /// A folder came after the watch began of the folder it stands in, and the first listing shows it already: what it
@@ -181,7 +187,7 @@ extension TreeRoot {
         } else if isMoved || status.kind == .regular || status.kind == .symbolicLink {
             tree.set(.isNew, node)
         }
-        if isMoved || status.kind == .symbolicLink {
+        if isMoved && !isBeingWritten(node, status) || status.kind == .symbolicLink {
             tellWritten(node)
         } else if status.kind == .regular {
             addDue(node)
