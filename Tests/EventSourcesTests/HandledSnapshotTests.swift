@@ -388,6 +388,21 @@ import WatchFile
     }
 
     /// A stop comes before it could be looked at again: what is so young stays untrusted, the rest is written.
+    @Test func aNewFolderIsKnownByItsNewNameAlone() throws {
+        try with(true) { setup in
+            try setup.live { life in
+                let watches = life.rim.on(life.source) { $0.watchCount }
+                try setup.folder.makeFolder("in/t")
+                try wait(for: "it to be watched") { life.rim.on(life.source) { $0.watchCount } > watches }
+                try life.handleAll()
+                #expect(setup.stored == ["a", "b", "t"])
+                try Linux.rename(setup.folder["in/t"], to: setup.folder["in/u"])
+                try wait(for: "its other name alone") { setup.stored == ["a", "b", "u"] }
+            }
+            try setup.expectNothing()
+        }
+    }
+
     @Test(arguments: [false, true]) func aStopWritesWhatWasHandled(isRecursive: Bool) throws {
         try with(isRecursive) { setup in
             try setup.live { life in

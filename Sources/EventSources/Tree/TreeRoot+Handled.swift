@@ -194,6 +194,15 @@ extension TreeRoot: RecordedPath {
         owner.handled?.note(owner.id, [PathMoment(root: path, path: full, state: .nothing)])
     }
 
+    /// The same of a rename.
+    func noteUntoldRename(of id: FileTree.ID, from oldPath: [UInt8]) {
+        guard let state = state(of: id) else { return }
+        let moments = [(oldPath, .nothing), (fullPath(id), state)].map { path, state in
+            PathMoment(root: self.path, path: path, state: state)
+        }
+        owner.handled?.note(owner.id, moments.filter { !(owner.snapshots?.isBeingHandled($0.path, of: owner.id) ?? true) })
+    }
+
     /// Every folder is watched; everything that is known is told, or on its way.
     func compared() {
         (record.isComparing, record.tellsAll) = (false, false)

@@ -75,7 +75,7 @@ extension TreeRoot {
     private func tellRenamed(_ id: FileTree.ID, _ top: FileTree.ID, from oldPath: [UInt8], hasReplaced: Bool) {
         if tree.has(.isNew, id) {
             // Nobody knows of it: it is new at its new place.
-            if tree.isFolder(id) { return }
+            if tree.isFolder(id) { return noteUntoldRename(of: id, from: oldPath) }
             if hasReplaced { tree.clear(.isNew, id) }
             return addDue(id)
         }
