@@ -1,5 +1,6 @@
 import Engine
 import EventSources
+import LinuxSystem
 import Testing
 import WatchFile
 
@@ -92,6 +93,29 @@ import WatchFile
         begins = reloads.begin { _ in }
         let after = reloads.end().count
         #expect(begins && after == 0)
+    }
+
+    // MARK: Running processes
+
+    @Test func aRunIsForgottenHoweverItEnds() {
+        let (run, other) = (RunID(operation: 7, attempt: 1), RunID(operation: 8, attempt: 1))
+        let own = Ancestry(of: Linux.processID)
+        var running = RunningProcesses()
+        func operation() -> UInt64? { running.operation(of: own) { _ in false } }
+        for end in [
+            Input.runEnded(run, .exited(0)), .runSkipped(run, reason: ""), .runGivenUp(run, reason: ""),
+            .runStarted(run, pid: 1 << 29),
+        ] {
+            running.note(.runStarted(run, pid: Linux.processID))
+            #expect(operation() == 7)
+            running.note(end)
+            #expect(operation() == nil, "\(end)")
+        }
+        // Another run has its number by now.
+        running.note(.runStarted(run, pid: Linux.processID))
+        running.note(.runStarted(other, pid: Linux.processID))
+        running.note(.runSkipped(run, reason: ""))
+        #expect(operation() == 8)
     }
 
     // MARK: Members of groups

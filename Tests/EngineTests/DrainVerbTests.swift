@@ -43,6 +43,30 @@ import WatchFile
         if case .timedOut = fixture.reply(token) { true } else { false }
     }
 
+    private func isOfStop(_ fixture: EngineFixture, _ token: Token) -> Bool {
+        if case .failure(.draining) = fixture.reply(token) { true } else { false }
+    }
+
+    /// A mark is the client's own: it is no event, and nothing that a next start knows.
+    @Test func theMarkIsNotDroppedAndNotKept() {
+        var queue = QueueDefinition.serial("q", backlog: 3, overflow: .dropOldest)
+        queue.isDurable = true
+        let configuration = Configuration.of(
+            queues: [queue], handlers: [.exec("h") { $0.overlap = .parallel }],
+            sources: [.fifo("f", to: "h", on: "q")])
+        let fixture = EngineFixture(configuration)
+        for line in ["1", "2"] { fixture.line("f", line) }
+        let token = drain(fixture, "q")
+        for line in 3...6 { fixture.line("f", "\(line)") }
+        #expect(fixture.reply(token) == nil)
+        fixture.reload(configuration)
+        fixture.send(.drain)
+        fixture.endAll()
+        #expect(isOfStop(fixture, token))
+        let kept = DurableTests.state(fixture.writes, ended: fixture.ended).operations
+        #expect(kept.map(\.handler) == ["h", "h"], "\(kept.map(\.handler))")
+    }
+
     @Test func whatWasBeforeRunsAndWhatComesLaterWaits() {
         let fixture = fixture()
         fixture.line("f-q", "1")

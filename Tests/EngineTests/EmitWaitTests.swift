@@ -53,6 +53,21 @@ import WatchFile
         #expect(fixture.story == ["h: data:1", "h: data:5x2"])
     }
 
+    @Test func whatIsAnnulledWhileItsSourceHoldsItIsAnswered() {
+        let fixture = fixture()
+        fixture.suspend("custom/one")
+        let first = emit(fixture, "one", 5)
+        let payload = fixture.command(
+            .emit([.init(name: "one", fact: CustomFact(data: nil, payload: Array("{}".utf8)))], waits: true))
+        #expect(end(fixture, first) == nil)
+        let second = emit(fixture, "one", -5)
+        #expect(end(fixture, first) == "1 annulled" && end(fixture, second) == "3 annulled")
+        #expect(end(fixture, payload) == nil)
+        fixture.resume("custom/one")
+        fixture.endAll()
+        #expect(end(fixture, payload) == "2 h done")
+    }
+
     @Test func whatStartsNothingIsAnsweredAtOnce() {
         let fixture = fixture()
         #expect(end(fixture, emit(fixture, "nobody")) == "1 nothing")

@@ -158,7 +158,7 @@ struct PriorityTests {
         fixture.command(.priority(.veryHigh, operation: 3))
         // Who is told that it is done may count on it.
         let isSafe = fixture.actions.contains {
-            if case .committed(.reply(_, .done)) = $0 { true } else { false }
+            if case .stored(.reply(_, .done)) = $0 { true } else { false }
         }
         #expect(isSafe)
         let state = DurableTests.state(fixture.writes, ended: fixture.ended)

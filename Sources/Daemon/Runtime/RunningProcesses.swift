@@ -9,13 +9,19 @@ struct RunningProcesses {
     mutating func note(_ input: Input) {
         switch input {
         case .runStarted(let run, let process?, _):
+            // It may have had another one before.
+            forget(run)
             runs[process] = run
             processes[run] = process
-        case .runEnded(let run, _, _, _):
-            guard let process = processes.removeValue(forKey: run), runs[process] == run else { return }
-            runs[process] = nil
+        case .runEnded(let run, _, _, _), .runSkipped(let run, _, _), .runGivenUp(let run, _), .runNotStarted(let run, _):
+            forget(run)
         default: break
         }
+    }
+
+    private mutating func forget(_ run: RunID) {
+        guard let process = processes.removeValue(forKey: run), runs[process] == run else { return }
+        runs[process] = nil
     }
 
     /// The operation of whose run a client is a part: that of its nearest ancestor that a run was started with; else

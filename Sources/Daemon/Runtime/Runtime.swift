@@ -336,6 +336,10 @@ final class Runtime {
 
     func answer(_ token: Token, _ reply: EngineReply) {
         if let waiting = commands.take(token) { return waiting(reply) }
+        // The client of an `acquire` has gone since it was given its units.
+        if case .waited(let view?) = reply, view.result == nil {
+            return command(.endHold(operation: view.id)) { _ in }
+        }
         guard case .failure(let error) = reply else { return }
         finishReload(token, .failure(error))
     }

@@ -37,6 +37,14 @@ extension Engine {
                 }))
     }
 
+    /// Events that came while a source was held come to no handler.
+    mutating func refuseWaits(_ source: Int, _ result: Result, _ reason: String, where isGone: (UInt64) -> Bool) {
+        let own = emitWaits.filter { $0.source == source && isGone($0.event) }
+        guard !own.isEmpty else { return }
+        emitWaits.removeAll { $0.source == source && isGone($0.event) }
+        for wait in own { reply(wait.token, .emitted(wait.event, .refused(result, reason: reason)), isSafe: false) }
+    }
+
     /// An event of a source has come to its handlers, with those that were merged into it.
     mutating func noteAdmitted(_ event: Event, _ source: Int, _ admissions: [Admission]) {
         let own = emitWaits.filter { $0.source == source && $0.event <= event.id }

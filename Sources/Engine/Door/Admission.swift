@@ -308,7 +308,7 @@ extension Engine {
         let isData = if case .custom = event.fact { true } else { false }
         let nothing =
             change.isChosen ? "its changes come to nothing that Events= asks for" : "its changes cancel each other out"
-        finish(ref, .annulled, reason: isData ? "its data came to 0, which is no event" : nothing)
+        finish(ref, .annulled, reason: isData ? Self.dataIsNothing : nothing)
     }
 
     // MARK: Changes that nobody asks for

@@ -62,7 +62,12 @@ extension Engine {
                 refuse(event, .dropped, "more than \(kept) events held back", source: source, target)
             }
         }
-        if annulled != nil { noteHeld(source) }
+        if let annulled {
+            noteHeld(source)
+            if annulled > 0 { noteAnnulled(event, source) }
+        } else {
+            refuseWaits(source, .dropped, "more than \(kept) events held back") { $0 == event.id }
+        }
         if !sources[source].holds {
             door.resume(source)
             heldMayHaveEnded(source)
@@ -70,6 +75,15 @@ extension Engine {
             holdInRim(source, limit: limit)
         }
     }
+
+    /// The event has annulled others that were held.
+    private mutating func noteAnnulled(_ event: Event, _ source: Int) {
+        guard !emitWaits.isEmpty else { return }
+        let left = Set(sources[source].held.events.map(\.id))
+        refuseWaits(source, .annulled, Self.dataIsNothing) { $0 <= event.id && !left.contains($0) }
+    }
+
+    static let dataIsNothing = "its data came to 0, which is no event"
 
     mutating func wait(_ source: Int, for obstacle: SourceObstacle) {
         switch obstacle {

@@ -24,9 +24,11 @@ extension Engine {
 
     private mutating func dropOldestEntry(of queue: Int) -> Bool {
         queues[queue].arrivals.trim(waiting: queues[queue].waiting, in: operations)
-        guard let ref = queues[queue].arrivals.first, let event = operations[ref].entries.removeOldest() else {
-            return false
+        // The mark of a drain is no event.
+        let oldest = queues[queue].arrivals.elements.first {
+            operations.isWaiting($0) && !isOfClient(operations[$0].handler)
         }
+        guard let ref = oldest, let event = operations[ref].entries.removeOldest() else { return false }
         let source = operations[ref].source
         let target = SourceState.Target(handler: operations[ref].handler, queue: queue)
         changeLoad(-event.load, queue: queue)

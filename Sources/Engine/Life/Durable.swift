@@ -67,10 +67,15 @@ extension Engine {
         actions.append(action)
     }
 
-    /// Answers when everything is safe, or at once where nothing has to be, or nothing can.
+    /// Answers when everything is safe, or at once where nothing has to be, or nothing can. What the client hands over
+    /// has to be safe; of a change that is in force he is told also while the store fails.
     mutating func reply(_ token: Token, _ reply: Reply, isSafe: Bool) {
         let action = Action.reply(token, reply)
-        actions.append(isSafe || !journal.isWorking ? action : .committed(action))
+        guard !isSafe, journal.isWorking else { return actions.append(action) }
+        switch reply {
+        case .operations, .events, .emitted: actions.append(.committed(action))
+        default: actions.append(.stored(action))
+        }
     }
 
     // MARK: Telling

@@ -32,7 +32,7 @@ extension Engine {
 
     /// A finalizer belongs to its queue's end, not to a next start, and an operation that stands for a client goes with
     /// the client. An operation with a time waits for it across restarts.
-    private func isDurable(_ draft: Operation) -> Bool {
+    func isDurable(_ draft: Operation) -> Bool {
         if !commands.isEmpty, commands[draft.id]?.notBefore != nil { return true }
         if isDigest(source: draft.source) { return true }
         guard queues[draft.queue].definition.isDurable || life.drain?.keepsAll == true else { return false }

@@ -43,7 +43,7 @@ extension Engine {
             expectStart(ref)
         }
         scheduler.countRuns(ref)
-        if queues[operations[ref].queue].definition.isDurable, !operations[ref].record.isDurable,
+        if !operations[ref].record.isDurable, isDurable(operations[ref]),
             !operations[ref].runs.contains(where: \.isAdopted)
         {
             operations[ref].record.isDurable = true

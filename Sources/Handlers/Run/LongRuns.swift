@@ -33,8 +33,8 @@ final class LongRuns {
 
     func ended(_ id: RunID) {
         running.remove(id)
-        guard kept.remove(id) != nil else { return waiting.removeAll { $0 == id } }
-        guard !waiting.isEmpty else { return }
+        waiting.removeAll { $0 == id }
+        guard kept.remove(id) != nil, !waiting.isEmpty else { return }
         let next = waiting.removeFirst()
         kept.insert(next)
         roomCame(next)
@@ -44,7 +44,7 @@ final class LongRuns {
     func hasRoom(for id: RunID) -> Bool {
         guard !kept.contains(id) else { return true }
         guard kept.count < Self.limit else {
-            waiting.append(id)
+            if !waiting.contains(id) { waiting.append(id) }
             return false
         }
         kept.insert(id)

@@ -55,6 +55,11 @@ extension Runtime {
     }
 
     private func watch(_ ticket: Tickets.Ticket, _ process: Tickets.ProcessEnd) {
+        // It may have ended while the store took it in.
+        guard !process.hasEnded else {
+            process.cancel()
+            return leave(ticket, because: "process \(process.process) has ended")
+        }
         tickets.add(ticket, process) { [unowned self] in
             leave(ticket, because: "process \(process.process) has ended")
         }
